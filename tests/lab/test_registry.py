@@ -16,7 +16,7 @@ from cranfield import example
 from cranfield.cli.study import study_command
 from cranfield.errors import InputError
 from cranfield.lab.registry import Study, study_names
-from cranfield.lab.saving import VERSION, StudyResult
+from cranfield.lab.saving import StudyResult
 from cranfield.lab.studies.power import Power, power
 from cranfield.settings import Option
 
@@ -29,7 +29,7 @@ RUNS = [example.path(name) for name in example.RUNS]
 def test_a_study_is_complete(name: str) -> None:
     study = Study(name)
     assert study.experiment.__doc__ and study.experiment.__name__ == name
-    assert issubclass(study.result_class, StudyResult) and name == study.result_class.STUDY
+    assert issubclass(study.result_class, StudyResult) and name == study.result_class.KIND
     assert study.has_figures == (name != "properties")
 
 
@@ -91,6 +91,6 @@ def test_help_of_studies_is_grouped_and_without_ranges() -> None:
 
 def test_files_of_a_later_version(tmp_path: Path) -> None:
     file = tmp_path / "study.json"
-    file.write_text(json.dumps({"study": "power", "version": VERSION + 1}))
-    with pytest.raises(InputError, match=f"version {VERSION + 1} of the file format"):
+    file.write_text(json.dumps({"study": "power", "version": StudyResult.VERSION + 1}))
+    with pytest.raises(InputError, match=f"version {StudyResult.VERSION + 1} of the file format"):
         Power.load(file)

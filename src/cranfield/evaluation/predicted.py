@@ -50,7 +50,10 @@ class PredictedMean:
     documents. ``reason``: why there is no estimate, empty if there is one.
     """
 
-    JSON: ClassVar[dict[str, str]] = {"worth": "worth_queries", "judgments": "worth_judgments"}
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("measure", "run", "other", "human", "predicted", "both"),
+        *("worth_queries = worth", "worth_judgments = judgments", "reason"),
+    )
     OMITTED: ClassVar[tuple[str, ...]] = ("other",)
 
     measure: str

@@ -70,7 +70,7 @@ def test_groups_go_together(how: dict[str, Any]) -> None:
     )
     found = newcomers(judged(), named, MEASURES, pool_depth=2, **how)
     assert found.groups == ("u", "w")
-    assert found.group.tolist() == [0, 1, 1]
+    assert found.group == [0, 1, 1]
     # d is in two lists, but of one group: b, c and d are w's alone.
     assert found.unique.tolist() == [[2, 2], [4, 2]]
     left = cf.evaluate(judged({"b", "c", "d"}), named, MEASURES).means

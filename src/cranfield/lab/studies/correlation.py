@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -52,7 +52,12 @@ class Correlation(saving.StudyResult):
     compared with; empty if all are compared with all.
     """
 
-    STUDY = "correlation"
+    KIND: ClassVar[str] = "correlation"
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("settings/coefficient", "settings/alpha", "settings/seed", "settings/threshold", "settings/against"),
+        *("queries", "runs", "measures/{measures}/means/[runs]", "measures/{measures}/agreement/{measures} = matrix"),
+        *("critical", "clustered = clustered_measures", "notes"),
+    )
 
     runs: tuple[str, ...]
     measures: tuple[str, ...]
@@ -101,52 +106,14 @@ class Correlation(saving.StudyResult):
 
         return [int(i) for i in hierarchy.leaves_list(self.linkage)]
 
+    @property
+    def clustered_measures(self) -> list[str]:
+        """Their names."""
+        return [self.measures[i] for i in self.clustered]
+
     def swaps(self, first: int, second: int) -> list[tuple[str, str]]:
         """Pairs of runs that two measures order differently; the run that the first measure prefers comes first."""
         return swaps(self.means[first], self.means[second], self.runs)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
-        return {
-            **self.header(),
-            "settings": {
-                "coefficient": self.coefficient,
-                "alpha": self.alpha,
-                "seed": self.seed,
-                "threshold": self.threshold,
-                "against": list(self.against),
-            },
-            "queries": self.queries,
-            "runs": list(self.runs),
-            "measures": {
-                measure: {
-                    "means": saving.to_json(self.means[m]),
-                    "agreement": dict(zip(self.measures, saving.to_json(self.matrix[m]), strict=True)),
-                }
-                for m, measure in enumerate(self.measures)
-            },
-            "critical": self.critical,
-            "clustered": [self.measures[i] for i in self.clustered],
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Correlation:
-        """The result that `to_dict` returned."""
-        measures, settings, runs = data["measures"], data["settings"], tuple(data["runs"])
-        return cls(
-            runs,
-            saving.nonempty_keys(measures),
-            data["queries"],
-            np.array([saving.from_json(entry["means"], len(runs)) for entry in measures.values()]),
-            np.array([saving.from_json([entry["agreement"][m] for m in measures]) for entry in measures.values()]),
-            settings["coefficient"],
-            settings["alpha"],
-            settings["seed"],
-            settings.get("threshold", HIGH),
-            tuple(data["notes"]),
-            tuple(settings.get("against", ())),
-        )
 
 
 def correlation(
@@ -270,7 +237,7 @@ CELL, ROOMY, UPRIGHT, SMALLEST, LETTER, BAR = 0.42, 0.28, 0.2, 0.11, 0.056, 0.75
 
 def drawings(result: Correlation) -> Drawings:
     """The heat map and the ranks of runs."""
-    return {result.STUDY: partial(draw, result), f"{result.STUDY}-ranks": partial(scatter, result)}
+    return {result.KIND: partial(draw, result), f"{result.KIND}-ranks": partial(scatter, result)}
 
 
 def draw(result: Correlation) -> Figure:

@@ -8,9 +8,9 @@ width of intervals from human and predicted judgments together.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -115,7 +115,7 @@ class SampleResult:
 class Judging(saving.StudyResult):
     """The results of all parts; see their classes. ``different``: documents that differ in a pair, on average."""
 
-    STUDY = "judging"
+    KIND: ClassVar[str] = "judging"
 
     settings: JudgingSettings
     runs: tuple[str, ...]
@@ -126,39 +126,6 @@ class Judging(saving.StudyResult):
     coverage: tuple[Coverage, ...]
     samples: tuple[SampleResult, ...]
     notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
-        return {
-            **self.header(),
-            "settings": asdict(self.settings),
-            "runs": list(self.runs),
-            "queries": self.queries,
-            "strategies": [asdict(one) for one in self.strategies],
-            "decisions": [asdict(one) for one in self.decisions],
-            "different": self.different,
-            "coverage": [asdict(one) for one in self.coverage],
-            "samples": [asdict(one) for one in self.samples],
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Judging:
-        """The result that `to_dict` returned."""
-        settings = dict(data["settings"])
-        return cls(
-            JudgingSettings(**settings | {"budgets": tuple(settings["budgets"])}),
-            tuple(data["runs"]),
-            data["queries"],
-            tuple(
-                StrategyResult(one["strategy"], tuple(one["tau"]), tuple(one["found"])) for one in data["strategies"]
-            ),
-            tuple(DecisionResult(**one) for one in data["decisions"]),
-            data["different"],
-            tuple(Coverage(**one) for one in data["coverage"]),
-            tuple(SampleResult(**one) for one in data["samples"]),
-            tuple(data["notes"]),
-        )
 
 
 def judging(
@@ -243,15 +210,14 @@ def _strategies(
     most, found = settings.budgets[-1], []
     for name, options in STRATEGIES.items():
         orders = [order_of(query, most, options) for query in queries]
-        result = compare_budgets(reference, list(scores_by_budget(queries, orders, settings.budgets)))
-        found.append(StrategyResult(name, tuple(result.tau), tuple(result.found)))
+        result = compare_budgets(reference, scores_by_budget(queries, orders, settings.budgets))
+        found.append(StrategyResult(name, *map(tuple, result.tolist())))
         step()
     repeated = []
     for seed in range(settings.orders):
         drawn = [random_order(query, settings.seed + seed, q) for q, query in enumerate(queries)]
-        repeated.append(compare_budgets(reference, list(scores_by_budget(queries, drawn, settings.budgets))))
-    means = [np.mean([getattr(one, part) for one in repeated], axis=0) for part in ("tau", "found")]
-    found.append(StrategyResult(RANDOM, tuple(means[0].tolist()), tuple(means[1].tolist())))
+        repeated.append(compare_budgets(reference, scores_by_budget(queries, drawn, settings.budgets)))
+    found.append(StrategyResult(RANDOM, *map(tuple, np.mean(repeated, axis=0).tolist())))
     step()
     return found
 
@@ -407,12 +373,11 @@ def draw_coverage(result: Judging) -> Figure:
     figure = new_figure(PAGE, 2.8)
     axes = figure.subplots(1, len(subjects), squeeze=False)[0]
     judges = list(dict.fromkeys(one.judge for one in result.coverage))
+    found = {(one.subject, one.method, one.judge): one for one in result.coverage}
     for axis, subject in zip(axes, subjects, strict=True):
         for method, colour in zip((*LIKE, *THESE), COLOURS, strict=True):
             for judge, mark in zip(judges, "os^", strict=False):
-                one = next(
-                    one for one in result.coverage if (one.subject, one.method, one.judge) == (subject, method, judge)
-                )
+                one = found[subject, method, judge]
                 label = method if judge == judges[0] else None
                 axis.plot([one.width], [one.coverage], mark, color=colour, markersize=4, label=label)
         axis.axhline(0.95, color=GREY, linewidth=0.5, linestyle=":")

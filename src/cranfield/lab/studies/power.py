@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -80,7 +80,12 @@ class Sensitivity:
 class Power(saving.StudyResult):
     """The sensitivity of each measure, on the ``queries`` where every measure is defined for every run."""
 
-    STUDY = "power"
+    KIND: ClassVar[str] = "power"
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("settings/test", "settings/samples", "settings/alpha", "settings/beta", "settings/differences"),
+        *("settings/trials", "settings/undefined", "settings/seed", "runs", "queries"),
+        *("measures/{measures} = summaries", "measures/{measures} = sensitivities", "notes"),
+    )
 
     runs: tuple[str, ...]
     queries: tuple[str, ...]
@@ -94,6 +99,13 @@ class Power(saving.StudyResult):
     undefined: Undefined
     seed: int
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        runs = len(self.runs)
+        for one in self.sensitivities:
+            sizes = [len(one.means), len(one.tests.p), len(one.tests.difference), len(one.tests.required)]
+            if sizes != [runs, *[runs * (runs - 1) // 2] * 3]:
+                raise ValueError(f"{one.measure}: another number of runs")
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -118,90 +130,24 @@ class Power(saving.StudyResult):
         """The difference that a paired t-test detects on the queries of this study."""
         return detectable_difference(sensitivity.variance, len(self.queries), alpha=self.alpha, power=1 - self.beta)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The complete result as plain data: what `save` writes and ``--format json`` prints.
-
-        ``p``, ``difference`` and ``required`` list the pairs of runs: the first with the second, the first with the
-        third, and so on.
-        """
-        return {
-            **self.header(),
-            "settings": {
-                "test": self.test,
-                "samples": self.samples,
-                "alpha": self.alpha,
-                "beta": self.beta,
-                "differences": list(self.differences),
-                "trials": self.trials,
-                "undefined": self.undefined,
-                "seed": self.seed,
-            },
-            "runs": list(self.runs),
-            "queries": list(self.queries),
-            "measures": {sensitivity.measure: self._measure_dict(sensitivity) for sensitivity in self.sensitivities},
-            "notes": list(self.notes),
-        }
-
-    def _measure_dict(self, sensitivity: Sensitivity) -> dict[str, Any]:
-        tests, swaps = sensitivity.tests, sensitivity.swaps
-        extrapolated = swaps.required(MAX_SWAP_RATE, extrapolated=True)
-        return {
-            "significant": int(tests.significant.sum()),
-            "pairs": len(tests.p),
-            "power": tests.power,
-            "difference_required": tests.difference_required,
-            "means": saving.to_json(sensitivity.means),
-            "p": saving.to_json(tests.p),
-            "difference": saving.to_json(tests.difference),
-            "required": saving.to_json(tests.required),
-            "variance": sensitivity.variance,
-            "queries_needed": {
-                f"{difference:g}": self.queries_needed(sensitivity, difference) for difference in self.differences
-            },
-            "detectable": self.detectable_difference(sensitivity),
-            "swaps": {
-                "sizes": swaps.sizes.tolist(),
-                "edges": saving.to_json(swaps.edges),
-                "compared": swaps.compared.tolist(),
-                "swapped": swaps.swapped.tolist(),
-                "required": saving.to_json(np.array([swaps.required(MAX_SWAP_RATE)]))[0],
-                "required_extrapolated": saving.to_json(np.array([extrapolated]))[0],
-            },
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Power:
-        """The result that `to_dict` returned."""
-        settings, queries, runs = data["settings"], tuple(data["queries"]), tuple(data["runs"])
-        pairs = len(runs) * (len(runs) - 1) // 2
-        saving.nonempty_keys(data["measures"])
-
-        def sensitivity(measure: str, entry: dict[str, Any]) -> Sensitivity:
-            difference, p, required = (saving.from_json(entry[name], pairs) for name in ("difference", "p", "required"))
-            swaps = entry["swaps"]
-            sizes, compared, swapped = (np.array(swaps[name], np.int64) for name in ("sizes", "compared", "swapped"))
-            return Sensitivity(
-                measure,
-                saving.from_json(entry["means"], len(runs)),
-                PairwiseTests(difference, p, required, settings["alpha"]),
-                SwapRates(len(queries), sizes, saving.from_json(swaps["edges"]), compared, swapped),
-                float(entry["variance"]),
-            )
-
-        return cls(
-            runs,
-            queries,
-            tuple(sensitivity(measure, entry) for measure, entry in data["measures"].items()),
-            settings["test"],
-            settings["samples"],
-            settings["alpha"],
-            settings["beta"],
-            tuple(settings["differences"]),
-            settings["trials"],
-            settings["undefined"],
-            settings["seed"],
-            tuple(data["notes"]),
-        )
+    @property
+    def summaries(self) -> list[dict[str, Any]]:
+        """What follows from the tests and the swaps of each measure."""
+        return [
+            {
+                "significant": int(sensitivity.tests.significant.sum()),
+                "pairs": len(sensitivity.tests.p),
+                "power": sensitivity.tests.power,
+                "difference_required": sensitivity.tests.difference_required,
+                "queries_needed": {f"{size:g}": self.queries_needed(sensitivity, size) for size in self.differences},
+                "detectable": self.detectable_difference(sensitivity),
+                "swaps": {
+                    "required": sensitivity.swaps.required(MAX_SWAP_RATE),
+                    "required_extrapolated": sensitivity.swaps.required(MAX_SWAP_RATE, extrapolated=True),
+                },
+            }
+            for sensitivity in self.sensitivities
+        ]
 
 
 def power(

@@ -7,10 +7,10 @@ and discriminative power, as judgments are removed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -79,7 +79,13 @@ class Reduction(saving.StudyResult):
     queries that they are computed from. ``judged`` (level, repeat): the number of judged documents.
     """
 
-    STUDY = "reduction"
+    KIND: ClassVar[str] = "reduction"
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("settings", "runs", "queries", "levels/[labels]/level = labels", "levels/[labels]/judged"),
+        *("measures/{measures}/mean/[labels]", "measures/{measures}/agreement/[labels]"),
+        *("measures/{measures}/power/[labels]", "measures/{measures}/counted/[labels]"),
+        "notes",
+    )
 
     settings: ReductionSettings
     runs: tuple[str, ...]
@@ -100,50 +106,6 @@ class Reduction(saving.StudyResult):
         return [full, *(f"{level}{unit}" for level in self.settings.levels)]
 
     summary = staticmethod(summarize_repeats)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
-        return {
-            **self.header(),
-            "settings": asdict(self.settings),
-            "runs": list(self.runs),
-            "queries": self.queries,
-            "levels": [
-                {"level": label, "judged": judged.tolist()}
-                for label, judged in zip(self.labels, self.judged, strict=True)
-            ],
-            "measures": {
-                measure: {
-                    **{name: [saving.to_json(row) for row in getattr(self, name)[m]] for name in QUANTITIES},
-                    "counted": self.counted[m].tolist(),
-                }
-                for m, measure in enumerate(self.measures)
-            },
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Reduction:
-        """The result that `to_dict` returned."""
-        settings, measures = dict(data["settings"]), data["measures"]
-        settings |= {"levels": tuple(settings["levels"]), "least": tuple(settings["least"])}
-        shape = len(measures), 1 + len(settings["levels"]), settings["repeats"]
-        quantities = {
-            name: np.array([[saving.from_json(row) for row in entry[name]] for entry in measures.values()]).reshape(
-                shape
-            )
-            for name in QUANTITIES
-        }
-        return cls(
-            ReductionSettings(**settings),
-            tuple(data["runs"]),
-            saving.nonempty_keys(measures),
-            data["queries"],
-            **quantities,
-            counted=np.array([entry["counted"] for entry in measures.values()], np.int64).reshape(shape),
-            judged=np.array([level["judged"] for level in data["levels"]], np.int64).reshape(shape[1:]),
-            notes=tuple(data["notes"]),
-        )
 
 
 def reduction(

@@ -8,9 +8,9 @@ on the other half. The last two also for thresholds on other properties of the s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -82,26 +82,17 @@ class Splits:
 class RuleResult:
     """The best threshold of one of `RULES` on all queries, its score there, and thresholds chosen on half of them."""
 
+    JSON: ClassVar[tuple[str, ...]] = ("rule", "threshold", "score", "splits", "held_out")
+
     rule: str
     threshold: float
     score: float
     splits: Splits
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data; a threshold can be the text "inf" or "-inf"."""
-        return {
-            "rule": self.rule,
-            "threshold": saving.to_json(np.array([self.threshold]))[0],
-            "score": self.score,
-            "splits": {name: saving.to_json(values) for name, values in asdict(self.splits).items()},
-            "held_out": float(self.splits.score.mean()),
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> RuleResult:
-        """The result that `to_dict` returned."""
-        splits = Splits(**{name: saving.from_json(values) for name, values in data["splits"].items()})
-        return cls(RULES[data["rule"]].name, float(data["threshold"]), float(data["score"]), splits)
+    @property
+    def held_out(self) -> float:
+        """The mean score on test halves."""
+        return float(self.splits.score.mean())
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +103,11 @@ class CutResult:
     one depth; ``threshold`` and ``threshold_score``: documents that score at least the threshold, chosen on all
     queries; ``splits``: chosen on half of them. ``rules``: the same for the other stopping rules.
     """
+
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("run", "measure", "queries", "length", "uncut", "oracle", "oracle_depth", "depth", "depth_score"),
+        *("threshold", "threshold_score", "by_depth", "by_threshold", "splits", "rules", "held_out"),
+    )
 
     run: str
     measure: str
@@ -129,43 +125,28 @@ class CutResult:
     splits: Splits
     rules: tuple[RuleResult, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data; a threshold can be the text "inf" (nothing is kept) or "-inf" (nothing is cut)."""
-        data = asdict(self)
-        data["rules"] = [rule.to_dict() for rule in self.rules]
-        for name in ("by_depth", "by_threshold", "splits"):
-            data[name] = {key: saving.to_json(values) for key, values in data[name].items()}
-        data["threshold"] = saving.to_json(np.array([self.threshold]))[0]
-        data["held_out"] = {
-            "score": float(self.splits.score.mean()),
-            "uncut": float(self.splits.uncut.mean()),
-            "gain": dict(zip(("p5", "p50", "p95"), self.splits.percentiles(self.splits.gain), strict=True)),
-            "threshold": dict(
-                zip(
-                    ("p5", "p50", "p95"),
-                    saving.to_json(np.array(self.splits.percentiles(self.splits.threshold))),
-                    strict=True,
-                )
-            ),
+    @property
+    def held_out(self) -> dict[str, Any]:
+        """Means over splits of the scores on test halves, and percentiles."""
+        splits = self.splits
+        percentiles = {
+            name: dict(zip(("p5", "p50", "p95"), splits.percentiles(values), strict=True))
+            for name, values in (("gain", splits.gain), ("threshold", splits.threshold))
         }
-        return data
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> CutResult:
-        """The result that `to_dict` returned."""
-        fields = {name: value for name, value in data.items() if name != "held_out"}
-        for name, kind in (("by_depth", Curve), ("by_threshold", Curve), ("splits", Splits)):
-            fields[name] = kind(**{key: saving.from_json(values) for key, values in data[name].items()})
-        fields["threshold"] = float(data["threshold"])
-        fields["rules"] = tuple(RuleResult.from_dict(entry) for entry in data.get("rules", ()))
-        return cls(**fields)
+        return {"score": float(splits.score.mean()), "uncut": float(splits.uncut.mean()), **percentiles}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stopping(saving.StudyResult):
     """The best cuts of each run by each measure."""
 
-    STUDY = "stopping"
+    KIND: ClassVar[str] = "stopping"
+    JSON: ClassVar[tuple[str, ...]] = (
+        "settings/repeats",
+        "settings/seed",
+        "outcomes = results",
+        "notes",
+    )
 
     results: tuple[CutResult, ...]
     repeats: int
@@ -181,21 +162,6 @@ class Stopping(saving.StudyResult):
     def measures(self) -> tuple[str, ...]:
         """The names of the measures."""
         return tuple(dict.fromkeys(result.measure for result in self.results))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
-        return {
-            **self.header(),
-            "settings": {"repeats": self.repeats, "seed": self.seed},
-            "outcomes": [result.to_dict() for result in self.results],
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Stopping:
-        """The result that `to_dict` returned."""
-        results = tuple(CutResult.from_dict(entry) for entry in data["outcomes"])
-        return cls(results, data["settings"]["repeats"], data["settings"]["seed"], tuple(data["notes"]))
 
 
 def stopping(

@@ -9,9 +9,9 @@ closed form with tie rules, with random orders, and with scores that are rounded
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -249,8 +249,12 @@ class RoundedScores:
     ``tied``: the share of retrieved documents that are tied. ``scores`` (rule, measure, run): as in `Ties`.
     """
 
+    RULES: ClassVar[tuple[str, ...]] = RULES
+    JSON: ClassVar[tuple[str, ...]] = ("rounding", "tied", "measures/{measures.1}/{RULES.0} = scores")
+
     rounding: str
     tied: float
+    measures: tuple[str, ...]
     scores: Floats
 
 
@@ -265,7 +269,19 @@ class Ties(saving.StudyResult):
     reverse their order by expected scores; pairs are first with second, first with third, and so on.
     """
 
-    STUDY = "ties"
+    KIND: ClassVar[str] = "ties"
+    RULES: ClassVar[tuple[str, ...]] = RULES
+    QUANTILES: ClassVar[tuple[float, ...]] = QUANTILES
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("settings", "queries", "runs/{runs} = counts", "all = total"),
+        "measures/{measures.1}/{RULES.0}/[runs] = scores",
+        *("measures/{measures}/error/[runs]", "measures/{measures}/sample_mean/[runs]"),
+        "measures/{measures}/sample_deviation/[runs]",
+        "measures/{measures.1}/quantiles/{QUANTILES.0}/[runs]",
+        "measures/{measures}/swap_chance/[pairs]",
+        "measures/{measures}/swappable = swappable_pairs",
+        *("rounded", "notes"),
+    )
 
     settings: TiesSettings
     runs: tuple[str, ...]
@@ -313,6 +329,11 @@ class Ties(saving.StudyResult):
                 chosen.append((self.runs[ahead], self.runs[other], chance))
         return sorted(chosen, key=lambda pair: -pair[2])
 
+    @property
+    def swappable_pairs(self) -> list[list[tuple[str, str, float]]]:
+        """The pairs of each measure that random orders swap."""
+        return [self.swappable(m) for m in range(len(self.measures))]
+
     def rounding_swaps(self, rounded: RoundedScores, rule: int, measure: int) -> int:
         """The number of pairs of runs that a rule orders differently once scores are rounded."""
         return len(swapped_pairs(self.scores[rule, measure], rounded.scores[rule, measure]))
@@ -323,85 +344,6 @@ class Ties(saving.StudyResult):
         expected, best, worst = scores[[EXPECTED, BEST, WORST], measure]
         ahead = expected[:, None] > expected + SAME
         return int((ahead & (worst[:, None] < best - SAME)).sum())
-
-    def to_dict(self) -> dict[str, Any]:
-        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
-        return {
-            **self.header(),
-            "settings": asdict(self.settings),
-            "queries": self.queries,
-            "runs": {run: _count_dict(counts) for run, counts in zip(self.runs, self.counts, strict=True)},
-            "all": _count_dict(self.total),
-            "measures": {
-                measure: {
-                    **{rule: saving.to_json(self.scores[i, m]) for i, rule in enumerate(RULES)},
-                    "error": saving.to_json(self.error[m]),
-                    "sample_mean": saving.to_json(self.sample_mean[m]),
-                    "sample_deviation": saving.to_json(self.sample_deviation[m]),
-                    "quantiles": {f"{q:g}": saving.to_json(self.quantiles[i, m]) for i, q in enumerate(QUANTILES)},
-                    "swap_chance": saving.to_json(self.swap_chance[m]),
-                    "swappable": [list(pair) for pair in self.swappable(m)],
-                }
-                for m, measure in enumerate(self.measures)
-            },
-            "rounded": [
-                {
-                    "rounding": entry.rounding,
-                    "tied": entry.tied,
-                    "measures": {
-                        measure: {rule: saving.to_json(entry.scores[i, m]) for i, rule in enumerate(RULES)}
-                        for m, measure in enumerate(self.measures)
-                    },
-                }
-                for entry in self.rounded
-            ],
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Ties:
-        """The result that `to_dict` returned."""
-        measures, runs = data["measures"], data["runs"]
-        names, count = saving.nonempty_keys(measures), len(saving.nonempty_keys(runs))
-
-        def table(name: str, size: int = count) -> Floats:
-            return np.array([saving.from_json(entry[name], size) for entry in measures.values()])
-
-        def by_rule(entries: dict[str, Any]) -> Floats:
-            return np.array([[saving.from_json(entries[m][rule], count) for m in names] for rule in RULES])
-
-        settings = dict(data["settings"])
-        settings |= {name: tuple(settings[name]) for name in ("round_digits", "round_bits")}
-        quantiles = [
-            [saving.from_json(entry["quantiles"][f"{q:g}"], count) for entry in measures.values()] for q in QUANTILES
-        ]
-        return cls(
-            TiesSettings(**settings),
-            tuple(runs),
-            names,
-            data["queries"],
-            tuple(_counts_from_dict(entry) for entry in runs.values()),
-            by_rule(measures),
-            table("error"),
-            table("sample_mean"),
-            table("sample_deviation"),
-            np.array(quantiles),
-            table("swap_chance", count * (count - 1) // 2),
-            tuple(
-                RoundedScores(entry["rounding"], float(entry["tied"]), by_rule(entry["measures"]))
-                for entry in data["rounded"]
-            ),
-            tuple(data["notes"]),
-        )
-
-
-def _count_dict(counts: TieCounts) -> dict[str, Any]:
-    return {**asdict(counts), "sizes": {str(size): number for size, number in counts.sizes.items()}}
-
-
-def _counts_from_dict(data: dict[str, Any]) -> TieCounts:
-    numbers = {name: int(value) for name, value in data.items() if name != "sizes"}
-    return TieCounts(**numbers, sizes={int(size): int(number) for size, number in data["sizes"].items()})
 
 
 def ties(
@@ -461,7 +403,7 @@ def ties(
         step(r + 1)
     rounded = []
     for i, rounding in enumerate(roundings):
-        rounded.append(_round(rounding, loaded, evaluator, defined))
+        rounded.append(_round(rounding, loaded, evaluator, defined, labels))
         step(len(loaded) + i + 1)
     answered = np.array([run.length >= 0 for run in evaluation.run_scores])
     notes = (
@@ -559,12 +501,14 @@ def _counts(runs: Sequence[Run], evaluation: Evaluation) -> Iterator[TieCounts]:
         yield count_ties(run, evaluation.judgments, scored.alignment)
 
 
-def _round(rounding: Rounding, runs: Sequence[Run], evaluator: Evaluator, defined: Booleans) -> RoundedScores:
+def _round(
+    rounding: Rounding, runs: Sequence[Run], evaluator: Evaluator, defined: Booleans, labels: tuple[str, ...]
+) -> RoundedScores:
     rounded = [rounding.of_run(run) for run in runs]
     evaluation = evaluator.evaluation(rounded)
     scores = _means([_values(evaluation, rule) for rule in RULES], defined)
     total = TieCounts.total(list(_counts(rounded, evaluation)))
-    return RoundedScores(rounding.label, total.tied / max(total.retrieved, 1), scores)
+    return RoundedScores(rounding.label, total.tied / max(total.retrieved, 1), labels, scores)
 
 
 def _estimate_notes(labels: Sequence[str], error: Floats) -> Iterator[str]:

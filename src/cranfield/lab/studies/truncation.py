@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from cranfield import io, results
+from cranfield import io
 from cranfield.analysis.audit import NilDetection, nil_detection
 from cranfield.data import Booleans, Floats, Integers, Judgments
 from cranfield.errors import UsageError
@@ -88,16 +88,25 @@ class Truncation(saving.StudyResult):
     """Plain and terminal scores of systems, and the lengths of their lists.
 
     ``plain``, ``terminal`` (run, measure, query): X and X'; undefined values count 0 in means. ``terminal_measures``:
-    the names of X', empty for a measure without a terminal form, whose ``terminal`` values are NaN. ``before``,
+    the names of X', None for a measure without a terminal form, whose ``terminal`` values are NaN. ``before``,
     ``after`` (run, query): list lengths with NIL as an item, and up to NIL. ``correct`` (run, query): the first answer
-    is relevant. ``no_answer`` (query,): no document is relevant; None in files of earlier versions.
+    is relevant. ``no_answer``: queries without a relevant document; None in files of earlier versions.
     """
 
-    STUDY = "truncation"
+    KIND: ClassVar[str] = "truncation"
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("settings/nil", "settings/full_length", "settings/ties"),
+        *("measures/{measures}/terminal = terminal_measures", "measures/{measures} = agreements"),
+        *("no_answer", "lengths", "runs/{runs} = summaries"),
+        *("runs/{runs}/queries/{queries}/before", "runs/{runs}/queries/{queries}/after"),
+        "runs/{runs}/queries/{queries}/correct",
+        *("runs/{runs.0}/queries/{queries.2}/plain", "runs/{runs.0}/queries/{queries.2}/terminal"),
+        "notes",
+    )
 
     runs: tuple[str, ...]
     measures: tuple[str, ...]
-    terminal_measures: tuple[str, ...]
+    terminal_measures: tuple[str | None, ...]
     queries: tuple[str, ...]
     plain: Floats
     terminal: Floats
@@ -107,7 +116,7 @@ class Truncation(saving.StudyResult):
     nil: str | None
     full_length: int | None
     ties: Ties
-    no_answer: Booleans | None = None
+    no_answer: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -117,7 +126,9 @@ class Truncation(saving.StudyResult):
 
     def nil_detection(self, run: int) -> NilDetection | None:
         """How well a run recognises queries without a relevant document, by an empty list or by NIL in first place."""
-        return None if self.no_answer is None else nil_detection(self.no_answer, self.after[run] == 0)
+        if self.no_answer is None:
+            return None
+        return nil_detection(np.isin(self.queries, self.no_answer), self.after[run] == 0)
 
     @property
     def means(self) -> Floats:
@@ -164,89 +175,45 @@ class Truncation(saving.StudyResult):
         empty = self.after[run] == 0
         return c_at_1(len(self.queries), int((self.correct[run] & ~empty).sum()), int(empty.sum()))
 
-    def to_dict(self) -> dict[str, Any]:
-        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
-        x, y = self.means
-        lengths, paired = self.histogram, self.paired
-        return {
-            **self.header(),
-            "settings": {"nil": self.nil, "full_length": self.full_length, "ties": self.ties},
-            "measures": {measure: self._measure_dict(m) for m, measure in enumerate(self.measures)},
-            "no_answer": None
-            if self.no_answer is None
-            else [query for query, missing in zip(self.queries, self.no_answer, strict=True) if missing],
-            "lengths": {when: {str(n): c[i] for n, c in lengths.items()} for i, when in enumerate(("before", "after"))},
-            "runs": {
-                run: {
-                    "short_before": float(self.short[0, r]),
-                    "short_after": float(self.short[1, r]),
-                    "c_at_1": self.c_at_1(r),
-                    "nil_detection": results.plain(self.nil_detection(r)),
-                    "means": {
-                        measure: {"plain": float(x[r, m]), "terminal": float(y[r, m]) if m in paired else None}
-                        for m, measure in enumerate(self.measures)
-                    },
-                    "queries": {
-                        query: {
-                            "before": int(self.before[r, q]),
-                            "after": int(self.after[r, q]),
-                            "correct": bool(self.correct[r, q]),
-                            "plain": saving.to_json(self.plain[r, :, q]),
-                            "terminal": saving.to_json(self.terminal[r, :, q]),
-                        }
-                        for q, query in enumerate(self.queries)
-                    },
-                }
-                for r, run in enumerate(self.runs)
-            },
-            "notes": list(self.notes),
-        }
+    @property
+    def agreements(self) -> list[dict[str, Any]]:
+        """The agreement of X and X' for each measure; nothing for one without a terminal form."""
+        return [self._agreement_dict(m) if m in self.paired else {} for m in range(len(self.measures))]
 
-    def _measure_dict(self, m: int) -> dict[str, Any]:
-        if m not in self.paired:
-            return {"terminal": None}
+    def _agreement_dict(self, m: int) -> dict[str, Any]:
         agreement = self.agreement(m)
         return {
-            "terminal": self.terminal_measures[m],
             "tau_b": number(agreement.tau_b),
             "tau_a": agreement.tau_a,
             "concordant": agreement.concordant,
             "discordant": agreement.discordant,
             "tied_plain": agreement.tied_x,
             "tied_terminal": agreement.tied_y,
-            "inverted": [list(pair) for pair in self.inverted(m)],
+            "inverted": self.inverted(m),
         }
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Truncation:
-        """The result that `to_dict` returned."""
-        runs, measures, settings = data["runs"], data["measures"], data["settings"]
-        queries = tuple(next(iter(runs.values()))["queries"])
-        cells = [[run["queries"][query] for query in queries] for run in runs.values()]
+    @property
+    def lengths(self) -> dict[str, dict[int, int]]:
+        """The number of lists of each length, before and after the transformation."""
+        return {when: {n: c[i] for n, c in self.histogram.items()} for i, when in enumerate(("before", "after"))}
 
-        def scores(kind: str) -> Floats:
-            rows = [np.array([saving.from_json(cell[kind]) for cell in row]).T for row in cells]
-            return np.array(rows).reshape(len(runs), len(measures), len(queries))
-
-        def facts(name: str) -> Any:
-            return np.array([[cell[name] for cell in row] for row in cells])
-
-        return cls(
-            tuple(runs),
-            tuple(measures),
-            tuple(measure["terminal"] or "" for measure in measures.values()),
-            queries,
-            scores("plain"),
-            scores("terminal"),
-            facts("before"),
-            facts("after"),
-            facts("correct"),
-            settings["nil"],
-            settings["full_length"],
-            settings["ties"],
-            None if (missing := data.get("no_answer")) is None else np.array([q in missing for q in queries], bool),
-            tuple(data["notes"]),
-        )
+    @property
+    def summaries(self) -> list[dict[str, Any]]:
+        """What follows from the lists and the scores of each run."""
+        x, y = self.means
+        return [
+            {
+                "short_before": self.short[0, r],
+                "short_after": self.short[1, r],
+                "c_at_1": self.c_at_1(r),
+                "nil_detection": self.nil_detection(r),
+                "means": {
+                    measure: {"plain": x[r, m], "terminal": y[r, m] if m in self.paired else None}
+                    for m, measure in enumerate(self.measures)
+                },
+            }
+            for r in range(len(self.runs))
+        ]
 
 
 def truncation(
@@ -290,7 +257,7 @@ def truncation(
     return Truncation(
         scores.runs,
         tuple(str(x) for x, _ in pairs),
-        tuple("" if y is None else str(y) for _, y in pairs),
+        tuple(None if y is None else str(y) for _, y in pairs),
         scores.queries,
         plain,
         terminal,
@@ -305,10 +272,10 @@ def truncation(
     )
 
 
-def _without_relevant(judgments: Judgments) -> Booleans:
+def _without_relevant(judgments: Judgments) -> tuple[str, ...]:
     """The queries without a relevant document."""
-    query = np.repeat(np.arange(len(judgments.queries)), np.diff(judgments.begin))
-    return np.bincount(query[judgments.grade > 0], minlength=len(judgments.queries)) == 0
+    slices = zip(judgments.queries, judgments.begin, judgments.begin[1:], strict=False)
+    return tuple(query for query, begin, end in slices if not (judgments.grade[begin:end] > 0).any())
 
 
 def _terminal_notes(pairs: Sequence[tuple[Measure, Measure | None]], terminal: Floats) -> Iterator[str]:
@@ -403,7 +370,7 @@ def _agreement_tables(results: list[Truncation], scope: str, digits: int) -> Ite
         means = mean_of([np.array([agreement.tau_b, agreement.tau_a]) for agreement in agreements])
         counts = np.sum([(a.discordant, a.tied_x, a.tied_y, a.pairs) for a in agreements], axis=0)
         cells = [*(shown(tau, digits) for tau in means.tolist()), *map(str, counts)]
-        rows.append(((first.measures[m], first.terminal_measures[m]), cells))
+        rows.append(((first.measures[m], str(first.terminal_measures[m])), cells))
     heads = ("τ-b", "τ-a", "swapped", "tied\nplain", "tied\nterminal", "pairs")
     title = f"Agreement of plain and terminal measures on the order {scope} (Kendall's τ)"
     if rows:
