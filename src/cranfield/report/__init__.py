@@ -11,7 +11,7 @@ import numpy as np
 from cranfield import results
 from cranfield.errors import UsageError
 from cranfield.evaluation.scores import Interval, Scores, ScoreTable
-from cranfield.report.pages import latex, markdown, render
+from cranfield.report.pages import check_format, latex, markdown, render
 from cranfield.report.sheet import ALL, Layout, exact
 from cranfield.wording import printable, spreadsheet_cell
 
@@ -77,8 +77,7 @@ WITHOUT_INTERVALS = ("json", "trec")
 
 def accept(format: str, interval: Interval | None) -> None:
     """Raise if a format is unknown or cannot hold intervals; called before the work starts."""
-    if format not in FORMATS:
-        raise UsageError(f"unknown format `{format}`", hint=f"use one of {', '.join(FORMATS)}")
+    check_format(format, FORMATS)
     if interval and format in WITHOUT_INTERVALS:
         raise UsageError(f"the {format} format cannot show intervals", hint="use table, csv, markdown or latex")
 

@@ -239,6 +239,12 @@ class Page:
         object.__setattr__(self, "title", printable(self.title))
 
 
+def check_format(format: str, formats: Sequence[str]) -> None:
+    """Raise if a format is unknown."""
+    if format not in formats:
+        raise UsageError(f"unknown format `{format}`", hint=f"use one of {', '.join(formats)}")
+
+
 def write(
     pages: Sequence[Page], result: dict[str, Any], format: str = "table", *, width: int = 80, colour: bool = False
 ) -> str:
@@ -247,8 +253,7 @@ def write(
         return results.text(result)
     if format == "table":
         return "\n".join(titled(page, width, colour=colour) for page in pages)
-    if format not in WRITERS:
-        raise UsageError(f"unknown format `{format}`", hint=f"use one of {', '.join(FORMATS)}")
+    check_format(format, FORMATS)
     return "\n".join(WRITERS[format](page) for page in pages)
 
 

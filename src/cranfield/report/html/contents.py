@@ -21,7 +21,7 @@ from cranfield.evaluation.notes import sentences, summarised
 from cranfield.evaluation.scores import Scores
 from cranfield.io.collection import read_texts, shortened
 from cranfield.parallel import in_background
-from cranfield.report.audit import CAUSE_TEXTS
+from cranfield.report.audit import EFFECTS
 from cranfield.report.compare import method, notes
 from cranfield.results import plain
 from cranfield.statistics.correlation import tau
@@ -305,7 +305,7 @@ def _swap_sentences(audit: Audit, measure: str) -> list[str]:
     for cause in CAUSES:
         swaps = [swap for swap in audit.swaps if swap.measure == measure and swap.cause == cause]
         if swaps:
-            first, effect = swaps[0], CAUSE_TEXTS[cause].effect
+            first, effect = swaps[0], EFFECTS[cause]
             names = f"{first.higher} ({first.score[0]:.4f}) and {first.lower} ({first.score[1]:.4f})"
             several = f"{len(swaps)} pairs of runs {effect}, for example {names}."
             sentences.append(f"{names} {effect}." if len(swaps) == 1 else several)
