@@ -36,7 +36,6 @@ class Queries(options.OwnMeasures, options.Evaluating, options.QueryTexts, resul
         from cranfield.errors import UsageError
         from cranfield.evaluation.notes import input_notes
         from cranfield.report import per_query as report
-        from cranfield.wording import plural
 
         results.drawable(self.figures)
         query, page = self.query, self.top_documents
@@ -57,9 +56,7 @@ class Queries(options.OwnMeasures, options.Evaluating, options.QueryTexts, resul
             result = by_query.to_dict()
             pages = [report.queries(by_query, self.digits, most=self.top, bars=self.format == "table", texts=texts)]
             draw = partial(report.figures, by_query)
-            notes = input_notes(scores.notes)
-            if by_query.left_out:
-                notes.append(f"{plural(by_query.left_out, 'query')} left out because some run has no value there")
+            notes = [*input_notes(scores.notes), *report.notes(by_query)]
             if notes:
                 result["notes"] = notes
         if texts:

@@ -14,7 +14,7 @@ from cranfield.io.collection import shortened
 from cranfield.report.figures.canvas import BLUE, COLUMN, GREY, ORANGE, PAGE, ink, new_figure, plotted_axes, save
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import UNDEFINED, Cell, shown, signed
-from cranfield.wording import decodable, printable
+from cranfield.wording import decodable, plural, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,6 +91,12 @@ def documents(ranks: Sequence[DocumentRanks], runs: tuple[str, str], query: str,
         f"Query {named}: ranks in the top {page} of both runs (? = unjudged, {UNDEFINED} = not in the top {page})",
         sheet(("document",), heads, rows),
     )
+
+
+def notes(scores: PerQueryScores) -> list[str]:
+    """How many queries were left out, if any."""
+    left_out = scores.left_out
+    return [f"{plural(left_out, 'query')} left out because some run has no value there"] if left_out else []
 
 
 NAMED = 80  # the largest number of queries whose names are legible

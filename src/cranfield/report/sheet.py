@@ -150,6 +150,12 @@ class Layout:
             return None
         return scores.interval(run, measure, method=self.interval, seed=self.seed)
 
+    def lines(self, scores: ScoreTable, run: int) -> Iterator[tuple[str | None, Floats]]:
+        """The queries of a run and their values, if they are shown; then None and its means."""
+        if self.per_query and isinstance(scores, Scores):
+            yield from ((scores.queries[q], scores.values[run, :, q]) for q in np.flatnonzero(scores.counted[run]))
+        yield None, scores.means[run]
+
     def sheet(self, scores: ScoreTable) -> Sheet:
         """Runs (and queries) as rows, measures as columns, and the number of queries of each mean."""
         names = ("run", "query") if self.per_query else ("run",)
@@ -162,11 +168,10 @@ class Layout:
         texts = [[self.number(v, count=c) for v, c in zip(row, counts, strict=True)] for row in means]
         best = [best_text(column, means[:, m], [row[m] for row in texts]) for m, column in enumerate(scores.columns)]
         for r, run in enumerate(scores.runs):
-            if self.per_query and isinstance(scores, Scores):
-                for q in np.flatnonzero(scores.counted[r]):
-                    values = scores.values[r, :, q]
+            for query, values in self.lines(scores, r):
+                if query is not None:
                     cells = [Cell(self.number(v, count=c)) for v, c in zip(values, counts, strict=True)]
-                    yield Row((run, scores.queries[q]), (*cells, Cell("")))
+                    yield Row((run, query), (*cells, Cell("")))
             cells = [Cell(text, text == best[m], self._aside(scores, r, m)) for m, text in enumerate(texts[r])]
             yield Row((run, ALL) if self.per_query else (run,), (*cells, Cell(averaged(scores, r))), last=True)
 
