@@ -62,7 +62,7 @@ class CountWords(options.Engine):
         from cranfield.report import collection as report
         from cranfield.report import pages
 
-        spark.check_options(self.engine, master=self.master)
+        self.check_engine()
         if self.output is not None:
             optional("pyarrow", "writing a corpus", "arrow")  # fail before the work, not after it
         words = WordSettings(self.split, not self.keep_case, stop_words(self.stop), self.stemmer)

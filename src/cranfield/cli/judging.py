@@ -270,23 +270,16 @@ class DepthFor(options.ReadingRuns, options.Output):
                 found[measure][f"{residual:g}"] = entry
         scope = plural(len(files), "run") if files else f"at most, {plural(queries, 'query')}, {plural(runs, 'run')}"
         settings = {"queries": None if files else queries, "runs": len(files) or runs}
-        page = Page(f"Depth of judging for a residual, and judgments ({scope})", _depths_sheet(found))
+        entries = {(measure, residual): e for measure, of in found.items() for residual, e in of.items()}
+        counted = any("pooled" in entry for entry in entries.values())
+        names = ("depth", "pooled", "judged", "judgments") if counted else ("depth", "judgments")
+        numbers = {key: [entry.get(name) for name in names] for key, entry in entries.items()}
+        rows = [(key, [Cell("–" if n is None else f"{n:,}") for n in of]) for key, of in numbers.items()]
+        heads = [*names[:-1], "to judge"] if counted else names
+        title = f"Depth of judging for a residual, and judgments ({scope})"
+        pages = [Page(title, sheet(("measure", "residual"), heads, rows))]
         result = {"settings": settings, "measures": found}
-        emit(write([page], result, self.format, width=width(), colour=colour(self.output)), self.output)
-
-
-def _depths_sheet(found: dict[str, dict[str, dict[str, Any]]]) -> Any:
-    rows = []
-    for measure, entries in found.items():
-        for residual, entry in entries.items():
-            numbers = [entry["depth"], entry["judgments"]]
-            if "pooled" in entry:
-                numbers[1:] = [entry["pooled"], entry["judged"], entry["judgments"]]
-            rows.append(((measure, residual), [Cell("–" if n is None else f"{n:,}") for n in numbers]))
-    wide = max(len(cells) for _, cells in rows)
-    rows = [(names, cells + [Cell("–")] * (wide - len(cells))) for names, cells in rows]
-    heads = ("depth", "judgments") if wide == 2 else ("depth", "pooled", "judged", "to judge")
-    return sheet(("measure", "residual"), heads, rows)
+        emit(write(pages, result, self.format, width=width(), colour=colour(self.output)), self.output)
 
 
 judge = verb(Judge, "Choose documents to judge next, judge them on a page, and merge judgments.")

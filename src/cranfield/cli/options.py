@@ -301,6 +301,14 @@ class Seed(Settings):
     seed: Annotated[Whole, "Random seed.", RARE] = 0
 
 
+# Options that do not work with Spark, and what to do instead.
+WITHOUT_SPARK = {
+    "per_query": "use --write-scores DIR to write them",
+    "interval": "use --write-scores DIR to write per-query scores, and compute intervals from these",
+    **dict.fromkeys(("duplicates", "costs", "predicted", "judgments"), ""),
+}
+
+
 class Engine(Settings):
     """Where to compute."""
 
@@ -311,26 +319,22 @@ class Engine(Settings):
         str | None, "Spark master.", Option(metavar="URL", rare=True, default="that of the session or of spark-submit")
     ] = None
 
+    def check_engine(self) -> None:
+        """Raise if an option does not work with the chosen engine."""
+        if self.engine == "local":
+            needing = [name for name in ("master", "write_scores") if getattr(self, name, None)]
+            if needing:
+                raise UsageError(f"--{needing[0].replace('_', '-')} needs --engine spark")
+            return
+        for name, hint in WITHOUT_SPARK.items():
+            if getattr(self, name, None) != getattr(type(self), name, None):  # the class has the defaults
+                raise UsageError(f"--{name.replace('_', '-')} does not work with --engine spark", hint=hint)
+
 
 class SparkScores(Engine):
     """Where Spark writes scores."""
 
     write_scores: Annotated[str | None, "With Spark: write per-query scores to this folder, as Parquet.", RARE] = None
-
-    def check_engine(self, **unavailable: bool) -> None:
-        """Raise if an option does not work with the chosen engine."""
-        from cranfield.cli import spark
-
-        settings = {name: getattr(self, name) for name in ("costs", "predicted")}
-        given: dict[str, Any] = {
-            "master": self.master,
-            "write_scores": self.write_scores,
-            "settings": settings,
-            **unavailable,
-        }
-        spark.check_options(self.engine, duplicates=getattr(self, "duplicates", "error"), **given)
-        if self.engine == "spark" and getattr(self, "judgments", "grades") != "grades":
-            raise UsageError("--judgments does not work with --engine spark")
 
 
 def _be_quiet(ctx: click.Context, _param: click.Parameter, value: bool) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from cranfield import results
 from cranfield.analysis.audit import CAUSES, Audit, Cause, NilDetection, Swap
-from cranfield.report.pages import BOLD, DIM, GAP, PLAIN, Page, check_format, draw, markdown, piped, render, widths
+from cranfield.report.pages import BOLD, DIM, GAP, Page, check_format, draw, markdown, piped, render, styled, widths
 from cranfield.report.pages import sheet as titled_sheet
 from cranfield.report.sheet import UNDEFINED, Cell, Layout, Row, Sheet
 from cranfield.statistics.rounding import SAME
@@ -163,7 +163,7 @@ def lists(audit: Audit, run: int) -> str:
 
 
 def _screen_summary(audit: Audit, layout: Layout, width: int, *, colour: bool, all_pairs: bool) -> Iterator[str]:
-    yield _styled(HEADING, BOLD, colour=colour) + "\n"
+    yield styled(HEADING, BOLD, colour=colour) + "\n"
     if len(audit.runs) > 1:
         yield _wrapped(COUNTED, width)
         yield ""
@@ -179,7 +179,7 @@ def _screen_summary(audit: Audit, layout: Layout, width: int, *, colour: bool, a
 def _screen_runs(audit: Audit, layout: Layout, width: int, *, colour: bool, all_runs: bool) -> Iterator[str]:
     if not all_runs:
         for page in overview(audit, layout):
-            yield _styled("\n".join(textwrap.wrap(page.title, width)), BOLD, colour=colour)
+            yield styled("\n".join(textwrap.wrap(page.title, width)), BOLD, colour=colour)
             yield render(page.sheet, width=width, colour=colour)
         yield _wrapped(MORE.format(runs=len(audit.runs)), width)
         return
@@ -231,11 +231,7 @@ def _wrapped(text: str, width: int, bold: str = "", *, colour: bool = False) -> 
         joined, min(width, PROSE_WIDTH), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
     shown = "\n".join(lines).replace("\xa0", " ")
-    return _styled(bold, BOLD, colour=colour) + shown.removeprefix(bold)
-
-
-def _styled(text: str, style: str, *, colour: bool) -> str:
-    return f"{style}{text}{PLAIN}" if colour else text
+    return styled(bold, BOLD, colour=colour) + shown.removeprefix(bold)
 
 
 def _fitted(sheet: Sheet, width: int) -> Iterator[tuple[Sheet, list[str]]]:
@@ -265,7 +261,7 @@ def _titles(part: Sheet, titles: Sequence[str], *, colour: bool) -> str:
         drawn = title.center(wide, "┄") if len(title) + 1 < wide else name.rjust(wide)
         line += (drawn if title else " " * wide) + " " * GAP
         at += len(GROUPS[name])
-    return _styled(line.rstrip(), DIM, colour=colour)
+    return styled(line.rstrip(), DIM, colour=colour)
 
 
 def counts(audit: Audit) -> Sheet:

@@ -22,7 +22,7 @@ from cranfield.measures import CATALOGUE, FAMILIES, parse
 from cranfield.measures.aliases import names_elsewhere, symbol_of
 from cranfield.measures.catalogue import Definition, Measure
 from cranfield.measures.parameters import GainParameter, Parameter
-from cranfield.report.pages import BOLD, PLAIN
+from cranfield.report.pages import BOLD, styled
 from cranfield.wording import plural
 
 SOURCE = Path(__file__).parent.parent / "references.bib"
@@ -248,7 +248,7 @@ def listing(definitions: Iterable[Definition], *, width: int, colour: bool) -> s
     lines = []
     for family, grouped in groupby(rows, key=lambda row: row[0]):
         members = list(grouped)
-        title = _bold(family.replace("_", " "), colour=colour)
+        title = styled(family.replace("_", " "), BOLD, colour=colour)
         lines.append(f"{title} ({plural(len(members), 'measure')})")
         for _, name, summary in members:
             lines += _hanging(f"  {name:<{column}}", summary, width)
@@ -274,7 +274,7 @@ def allowed(p: Parameter) -> str:
 def description(d: Definition, measure: Measure | None, *, width: int, colour: bool) -> str:
     """The description of one measure."""
     doc = (inspect.getdoc(d.function) or "").split(">>>")[0].split("\n\n")[1:]
-    lines = [f"{_bold(d.symbol, colour=colour)}  {d.title}", ""]
+    lines = [f"{styled(d.symbol, BOLD, colour=colour)}  {d.title}", ""]
     for paragraph in [d.summary, *doc]:
         if paragraph.strip():
             lines += [*textwrap.wrap(" ".join(paragraph.split()), width), ""]
@@ -339,7 +339,7 @@ def _example(d: Definition, measure: Measure | None, width: int, *, colour: bool
     scored = {name: value for name, value in scored.items() if not math.isnan(value)}
     if not scored:
         return
-    yield _bold("example", colour=colour)
+    yield styled("example", BOLD, colour=colour)
     story = STORY if example is None else example[0]
     yield from textwrap.wrap(story, width, initial_indent="  ", subsequent_indent="  ")
     column = max(map(len, scored)) + 2
@@ -350,7 +350,3 @@ def _hanging(head: str, text: str, width: int) -> list[str]:
     # Keep a minimum width for the text, however narrow the screen.
     room = max(width, len(head) + 30)
     return textwrap.wrap(text, room, initial_indent=head, subsequent_indent=" " * len(head)) or [head.rstrip()]
-
-
-def _bold(text: str, *, colour: bool) -> str:
-    return f"{BOLD}{text}{PLAIN}" if colour else text
