@@ -77,6 +77,13 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def figure_of(draw: Callable[[Axes], Any], width: float, height: float) -> Figure:
+    """A figure of this size with one pair of axes, on which something is drawn."""
+    figure = new_figure(width, height)
+    draw(figure.subplots())
+    return figure
+
+
 def plotted(draw: Callable[[], Figure]) -> Figure:
     """Draw a figure for a notebook or a window."""
     matplotlib = optional("matplotlib", "a figure", "plot")
@@ -100,12 +107,7 @@ def plotted_axes(draw: Callable[[Axes], Axes], width: float, height: float, ax: 
     if ax is not None:
         return draw(ax)
 
-    def drawn() -> Figure:
-        figure = new_figure(width, height)
-        draw(figure.subplots())
-        return figure
-
-    return plotted(drawn).axes[0]
+    return plotted(lambda: figure_of(draw, width, height)).axes[0]
 
 
 def ink(axis: Axes) -> Any:

@@ -21,11 +21,13 @@ from cranfield.report.figures.canvas import (
     ORANGE,
     PAGE,
     SKY,
+    figure_of,
     name_rows,
     new_figure,
     plotted_axes,
     save,
 )
+from cranfield.wording import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,9 +54,8 @@ def height(rows: int) -> float:
 def means(data: dict[str, Any], m: int) -> Figure:
     """The mean of each run with its 95% confidence interval, best on top."""
     mean, low, high = (np.array([row[m] for row in data[name]], float) for name in ("means", "low", "high"))
-    figure = new_figure(COLUMN, height(len(mean)))
-    draw_means(figure.subplots(), data["runs"], mean, low, high, data["measures"][m])
-    return figure
+    label = data["measures"][m]
+    return figure_of(lambda axis: draw_means(axis, data["runs"], mean, low, high, label), COLUMN, height(len(mean)))
 
 
 def draw_means(axis: Axes, runs: Sequence[str], mean: Floats, low: Floats, high: Floats, label: str) -> Axes:
@@ -117,11 +118,11 @@ def draw_curve(axis: Axes, name: str, x: Sequence[float], values: Floats, runs: 
 
 def plot_curve(evaluation: Evaluation, curve: str, ax: Axes | None) -> Axes:
     """Precision by recall (``recall``) or nDCG by cutoff (``gain``) of all runs, on these axes or on new ones."""
-    from cranfield.report.html.contents import CUTS, RECALL
+    from cranfield.report.html.contents import CUTS, POINTS, RECALL
 
     check_choice("curve", curve, tuple(CURVES))
-    x = RECALL if curve == "recall" else CUTS
-    measures = [f"IPrec@{r:g}" for r in RECALL] if curve == "recall" else [f"nDCG@{k}" for k in CUTS]
+    part = slice(len(RECALL)) if curve == "recall" else slice(len(RECALL), None)
+    x, measures = (*RECALL, *CUTS)[part], POINTS[part]
     # Precision at a recall level has no terminal form.
     scores = evaluation.remember(
         ("curve", curve), lambda: evaluation.scores_of(measures, terminal=False, full_length=None)
@@ -134,7 +135,7 @@ def plot_curve(evaluation: Evaluation, curve: str, ax: Axes | None) -> Axes:
         others = len(order) - len(labels)
         if others > 0:
             handles = [*axis.lines[:1], *handles]
-            labels = [f"{others} other run{'s' if others > 1 else ''}", *labels]
+            labels = [plural(others, "other run"), *labels]
         axis.legend(handles[::-1], labels[::-1])
         return axis
 

@@ -1,4 +1,7 @@
-"""The HTML report: one file that needs no network, with data, chart library and script."""
+"""The HTML report: one file that needs no network, with data, chart library and script.
+
+Charts use Vega-Lite, which is under 1 MB, draws SVG that prints well, and comes in one Python package.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +18,10 @@ from typing import Any
 
 from cranfield import __version__
 from cranfield.errors import optional
-from cranfield.evaluation.evaluation import Evaluation
 from cranfield.io.write import atomic_write
 from cranfield.parallel import in_background
-from cranfield.report.html.contents import compact, contents
+from cranfield.report.html.contents import compact
 from cranfield.wording import printable
-
-
-def report(evaluation: Evaluation, *, title: str = "Evaluation", **options: Any) -> str:
-    """The HTML of a report on an evaluation; ``options`` are those of `contents`.
-
-    Charts use Vega-Lite, which is under 1 MB, draws SVG that prints well, and comes in one Python package.
-    """
-    require()
-    return html(contents(evaluation, **options), title)
 
 
 def require() -> None:

@@ -15,7 +15,7 @@ from cranfield import __version__
 from cranfield.analysis.audit import CAUSES, Audit, audit_evaluation
 from cranfield.analysis.compare import Comparison, compare_scores
 from cranfield.analysis.significance import ComparisonSettings
-from cranfield.data import Floats, Judgments
+from cranfield.data import Floats
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.notes import sentences, summarised
 from cranfield.evaluation.scores import Scores
@@ -49,15 +49,13 @@ def contents(
     """The data of the page, from an evaluation that keeps as many top documents as the page shows.
 
     ``texts``: the text of documents by id, or collections to read it from. ``query_texts``: the texts of queries by id.
-    ``comparing``: the settings of `compare`.
-    ``commands``: the commands that reproduce the numbers.
+    ``comparing``: the settings of `compare`. ``commands``: the commands that reproduce the numbers.
     """
-    steps = iter(range(1, 5))
     policy = evaluation.policy
 
-    def done() -> None:
+    def done(step: int) -> None:
         if progress is not None:
-            progress(next(steps), 4)
+            progress(step, 4)
 
     scores = evaluation.scores
     matched = [len(scores.matched(m)[1]) for m in range(len(scores.columns))]
@@ -67,20 +65,22 @@ def contents(
     if len(scores.runs) > 1 and comparable:
         pending = in_background(partial(compare_scores, scores.only(comparable), settings))
     audit = audit_evaluation(evaluation)
-    done()
+    done(1)
     comparison = None if pending is None else pending.result().with_swaps(audit.swaps)
     low, high = _limits(scores, policy.seed)
     audit = replace(audit, low=low, high=high)
-    done()
+    done(2)
     # Precision at a recall level has no terminal form.
     curves = evaluation.scores_of(POINTS, terminal=False, full_length=None)
     pages = _rankings(evaluation)
-    done()
+    done(3)
     shown = {name for ranking in pages for name in ranking["documents"]}
     text_of = texts if isinstance(texts, Mapping) else read_texts(texts, shown)
     snippets = {name: _snippet(text) for name, text in text_of.items() if name in shown}
-    done()
+    done(4)
     means, labels = scores.means, short_labels(scores.runs)
+    filled = np.nan_to_num(means.T)
+    counts = f"{plural(len(scores.runs), 'run')}, {plural(len(scores.queries), 'query')}"
     return {
         "runs": list(scores.runs),
         "labels": labels,
@@ -107,7 +107,7 @@ def contents(
             "recall": {"x": list(RECALL), "y": _table(curves.means[:, : len(RECALL)])},
             "gain": {"x": list(CUTS), "y": _table(curves.means[:, len(RECALL) :])},
         },
-        "agreement": _agreement(means),
+        "agreement": _table(tau(filled[:, None], filled[None], variant="b")) if len(means) > 1 else [],
         "audit": {name: _table(getattr(audit, name)) for name in AUDITED},
         "swaps": [_swap_sentences(audit, measure) for measure in scores.measures],
         "notes": [
@@ -115,7 +115,7 @@ def contents(
             *([] if comparison is None else sentences(comparison.resolution_notes)),
             *([] if comparison is None else notes(comparison, all_pairs=True)),
         ],
-        "about": _about(scores, evaluation.judgments),
+        "about": f"{counts}, judgments {evaluation.judgments.name}; Cranfield {__version__}",
         "commands": list(commands),
     }
 
@@ -144,8 +144,7 @@ def _shared(names: Sequence[str]) -> int:
 
 
 def _same_beginning(names: Sequence[str]) -> str:
-    same = takewhile(lambda signs: len(set(signs)) == 1, zip(*names, strict=False))
-    return "".join(signs[0] for signs in same)
+    return "".join(signs[0] for signs in takewhile(lambda signs: len(set(signs)) == 1, zip(*names, strict=False)))
 
 
 def cut_names(names: Sequence[str]) -> list[str]:
@@ -228,13 +227,10 @@ def _table(values: Floats) -> list[Any]:
 def _pairs(comparison: Comparison | None, measures: int, comparable: Sequence[int]) -> dict[str, Any]:
     if comparison is None:
         return {}
-    arrays: dict[str, Floats] = {
-        **{name: getattr(comparison, name) for name in ("difference", "low", "high", "wins", "losses", "corrected")},
-        "effect": comparison.effect[..., 0],
-        "effect_low": comparison.effect[..., 1],
-        "effect_high": comparison.effect[..., 2],
-        "p": comparison.p[comparison.test],
-    }
+    names = ("difference", "low", "high", "wins", "losses", "corrected")
+    arrays = {name: getattr(comparison, name) for name in names}
+    arrays |= {name: comparison.effect[..., i] for i, name in enumerate(("effect", "effect_low", "effect_high"))}
+    arrays["p"] = comparison.p[comparison.test]
     row_of = {m: i for i, m in enumerate(comparable)}
     nothing = [None] * len(comparison.pairs)
 
@@ -292,13 +288,6 @@ def _snippet(text: str) -> str:
     return text if len(text) <= SNIPPET else f"{text[:SNIPPET]}…"
 
 
-def _agreement(means: Floats) -> list[list[float | None]]:
-    if len(means) < 2:
-        return []
-    columns = np.nan_to_num(means.T)
-    return _table(tau(columns[:, None], columns[None], variant="b"))
-
-
 def _swap_sentences(audit: Audit, measure: str) -> list[str]:
     """Sentences on how many pairs of runs each cause could reverse."""
     sentences = []
@@ -310,8 +299,3 @@ def _swap_sentences(audit: Audit, measure: str) -> list[str]:
             several = f"{len(swaps)} pairs of runs {effect}, for example {names}."
             sentences.append(f"{names} {effect}." if len(swaps) == 1 else several)
     return sentences
-
-
-def _about(scores: Scores, judgments: Judgments) -> str:
-    counts = f"{plural(len(scores.runs), 'run')}, {plural(len(scores.queries), 'query')}"
-    return f"{counts}, judgments {judgments.name}; Cranfield {__version__}"
