@@ -52,12 +52,7 @@ class Audit(options.Measures, options.Evaluating, results.Results, options.Verbo
             colour=colour(self.output),
         )
         emit(text, self.output)
-        if self.figures is not None:
-            from cranfield.report.figures import audit as drawing
-            from cranfield.report.figures import canvas
-
-            draw = partial(drawing.draw, audit)
-            results.save_figures(lambda folder: canvas.save(draw, folder, "audit"), self.figures)
+        results.save_figures(partial(report.figures, audit), self.figures)
         if self.format != "json":
             note([*notes, *run_notes(audit.notes, verbose=self.verbose)])
 

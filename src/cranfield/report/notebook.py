@@ -178,7 +178,7 @@ FIGURES = {
     "Scores": ("figures.overview", "plot_means"),
     "Evaluation": ("figures.overview", "plot_curve"),
     "Comparison": ("compare", "plot"),
-    "Audit": ("figures.audit", "plot"),
+    "Audit": ("audit", "plot"),
     "Explanation": ("explanation", "plot"),
     "PerQueryScores": ("per_query", "plot"),
 }
