@@ -21,8 +21,7 @@ import cranfield as cf
 from cranfield import example
 from cranfield.cli.main import cli
 from cranfield.evaluation.collection import split_options
-from cranfield.report.html import _kept, html
-from cranfield.report.html.contents import LONGEST_LABEL, contents, cut_names, short_labels
+from cranfield.report.html import LONGEST_LABEL, _kept, contents, cut_names, html, short_labels
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 DL19 = Path(__file__).parents[3] / "shared/data/dl19"

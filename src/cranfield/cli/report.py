@@ -48,8 +48,7 @@ class Report(options.Measures, options.QueryTexts, options.Quiet, results.Drawin
     ] = ()
 
     def run(self) -> None:
-        from cranfield.report.html import html, require
-        from cranfield.report.html.contents import contents
+        from cranfield.report.html import contents, html, require
 
         require()
         results.drawable(self.figures)
@@ -89,7 +88,7 @@ class Report(options.Measures, options.QueryTexts, options.Quiet, results.Drawin
 
     def commands(self, best: Sequence[str], columns: Sequence[Column]) -> list[str]:
         """The commands that reproduce the numbers of a report, part by part; ``best``: the two best runs."""
-        from cranfield.report.html.contents import POINTS
+        from cranfield.report.html import POINTS
 
         files = [self.qrels, *self.runs]
         facts = (*groups_of(options.CollectionFacts), "queries", "undefined", "seed")

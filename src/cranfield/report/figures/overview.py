@@ -39,7 +39,7 @@ CURVES = {"recall": ("recall", "precision"), "gain": ("k", "nDCG@k")}  # the nam
 
 
 def figures(data: dict[str, Any], folder: str) -> list[Path]:
-    """Draw the data from `report.html.contents` into a folder."""
+    """Draw the data from `report.html` into a folder."""
     written = save(partial(curves, data), folder, "curves")
     for m, measure in enumerate(data["measures"]):
         written += save(partial(means, data, m), folder, f"means-{measure}")
@@ -118,7 +118,7 @@ def draw_curve(axis: Axes, name: str, x: Sequence[float], values: Floats, runs: 
 
 def plot_curve(evaluation: Evaluation, curve: str, ax: Axes | None) -> Axes:
     """Precision by recall (``recall``) or nDCG by cutoff (``gain``) of all runs, on these axes or on new ones."""
-    from cranfield.report.html.contents import CUTS, POINTS, RECALL
+    from cranfield.report.html import CUTS, POINTS, RECALL
 
     check_choice("curve", curve, tuple(CURVES))
     part = slice(len(RECALL)) if curve == "recall" else slice(len(RECALL), None)
