@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 from rich.cells import cell_len
 
 from cranfield import results
 from cranfield.data import Floats
 from cranfield.errors import UsageError
-from cranfield.report.sheet import UNDEFINED, Cell, Row, Sheet, shown
+from cranfield.report.sheet import UNDEFINED, Cell, Row, Sheet, highest_text, shown
 from cranfield.wording import printable, spreadsheet_cell
 
 GAP = 2
@@ -299,7 +298,7 @@ FORMATS = ("table", *WRITERS, "json")
 def column(values: Sequence[float], digits: int, *, best: bool = True) -> list[Cell]:
     """The numbers of a column, the highest in bold."""
     texts = [shown(value, digits) for value in values]
-    top = texts[int(np.nanargmax(values))] if best and len(set(texts)) > 1 and not np.isnan(values).all() else None
+    top = highest_text(values, texts) if best else None
     return [Cell(text, text == top) for text in texts]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -194,12 +194,14 @@ def folded_label(column: Column) -> str:
 
 def best_text(column: Column, means: Floats, shown: list[str]) -> str | None:
     """The highest mean of a column as text, or None if higher is not better or all are equal."""
-    if len(set(shown)) < 2 or np.isnan(means).all():
-        return None
     if column.aggregate == "sum" or column.part == "residual":
         return None
-    # Means that round to the same text are equally good: a difference that is not shown is not marked.
-    return shown[int(np.nanargmax(means))]
+    return highest_text(means, shown)
+
+
+def highest_text(values: Floats | Sequence[float], texts: Sequence[str]) -> str | None:
+    """The text of the highest value, or None if all are equal: a difference that is not shown is not marked."""
+    return None if len(set(texts)) < 2 or np.isnan(values).all() else texts[int(np.nanargmax(values))]
 
 
 def averaged(scores: ScoreTable, run: int) -> str:
