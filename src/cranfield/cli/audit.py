@@ -38,7 +38,6 @@ class Audit(options.Measures, options.Evaluating, results.Results, options.Verbo
         from cranfield.analysis.audit import audit_evaluation
         from cranfield.report import audit as report
 
-        results.drawable(self.figures)
         evaluation, notes = self.read(self.measures)
         with progress("Auditing runs") as step:
             audit = audit_evaluation(evaluation, interval=self.interval, progress=step)

@@ -206,7 +206,6 @@ class Compare(
                 f"{'--fail-below' if limits else saved} does not work with --engine spark",
                 hint="use `cranfield eval --engine spark --fail-below`" if limits else "",
             )
-        results.drawable(self.figures)
 
     @property
     def _checked(self) -> list[str]:

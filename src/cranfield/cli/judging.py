@@ -23,7 +23,7 @@ RUN_COLUMNS = 6
 QUERIES = 50  # of a collection whose size is not given
 
 
-class Judge(options.OwnMeasures, options.ReadingRuns, options.QueryTexts, results.Pages):
+class Judge(options.OwnMeasures, options.Inputs, options.QueryTexts, results.Pages):
     """List the unjudged documents of RUNs whose judgments settle most, and how far pairs of runs are settled.
 
     --page writes a page on which to judge these documents, without a network. Its file of judgments is added with
@@ -35,8 +35,6 @@ class Judge(options.OwnMeasures, options.ReadingRuns, options.QueryTexts, result
     cranfield judge qrels.txt *.run --merge judgments.json -o merged.csv
     """
 
-    qrels: Annotated[options.File, Argument()]
-    runs: Annotated[tuple[options.File, ...], Argument("RUN...")]
     measure: Annotated[
         options.MeasureText,
         "The measure by which runs are compared: AP, or one that is linear in the gains.",
@@ -147,7 +145,6 @@ class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, res
         from cranfield.lab.judge_reports import judges
         from cranfield.report.figures.canvas import save_all
 
-        results.drawable(self.figures)
         predicted = [file for file in self.files if not _is_run(file)]
         runs = [file for file in self.files if file not in predicted]
         if not predicted:

@@ -37,7 +37,6 @@ class Queries(options.OwnMeasures, options.Evaluating, options.QueryTexts, resul
         from cranfield.evaluation.notes import input_notes
         from cranfield.report import per_query as report
 
-        results.drawable(self.figures)
         query, page = self.query, self.top_documents
         if query is not None and len(self.runs) != 2:
             raise UsageError(f"--query compares two runs, not {len(self.runs)}")
@@ -96,7 +95,6 @@ class Explain(
         from cranfield.report.explanation import figures as draw
         from cranfield.report.explanation import pages
 
-        results.drawable(self.figures)
         collection = Collection(self.qrels, documents=self.corpus)
         chosen = self.values_of(options.Ordering)
         explanation = explain(

@@ -51,7 +51,6 @@ class Report(options.Measures, options.QueryTexts, options.Quiet, results.Drawin
         from cranfield.report.html import contents, html, require
 
         require()
-        results.drawable(self.figures)
         if self.judgments != "grades":
             raise UsageError(
                 f"a report needs judgments by grade, not {self.judgments}",

@@ -157,7 +157,6 @@ def _check_figures(study: Study, figures: str | None) -> None:
     """Raise before any work is done if figures are requested and cannot be drawn."""
     if figures is not None:
         study.require_figures()
-        results.drawable(figures)
 
 
 def _with_top_runs(experiment: Callable[..., Any], top: int, by: str) -> Callable[..., Any]:
