@@ -15,7 +15,7 @@ from cranfield.cli.progress import progress
 from cranfield.report.audit import FORMATS
 
 
-class Audit(options.Measures, options.Evaluating, results.Results, options.Verbose):
+class Audit(options.Measures, options.Evaluating, options.Predictions, results.Results, options.Verbose):
     """Show how ties, unjudged documents, short lists and the choice of queries affect scores.
 
     Prints the pairs of runs that could swap, and why; then a table for each RUN. Of more than five runs, it shows those
@@ -37,10 +37,12 @@ class Audit(options.Measures, options.Evaluating, results.Results, options.Verbo
     def run(self) -> None:
         from cranfield.analysis.audit import audit_evaluation
         from cranfield.report import audit as report
+        from cranfield.report import predicted as prediction
 
         evaluation, notes = self.read(self.measures)
         with progress("Auditing runs") as step:
             audit = audit_evaluation(evaluation, interval=self.interval, progress=step)
+        predicted = self.predicted_means(evaluation)
         text = report.write(
             audit,
             self.format,
@@ -49,11 +51,12 @@ class Audit(options.Measures, options.Evaluating, results.Results, options.Verbo
             digits=self.digits,
             width=width(),
             colour=colour(self.output),
+            predicted=predicted,
         )
         emit(text, self.output)
         results.save_figures(partial(report.figures, audit), self.figures)
         if self.format != "json":
-            note([*notes, *run_notes(audit.notes, verbose=self.verbose)])
+            note([*notes, *run_notes(audit.notes, verbose=self.verbose), *prediction.notes(predicted)])
 
 
 command = verb(Audit, "Show how ties, unjudged documents and short lists affect scores.")

@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 REPORT = "report.html"
 
 
-class Report(options.Measures, options.QueryTexts, options.Quiet, results.Drawing, Testing, options.Evaluating):
+class Report(
+    options.Measures,
+    options.QueryTexts,
+    options.Quiet,
+    results.Drawing,
+    Testing,
+    options.Evaluating,
+    options.Predictions,
+):
     """Write an HTML report on RUNs: scores, significance, per-query differences, rankings, curves and an audit.
 
     The report is one file that needs no network, so it can be sent and archived. It ends with the commands that
@@ -71,6 +79,7 @@ class Report(options.Measures, options.QueryTexts, options.Quiet, results.Drawin
                 query_texts=self.texts_of(evaluation.queries),
                 comparing=self.values_of(Testing),
                 commands=self.commands(best, evaluation.columns),
+                predicted=self.predicted_means(evaluation),
                 progress=step,
             )
         if self.texts and not data["texts"]:
@@ -95,7 +104,11 @@ class Report(options.Measures, options.QueryTexts, options.Quiet, results.Drawin
         labels = " ".join(column.label for column in columns)  # labels name the views
         own = self.typed("measures_file")
         measuring = ["-m", labels, *own, *self.typed(*facts)]
-        lines = [["eval", *files, *measuring, "--interval", "bca"], ["eval", *files, *measuring, "--per-query"]]
+        predicted = self.typed(*groups_of(options.Predictions))
+        lines = [
+            ["eval", *files, *measuring, *predicted, "--interval", "bca"],
+            ["eval", *files, *measuring, "--per-query"],
+        ]
         if len(self.runs) > 1:
             lines += [["compare", *files, *measuring, *self.typed(*groups_of(Testing)), "--all-pairs"]]
             lines += [["queries", self.qrels, *best, "-m", columns[0].label, *measuring[2:]]]

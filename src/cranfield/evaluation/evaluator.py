@@ -180,9 +180,9 @@ class Evaluator:
             self._check(scores)
             scored.append(ScoredRun.of(scores, self.plan))
         table = build_scores(scored, self._queries, self.plan, self._notes)
-        return table if self.collection.predicted is None else self._with_predicted(table, runs)
+        return table if self.collection.predicted is None else self.with_predicted(table, runs)
 
-    def _with_predicted(self, scores: Scores, runs: list[Run]) -> Scores:
+    def with_predicted(self, scores: Scores, runs: list[Run]) -> Scores:
         """The scores, with means from human and predicted judgments together."""
         from cranfield.evaluation import predicted as prediction
 

@@ -20,6 +20,8 @@ import numpy as np
 
 from cranfield import results
 from cranfield.analysis.audit import CAUSES, Audit, Cause, NilDetection, Swap
+from cranfield.evaluation.predicted import PredictedMean
+from cranfield.report import predicted as prediction
 from cranfield.report.figures.canvas import (
     BLACK,
     BLUE,
@@ -105,14 +107,15 @@ def write(
     digits: int = 4,
     width: int = 80,
     colour: bool = False,
+    predicted: Sequence[PredictedMean] = (),
 ) -> str:
     """The audit in one of `FORMATS`, ending in a newline; ``width`` and ``colour`` apply to tables only.
 
-    ``all_runs``: a table for each run, however many there are.
+    ``all_runs``: a table for each run, however many there are. ``predicted``: means to show below.
     """
     check_format(format, FORMATS)
     if format == "json":
-        return results.text(audit.to_dict())
+        return results.text(audit.to_dict() | ({"predicted": results.plain(predicted)} if predicted else {}))
     all_runs = all_runs or len(audit.runs) <= FEW_RUNS
     layout = Layout(digits=digits)
     if format == "markdown":
@@ -125,7 +128,8 @@ def write(
             _screen_summary(audit, layout, width, colour=colour, all_pairs=all_pairs),
             _screen_runs(audit, layout, width, colour=colour, all_runs=all_runs),
         ]
-    return "\n".join(chain(*(parts if len(audit.runs) > 1 else reversed(parts)))) + "\n"
+    text = "\n".join(chain(*(parts if len(audit.runs) > 1 else reversed(parts)))) + "\n"
+    return text + (prediction.text(predicted, format, digits, width=width, colour=colour) if predicted else "")
 
 
 def sheet(audit: Audit, run: int, layout: Layout) -> Sheet:

@@ -29,16 +29,19 @@ from cranfield.data import Floats
 from cranfield.errors import optional
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.notes import sentences, summarised
+from cranfield.evaluation.predicted import PredictedMean
 from cranfield.evaluation.scores import Scores
 from cranfield.io.collection import read_texts, shortened
 from cranfield.io.write import atomic_write
 from cranfield.parallel import in_background
+from cranfield.report import predicted as prediction
 from cranfield.report.audit import EFFECTS
 from cranfield.report.compare import method, notes
+from cranfield.report.notebook import table
 from cranfield.results import plain
 from cranfield.statistics.correlation import tau
 from cranfield.statistics.intervals import bca
-from cranfield.wording import plural, printable
+from cranfield.wording import decodable, plural, printable
 
 RECALL = tuple(level / 10 for level in range(11))
 CUTS = (1, 2, 3, 5, 10, 20, 50, 100)
@@ -56,12 +59,14 @@ def contents(
     query_texts: Mapping[str, str] | None = None,
     comparing: Mapping[str, Any] | None = None,
     commands: Sequence[str] = (),
+    predicted: Sequence[PredictedMean] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """The data of the page, from an evaluation that keeps as many top documents as the page shows.
 
     ``texts``: the text of documents by id, or collections to read it from. ``query_texts``: the texts of queries by id.
     ``comparing``: the settings of `compare`. ``commands``: the commands that reproduce the numbers.
+    ``predicted``: the means from human and predicted judgments together.
     """
     policy = evaluation.policy
 
@@ -122,7 +127,9 @@ def contents(
         "agreement": _table(tau(filled[:, None], filled[None], variant="b")) if len(means) > 1 else [],
         "audit": {name: _table(getattr(audit, name)) for name in AUDITED},
         "swaps": [_swap_sentences(audit, measure) for measure in scores.measures],
+        "predicted": [f"<h3>{escape(page.title)}</h3>{table(page.sheet)}" for page in prediction.pages(predicted)],
         "notes": [
+            *prediction.notes(predicted),
             *summarised(scores.notes)[0],
             *([] if comparison is None else sentences(comparison.resolution_notes)),
             *([] if comparison is None else notes(comparison, all_pairs=True)),
@@ -344,10 +351,12 @@ def _kept(name: str, make: Callable[[], str]) -> str:
 def html(data: dict[str, Any], title: str) -> str:
     """The page with its data."""
     library = _chart_library().result()
+    predicted = "".join(f'<div class="scroll" tabindex="0">{part}</div>' for part in data.pop("predicted"))
     parts = {
         "version": escape(__version__),
         "title": escape(printable(title)),
         "style": _asset("style.css"),
+        "predicted": decodable(predicted),
         # Nothing in a script may look like its end tag.
         "data": json.dumps(compact(data), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
         "charts": "(() => {" + library.replace("</script", "<\\/script") + "})();",
