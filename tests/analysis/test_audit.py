@@ -18,7 +18,7 @@ from cranfield import example
 from cranfield.analysis.audit import CAUSES, DEFAULT_MEASURES, Audit
 from cranfield.errors import InputError, MissingDependency, UsageError
 from cranfield.report import audit as report
-from cranfield.report.figures import canvas
+from cranfield.report import canvas
 from cranfield.results import plain
 
 QRELS = str(example.path(example.QRELS))

@@ -10,8 +10,7 @@ import click
 from cranfield.analysis.audit import DEFAULT_MEASURES
 from cranfield.cli import options, results
 from cranfield.cli.commands import verb
-from cranfield.cli.output import colour, emit, note, run_notes, width
-from cranfield.cli.progress import progress
+from cranfield.cli.output import colour, emit, note, progress, run_notes, width
 from cranfield.report.audit import FORMATS
 
 

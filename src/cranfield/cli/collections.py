@@ -8,8 +8,7 @@ import click
 
 from cranfield.cli import options
 from cranfield.cli.commands import Argument, Field, Option, command_of, fields_of, fields_of_function, verb
-from cranfield.cli.output import colour, emit, note, say, width
-from cranfield.cli.progress import progress
+from cranfield.cli.output import colour, emit, note, progress, say, width
 from cranfield.corpus.corpus import DEPTH
 from cranfield.corpus.settings import Split
 from cranfield.lab.simulation import simulate as run_simulation

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cranfield.cli import gate, options
 from cranfield.cli.commands import RARE, Option, verb
-from cranfield.cli.output import colour, emit, note, run_notes, width
-from cranfield.cli.progress import progress
+from cranfield.cli.output import colour, emit, note, progress, run_notes, width
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:

@@ -143,7 +143,7 @@ class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, res
     def run(self) -> None:
         from cranfield.evaluation.evaluator import read_runs
         from cranfield.lab.judge_reports import judges
-        from cranfield.report.figures.canvas import save_all
+        from cranfield.report.canvas import save_all
 
         predicted = [file for file in self.files if not _is_run(file)]
         runs = [file for file in self.files if file not in predicted]

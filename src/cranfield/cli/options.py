@@ -10,8 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from cranfield.cli.commands import Argument, OutputFile, Settings
-from cranfield.cli.output import QUIET
-from cranfield.cli.progress import progress
+from cranfield.cli.output import QUIET, progress
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.plan import Negative, Queries, Undefined
 from cranfield.io.ids import Duplicates

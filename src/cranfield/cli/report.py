@@ -12,8 +12,7 @@ import click
 from cranfield.cli import options, results
 from cranfield.cli.commands import Option, OutputFile, groups_of, verb
 from cranfield.cli.compare import Testing
-from cranfield.cli.output import emit, note, say_written
-from cranfield.cli.progress import progress
+from cranfield.cli.output import emit, note, progress, say_written
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ class Report(
         emit(text, output)
         say_written(f"{output} written ({len(text) / 1e6:.1f} MB)")
         if self.figures is not None:
-            from cranfield.report.figures import overview
+            from cranfield.report import overview
 
             results.save_figures(lambda folder: overview.figures(data, folder), self.figures)
 

@@ -20,7 +20,7 @@ Draw = Callable[[str], list[Path]]
 def _drawable(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
     """Raise before the computation starts if figures are requested and matplotlib is missing."""
     if value is not None:
-        from cranfield.report.figures import canvas
+        from cranfield.report import canvas
 
         canvas.require()
     return value

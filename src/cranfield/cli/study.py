@@ -15,8 +15,7 @@ from cranfield import io
 from cranfield.cli import options, results
 from cranfield.cli.commands import Argument, Field, LazyGroup, command_of, fields_of, fields_of_function, said_of, verb
 from cranfield.cli.compare import Testing
-from cranfield.cli.output import colour, emit, note, width
-from cranfield.cli.progress import progress
+from cranfield.cli.output import colour, emit, note, progress, width
 from cranfield.errors import InputError
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.lab import saving

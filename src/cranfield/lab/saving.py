@@ -16,7 +16,7 @@ from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError, UnknownName
 from cranfield.io.formats.json import load_json
 from cranfield.io.write import atomic_write
-from cranfield.report.figures import canvas
+from cranfield.report import canvas
 from cranfield.report.pages import Page
 from cranfield.results import Displayed
 from cranfield.wording import listed, plural

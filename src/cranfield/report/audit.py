@@ -22,7 +22,7 @@ from cranfield import results
 from cranfield.analysis.audit import CAUSES, Audit, Cause, NilDetection, Swap
 from cranfield.evaluation.predicted import PredictedMean
 from cranfield.report import predicted as prediction
-from cranfield.report.figures.canvas import (
+from cranfield.report.canvas import (
     BLACK,
     BLUE,
     COLUMN,

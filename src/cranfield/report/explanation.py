@@ -12,7 +12,7 @@ import numpy as np
 from cranfield.analysis.explain import Explanation, Step
 from cranfield.errors import check_choice
 from cranfield.io.collection import shortened
-from cranfield.report.figures.canvas import BLUE, COLUMN, GREEN, GREY, ORANGE, PAGE, SKY, new_figure, plotted_axes, save
+from cranfield.report.canvas import BLUE, COLUMN, GREEN, GREY, ORANGE, PAGE, SKY, new_figure, plotted_axes, save
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, shown, signed
 from cranfield.wording import decodable

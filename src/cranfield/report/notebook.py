@@ -175,8 +175,8 @@ TABLES: dict[str, tuple[str, Callable[[Any, Any], Shown]]] = {
 }
 # The figure of each class: the module, and the function that draws it.
 FIGURES = {
-    "Scores": ("figures.overview", "plot_means"),
-    "Evaluation": ("figures.overview", "plot_curve"),
+    "Scores": ("overview", "plot_means"),
+    "Evaluation": ("overview", "plot_curve"),
     "Comparison": ("compare", "plot"),
     "Audit": ("audit", "plot"),
     "Explanation": ("explanation", "plot"),

@@ -11,7 +11,7 @@ import numpy as np
 
 from cranfield.analysis.per_query import DocumentRanks, PerQueryScores
 from cranfield.io.collection import shortened
-from cranfield.report.figures.canvas import BLUE, COLUMN, GREY, ORANGE, PAGE, figure_of, ink, plotted_axes, save
+from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, PAGE, figure_of, ink, plotted_axes, save
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import UNDEFINED, Cell, shown, signed
 from cranfield.wording import decodable, plural, printable

@@ -13,7 +13,7 @@ from cranfield.data import Floats
 from cranfield.errors import check_choice
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.scores import Interval, Scores
-from cranfield.report.figures.canvas import (
+from cranfield.report.canvas import (
     BLUE,
     COLUMN,
     GREEN,
