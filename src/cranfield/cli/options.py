@@ -258,14 +258,6 @@ class CollectionFacts(DocumentText):
         File | None, "Costs of documents, for measures that use them, in lines `query document cost`.", RARE
     ] = None
 
-    def collection_of(self, qrels: Any) -> Collection:
-        """The collection that the options describe."""
-        from cranfield.evaluation.collection import PARTS, Collection
-
-        others = {*KINDS.values(), "queries"}  # --queries is an option of the evaluation
-        parts = {name: getattr(self, name) for name in PARTS if hasattr(self, name) and name not in others}
-        return Collection(**{KINDS[self.judgments]: qrels}, documents=self.corpus, **parts)
-
 
 class Predictions(Settings):
     """Predicted judgments: parameters of `Collection`, too."""
@@ -422,7 +414,11 @@ class Evaluating(Inputs, Rankings, CollectionFacts, Seed):
     @property
     def collection(self) -> Collection:
         """The collection that the options describe."""
-        return self.collection_of(self.qrels)
+        from cranfield.evaluation.collection import PARTS, Collection
+
+        others = {*KINDS.values(), "queries"}  # --queries is an option of the evaluation
+        parts = {name: getattr(self, name) for name in PARTS if hasattr(self, name) and name not in others}
+        return Collection(**{KINDS[self.judgments]: self.qrels}, documents=self.corpus, **parts)
 
     @property
     def chosen(self) -> dict[str, Any]:
