@@ -131,14 +131,7 @@ def progress(title: str, *, in_bytes: bool = False) -> Iterator[Callable[[int, i
 
 def _bar(title: str, total: int, *, in_bytes: bool) -> Progress:
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     done = DownloadColumn() if in_bytes else MofNCompleteColumn()
     columns = TextColumn("{task.description}"), BarColumn(), done, TimeRemainingColumn()

@@ -21,22 +21,8 @@ import numpy as np
 from cranfield import results
 from cranfield.analysis.audit import CAUSES, Audit, Cause, NilDetection, Swap
 from cranfield.evaluation.predicted import PredictedMean
+from cranfield.report import canvas
 from cranfield.report import predicted as prediction
-from cranfield.report.canvas import (
-    BLACK,
-    BLUE,
-    COLUMN,
-    GREEN,
-    GREY,
-    ORANGE,
-    PAGE,
-    SKY,
-    ink,
-    name_rows,
-    new_figure,
-    plotted_axes,
-    save,
-)
 from cranfield.report.pages import BOLD, DIM, GAP, Page, check_format, draw, markdown, piped, render, styled, widths
 from cranfield.report.pages import sheet as titled_sheet
 from cranfield.report.sheet import UNDEFINED, Cell, Layout, Row, Sheet
@@ -405,23 +391,23 @@ MARGIN = 0.95  # inches for titles and the legend
 ACROSS = 4  # panels side by side
 
 BANDS: tuple[tuple[Cause, str, str, float], ...] = (
-    ("ties", "ties: worst to best", ORANGE, -0.24),
-    ("unjudged", "unjudged: lowest to highest", SKY, 0.0),
-    ("queries", "95% confidence interval", GREY, 0.24),
+    ("ties", "ties: worst to best", canvas.ORANGE, -0.24),
+    ("unjudged", "unjudged: lowest to highest", canvas.SKY, 0.0),
+    ("queries", "95% confidence interval", canvas.GREY, 0.24),
 )
-MARKS: tuple[tuple[Cause, str, str], ...] = (("condensed", "D", BLUE), ("terminal", "s", GREEN))
+MARKS: tuple[tuple[Cause, str, str], ...] = (("condensed", "D", canvas.BLUE), ("terminal", "s", canvas.GREEN))
 
 
 def figures(audit: Audit, folder: str) -> list[Path]:
     """Draw the audit into a folder."""
-    return save(partial(drawn, audit), folder, "audit")
+    return canvas.save(partial(drawn, audit), folder, "audit")
 
 
 def drawn(audit: Audit) -> Figure:
     """A panel for each measure; runs as rows, in the order of the first measure, the highest on top."""
     across = min(ACROSS, len(audit.measures))
     down = -(-len(audit.measures) // across)
-    figure = new_figure(PAGE, down * (max(len(audit.runs), 3) * ROW + MARGIN))
+    figure = canvas.new_figure(canvas.PAGE, down * (max(len(audit.runs), 3) * ROW + MARGIN))
     axes = figure.subplots(down, across, squeeze=False, sharey=True)
     order = np.argsort(-np.nan_to_num(audit.score[:, 0], nan=-np.inf), kind="stable")
     for m, axis in enumerate(axes.flat):
@@ -442,11 +428,11 @@ def plot(audit: Audit, m: int, *, top: int | None, ax: Axes | None) -> Axes:
         if len(order) < len(audit.runs):
             axis.set_title(f"{audit.measures[m]}, the best {len(order)} of {len(audit.runs)} runs")
         below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": 3.2}
-        axis.legend(handles=list(_legend(audit, ink(axis))), ncols=3, frameon=False, **below)
+        axis.legend(handles=list(_legend(audit, canvas.ink(axis))), ncols=3, frameon=False, **below)
         return axis
 
     size = max(len(order), 3) * ROW
-    return plotted_axes(draw, 1.5 * COLUMN, size + MARGIN, ax)
+    return canvas.plotted_axes(draw, 1.5 * canvas.COLUMN, size + MARGIN, ax)
 
 
 def panel(audit: Audit, measure: int, axis: Axes, order: Any = None) -> Axes:
@@ -454,26 +440,26 @@ def panel(audit: Audit, measure: int, axis: Axes, order: Any = None) -> Axes:
     order = np.arange(len(audit.runs)) if order is None else order
     rows = np.arange(len(order))
     for row in rows[::2]:
-        axis.axhspan(row - 0.5, row + 0.5, color=GREY, alpha=0.11, linewidth=0, zorder=-1)
+        axis.axhspan(row - 0.5, row + 0.5, color=canvas.GREY, alpha=0.11, linewidth=0, zorder=-1)
     for cause, _, colour, offset in BANDS:
         low, high = (ends[order, measure] for ends in audit.reach(cause))
         axis.hlines(rows + offset, low, high, color=colour, linewidth=1.6, zorder=2)
     for cause, marker, colour in MARKS:
         value = audit.reach(cause)[0][order, measure]
         axis.plot(value, rows, linestyle="", **_hollow(marker, colour), zorder=4)
-    axis.plot(audit.score[order, measure], rows, linestyle="", **_point(ink(axis)), zorder=3)
-    name_rows(axis, [audit.runs[r] for r in order])
+    axis.plot(audit.score[order, measure], rows, linestyle="", **_point(canvas.ink(axis)), zorder=3)
+    canvas.name_rows(axis, [audit.runs[r] for r in order])
     axis.set_ylim(len(order) - 0.5, -0.5)
     axis.set_title(audit.measures[measure])
     axis.spines[["top", "right", "left"]].set_visible(False)
     axis.tick_params(axis="y", length=0)
-    axis.grid(axis="x", color=GREY, alpha=0.35, linewidth=0.4)
+    axis.grid(axis="x", color=canvas.GREY, alpha=0.35, linewidth=0.4)
     axis.set_axisbelow(True)
     axis.margins(x=0.04)
     return axis
 
 
-def _legend(audit: Audit, colour: Any = BLACK) -> Iterator[Any]:
+def _legend(audit: Audit, colour: Any = canvas.BLACK) -> Iterator[Any]:
     """The legend, without symbols that do not occur in the figure."""
     from matplotlib.lines import Line2D
 
