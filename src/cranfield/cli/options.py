@@ -417,8 +417,9 @@ class Evaluating(Inputs, Rankings, CollectionFacts, Seed):
         from cranfield.evaluation.collection import PARTS, Collection
 
         others = {*KINDS.values(), "queries"}  # --queries is an option of the evaluation
-        parts = {name: getattr(self, name) for name in PARTS if hasattr(self, name) and name not in others}
-        return Collection(**{KINDS[self.judgments]: self.qrels}, documents=self.corpus, **parts)
+        parts: dict[str, Any] = {KINDS[self.judgments]: self.qrels, "documents": self.corpus}
+        parts |= {name: getattr(self, name) for name in PARTS if hasattr(self, name) and name not in others}
+        return Collection(**parts)
 
     @property
     def chosen(self) -> dict[str, Any]:
