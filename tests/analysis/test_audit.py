@@ -6,7 +6,6 @@ import gzip
 import json
 import sys
 from collections.abc import Iterator
-from functools import partial
 from itertools import groupby, permutations, product
 from math import factorial, prod
 from pathlib import Path
@@ -19,8 +18,7 @@ from cranfield import example
 from cranfield.analysis.audit import CAUSES, DEFAULT_MEASURES, Audit
 from cranfield.errors import InputError, MissingDependency, UsageError
 from cranfield.report import audit as report
-from cranfield.report.figures import audit as figures
-from cranfield.report.figures import canvas
+from cranfield.report import canvas
 from cranfield.results import plain
 
 QRELS = str(example.path(example.QRELS))
@@ -310,7 +308,7 @@ def test_figures(museum: Audit, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     written = {}
     for folder in ("first", "second"):
-        files = canvas.save(partial(figures.draw, museum), str(tmp_path / folder), "audit")
+        files = report.figures(museum, str(tmp_path / folder))
         written[folder] = {file.suffix: file.read_bytes() for file in files}
     assert written["first"] == written["second"]
     for suffix, begin in {".pdf": b"%PDF", ".svg": b"<?xml", ".png": b"\x89PNG"}.items():
@@ -320,7 +318,7 @@ def test_figures(museum: Audit, tmp_path: Path) -> None:
 
 def test_a_panel_has_every_number(museum: Audit) -> None:
     axis = pytest.importorskip("matplotlib.figure").Figure().subplots()
-    assert figures.panel(museum, 0, axis) is axis
+    assert report.panel(museum, 0, axis) is axis
     drawn = [line.get_xdata().tolist() for line in axis.lines]
     assert drawn == [museum.condensed[:, 0].tolist(), museum.terminal[:, 0].tolist(), museum.score[:, 0].tolist()]
     assert [text.get_text() for text in axis.get_yticklabels()] == list(museum.runs)

@@ -21,8 +21,7 @@ import cranfield as cf
 from cranfield import example
 from cranfield.cli.main import cli
 from cranfield.evaluation.collection import split_options
-from cranfield.report.html import _kept, report
-from cranfield.report.html.contents import LONGEST_LABEL, contents, cut_names, short_labels
+from cranfield.report.html import LONGEST_LABEL, _kept, contents, cut_names, html, short_labels
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 DL19 = Path(__file__).parents[3] / "shared/data/dl19"
@@ -37,6 +36,10 @@ FLAGS = (
 def museum() -> tuple[list[str], str]:
     folder = Path(example.__file__).parent
     return [str(folder / f"{name}.run") for name in ("bm25", "dense", "llm", "quiet")], str(folder / "qrels.txt")
+
+
+def report(evaluation: cf.Evaluation, title: str = "Evaluation", **options: Any) -> str:
+    return html(contents(evaluation, **options), title)
 
 
 def evaluated(qrels: Any, runs: Any, measures: Any, *, page: int = 20, names: Any = None, **how: Any) -> cf.Evaluation:

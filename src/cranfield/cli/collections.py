@@ -8,8 +8,7 @@ import click
 
 from cranfield.cli import options
 from cranfield.cli.commands import Argument, Field, Option, command_of, fields_of, fields_of_function, verb
-from cranfield.cli.output import colour, emit, note, say, width
-from cranfield.cli.progress import progress
+from cranfield.cli.output import colour, emit, note, progress, say, width
 from cranfield.corpus.corpus import DEPTH
 from cranfield.corpus.settings import Split
 from cranfield.lab.simulation import simulate as run_simulation
@@ -62,7 +61,7 @@ class CountWords(options.Engine):
         from cranfield.report import collection as report
         from cranfield.report import pages
 
-        spark.check_options(self.engine, master=self.master)
+        self.check_engine()
         if self.output is not None:
             optional("pyarrow", "writing a corpus", "arrow")  # fail before the work, not after it
         words = WordSettings(self.split, not self.keep_case, stop_words(self.stop), self.stemmer)

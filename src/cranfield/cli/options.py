@@ -10,8 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from cranfield.cli.commands import Argument, OutputFile, Settings
-from cranfield.cli.output import QUIET
-from cranfield.cli.progress import progress
+from cranfield.cli.output import QUIET, progress
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.plan import Negative, Queries, Undefined
 from cranfield.io.ids import Duplicates
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.collection import Collection
     from cranfield.evaluation.evaluation import Evaluation
     from cranfield.evaluation.plan import Column, Policy
+    from cranfield.evaluation.predicted import PredictedMean
 
 # The defaults cover the whole ranking (AP, bpref), the first page, the first relevant document, and recall.
 DEFAULT_MEASURES = ("AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref")
@@ -258,14 +258,6 @@ class CollectionFacts(DocumentText):
         File | None, "Costs of documents, for measures that use them, in lines `query document cost`.", RARE
     ] = None
 
-    def collection_of(self, qrels: Any) -> Collection:
-        """The collection that the options describe."""
-        from cranfield.evaluation.collection import PARTS, Collection
-
-        others = {*KINDS.values(), "queries"}  # --queries is an option of the evaluation
-        parts = {name: getattr(self, name) for name in PARTS if hasattr(self, name) and name not in others}
-        return Collection(**{KINDS[self.judgments]: qrels}, documents=self.corpus, **parts)
-
 
 class Predictions(Settings):
     """Predicted judgments: parameters of `Collection`, too."""
@@ -284,6 +276,15 @@ class Predictions(Settings):
         RARE,
     ] = "loo"
 
+    def predicted_means(self, evaluation: Evaluation) -> tuple[PredictedMean, ...]:
+        """The means from human and predicted judgments together; the runs are read once more for these."""
+        if self.predicted is None:
+            return ()
+        from cranfield.evaluation.evaluator import Evaluator
+
+        evaluator = Evaluator.of(evaluation.collection, evaluation.plan)
+        return evaluator.with_predicted(evaluation.scores, [one.run for one in evaluation.run_scores]).predicted
+
 
 class Standardising(Settings):
     """Standardised scores."""
@@ -301,6 +302,14 @@ class Seed(Settings):
     seed: Annotated[Whole, "Random seed.", RARE] = 0
 
 
+# Options that do not work with Spark, and what to do instead.
+WITHOUT_SPARK = {
+    "per_query": "use --write-scores DIR to write them",
+    "interval": "use --write-scores DIR to write per-query scores, and compute intervals from these",
+    **dict.fromkeys(("duplicates", "costs", "predicted", "judgments"), ""),
+}
+
+
 class Engine(Settings):
     """Where to compute."""
 
@@ -311,26 +320,22 @@ class Engine(Settings):
         str | None, "Spark master.", Option(metavar="URL", rare=True, default="that of the session or of spark-submit")
     ] = None
 
+    def check_engine(self) -> None:
+        """Raise if an option does not work with the chosen engine."""
+        if self.engine == "local":
+            needing = [name for name in ("master", "write_scores") if getattr(self, name, None)]
+            if needing:
+                raise UsageError(f"--{needing[0].replace('_', '-')} needs --engine spark")
+            return
+        for name, hint in WITHOUT_SPARK.items():
+            if getattr(self, name, None) != getattr(type(self), name, None):  # the class has the defaults
+                raise UsageError(f"--{name.replace('_', '-')} does not work with --engine spark", hint=hint)
+
 
 class SparkScores(Engine):
     """Where Spark writes scores."""
 
     write_scores: Annotated[str | None, "With Spark: write per-query scores to this folder, as Parquet.", RARE] = None
-
-    def check_engine(self, **unavailable: bool) -> None:
-        """Raise if an option does not work with the chosen engine."""
-        from cranfield.cli import spark
-
-        settings = {name: getattr(self, name) for name in ("costs", "predicted")}
-        given: dict[str, Any] = {
-            "master": self.master,
-            "write_scores": self.write_scores,
-            "settings": settings,
-            **unavailable,
-        }
-        spark.check_options(self.engine, duplicates=getattr(self, "duplicates", "error"), **given)
-        if self.engine == "spark" and getattr(self, "judgments", "grades") != "grades":
-            raise UsageError("--judgments does not work with --engine spark")
 
 
 def _be_quiet(ctx: click.Context, _param: click.Parameter, value: bool) -> bool:
@@ -409,7 +414,12 @@ class Evaluating(Inputs, Rankings, CollectionFacts, Seed):
     @property
     def collection(self) -> Collection:
         """The collection that the options describe."""
-        return self.collection_of(self.qrels)
+        from cranfield.evaluation.collection import PARTS, Collection
+
+        others = {*KINDS.values(), "queries"}  # --queries is an option of the evaluation
+        parts: dict[str, Any] = {KINDS[self.judgments]: self.qrels, "documents": self.corpus}
+        parts |= {name: getattr(self, name) for name in PARTS if hasattr(self, name) and name not in others}
+        return Collection(**parts)
 
     @property
     def chosen(self) -> dict[str, Any]:

@@ -10,8 +10,7 @@ import click
 
 from cranfield.cli import options
 from cranfield.cli.commands import Argument, Option, verb
-from cranfield.cli.output import colour, emit, note, width
-from cranfield.cli.progress import progress
+from cranfield.cli.output import colour, emit, note, progress, width
 from cranfield.errors import UsageError
 from cranfield.lab.property_checks import PROPERTIES, SEVEN
 from cranfield.lab.studies import properties as study

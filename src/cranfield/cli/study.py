@@ -15,8 +15,7 @@ from cranfield import io
 from cranfield.cli import options, results
 from cranfield.cli.commands import Argument, Field, LazyGroup, command_of, fields_of, fields_of_function, said_of, verb
 from cranfield.cli.compare import Testing
-from cranfield.cli.output import colour, emit, note, width
-from cranfield.cli.progress import progress
+from cranfield.cli.output import colour, emit, note, progress, width
 from cranfield.errors import InputError
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.lab import saving
@@ -157,7 +156,6 @@ def _check_figures(study: Study, figures: str | None) -> None:
     """Raise before any work is done if figures are requested and cannot be drawn."""
     if figures is not None:
         study.require_figures()
-        results.drawable(figures)
 
 
 def _with_top_runs(experiment: Callable[..., Any], top: int, by: str) -> Callable[..., Any]:

@@ -185,9 +185,9 @@ class Evaluator:
         runs = self._checked(read_runs(run, names, duplicates))
         scored = [ScoredRun.of(scores, self.plan) for scores in self._scores(runs, self._readers, progress)]
         table = build_scores(scored, self._queries, self.plan, self._notes)
-        return table if self.collection.predicted is None else self._with_predicted(table, runs)
+        return table if self.collection.predicted is None else self.with_predicted(table, runs)
 
-    def _with_predicted(self, scores: Scores, runs: list[Run]) -> Scores:
+    def with_predicted(self, scores: Scores, runs: list[Run]) -> Scores:
         """The scores, with means from human and predicted judgments together."""
         from cranfield.evaluation import predicted as prediction
 

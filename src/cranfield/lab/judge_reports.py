@@ -17,7 +17,7 @@ from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.io import read_qrels
 from cranfield.ranking.alignment import ranked_lists
-from cranfield.report.figures.canvas import BLUE, COLUMN, GREY, ORANGE, Drawings, new_figure, plain, plotted_axes
+from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, Drawings, new_figure, plain, plotted_axes
 from cranfield.report.notebook import measure_index
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown, signed

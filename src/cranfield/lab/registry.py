@@ -19,7 +19,7 @@ from cranfield.evaluation.evaluator import unique_names
 from cranfield.lab import saving
 from cranfield.lab.saving import StudyResult
 from cranfield.lab.studies import study_names
-from cranfield.report.figures.canvas import Drawings, save_all
+from cranfield.report.canvas import Drawings, save_all
 from cranfield.report.pages import Page, write
 from cranfield.results import PathLike
 from cranfield.wording import listed

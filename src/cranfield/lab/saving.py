@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from cranfield import results
 from cranfield.errors import CranfieldError, InputError, UnknownName
-from cranfield.report.figures import canvas
+from cranfield.report import canvas
 from cranfield.report.pages import Page
 from cranfield.results import DAMAGED, PathLike, Saved
 from cranfield.wording import listed, plural

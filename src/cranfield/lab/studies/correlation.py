@@ -15,7 +15,7 @@ from cranfield.lab import saving
 from cranfield.lab.registry import check_alike, mean_of
 from cranfield.lab.settings import HIGH, SAKAI, Coefficient, Measures, Progress, Threshold
 from cranfield.lab.systems import get_coefficient, score_systems, tie_notes
-from cranfield.report.figures.canvas import BLUE, COLUMN, GREY, PAGE, Drawings, new_figure, panels
+from cranfield.report.canvas import BLUE, COLUMN, GREY, PAGE, Drawings, new_figure, panels
 from cranfield.report.pages import Page, exchanged, table
 from cranfield.report.sheet import Cell, shown
 from cranfield.settings import Chance

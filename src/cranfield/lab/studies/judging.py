@@ -47,7 +47,7 @@ from cranfield.lab.few_judgments import (
 from cranfield.lab.settings import Progress, Relevant, Threshold
 from cranfield.measures import parse
 from cranfield.ranking.alignment import ranked_lists
-from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, PURPLE, SKY, Drawings, new_figure
+from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, PURPLE, SKY, Drawings, new_figure
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown
 from cranfield.settings import Count, Limits, Option

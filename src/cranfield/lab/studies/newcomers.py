@@ -19,7 +19,7 @@ from cranfield.io.side_tables import read_run_groups
 from cranfield.lab import saving
 from cranfield.lab.settings import Coefficient, Measures, Progress, Relevant
 from cranfield.lab.systems import SystemScores, defined_for_all, get_coefficient, mean_scores, score_systems, tie_notes
-from cranfield.report.figures.canvas import BLUE, GREY, ORANGE, Drawings, panels
+from cranfield.report.canvas import BLUE, GREY, ORANGE, Drawings, panels
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import UNDEFINED, Cell, shown
 from cranfield.settings import Count, Option

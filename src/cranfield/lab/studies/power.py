@@ -22,7 +22,7 @@ from cranfield.lab import saving
 from cranfield.lab.registry import check_alike, mean_of
 from cranfield.lab.settings import SAKAI, Measures, Progress, Samples
 from cranfield.lab.systems import SystemScores, score_systems
-from cranfield.report.figures.canvas import (
+from cranfield.report.canvas import (
     BLACK,
     BLUE,
     COLUMN,

@@ -32,7 +32,7 @@ from cranfield.lab.systems import (
 )
 from cranfield.measures import parse
 from cranfield.ranking.views import Views
-from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, SKY, Drawings, across, new_figure
+from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, SKY, Drawings, across, new_figure
 from cranfield.report.pages import Page, column, sheet
 from cranfield.report.sheet import Cell, shown
 from cranfield.settings import Chance, Option, Whole

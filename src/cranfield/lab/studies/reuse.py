@@ -36,7 +36,7 @@ from cranfield.lab.systems import (
     score_systems,
 )
 from cranfield.ranking.unjudged import last_rank_read
-from cranfield.report.figures.canvas import GREY, Drawings, one_scale, panels
+from cranfield.report.canvas import GREY, Drawings, one_scale, panels
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown
 from cranfield.settings import Chance, Option

@@ -38,7 +38,7 @@ from cranfield.lab.systems import (
     mean_scores,
     score_systems,
 )
-from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, Drawings, one_scale, panels
+from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, Drawings, one_scale, panels
 from cranfield.report.pages import Page, column, sheet
 from cranfield.report.sheet import UNDEFINED, Cell, shown
 from cranfield.statistics.rounding import SAME

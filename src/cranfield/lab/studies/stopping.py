@@ -26,7 +26,7 @@ from cranfield.lab.stopping_rules import RULES, DocumentsByScore, RankedLists, S
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Aligner
 from cranfield.ranking.tie_rules import TIE_RULES
-from cranfield.report.figures.canvas import BLUE, GREY, ORANGE, SKY, Drawings, panels
+from cranfield.report.canvas import BLUE, GREY, ORANGE, SKY, Drawings, panels
 from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import Cell, shown
 from cranfield.settings import Count

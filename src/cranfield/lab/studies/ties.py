@@ -30,7 +30,7 @@ from cranfield.measures import Measure
 from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.tie_rules import Ties as TieRuleName
-from cranfield.report.figures.canvas import BLACK, BLUE, GREY, ORANGE, SKY, Drawings, alone, each, legend_below
+from cranfield.report.canvas import BLACK, BLUE, GREY, ORANGE, SKY, Drawings, alone, each, legend_below
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown
 from cranfield.settings import Limits

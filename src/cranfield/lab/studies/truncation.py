@@ -28,7 +28,7 @@ from cranfield.lab.settings import Progress
 from cranfield.measures import Measure, parse
 from cranfield.measures.aliases import LIU, in_notation
 from cranfield.ranking.tie_rules import TIE_RULES, TIES, TieRule, Ties, tie_rule
-from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, Drawings, alone, each
+from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, Drawings, alone, each
 from cranfield.report.pages import Page, column, exchanged, table
 from cranfield.report.sheet import Cell, shown
 from cranfield.settings import Choices, Option
