@@ -12,13 +12,13 @@ from study_samples import call
 
 import cranfield as cf
 from cranfield import example, io
+from cranfield.lab.simulation import Simulation
 from cranfield.lab.stopping_rules import RULES, RankedLists, ScoredLists
 from cranfield.lab.studies.stopping import CutResult, Stopping, stopping
 from cranfield.ranking.alignment import Aligner
 
 QRELS = example.path(example.QRELS)
 RUNS = [example.path(name) for name in example.RUNS]
-DATA = Path(__file__).parents[4] / "shared" / "data" / "dl19"
 MEASURES = ["AP[terminal]", "nDCG(ideal='bounded')[terminal]", "RR[terminal]", "nDCG@5", "bpref", "AP[condensed]", "Q"]
 
 
@@ -184,10 +184,10 @@ def test_infinite_thresholds_survive_a_file(tmp_path: Path) -> None:
     assert again.splits.threshold.tolist() == result.results[0].splits.threshold.tolist()
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="needs the data beside the checkout")
-def test_a_whole_track() -> None:
-    result = stopping(DATA / "qrels.txt", sorted((DATA / "runs").iterdir())[::4], ["AP[terminal]", "nDCG@10"])
-    assert len(result.results) == 20
+def test_a_whole_track(simulated: Simulation) -> None:
+    result = stopping(simulated.judgments, simulated.runs[::4], ["AP[terminal]", "nDCG@10"], repeats=20)
+    assert len(result.results) == 8
+    assert any(one.oracle > one.depth_score > one.uncut for one in result.results)
     for one in result.results:
         assert one.oracle >= one.depth_score >= one.uncut
 
