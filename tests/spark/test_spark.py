@@ -201,12 +201,14 @@ def test_nothing_to_evaluate(spark: SparkSession) -> None:
         engine.evaluate(qrels.selectExpr("query", "document", "0 as grade"), some, "AP", undefined="error")
 
 
-def test_every_measure_and_view_of_a_track(spark: SparkSession) -> None:
+def test_every_measure_and_view_of_a_track(spark: SparkSession, tmp_path: Path) -> None:
     """Runs with ties and with lists that end early, to the last bit; and some of them in every other view."""
     made = cf.simulate(queries=12, systems=9, documents=1000, depth=100, ties=0.5, truncate=0.4, seed=1)
-    tables = []
+    paths, tables = [], []
     for run in made.runs:
-        table = cf.io.load(run)
+        paths.append(str(tmp_path / f"{run.name}.run"))
+        cf.io.write_run(run, paths[-1])  # with ranks, which it has from there
+        table = cf.io.load(cf.read_run(paths[-1]))
         columns = {
             "query": list(table.query),
             "document": list(table.document),
@@ -226,13 +228,13 @@ def test_every_measure_and_view_of_a_track(spark: SparkSession) -> None:
     cut = {"required": "@10", "recall": "@0.2"}
     names = [d.symbol + cut.get(d.cutoff, "") for d in plain]
     ends = [d.symbol + cut.get(d.cutoff, "") for d in plain if not d.terminal]
-    few = made.runs[::3]
-    some = runs.where(runs.run.isin([run.name for run in few])).persist()
+    few = paths[::3]
+    some = runs.where(runs.run.isin([run.name for run in made.runs[::3]])).persist()
     views = ["ties=expected", "ties=worst, depth=50", "ties=trec9, condensed", "ties=best, depth=20, condensed"]
     viewed = [f"{name}[{view}]" for view in views for name in names]
     viewed += [f"{name}[{view}]" for view in ("terminal", "ties=worst, condensed, terminal") for name in ends]
     for given, chosen, measures, policies in (
-        (runs, made.runs, names, {}),
+        (runs, paths, names, {}),
         (some, few, viewed, {}),
         (some, few, names, {"ties": "rank", "negative": "nonrel"}),
     ):
