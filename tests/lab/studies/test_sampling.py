@@ -178,7 +178,7 @@ def test_figures(found: Sampling, tmp_path: Path) -> None:
 )
 def test_what_is_seen_with_15_percent_of_the_judgments(words: int, best_last: tuple[str, ...]) -> None:
     # Reading beats lists as they are where documents are long enough to learn from, and condensed lists beat both.
-    made = cf.simulate(documents=2500, words=words, depth=60, seed=2)
+    made = cf.simulate(queries=20, systems=16, documents=1200, words=words, depth=40, seed=2)
     found = sampling(made.judgments, made.runs, ["NRBP@20", "DELTARB@20"], corpus=made.texts, rates=[15], repeats=5)
     tau = dict(zip(found.candidates, found.summary(found.agreement)[0][0, :, 0], strict=True))
     assert tuple(sorted(tau, key=lambda rival: -tau[rival])) == best_last
