@@ -142,7 +142,9 @@ class _StoreReader(io.RawIOBase):
 def _read_into(file: Any, view: memoryview, source_name: str) -> int:
     """Read up to the length of the view; some file objects have no ``readinto``, and some do not keep its contract."""
     with _reading_object(file, source_name):
-        if hasattr(file, "readinto"):
+        if isinstance(file, io.BufferedReader):
+            count = file.readinto1(view)  # `readinto` goes on until the view is full, and heeds no signal meanwhile
+        elif hasattr(file, "readinto"):
             count = file.readinto(view)
         else:
             data = file.read(len(view))

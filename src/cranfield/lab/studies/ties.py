@@ -617,7 +617,7 @@ def _swap_tables(result: Ties, m: int, digits: int) -> Iterator[Page]:
 
 def _rounding_table(result: Ties, m: int, digits: int) -> Page:
     total = result.total
-    given = RoundedScores("none", total.tied / max(total.retrieved, 1), result.scores)
+    given = RoundedScores("none", total.tied / max(total.retrieved, 1), result.measures, result.scores)
     rows = []
     for entry in (given, *result.rounded):
         scores = entry.scores

@@ -417,7 +417,7 @@ def _swap_tables(result: Truncation, digits: int) -> Iterator[Page]:
         pairs = result.inverted(m)
         if pairs:
             means = dict(zip(result.runs, result.means[:, :, m].T, strict=True))
-            yield exchanged(pairs, (result.measures[m], result.terminal_measures[m]), means, digits, PAIRS)
+            yield exchanged(pairs, (result.measures[m], str(result.terminal_measures[m])), means, digits, PAIRS)
 
 
 BARS = 25  # the most list lengths that are drawn as separate bars
