@@ -5,13 +5,7 @@ from __future__ import annotations
 import json
 import random
 import sys
-<<<<<<< HEAD
-from collections.abc import Iterator
-from itertools import groupby, permutations, product
-=======
-from functools import partial
 from itertools import permutations, product
->>>>>>> tests
 from math import factorial, prod
 from pathlib import Path
 
