@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+import cranfield as cf
 from cranfield.corpus import Corpus
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
@@ -51,6 +52,28 @@ def same(one: Corpus, other: Corpus) -> None:
         assert list(getattr(one, name)) == list(getattr(other, name)), name
     assert one.begin.tolist() == other.begin.tolist()
     assert one.term.tolist() == other.term.tolist()
+
+
+def search_results(folder: Path) -> list[list[str]]:
+    """Write the 60 results of each of 12 simulated searches, as AMBIENT has them: snippets, and their subtopics."""
+    made = cf.simulate(queries=12, systems=1, documents=800, depth=60, words=20, seed=0)
+    rows, judged = cf.io.load(made.runs[0]), made.complete
+    assert judged.labels is not None
+    about: dict[str, list[str]] = {}
+    for row, subtopic, grade in zip(judged.labels.document, judged.labels.subtopic, judged.labels.grade, strict=True):
+        query = judged.queries[int(np.searchsorted(judged.begin, row, side="right")) - 1]
+        if grade > 0:
+            about.setdefault(f"{query} {judged.documents[int(row)]}", []).append(judged.labels.names[int(subtopic)])
+    results, relevant = [["ID", "url", "title", "snippet"]], [["subTopicID", "resultID"]]
+    numbers = {query: str(n) for n, query in enumerate(judged.queries, 1)}
+    ranked = sorted(zip(rows.query, -rows.score, rows.document, strict=True))
+    for i, (query, _, document) in enumerate(ranked):
+        name = f"{numbers[query]}.{i % 60 + 1}"
+        results.append([name, f"https://{document}.example", query, made.texts[document]])
+        relevant += [[f"{numbers[query]}.{subtopic}", name] for subtopic in about.get(f"{query} {document}", [])]
+    (folder / "results.txt").write_text("".join("\t".join(row) + "\n" for row in results))
+    (folder / "STRel.txt").write_text("".join("\t".join(row) + "\n" for row in relevant))
+    return relevant[1:]
 
 
 class Printed(Dense):

@@ -31,7 +31,23 @@ class Everything(Saved):
     VERSION: ClassVar[int] = 2
     WHAT: ClassVar[str] = "a saved thing"
     HINT: ClassVar[str] = "make one"
-    JSON: ClassVar[dict[str, str]] = {"count": "n"}
+    JSON: ClassVar[tuple[str, ...]] = (
+        *(
+            "n = count",
+            "share",
+            "sure",
+            "name",
+            "method",
+            "pair",
+            "names",
+            "by_name",
+            "points",
+            "values",
+            "counts",
+            "held",
+        ),
+        "extra",
+    )
     OMITTED: ClassVar[tuple[str, ...]] = ("extra",)
 
     count: int
@@ -153,3 +169,91 @@ def test_one_loader_reads_scores_and_comparisons(tmp_path: Any) -> None:
 
 def test_text_has_no_control_characters_and_names_of_any_bytes_survive() -> None:
     assert text({"a\x1b": "é\u202e"}) == '{"a\\u001b": "é\\u202e"}\n'
+
+
+@dataclass(frozen=True, eq=False)
+class Placed(Saved):
+    """Fields whose axes are objects with names, lists, or both."""
+
+    KIND: ClassVar[str] = "placed"
+    WHAT: ClassVar[str] = "a saved thing"
+    HINT: ClassVar[str] = "make one"
+    ENDS: ClassVar[tuple[str, ...]] = ("low", "high")
+    JSON: ClassVar[tuple[str, ...]] = (
+        *(
+            "settings/seed",
+            "runs",
+            "measures/{measures}/means/[runs]",
+            "measures/{measures}/agreement/{measures} = tau",
+        ),
+        *("runs_of/{runs.2}/{measures.0}/{ENDS.1} = limits", "levels/[labels]/name = labels", "levels/[labels]/count"),
+        *("sizes", "largest"),
+    )
+
+    seed: int
+    runs: tuple[str, ...]
+    measures: tuple[str, ...]
+    means: Floats
+    tau: Floats
+    limits: Integers
+    count: Integers
+    sizes: dict[int, int]
+
+    @property
+    def labels(self) -> list[str]:
+        return [f"{count} of 9" for count in self.count]
+
+    @property
+    def largest(self) -> int:
+        return max(self.sizes)
+
+
+def placed(**changes: Any) -> Placed:
+    values: dict[str, Any] = {
+        "seed": 3,
+        "runs": ("a", "b", "c"),
+        "measures": ("x", "y"),
+        "means": np.array([[0.1, 0.2, 0.3], [0.4, math.nan, 0.6]]),
+        "tau": np.array([[1.0, 0.5], [0.25, 1.0]]),
+        "limits": np.arange(12).reshape(2, 2, 3),
+        "count": np.array([7, 8]),
+        "sizes": {2: 5, 3: 1},
+    }
+    return Placed(**values | changes)
+
+
+def test_paths_place_fields_by_name() -> None:
+    data = placed().to_dict()
+    assert list(data) == ["kind", "version", "settings", "runs", "measures", "runs_of", "levels", "sizes", "largest"]
+    assert data["settings"] == {"seed": 3}
+    assert data["measures"]["y"] == {"means": [0.4, None, 0.6], "agreement": {"x": 0.25, "y": 1.0}}
+    assert data["runs_of"]["b"] == {"x": {"low": 1, "high": 4}, "y": {"low": 7, "high": 10}}
+    assert data["levels"] == [{"name": "7 of 9", "count": 7}, {"name": "8 of 9", "count": 8}]
+    assert (data["sizes"], data["largest"]) == ({"2": 5, "3": 1}, 3)
+
+
+def test_what_paths_placed_is_read_whatever_the_order_of_names(tmp_path: Any) -> None:
+    data = json.loads(text(placed().to_dict()))
+    data["runs_of"] = dict(reversed(data["runs_of"].items()))
+    (tmp_path / "file").write_text(json.dumps(data))
+    read = Placed.load(tmp_path / "file")
+    assert read.measures == ("x", "y")
+    assert read.limits.dtype == np.int64
+    assert plain(vars(read)) == plain(vars(placed()))
+    assert read.sizes == {2: 5, 3: 1}
+
+
+def test_a_missing_name_or_no_name_is_refused(tmp_path: Any) -> None:
+    for place in ("measures", "runs_of"):
+        for cut in (lambda part: part.clear(), lambda part: part.popitem()):
+            data = placed().to_dict()
+            cut(data[place] if place == "runs_of" else data[place]["x"]["agreement"])
+            (tmp_path / "file").write_text(json.dumps(data))
+            with pytest.raises(InputError, match="not a complete saved thing"):
+                Placed.load(tmp_path / "file")
+
+
+def test_arrays_that_do_not_fit_their_names_are_not_written() -> None:
+    for changes in ({"means": np.ones((2, 2))}, {"tau": np.ones((2, 3))}, {"limits": np.ones((2, 2, 4))}):
+        with pytest.raises(ValueError, match=r"zip\(\)"):
+            placed(**changes).to_dict()

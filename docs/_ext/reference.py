@@ -133,7 +133,7 @@ def entry(d: Definition) -> str:
         "",
     ]
     if example:
-        lines += ["```{doctest}", example, "```", ""]
+        lines += ["```{doctest}", ">>> import cranfield as cf", example, "```", ""]
     return "\n".join(lines)
 
 

@@ -36,7 +36,11 @@ class Strings:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Strings:
-        encoded = [text.encode("utf-8", "surrogateescape") for text in texts]
+        return cls.packed([text.encode("utf-8", "surrogateescape") for text in texts])
+
+    @classmethod
+    def packed(cls, encoded: Sequence[bytes]) -> Strings:
+        """A column of texts that are bytes already."""
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(text) for text in encoded], out=offsets[1:])
         return cls(offsets, np.frombuffer(b"".join(encoded), np.uint8))
@@ -59,10 +63,6 @@ class Strings:
         offsets = np.concatenate([np.zeros(1, np.int64), *lengths]).cumsum()
         data = [part.data[part.offsets[0] : part.offsets[-1]] for part in parts]
         return cls(offsets, np.concatenate([np.empty(0, np.uint8), *data]))
-
-    def part(self, begin: int, end: int) -> Strings:
-        """The strings from row ``begin`` to before row ``end``, without copying."""
-        return Strings(self.offsets[begin : end + 1], self.data)
 
     def take(self, rows: Integers) -> Strings:
         """The strings at these rows, in this order."""

@@ -3,23 +3,30 @@
 A record is a dataclass or a named tuple. Its fields and their types are its layout: `plain` writes a record, `typed`
 reads and checks it. A class may say more:
 
-- ``JSON``: the fields and properties that are written, in order; properties are ignored when read. Or a mapping: the
-  names of some fields in JSON.
-- ``OMITTED``: fields that are left out while they are empty.
+- ``JSON``: the paths at which fields and properties are written, in order; properties are ignored when read.
+- ``OMITTED``: fields that are left out while they have their default, or are empty texts.
 - ``to_dict`` and ``from_dict``: a layout of its own.
+
+A path is the names of objects inside each other, such as ``settings/seed``; the last name is that of the field unless
+another follows: ``settings/random_seed = seed``, or ``share = part.share``, which is not read. ``{axis}`` in a path
+stands for one axis of the field: an object with one entry for each name in ``axis``, another field, which is read from
+the keys. ``[axis]`` is a list with as many entries. Axes are those of the field in order, or have numbers:
+``runs/{runs.1}/{measures.0} = scores``. Paths may share objects.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
+from operator import attrgetter
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, NamedTuple, Self, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -34,29 +41,29 @@ INFINITE = {"inf": math.inf, "-inf": -math.inf}
 # The results that `load` reads: their kinds, and where their classes are.
 SAVED = {"scores": "evaluation.scores.Scores", "comparison": "analysis.compare.Comparison"}
 
+DISPLAY = "cranfield.report.notebook"  # the module with the tables and figures of all classes of results
+
 
 class Displayed:
     """Tables and figures of a result; what makes them is loaded when a result is shown.
 
-    ``repr`` is one line, which each class writes. ``report.notebook`` has the tables and figures of all classes.
+    ``repr`` is one line, which each class writes.
     """
 
     def _repr_html_(self) -> str:
         """The tables for notebooks."""
-        from cranfield.report import notebook
-
-        return notebook.html(self)
+        return str(_display("html", self))
 
     def __str__(self) -> str:
-        from cranfield.report import notebook
-
-        return notebook.text(self)
+        return str(_display("text", self))
 
     def _draw(self, **options: Any) -> Any:
         """The axes of the figure of this class."""
-        from cranfield.report import notebook
+        return _display("plot", self, **options)
 
-        return notebook.plot(self, **options)
+
+def _display(how: str, result: Any, **options: Any) -> Any:
+    return getattr(import_module(DISPLAY), how)(result, **options)
 
 
 class TableText(str):
@@ -81,15 +88,23 @@ class TableText(str):
 
 def table_text(scores: Any, **layout: Any) -> TableText:
     """A table of scores as text and as HTML."""
-    from cranfield.report import notebook
+    table: TableText = _display("score_table", scores, **layout)
+    return table
 
-    return notebook.score_table(scores, **layout)
+
+class Result(Displayed):
+    """A result that is plain data, too."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The complete result as plain data, which ``--format json`` prints."""
+        return _of_fields(self)
 
 
-class Saved(Displayed):
+class Saved(Result):
     """A result that can be saved: one JSON file that begins with the kind of the result and the version of its format.
 
     ``TAG``: the key of the kind. ``WHAT``: what messages call the file. ``HINT``: how to make one.
+    ``INFINITE``: whether infinite numbers are written, as text.
     """
 
     TAG: ClassVar[str] = "kind"
@@ -97,6 +112,7 @@ class Saved(Displayed):
     VERSION: ClassVar[int] = 1
     WHAT: ClassVar[str]
     HINT: ClassVar[str]
+    INFINITE: ClassVar[bool] = False
 
     def header(self) -> dict[str, Any]:
         """What the file begins with."""
@@ -104,7 +120,7 @@ class Saved(Displayed):
 
     def to_dict(self) -> dict[str, Any]:
         """The complete result as plain data: what `save` writes."""
-        return self.header() | _of_fields(self)
+        return self.header() | _of_fields(self, infinite=self.INFINITE)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -122,13 +138,13 @@ class Saved(Displayed):
     @classmethod
     def load(cls, path: PathLike) -> Self:
         """Read what `save` wrote; all numbers are the same to the last digit."""
-        data = _content(path, cls.WHAT, cls.HINT)
+        data = content(path, cls.WHAT, cls.HINT)
         if data.get(cls.TAG) != cls.KIND:
             raise InputError([f"{os.fspath(path)}: not {cls.WHAT}"], hint=cls.HINT)
-        return cls.checked(data, path)
+        return cls.from_file_data(data, path)
 
     @classmethod
-    def checked(cls, data: Mapping[str, Any], path: PathLike) -> Self:
+    def from_file_data(cls, data: Mapping[str, Any], path: PathLike) -> Self:
         """`from_dict`, with an error that names the file if the data are damaged or of a later version."""
         name, found = os.fspath(path), data.get("version")
         if not isinstance(found, int) or not 1 <= found <= cls.VERSION:
@@ -146,14 +162,15 @@ def load(path: PathLike) -> Any:
     All numbers are the same to the last digit; notes become plain sentences.
     """
     what, hint = "saved scores or a saved comparison", "save them with `result.save(FILE)` or `--format json -o FILE`"
-    data = _content(path, what, hint)
+    data = content(path, what, hint)
     if data.get("kind") not in SAVED:
         raise InputError([f"{os.fspath(path)}: not {what}"], hint=hint)
     module, _, name = SAVED[data["kind"]].rpartition(".")
-    return getattr(import_module(f"cranfield.{module}"), name).checked(data, path)
+    return getattr(import_module(f"cranfield.{module}"), name).from_file_data(data, path)
 
 
-def _content(path: PathLike, what: str, hint: str) -> dict[str, Any]:
+def content(path: PathLike, what: str, hint: str) -> dict[str, Any]:
+    """The plain data of a file that is an object of JSON; ``what``: what messages call it."""
     from cranfield.io.formats.json import load_json
     from cranfield.io.streams import open_stream
 
@@ -201,7 +218,7 @@ def plain(value: Any, *, infinite: bool = False) -> Any:
         finite = value.dtype.kind != "f" or np.isfinite(value).all()
         return value.tolist() if finite else plain(value.tolist(), infinite=infinite)
     if isinstance(value, Mapping):
-        return {name: plain(one, infinite=infinite) for name, one in value.items()}
+        return {str(name): plain(one, infinite=infinite) for name, one in value.items()}
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if _is_record(type(value)):
@@ -213,28 +230,73 @@ def _is_record(kind: Any) -> bool:
     return is_dataclass(kind) or hasattr(kind, "_fields")
 
 
+class _Entry(NamedTuple):
+    """Where an attribute is written: the steps of its path, and the order of its axes there, empty if unchanged."""
+
+    path: tuple[str, ...]
+    attribute: str
+    order: tuple[int, ...]
+
+    @classmethod
+    def parse(cls, entry: str) -> _Entry:
+        """The entry of ``JSON`` with this text."""
+        steps, _, attribute = entry.partition(" = ")
+        order = tuple(map(int, re.findall(r"\.(\d)", steps)))
+        path = tuple(re.sub(r"\.\d", "", steps).split("/"))
+        return cls(path, attribute or [step for step in path if step[0] not in "{["][-1], order)
+
+    def transpose(self, value: Any, *, back: bool = False) -> Any:
+        """An array with its axes in the order of the path, or back in its own."""
+        if not self.order:
+            return value
+        order = [*self.order, *(axis for axis in range(value.ndim) if axis not in self.order)]
+        # Sums depend on the order in memory.
+        return np.ascontiguousarray(value.transpose(np.argsort(order) if back else order))
+
+
 def _of_fields(record: Any, *, infinite: bool = False) -> dict[str, Any]:
-    omitted = getattr(record, "OMITTED", ())
-    return {
-        name: plain(getattr(record, attribute), infinite=infinite)
-        for name, attribute in _layout(record.__class__)[0].items()
-        if attribute not in omitted or getattr(record, attribute)
-    }
+    entries, _, defaults = _layout(record.__class__)
+    omitted, data = getattr(record, "OMITTED", ()), dict[str, Any]()
+    for entry in entries:
+        value = attrgetter(entry.attribute)(record)
+        if entry.attribute not in omitted or value != defaults.get(entry.attribute, ""):
+            _merge(data, _along(entry.path, entry.transpose(value), record, infinite=infinite))
+    return data
+
+
+def _along(path: tuple[str, ...], value: Any, record: Any, *, infinite: bool) -> Any:
+    """Plain data of a value, inside the objects and lists of a path."""
+    if not path:
+        return plain(value, infinite=infinite)
+    step, rest = path[0], path[1:]
+    if step[0] not in "{[":
+        return {step: _along(rest, value, record, infinite=infinite)}
+    parts = zip(getattr(record, step[1:-1]), value, strict=True)
+    inside = [(str(name), _along(rest, one, record, infinite=infinite)) for name, one in parts]
+    return dict(inside) if step[0] == "{" else [one for _, one in inside]
+
+
+def _merge(data: Any, more: Any) -> None:
+    """Put plain data into others of the same shape."""
+    for key, one in more.items() if isinstance(more, dict) else enumerate(more):
+        if isinstance(data, dict) and key not in data:
+            data[key] = one
+        else:
+            _merge(data[key], one)
 
 
 @cache
-def _layout(kind: Any) -> tuple[dict[str, str], dict[str, Any], set[str]]:
-    """The attribute of each name in JSON, the type of each field, and the fields that have defaults."""
+def _layout(kind: Any) -> tuple[list[_Entry], dict[str, Any], dict[str, Any]]:
+    """Where each attribute is written, the type of each field, and the defaults of fields that have one."""
     if is_dataclass(kind):
         names = [field.name for field in fields(kind) if field.init]
-        optional = {f.name for f in fields(kind) if f.default is not MISSING or f.default_factory is not MISSING}
+        defaults = {f.name: f.default for f in fields(kind) if f.default is not MISSING}
+        defaults |= {f.name: f.default_factory() for f in fields(kind) if f.default_factory is not MISSING}
     else:
-        names, optional = list(kind._fields), set(kind._field_defaults)
-    written = getattr(kind, "JSON", names)
-    renamed = written if isinstance(written, Mapping) else {}
-    attributes = {renamed.get(name, name): name for name in (names if renamed else written)}
+        names, defaults = list(kind._fields), dict(kind._field_defaults)
     hints = get_type_hints(kind)
-    return attributes, {name: hints[name] for name in names}, optional | set(getattr(kind, "OMITTED", ()))
+    entries = [_Entry.parse(entry) for entry in getattr(kind, "JSON", names)]
+    return entries, {name: hints[name] for name in names}, defaults
 
 
 def typed(hint: Any, data: Any, what: str = "value") -> Any:
@@ -269,17 +331,48 @@ def typed(hint: Any, data: Any, what: str = "value") -> Any:
         return (list if origin is list else tuple)(typed(k, one, what) for k, one in zip(kinds, data, strict=True))
     _expect(isinstance(data, Mapping), "names with values", data, what)
     if origin in (dict, Mapping):
-        return {typed(arguments[0], name, what): typed(arguments[1], one, name) for name, one in data.items()}
+        key = int if arguments[0] is int else partial(typed, arguments[0])
+        return {key(name): typed(arguments[1], one, name) for name, one in data.items()}
     return hint.from_dict(data) if hasattr(hint, "from_dict") else _record(hint, data)
 
 
 def _record(kind: Any, data: Mapping[str, Any]) -> Any:
-    attributes, hints, optional = _layout(kind)
-    values = {}
-    for name, attribute in attributes.items():
-        if attribute in hints and (name in data or attribute not in optional):
-            values[attribute] = typed(hints[attribute], data[name], name)
+    entries, hints, defaults = _layout(kind)
+    values: dict[str, Any] = {}
+    names: dict[str, Sequence[Any]] = {}
+    for entry in entries:
+        if entry.attribute in hints:
+            try:
+                found = _inside(data, entry.path, names, kind)
+            except LookupError:
+                if entry.attribute in defaults:
+                    continue
+                raise
+            value = typed(hints[entry.attribute], found, entry.path[-1])
+            values[entry.attribute] = entry.transpose(value, back=True)
+            if isinstance(value, tuple):
+                names[entry.attribute] = value
+    values |= {
+        axis: typed(hints[axis], list(names[axis]), axis) for axis in names.keys() & hints.keys() - values.keys()
+    }
     return kind(**values)
+
+
+def _inside(data: Any, path: tuple[str, ...], names: dict[str, Sequence[Any]], kind: Any) -> Any:
+    """The data at a path, as lists inside each other for its axes; ``names``: those of axes, known or found."""
+    if not path:
+        return data
+    step, rest = path[0], path[1:]
+    if step[0] == "[":
+        found = _expect(isinstance(data, list), "a list", data, step[1:-1])
+        return [_inside(one, rest, names, kind) for one in found]
+    _expect(isinstance(data, Mapping), "names with values", data, step)
+    if step[0] != "{":
+        return _inside(data[step], rest, names, kind)
+    constant = getattr(kind, step[1:-1], ())
+    known = names.setdefault(step[1:-1], constant if isinstance(constant, tuple) and constant else tuple(data))
+    _expect(known, "at least one entry", data, step[1:-1])
+    return [_inside(data[str(name)], rest, names, kind) for name in known]
 
 
 def _expect(correct: Any, expected: str, data: Any, what: str) -> Any:

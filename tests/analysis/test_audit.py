@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import json
+import random
 import sys
-from collections.abc import Iterator
-from functools import partial
-from itertools import groupby, permutations, product
+from itertools import permutations, product
 from math import factorial, prod
 from pathlib import Path
 
@@ -19,14 +17,12 @@ from cranfield import example
 from cranfield.analysis.audit import CAUSES, DEFAULT_MEASURES, Audit
 from cranfield.errors import InputError, MissingDependency, UsageError
 from cranfield.report import audit as report
-from cranfield.report.figures import audit as figures
-from cranfield.report.figures import canvas
+from cranfield.report import canvas
 from cranfield.results import plain
 
 QRELS = str(example.path(example.QRELS))
 RUNS = [str(example.path(name)) for name in example.RUNS]
 MEASURES = [*DEFAULT_MEASURES, "P@5", "bpref", "AP(rel=2)", "ERR@10", "nDCG@5[condensed]"]
-DL19 = Path(__file__).parents[3] / "shared" / "data" / "dl19"
 
 
 @pytest.fixture(scope="module")
@@ -310,7 +306,7 @@ def test_figures(museum: Audit, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     written = {}
     for folder in ("first", "second"):
-        files = canvas.save(partial(figures.draw, museum), str(tmp_path / folder), "audit")
+        files = report.figures(museum, str(tmp_path / folder))
         written[folder] = {file.suffix: file.read_bytes() for file in files}
     assert written["first"] == written["second"]
     for suffix, begin in {".pdf": b"%PDF", ".svg": b"<?xml", ".png": b"\x89PNG"}.items():
@@ -320,7 +316,7 @@ def test_figures(museum: Audit, tmp_path: Path) -> None:
 
 def test_a_panel_has_every_number(museum: Audit) -> None:
     axis = pytest.importorskip("matplotlib.figure").Figure().subplots()
-    assert figures.panel(museum, 0, axis) is axis
+    assert report.panel(museum, 0, axis) is axis
     drawn = [line.get_xdata().tolist() for line in axis.lines]
     assert drawn == [museum.condensed[:, 0].tolist(), museum.terminal[:, 0].tolist(), museum.score[:, 0].tolist()]
     assert [text.get_text() for text in axis.get_yticklabels()] == list(museum.runs)
@@ -332,30 +328,20 @@ def test_figures_need_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
         canvas.require()
 
 
-# Real runs, where they are at hand.
-
-needs_dl19 = pytest.mark.skipif(not DL19.exists(), reason="needs the runs of TREC 2019 Deep Learning")
+# Longer lists, as those of a track.
 
 
-def tied_heads(name: str) -> Iterator[tuple[dict[str, float], dict[str, int], list[list[str]]]]:
-    """For each query the head of the ranking that has few enough orders, its judgments, its groups of one score."""
-    with gzip.open(DL19 / "runs" / f"{name}.run.gz", "rt") as file:
-        rows = sorted((line.split() for line in file), key=lambda row: row[0])
-    judged: dict[str, dict[str, int]] = {}
-    for line in (DL19 / "qrels.txt").read_text().splitlines():
-        query, _, document, grade = line.split()
-        judged.setdefault(query, {})[document] = int(grade)
-    for query, members in groupby(rows, key=lambda row: row[0]):
-        scored = sorted(((float(row[4]), row[2]) for row in members), reverse=True)
-        groups: list[list[str]] = []
-        for _, tie in groupby(scored, key=lambda pair: pair[0]):
-            group = [document for _, document in tie]
-            if prod(factorial(len(g)) for g in [*groups, group]) > 2000:
-                break
-            groups.append(group)
-        if max(map(len, groups)) > 1:
-            kept = {document for group in groups for document in group}
-            yield {d: s for s, d in scored if d in kept}, judged[query], groups
+def tied_list(rng: random.Random) -> tuple[dict[str, float], dict[str, int], list[list[str]]]:
+    """A ranking that has few enough orders, its judgments, its groups of one score; some documents are unjudged."""
+    names = [f"d{i:02}" for i in range(40)]
+    rng.shuffle(names)
+    grades = {name: max(0, rng.randrange(-3, 4)) for name in rng.sample(names, 25)} | {names[0]: 3}
+    groups: list[list[str]] = []
+    while names and prod(factorial(len(group)) for group in groups) <= 100:
+        size = rng.choice([1, 1, 1, 2, 3])
+        groups.append(names[:size])
+        del names[:size]
+    return {document: 9.0 - i for i, group in enumerate(groups) for document in group}, grades, groups
 
 
 def by_hand(order: list[str], grades: dict[str, int]) -> tuple[float, float, float]:
@@ -368,27 +354,36 @@ def by_hand(order: list[str], grades: dict[str, int]) -> tuple[float, float, flo
     return precision, float(dcg / ideal), sum(0.2 * 0.8**i * grade / 3 for i, grade in enumerate(found))
 
 
-@needs_dl19
-@pytest.mark.parametrize("name", ["test1", "UNH_bm25"])
-def test_real_ties_against_every_order(name: str) -> None:
-    cases = list(tied_heads(name))[:6]
-    assert len(cases) == 6
-    for run, grades, groups in cases:
-        orders = [[d for group in order for d in group] for order in product(*map(permutations, groups))]
-        values = np.array([by_hand(order, grades) for order in orders])
-        found = cf.audit({"q": grades}, {"q": run}, ["AP", "nDCG@10", "RBP(max=3)"])
-        assert found.worst[0] == pytest.approx(values.min(axis=0))
-        assert found.expected[0] == pytest.approx(values.mean(axis=0))
-        assert found.best[0] == pytest.approx(values.max(axis=0))
+@pytest.mark.parametrize("seed", range(12))
+def test_long_ties_against_every_order(seed: int) -> None:
+    run, grades, groups = tied_list(random.Random(seed))
+    orders = [[d for group in order for d in group] for order in product(*map(permutations, groups))]
+    values = np.array([by_hand(order, grades) for order in orders])
+    found = cf.audit({"q": grades}, {"q": run}, ["AP", "nDCG@10", "RBP(max=3)"])
+    assert found.worst[0] == pytest.approx(values.min(axis=0))
+    assert found.expected[0] == pytest.approx(values.mean(axis=0))
+    assert found.best[0] == pytest.approx(values.max(axis=0))
 
 
-@needs_dl19
-def test_real_runs() -> None:
-    runs = [str(DL19 / "runs" / f"{name}.run.gz") for name in ("TUA1-1", "test1", "UNH_bm25")]
-    found = cf.audit(str(DL19 / "qrels.txt"), runs, ["AP", "RR"])
-    assert found.n.tolist() == [[43, 43]] * 3
-    assert [(s.measure, s.higher, s.lower) for s in found.swaps if s.cause == "ties"] == [("AP", "TUA1-1", "test1")]
+def test_a_track() -> None:
+    """Those runs change places by ties of which one is better as it is, and the other with its ties resolved well."""
+    made = cf.simulate(queries=20, systems=12, documents=1500, depth=60, pool_depth=15, ties=0.6, seed=1)
+    names = ["AP", "RR"]
+    found = cf.audit(made.judgments, made.runs, names)
+    assert found.n.tolist() == [[20, 20]] * 12
     assert found.hold.all()
+    score, worst, best = (
+        cf.evaluate(made.judgments, made.runs, names, ties=rule).means for rule in ("trec", "worst", "best")
+    )
+    expected = {
+        (name, found.runs[a], found.runs[b])
+        for m, name in enumerate(names)
+        for a, b in permutations(range(12), 2)
+        if score[a, m] > score[b, m] + 1e-9 and worst[a, m] < best[b, m] - 1e-9
+    }
+    assert {(s.measure, s.higher, s.lower) for s in found.swaps if s.cause == "ties"} == expected
+    untied = [system.name for system in made.systems if not system.tied]
+    assert len(untied) == 5 and not any(a in untied and b in untied for _, a, b in expected)
 
 
 def test_measures_of_subtopics_are_audited_as_far_as_they_can_be() -> None:

@@ -61,7 +61,7 @@ def test_an_error_names_the_option() -> None:
         "depth-for RBP --run chunks.run",
         "convert chunks.run rows.csv --kind run",
         "study ties qrels.txt chunks.run other.run -m RR",
-        "study power qrels.txt other.run chunks.run --also more -m RR --samples 10",
+        "study power qrels.txt other.run chunks.run --also-collection more -m RR --samples 10",
         "judges qrels.txt qrels.txt chunks.run other.run -m RR",
         "judge qrels.txt chunks.run other.run --merge qrels.txt -o merged.txt",
         "check qrels.txt chunks.run --stats",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from cli_samples import BM25, LLM, QRELS
+
+from waiting import has_loaded, needs_proc, threads, until
 
 Shell = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -57,14 +58,22 @@ def test_a_closed_output_is_told(shell: Shell) -> None:
     assert (done.returncode, done.stderr) == (1, "error: standard output is closed\n")
 
 
+def heed_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # which whoever runs the tests may have had ignored
+
+
 def test_an_interrupt_is_quiet(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "cranfield", "eval", QRELS, "-"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=heed_interrupts,
     )
-    time.sleep(1.5)  # it now waits for its input
+    assert process.stdin is not None
+    process.stdin.write(
+        b"q1 Q0 d1 1 1.0 t\n" * 20_000
+    )  # more than a pipe holds: it has begun to read, and waits for more
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert (process.returncode, out, err.strip()) == (130, b"", b"")
@@ -86,8 +95,7 @@ def test_nothing_half_written_stays_behind(tmp_path: Path, verb: str, number: in
         signal.signal(number, signal.SIG_DFL)  # which whoever runs the tests may have had ignored
 
     with subprocess.Popen(command, stderr=subprocess.PIPE, preexec_fn=heard) as process:
-        while process.poll() is None and not list(target.parent.iterdir()):
-            time.sleep(0.005)
+        until(lambda: process.poll() is not None or any(target.parent.iterdir()), "the draft is begun")
         process.send_signal(number)
         assert process.stderr is not None
         assert process.stderr.read().strip() == b""
@@ -95,10 +103,7 @@ def test_nothing_half_written_stays_behind(tmp_path: Path, verb: str, number: in
     assert list(target.parent.iterdir()) == []
 
 
-def heed_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # which whoever runs the tests may have had ignored
-
-
+@needs_proc
 def test_an_interrupt_does_not_wait_for_threads(tmp_path: Path) -> None:
     """The comparison in the background would take minutes."""
     runs = []
@@ -112,8 +117,14 @@ def test_an_interrupt_does_not_wait_for_threads(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "cranfield", "report", str(qrels), *map(str, runs), "--samples", "20000000"]
     output = tmp_path / "report.html"
     with subprocess.Popen([*command, "-o", str(output)], stderr=subprocess.PIPE, preexec_fn=heed_interrupts) as process:
-        time.sleep(4)
-        assert process.poll() is None
+
+        def comparing() -> bool:
+            assert process.poll() is None
+            others = threads(process.pid)
+            state, _ = others.pop(process.pid)
+            return state == "S" and any(taken > 1 for _, taken in others.values())
+
+        until(comparing, "the main thread waits for one that compares the runs")
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
     assert process.returncode == 130
@@ -121,17 +132,23 @@ def test_an_interrupt_does_not_wait_for_threads(tmp_path: Path) -> None:
     assert not output.exists()
 
 
-@pytest.mark.skipif(not Path("/proc").exists(), reason="needs Linux")
-@pytest.mark.parametrize("delay", [0, 0.02, 0.05, 0.1, 0.2])
-def test_an_interrupt_while_modules_load_shows_no_traceback(delay: float) -> None:
+@needs_proc
+@pytest.mark.parametrize("work", [0, 0.02, 0.05, 0.1, 0.2])
+def test_an_interrupt_while_modules_load_shows_no_traceback(work: float) -> None:
+    """After some seconds of work, which are the same modules on every machine, or when it waits for its input."""
     command = [sys.executable, "-m", "cranfield", "eval", "-", "-"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_interrupts
     ) as process:
         # Before NumPy is loaded, an interrupt ends Python itself.
-        while process.poll() is None and b"numpy" not in Path(f"/proc/{process.pid}/maps").read_bytes():
-            time.sleep(0.002)
-        time.sleep(delay)
+        until(lambda: has_loaded(process.pid, "numpy"), "NumPy is loaded")
+        begun = threads(process.pid)[process.pid][1]
+
+        def worked() -> bool:
+            state, taken = threads(process.pid)[process.pid]
+            return taken - begun >= work or state == "S"
+
+        until(worked, f"{work} s of work")
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
     assert err.strip() == b""

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from cranfield.cli import progress as module
-from cranfield.cli.progress import progress
+from cranfield.cli import output as module
+from cranfield.cli.output import progress
 
 
 class Terminal(io.StringIO):

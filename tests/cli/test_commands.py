@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from inspect import signature
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import click
 import pytest
@@ -15,8 +16,18 @@ from click.testing import CliRunner
 
 import cranfield as cf
 from cranfield.cli import options
-from cranfield.cli.commands import RARE, Argument, Option, Settings, groups_of, verb
+from cranfield.cli.commands import (
+    Argument,
+    Settings,
+    command_of,
+    fields_of,
+    fields_of_function,
+    groups_of,
+    verb,
+)
 from cranfield.cli.main import Verbs, cli
+from cranfield.cli.study import Studies
+from cranfield.settings import RARE, Chance, Choices, Option, Positive, Whole
 
 PREFERENCES = "q1 0 j1 a 2\nq1 0 j1 b 1\nq1 0 j1 c 0\n"
 GROUPS = "q1 g1 a 1\nq1 g1 b 0\nq1 g2 a 0\nq1 g2 b 1\n"
@@ -59,6 +70,51 @@ def test_fields_are_options() -> None:
     assert "Missing argument 'BASKET'" in invoke()
 
 
+def weigh(
+    source: str,  # not described, so it is no option
+    *,
+    kind: str = "pear",  # shared with the group
+    limits: Annotated[Sequence[int], "Grams."] = (3, 5),
+    share: Annotated[Chance, "Share.", Option("--part")] = 0.5,
+    least: Annotated[tuple[Whole, Whole], "Two numbers."] = (1, 2),
+    steps: Annotated[Sequence[Positive], tuple, "Steps."] = (0.1,),
+    rule: Annotated[str, Choices(("a", "b")), "Rule."] = "a",
+    owners: Annotated[Mapping[str, str] | None, "Owners.", Option(metavar="NAME=OWNER")] = None,
+    file: Annotated[Any, "A table."] = None,
+) -> None:
+    """Weigh fruit."""
+
+
+def test_parameters_of_a_function_are_options_of_the_same_form() -> None:
+    given: dict[str, object] = {}
+    command = command_of("weigh", fields_of_function(weigh, fields_of(Fruit)), lambda **values: given.update(values))
+
+    def values(*args: str) -> dict[str, object]:
+        assert CliRunner().invoke(command, args).exit_code == 0
+        return given
+
+    said = {"limits": [3, 5], "share": 0.5, "least": (1, 2), "steps": (0.1,), "rule": "a", "owners": {}, "file": None}
+    assert values() == {"kind": "apple", **said}
+    words = "--limits 1,20 --part .2 --least 0 9 --steps 1 --steps 2 --rule b --owners x=y --file f.txt --kind pear"
+    said = {"limits": [1, 20], "share": 0.2, "least": (0, 9), "steps": (1.0, 2.0), "rule": "b"}
+    assert values(*words.split()) == {"kind": "pear", **said, "owners": {"x": "y"}, "file": "f.txt"}
+    wrong = {
+        "--limits 1,x": "expected whole numbers separated by commas, such as 50,20,10; got '1,x'",
+        "--part 1": "1.0 is not in the range 0<x<1",
+        "--least 1 -1": "-1 is not in the range x>=0",
+        "--steps 0": "0.0 is not in the range x>0",
+        "--rule c": "'c' is not one of 'a', 'b'",
+        "--owners x": "expected NAME=OWNER, such as bm25=B; got 'x'",
+        "--source x": "No such option",
+    }
+    for line, message in wrong.items():
+        result = CliRunner().invoke(command, line.split())
+        assert result.exit_code == 2 and message in result.output
+    shown = CliRunner().invoke(command, "--help").output
+    assert re.search(r"--limits N,\.\.\. +Grams\.  \[default: 3,5\]", shown) and "--file FILE" in shown
+    assert "--kind" in shown.partition("Fruit:")[2]
+
+
 def test_help_has_groups_and_leaves_out_what_is_rare(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "--ripe" in invoke("--help") and "--help-all" not in invoke("--help")
     monkeypatch.setattr("cranfield.cli.commands.SCREEN", 3)
@@ -83,13 +139,14 @@ def test_help_is_short(call: Call, name: str, most: int) -> None:
 
 
 def test_an_option_has_one_meaning() -> None:
-    """In all verbs it takes a value of the same kind. Formats, measures and files to write differ by verb."""
+    """In all commands it takes a value of the same kind. Formats, measures and files to write differ by verb."""
     kinds: dict[str, dict[str, str]] = {}
-    for name in Verbs.NAMES:
-        command = cli.get_command(click.Context(cli), name)
+    studies = cli.get_command(click.Context(cli), "study")
+    assert isinstance(studies, Studies)
+    verbs = [(cli, name) for name in Verbs.NAMES if name != "trec_eval"]  # trec_eval has its own names
+    for group, name in [*verbs, *((studies, name) for name in Studies.NAMES)]:
+        command = group.get_command(click.Context(group), name)
         assert command is not None
-        if name in ("study", "properties", "trec_eval"):  # trec_eval has its own names
-            continue
         for param in command.params:
             for option in param.opts:
                 if isinstance(param, click.Option) and option not in (
@@ -98,10 +155,11 @@ def test_an_option_has_one_meaning() -> None:
                     "-m",
                     "--run",
                     "--texts",
+                    "--grades",  # with labels or without
                 ):
                     choices = isinstance(param.type, click.Choice)
                     kind = "flag" if param.is_flag else "choice" if choices else param.metavar or param.type.name
-                    kinds.setdefault(option, {})[name] = kind
+                    kinds.setdefault(option, {})[name] = kind.removesuffix(",...")  # one or several
     assert {option: verbs for option, verbs in kinds.items() if len(set(verbs.values())) > 1} == {}
 
 

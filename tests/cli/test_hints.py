@@ -142,7 +142,7 @@ def test_every_alias_can_be_shown(call: Call) -> None:
 
     for table in (CUT, NAMES, SPECIAL):
         for alias in table:
-            assert catalogue.find(alias).definition.summary
+            assert catalogue.find(alias)[0].summary
 
 
 def test_measures_are_found_by_words(call: Call) -> None:

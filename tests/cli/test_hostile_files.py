@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 from cli_samples import BM25, DENSE, LLM, QRELS, Call
 
+from waiting import has_loaded, needs_proc, time_taken, until
+
 Shell = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -173,7 +175,7 @@ COMMANDS = {
 }
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs Unix signals")
+@needs_proc
 @pytest.mark.parametrize("verb", COMMANDS)
 def test_a_signal_leaves_nothing_half_written(verb: str, tmp_path: Path) -> None:
     with (tmp_path / "texts.jsonl").open("w") as file:
@@ -189,9 +191,7 @@ def test_a_signal_leaves_nothing_half_written(verb: str, tmp_path: Path) -> None
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
         )
-        wait_until_started(process)
-        time.sleep(rng.uniform(0.05, 1.5))
-        process.send_signal(number)
+        signalled(process, number, after=rng.uniform(0.05, 1.5))
         sent = time.monotonic()
         _, stderr = process.communicate(timeout=20)
         longest = max(longest, time.monotonic() - sent)
@@ -210,14 +210,13 @@ def test_a_signal_leaves_nothing_half_written(verb: str, tmp_path: Path) -> None
     print(f"{verb}: {3 * SIGNALS} signals, the process ended within {longest:.2f} s")
 
 
-def wait_until_started(process: subprocess.Popen[bytes]) -> None:
-    """Wait until the command loads its modules; before that, an interrupt ends Python itself, with a traceback."""
-    maps = Path(f"/proc/{process.pid}/maps")
-    if not maps.exists():  # not Linux
-        time.sleep(0.5)
-        return
-    while process.poll() is None and b"numpy" not in maps.read_bytes():
-        time.sleep(0.005)
+def signalled(process: subprocess.Popen[bytes], number: int, after: float) -> None:
+    """Send a signal after some seconds of work."""
+    # Before it loads its modules, an interrupt ends Python itself, with a traceback.
+    until(lambda: process.poll() is not None or has_loaded(process.pid, "numpy"), "NumPy is loaded")
+    enough = time_taken(process.pid) + after
+    until(lambda: process.poll() is not None or time_taken(process.pid) >= enough, "it works")
+    process.send_signal(number)
 
 
 def complete(path: Path) -> bool:

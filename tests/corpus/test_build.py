@@ -1,4 +1,4 @@
-"""Which documents matter, the verb that keeps them, and a real collection from its raw files."""
+"""Which documents matter, the verb that keeps them, and a collection from its raw files."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 import cranfield as cf
-from corpus_samples import same, vectors
+from corpus_samples import same, search_results, vectors
 from cranfield.cli.main import cli
 from cranfield.corpus import Corpus, Settings, needed_documents, stop_words
 from cranfield.corpus.corpus import build
 from cranfield.errors import CranfieldError
 
-AMBIENT = Path(__file__).parents[3] / "shared" / "data" / "ambient"
 TEXTS = {"a": "the Running dogs", "b": "a dog runs", "c": "nobody asks"}
 
 
@@ -150,14 +149,18 @@ def test_faults_of_search_results(ambient: Path) -> None:
     ]
 
 
-@pytest.mark.skipif(not AMBIENT.is_dir(), reason="the data are not here")
-def test_the_real_thing(tmp_path: Path) -> None:
-    result = call(
-        "corpus", AMBIENT, "--qrels", AMBIENT, "--run", AMBIENT, "-o", tmp_path / "c.parquet", "--format", "json"
-    )
+def test_many_search_results(tmp_path: Path) -> None:
+    place = tmp_path / "found"
+    place.mkdir()
+    relevant = search_results(place)
+    result = call("corpus", place, "--qrels", place, "--run", place, "-o", tmp_path / "c.parquet", "--format", "json")
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
-    assert (found["documents"], found["documents kept"], found["missing"], found["without words"]) == (4400, 4400, 0, 0)
-    scores = cf.evaluate(AMBIENT, AMBIENT, ["alpha_nDCG@20", "NumRet"]).to_dict()["runs"]["ambient"]
-    assert scores["alpha_nDCG@20"]["n"] == 44
-    assert set(scores["NumRet"]["queries"].values()) == {100}
+    assert (found["documents"], found["documents kept"], found["missing"], found["without words"]) == (720, 720, 0, 0)
+    scores = cf.evaluate(place, place, ["alpha_nDCG@20", "StRecall@5", "NumRet"]).to_dict()["runs"]["found"]
+    assert scores["alpha_nDCG@20"]["n"] == 12
+    assert scores["NumRet"]["queries"] == {str(q): 60 for q in range(1, 13)}
+    for query, value in scores["StRecall@5"]["queries"].items():
+        of_query = [(subtopic, name) for subtopic, name in relevant if name.startswith(f"{query}.")]
+        seen = {subtopic for subtopic, name in of_query if int(name.partition(".")[2]) <= 5}
+        assert value == len(seen) / len({subtopic for subtopic, _ in of_query})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -92,13 +94,20 @@ def write(path: Path, judged: Any) -> str:
     return str(path)
 
 
-def test_commands(tmp_path: Path) -> None:
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str, list[str]]:
+    """Files of the human judgments, the predictions and the runs."""
     human, llm = write(tmp_path / "human.txt", HUMAN), write(tmp_path / "llm.txt", LLM)
     runs = []
     for name, run in RUNS.items():
         file = tmp_path / f"{name}.run"
         file.write_text("".join(f"{q} Q0 {d} 1 {s} x\n" for q, ranking in run.items() for d, s in ranking.items()))
         runs.append(str(file))
+    return human, llm, runs
+
+
+def test_commands(files: tuple[str, str, list[str]]) -> None:
+    human, llm, runs = files
     shown = CliRunner().invoke(cli, ["eval", human, *runs, "-m", "nDCG@5", "--predicted", llm])
     assert shown.exit_code == 0, shown.output
     for line in ("humans only", "predictions only", "both together"):
@@ -106,3 +115,31 @@ def test_commands(tmp_path: Path) -> None:
     compared = CliRunner().invoke(cli, ["compare", human, *runs, "-m", "nDCG@5", "--predicted", llm])
     assert compared.exit_code == 0, compared.output
     assert "both together" in compared.output
+
+
+def test_an_audit_shows_the_means_of_eval(files: tuple[str, str, list[str]]) -> None:
+    human, llm, runs = files
+    command = [human, *runs, "-m", "nDCG@5", "--predicted", llm, "--format"]
+    scores = json.loads(CliRunner().invoke(cli, ["eval", *command, "json"]).stdout)
+    audit = json.loads(CliRunner().invoke(cli, ["audit", *command, "json"]).stdout)
+    assert len(audit["predicted"]) == 2
+    assert audit["predicted"] == scores["predicted"]
+    for format in ("table", "markdown"):
+        shown = CliRunner().invoke(cli, ["audit", *command, format])
+        assert shown.exit_code == 0, shown.output
+        assert shown.stdout.count("both together") == 2
+        assert "predictions: intervals are for queries like these" in shown.stderr
+
+
+def test_a_report_has_a_table_of_both_judgments(files: tuple[str, str, list[str]], tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    human, llm, runs = files
+    page = tmp_path / "report.html"
+    with_them = ["--predicted", llm, "--inference", "fixed"]
+    shown = CliRunner().invoke(cli, ["report", human, *runs, "-m", "nDCG@5", *with_them, "-o", str(page)])
+    assert shown.exit_code == 0, shown.output
+    text = page.read_text()
+    assert text.count("both together</td>") == 2
+    data = json.loads(re.findall(r'id="data">(.*?)</script>', text, re.DOTALL)[0])
+    assert any(line.endswith(f"--predicted {llm} --inference fixed --interval bca") for line in data["commands"])
+    assert any("intervals are for exactly these queries" in note for note in data["notes"])

@@ -208,7 +208,7 @@ def test_pieces_do_not_matter(
         content = b"\n".join(json.dumps({"_id": n, "text": t}).encode() for n, t in many.items())
     path = tmp_path / name
     path.write_bytes(content)
-    monkeypatch.setattr(documents.TextBlocks.__init__, "__defaults__", (b"\n", size))
+    monkeypatch.setattr(documents.TextReader, "block_bytes", size)
     wanted = ["d3", "d59", "none"]
     steps: list[tuple[int, int]] = []
     read = Corpus.read(path, wanted=wanted, workers=workers, progress=lambda *step: steps.append(step))
@@ -245,7 +245,7 @@ def test_every_fault_of_json_lines(tmp_path: Path) -> None:
 
 
 def test_many_faults_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents.TextBlocks.__init__, "__defaults__", (b"\n", 50))
+    monkeypatch.setattr(documents.TextReader, "block_bytes", 50)
     (tmp_path / "c.jsonl").write_text('{"_id": "a", "text": "x"}\n' + "{]\n" * 50)
     said = message(tmp_path / "c.jsonl", workers=3).splitlines()
     assert len(said) == 21

@@ -10,7 +10,7 @@ import pytest
 import cranfield as cf
 from cranfield.errors import UsageError
 from cranfield.lab.judge_reports import judges
-from cranfield.report.figures.canvas import save_all
+from cranfield.report.canvas import save_all
 
 RNG = np.random.default_rng(3)
 DOCUMENTS = [f"d{i}" for i in range(20)]

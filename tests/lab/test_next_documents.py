@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from cranfield.evaluation.pair_bounds import linear_difference
 from cranfield.lab.judgment_files import Stratum, draw_sample, judging_page, merge, parse_strata
 from cranfield.lab.judgment_files import sample_lines as lines
 from cranfield.lab.proposals import Proposal, next_documents
+from waiting import until
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 QRELS = {"1": {"a": 1, "b": 0, "old": 1}, "2": {"c": 1}, "3": {"d": 1}}
@@ -197,13 +197,13 @@ def test_judging_by_keyboard(browser: Any, tmp_path: Path) -> None:
     browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
     saved = tmp_path / "judgments.json"
     browser.find_element(By.ID, "save").click()
-    until(saved.is_file)
+    until(saved.is_file, "the browser saves the judgments")
     merged = merge({"1": {"old": 1}}, [saved])
     assert len(merged.new) == 20
     assert merged.grades["1"]["d7"] == 3
     qrels = tmp_path / "judgments.qrels"
     browser.find_element(By.ID, "qrels").click()
-    until(qrels.is_file)
+    until(qrels.is_file, "the browser saves the qrels")
     assert merge({"1": {"old": 1}}, [qrels]).grades == merged.grades
     for scheme, dark in (("light", False), ("dark", True)):
         features = [{"name": "prefers-color-scheme", "value": scheme}]
@@ -212,15 +212,6 @@ def test_judging_by_keyboard(browser: Any, tmp_path: Path) -> None:
         ink, paper = (brightness(body.value_of_css_property(name)) for name in ("color", "background-color"))
         assert (ink > paper) == dark
         assert abs(ink - paper) > 100
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for the browser."""
-    for _ in range(1000):
-        if holds():
-            return
-        time.sleep(0.02)
-    pytest.fail("the browser did not save the file")
 
 
 def brightness(colour: str) -> float:

@@ -16,8 +16,9 @@ from cranfield import example
 from cranfield.cli.study import study_command
 from cranfield.errors import InputError
 from cranfield.lab.registry import Study, study_names
-from cranfield.lab.saving import VERSION, StudyResult
+from cranfield.lab.saving import StudyResult
 from cranfield.lab.studies.power import Power, power
+from cranfield.settings import Option
 
 ROOT = Path(__file__).parents[2]
 QRELS = example.path("qrels.txt")
@@ -28,7 +29,7 @@ RUNS = [example.path(name) for name in example.RUNS]
 def test_a_study_is_complete(name: str) -> None:
     study = Study(name)
     assert study.experiment.__doc__ and study.experiment.__name__ == name
-    assert issubclass(study.result_class, StudyResult) and name == study.result_class.STUDY
+    assert issubclass(study.result_class, StudyResult) and name == study.result_class.KIND
     assert study.has_figures == (name != "properties")
 
 
@@ -66,14 +67,13 @@ def test_a_study_is_a_function_of_the_package_whatever_was_imported_before(name:
 @pytest.mark.parametrize("name", [name for name in study_names() if name != "properties"])
 def test_every_described_setting_is_an_option_and_every_option_has_a_description(name: str) -> None:
     hints = get_type_hints(Study(name).experiment, include_extras=True)
-    described = {setting: hint.__metadata__[0] for setting, hint in hints.items() if hasattr(hint, "__metadata__")}
+    described = {setting: hint.__metadata__ for setting, hint in hints.items() if hasattr(hint, "__metadata__")}
     params = {param.name: param for param in study_command(Study(name)).params}
-    for setting, option in described.items():
-        param = params[setting]
+    for setting, said in described.items():
+        param, names = params[setting], [one.names for one in said if isinstance(one, Option) and one.names]
         assert isinstance(param, click.Option) and param.help
-        assert (option.help in param.help and f"--{option.flag or setting.replace('_', '-')}" in param.opts) or (
-            setting == "measures"
-        )
+        assert all(text in param.help for text in said if isinstance(text, str))
+        assert setting == "measures" or param.opts == (names or [f"--{setting.replace('_', '-')}"])
     assert all(param.help for param in params.values() if isinstance(param, click.Option))
 
 
@@ -91,6 +91,6 @@ def test_help_of_studies_is_grouped_and_without_ranges() -> None:
 
 def test_files_of_a_later_version(tmp_path: Path) -> None:
     file = tmp_path / "study.json"
-    file.write_text(json.dumps({"study": "power", "version": VERSION + 1}))
-    with pytest.raises(InputError, match=f"version {VERSION + 1} of the file format"):
+    file.write_text(json.dumps({"study": "power", "version": StudyResult.VERSION + 1}))
+    with pytest.raises(InputError, match=f"version {StudyResult.VERSION + 1} of the file format"):
         Power.load(file)

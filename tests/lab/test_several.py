@@ -58,7 +58,7 @@ def test_each_collection_as_alone_and_their_mean(study: str, years: list[Path], 
         json.loads(call("study", study, *arguments(study, year), *FEW[study], "--format", "json").stdout)
         for year in years
     ]
-    args = (*arguments(study, years[0]), "--also", years[1], *FEW[study])
+    args = (*arguments(study, years[0]), "--also-collection", years[1], *FEW[study])
     both = call("study", study, *args, "--format", "json", "-o", tmp_path / "study.json")
     assert both.exit_code == 0
     assert json.loads((tmp_path / "study.json").read_text())["by_collection"] == dict(
@@ -78,20 +78,20 @@ def test_studies_of_several_collections_are_those_with_tables_of_a_mean() -> Non
 @pytest.mark.parametrize("study", [name for name in study_names() if name not in (*FEW, "properties")])
 def test_other_studies_say_that_they_take_one_collection(study: str, years: list[Path]) -> None:
     runs = sorted((years[0] / "runs").iterdir())
-    result = call("study", study, years[0] / "qrels.txt", *runs, "--also", years[1])
+    result = call("study", study, years[0] / "qrels.txt", *runs, "--also-collection", years[1])
     assert result.exit_code == 2
     assert f"the study `{study}` takes one collection" in result.stderr
-    assert "--also" not in call("study", study, "--help").stdout
+    assert "--also-collection" not in call("study", study, "--help").stdout
 
 
 @pytest.mark.parametrize("study", FEW)
 def test_help_shows_the_option(study: str) -> None:
-    assert "--also DIR" in call("study", study, "--help").stdout
+    assert "--also-collection DIR" in call("study", study, "--help").stdout
 
 
 def both_years(study: str, years: list[Path]) -> tuple[list[dict[str, Any]], list[dict[str, list[str]]]]:
     """The complete results of both years, and the tables of their mean: cells by the first name of the row."""
-    args = (*arguments(study, years[0]), "--also", years[1], *FEW[study], "--digits", 12)
+    args = (*arguments(study, years[0]), "--also-collection", years[1], *FEW[study], "--digits", 12)
     alone = json.loads(call("study", study, *args, "--format", "json").stdout)["by_collection"]
     text = call("study", study, *args, "--format", "csv").stdout
     pages = [page.splitlines() for page in text.split("\n\n") if "ean over 2 collections" in page.splitlines()[0]]
@@ -150,7 +150,7 @@ def test_mean_of_truncation(years: list[Path]) -> None:
 @pytest.mark.parametrize("study", FEW)
 @pytest.mark.parametrize("format", ["markdown", "latex"])
 def test_documents_have_each_collection_and_the_mean(study: str, format: str, years: list[Path]) -> None:
-    args = (*arguments(study, years[0]), "--also", years[1], *FEW[study], "--format", format)
+    args = (*arguments(study, years[0]), "--also-collection", years[1], *FEW[study], "--format", format)
     shown = call("study", study, *args).stdout
     assert "year1: " in shown and "year2: " in shown and "ean over 2 collections" in shown
 

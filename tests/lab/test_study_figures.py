@@ -24,7 +24,7 @@ MANY = ["AP", "RR", "P@5", "bpref", "Q", "nDCG", "AP[condensed]", *(f"nDCG@{k}" 
 def legends(measures: list[str]) -> list[Any]:
     from cranfield.lab.studies import power as powers
     from cranfield.lab.studies import reduction as reductions
-    from cranfield.report.figures.canvas import styled
+    from cranfield.report.canvas import styled
 
     with styled():
         drawn = [
@@ -49,7 +49,7 @@ def test_legends_stay_inside(measures: list[str]) -> None:
 @pytest.mark.parametrize(("measures", "numbers"), [(FEW, 4), (MANY, 0)], ids=["few", "many"])
 def test_numbers_stand_where_there_is_room(measures: list[str], numbers: int) -> None:
     from cranfield.lab.studies.correlation import draw
-    from cranfield.report.figures.canvas import PAGE, styled
+    from cranfield.report.canvas import PAGE, styled
 
     with styled():
         figure = draw(correlation(QRELS, RUNS, measures))

@@ -1,4 +1,4 @@
-"""`--top`, `--by` and `--paper`, which studies share."""
+"""`--top`, `--top-by` and `--paper`, which studies share."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_best_runs_as_if_only_they_were_given(study: str, lab: tuple[Path, l
         data: dict[str, Any] = json.loads(called.stdout)
         return data
 
-    chosen, direct = result(qrels, *runs, "--top", 3, "--by", "RR"), result(qrels, *best)
+    chosen, direct = result(qrels, *runs, "--top", 3, "--top-by", "RR"), result(qrels, *best)
     assert chosen["notes"][0] == "3 of 5 runs are used, those with the highest RR"
     assert chosen | {"notes": chosen["notes"][1:]} == direct
 
@@ -70,8 +70,8 @@ def test_ties_and_too_few_runs() -> None:
 
 
 def test_by_without_top() -> None:
-    result = call("study", "ties", QRELS, *RUNS, "--by", "AP")
-    assert result.exit_code == 2 and "--by needs --top" in result.stderr
+    result = call("study", "ties", QRELS, *RUNS, "--top-by", "AP")
+    assert result.exit_code == 2 and "--top-by needs --top" in result.stderr
 
 
 def test_the_paper_has_the_nDCG_of_jarvelin_and_kekalainen() -> None:

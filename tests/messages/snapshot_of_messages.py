@@ -122,7 +122,7 @@ ERRORS = (
     "eval qrels.txt good.run --engine spark -q",
     "eval qrels.txt good.run --engine spark --interval t",
     "eval qrels.txt good.run --master local",
-    "eval qrels.txt good.run --scores folder",
+    "eval qrels.txt good.run --write-scores folder",
     "eval qrels.txt good.run --nil NIL --corpus texts.jsonl -m DELTARB",
     "eval qrels.txt good.run --intents weights.txt -m ERR_IA@20",
     "eval qrels.txt good.run --corpus none.parquet -m DELTARB",

@@ -28,6 +28,11 @@ def spark() -> Iterator[Any]:
             "spark.ui.enabled": "false",
             "spark.sql.shuffle.partitions": "4",
             "spark.default.parallelism": "2",
+            # Executors are killed: what they had is asked for again at once, and a busy machine may take its time.
+            "spark.shuffle.io.retryWait": "200ms",
+            "spark.task.maxFailures": "20",
+            "spark.stage.maxConsecutiveAttempts": "20",
+            "spark.network.timeout": "3600s",
         },
     )
     yield made

@@ -76,7 +76,7 @@ def lines(result: Result) -> Sequence[str]:
 def test_the_command(files: list[str], tmp_path: Path) -> None:
     """`cranfield eval --engine spark` prints what `cranfield eval` does, with a session of its own."""
     command = [sys.executable, "-m", "cranfield", "eval", *files, "-m", "AP nDCG@10", "--format", "csv"]
-    on_spark = ["--engine", "spark", "--master", "local[1]", "--scores", str(tmp_path / "scores")]
+    on_spark = ["--engine", "spark", "--master", "local[1]", "--write-scores", str(tmp_path / "scores")]
     plain = subprocess.run(command, capture_output=True, check=True, text=True)
     brief = os.environ | {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
     found = subprocess.run([*command, *on_spark], capture_output=True, check=False, text=True, env=brief)
@@ -217,7 +217,7 @@ def test_bad_input_is_refused_as_without_spark(
 
 
 def test_files_out_of_reach_are_told_with_their_text() -> None:
-    from cranfield.spark.files import _faults
+    from cranfield.spark.frames import _faults
 
     assert str(_faults("s3://lake/a.run", "run", ["q1 Q0 d1 1 x t", "q1 d1"])) == (
         's3://lake/a.run: the score is not a number: "x"\n'
@@ -259,7 +259,7 @@ def test_what_spark_gives_up_on_is_told_in_a_line(call: Call, files: list[str], 
 def test_scores_are_not_written_over(call: Call, files: list[str], tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "mine").write_text("x")
-    found = call("eval", *files, "-m", "AP", "--engine", "spark", "--scores", tmp_path / "kept")
+    found = call("eval", *files, "-m", "AP", "--engine", "spark", "--write-scores", tmp_path / "kept")
     assert found.exit_code == 1
     assert lines(found)[0] == f"error: {tmp_path}/kept: the folder already exists"
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["mine"]

@@ -283,12 +283,12 @@ def test_text_is_refused() -> None:
 
 
 def test_memory_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cranfield.tensors import candidates
+    from cranfield.tensors import counting
 
     def fail(*_: Any) -> Any:
         raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
 
-    monkeypatch.setattr(candidates, "count_scores", fail)
+    monkeypatch.setattr(counting, "count_scores", fail)
     with pytest.raises(cf.InputError, match="there is not enough memory for the counts of these scores"):
         evaluate(G, S, "AP")
 

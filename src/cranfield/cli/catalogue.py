@@ -52,7 +52,7 @@ class Show(options.OwnMeasures):
     def run(self) -> None:
         from cranfield.report import catalogue
 
-        emit(catalogue.description(catalogue.find(self.measure), width=width(), colour=colour()))
+        emit(catalogue.description(*catalogue.find(self.measure), width=width(), colour=colour()))
 
 
 class Cite(options.Output):
@@ -68,7 +68,7 @@ class Cite(options.Output):
         from cranfield.report import catalogue
 
         names = options.measure_names(self.measures)
-        emit(catalogue.bibtex(catalogue.find(name).definition.cite for name in names), self.output)
+        emit(catalogue.bibtex(catalogue.find(name)[0].cite for name in names), self.output)
 
 
 measures = verb(ListMeasures, "List all measures.")

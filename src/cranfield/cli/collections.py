@@ -7,14 +7,12 @@ from typing import Annotated, Any
 import click
 
 from cranfield.cli import options
-from cranfield.cli.commands import Argument, Option, verb
-from cranfield.cli.output import colour, emit, note, say, width
-from cranfield.cli.progress import progress
+from cranfield.cli.commands import Argument, Field, Option, command_of, fields_of, fields_of_function, verb
+from cranfield.cli.output import colour, emit, note, progress, say, width
 from cranfield.corpus.corpus import DEPTH
 from cranfield.corpus.settings import Split
+from cranfield.lab.simulation import simulate as run_simulation
 from cranfield.report.pages import FORMATS
-
-Share = Annotated[float, click.FloatRange(0, 1)]
 
 
 class CountWords(options.Engine):
@@ -63,7 +61,7 @@ class CountWords(options.Engine):
         from cranfield.report import collection as report
         from cranfield.report import pages
 
-        spark.check_options(self.engine, master=self.master)
+        self.check_engine()
         if self.output is not None:
             optional("pyarrow", "writing a corpus", "arrow")  # fail before the work, not after it
         words = WordSettings(self.split, not self.keep_case, stop_words(self.stop), self.stemmer)
@@ -80,60 +78,40 @@ class CountWords(options.Engine):
             note(report.notes(corpus))
 
 
-class Simulate(options.Seed):
-    """Simulate a test collection: queries with subtopics, documents with texts, systems of known quality.
+SIMULATE = """Simulate a test collection: queries with subtopics, documents with texts, systems of known quality.
 
-    Writes qrels.txt, qrels.diversity.txt, docs.jsonl, queries.jsonl and runs/*.run into DIR. In addition,
-    qrels.complete.txt holds judgments of all documents that systems can retrieve, and truth.json the quality of each
-    system. The same settings give the same files on every machine.
+Writes qrels.txt, qrels.diversity.txt, docs.jsonl, queries.jsonl and runs/*.run into DIR. In addition,
+qrels.complete.txt holds judgments of all documents that systems can retrieve, and truth.json the quality of each
+system. The same settings give the same files on every machine.
 
-    \b
-    cranfield simulate lab --n-systems 10 --tied 0.3
-    cranfield eval lab/qrels.txt lab/runs/*.run
-    """
+\b
+cranfield simulate lab --n-systems 10 --tied 0.3
+cranfield eval lab/qrels.txt lab/runs/*.run
+"""
 
-    folder: Annotated[options.Folder, Argument("DIR")]
-    queries: Annotated[options.Count, "Number of queries.", Option("--n-queries")] = 50
-    systems: Annotated[options.Count, "Number of systems, of evenly spread quality.", Option("--n-systems")] = 20
-    documents: Annotated[options.Count, "Number of documents.", Option("--n-documents")] = 5000
-    subtopics: Annotated[options.Count, "Subtopics per query, the most popular first.", Option("--n-subtopics")] = 4
-    relevant: Annotated[
-        options.Count, "Approximate number of relevant documents per query.", Option("--n-relevant")
-    ] = 15
-    grades: Annotated[options.Count, "Highest grade; 1 for binary judgments.", Option("--max-grade")] = 3
-    depth: Annotated[options.Count, "Documents per ranking.", Option("--length")] = 200
-    pool_depth: Annotated[options.Count, "Pool depth: the first N documents of every system are judged."] = 20
-    ties: Annotated[Share, "Share of systems with many tied scores.", Option("--tied")] = 0.0
-    truncate: Annotated[Share, "Share of systems with short rankings.", Option("--truncated")] = 0.0
-    nil: Annotated[
-        Share, "Share of queries without relevant documents; short rankings may then be empty.", Option("--nil-queries")
-    ] = 0.0
-    nil_answers: Annotated[
-        Share, "Share of each system's rankings that end in NIL: those with the lowest best score."
-    ] = 0.0
-    noise: Annotated[float, click.FloatRange(0, 1000), "Amount of noise in scores."] = 1.0
-    spread: Annotated[Share, "Range of system quality; 0 for equal systems."] = 1.0
-    words: Annotated[options.Count, "Approximate number of words per document.", Option("--n-words")] = 120
-    vocabulary: Annotated[options.Count, "Number of distinct words."] = 8000
-    force: Annotated[bool, "Replace an existing simulation in DIR."] = False
 
-    def run(self) -> None:
-        from cranfield.lab.simulation import simulate
-        from cranfield.lab.simulation_files import check, save
+def _simulate(folder: str, force: bool, **settings: Any) -> None:
+    from cranfield.lab.simulation_files import check, save
 
-        check(self.folder, force=self.force)
-        settings = self.values_of(Simulate)
-        del settings["folder"], settings["force"]
-        with progress("Simulating queries") as step:
-            simulation = simulate(**settings, progress=step)
-        with progress("Writing runs") as step:
-            save(simulation, self.folder, force=self.force, progress=step)
-        judged, relevant = len(simulation.judgments.grade), int((simulation.judgments.grade > 0).sum())
-        say(
-            f"{self.folder}: {self.queries:,} queries, {self.documents:,} documents, {self.systems:,} systems, "
-            f"{judged:,} judgments ({relevant:,} relevant)"
-        )
+    check(folder, force=force)
+    with progress("Simulating queries") as step:
+        simulation = run_simulation(**settings, progress=step)
+    with progress("Writing runs") as step:
+        save(simulation, folder, force=force, progress=step)
+    judged, relevant = len(simulation.judgments.grade), int((simulation.judgments.grade > 0).sum())
+    counts = ", ".join(f"{settings[name]:,} {name}" for name in ("queries", "documents", "systems"))
+    say(f"{folder}: {counts}, {judged:,} judgments ({relevant:,} relevant)")
 
 
 corpus = verb(CountWords, "Count words, for measures that use document text.")
-simulate = verb(Simulate, "Simulate a test collection with known ground truth.")
+simulate = command_of(
+    "simulate",
+    {
+        "folder": Field(Annotated[options.Folder, Argument("DIR")]),
+        **fields_of_function(run_simulation, fields_of(options.Seed)),
+        "force": Field(Annotated[bool, "Replace an existing simulation in DIR."], False),
+    },
+    _simulate,
+    help=SIMULATE,
+    short_help="Simulate a test collection with known ground truth.",
+)

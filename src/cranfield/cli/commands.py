@@ -7,19 +7,19 @@ base class is a group of options that verbs share; ``GROUP`` is its title in hel
         '''Print the BibTeX entries of the papers behind MEASUREs.'''
 
         measures: Annotated[tuple[str, ...], MeasureName(), Argument("MEASURE...")]
-        limit: Annotated[int | None, COUNT, "Print at most N entries.", Option(rare=True)] = None
+        limit: Annotated[Count | None, "Print at most N entries.", RARE] = None
 
-A field has a type, a default and, in `Annotated`, its help, a type of click where Python's says too little, and an
-`Option` or an `Argument` for what else there is to say. A module of verbs is imported only when one of them is called:
-reading one run should not wait for all of them.
+A field has a type, a default and, in `Annotated`, its help, what `cranfield.settings` has, an `Argument`, and a type of
+click where all these say too little. The parameters of an experiment are fields of the same form (`cli.study`). A
+module of verbs is imported only when one of them is called: reading one run should not wait for all of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
-from inspect import cleandoc, get_annotations
+from inspect import cleandoc, get_annotations, signature
 from itertools import product
 from pathlib import Path
 from types import NoneType, UnionType
@@ -39,19 +39,18 @@ from typing import (
 import click
 
 from cranfield.errors import UsageError
+from cranfield.settings import RARE as RARE
+from cranfield.settings import Choices, Limits
+from cranfield.settings import Option as Option
 from cranfield.wording import nearest
 
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 Callback = Callable[[click.Context, click.Parameter, Any], Any]
 
 SCREEN = 22  # arguments and options of which help shows all
 HELP_ALL = "cranfield.help_all"  # where the context of click keeps --help-all
 # How click writes the range of a number, which the error for a wrong number names as well.
 RANGE = re.compile(r"  \[[^][; ]*x[^][; ]*\]|; [^][; ]*x[^][; ]*(?=\])")
-
-
-# What stands for the value of an option in help pages.
-METAVARS = {click.IntRange: "N", click.FloatRange: "X", click.Path: "FILE"}
+CONTAINERS = (tuple, Sequence, Mapping)
 
 
 class Argument(NamedTuple):
@@ -59,26 +58,6 @@ class Argument(NamedTuple):
 
     metavar: str | None = None
     callback: Callback | None = None
-
-
-class Option(NamedTuple):
-    """What is said of an option besides its type, default and help.
-
-    ``names``: the names, separated by spaces, if the field has another one. ``rare``: only --help-all shows it.
-    ``default``: what help says of a default that depends on the verb or on other options, {default} being the verb's
-    ``DEFAULT``. ``immediate``: the callback does the work while the command line is parsed, and no value is needed.
-    """
-
-    names: str = ""
-    metavar: str | None = None
-    rare: bool = False
-    default: str = ""
-    callback: Callback | None = None
-    immediate: bool = False
-    eager: bool = False
-
-
-RARE = Option(rare=True)
 
 
 class OutputFile(click.Path):
@@ -113,8 +92,8 @@ class Settings:
     def typed(self, *names: str) -> list[str]:
         """The words of a command line for those of the fields whose values are not the defaults."""
         words = []
-        for param in parameters(type(self), *names):
-            value = getattr(self, param.name or "")
+        for name, field in fields_of(type(self), *names).items():
+            param, value = parameter(name, field), getattr(self, name)
             if not value or value == param.default:
                 continue
             for item in value if param.multiple else [value]:
@@ -124,6 +103,18 @@ class Settings:
     def run(self) -> None:
         """Do what the command is for."""
         raise NotImplementedError
+
+
+class Field(NamedTuple):
+    """An argument or option to be: its type, its default, and its group in help pages.
+
+    ``told``: what help calls the default of the verb.
+    """
+
+    hint: Any
+    default: Any = ...
+    group: str = ""
+    told: str = ""
 
 
 def groups_of(record: Any) -> dict[str, str]:
@@ -138,49 +129,119 @@ def groups_of(record: Any) -> dict[str, str]:
     return found
 
 
-def parameters(record: type[Settings], *names: str) -> list[click.Parameter]:
-    """The arguments and options of a record, or those with some names."""
-    hints = get_type_hints(record, include_extras=True)
-    chosen = {name: group for name, group in groups_of(record).items() if not names or name in names}
-    return [_parameter(record, name, hints[name], group) for name, group in chosen.items()]
+def fields_of(record: type[Settings], *names: str) -> dict[str, Field]:
+    """The fields of a record by name, or those with some names."""
+    hints, told = get_type_hints(record, include_extras=True), " ".join(record.DEFAULT)
+    return {
+        name: Field(hints[name], getattr(record, name, ...), group, told)
+        for name, group in groups_of(record).items()
+        if not names or name in names
+    }
 
 
-def _said(hint: Any) -> Iterator[Any]:
+def fields_of_function(function: Callable[..., Any], shared: Mapping[str, Field]) -> dict[str, Field]:
+    """The fields of those parameters that are described, or shared with verbs.
+
+    A shared parameter that is described has only the group in common.
+    """
+    fields: dict[str, Field] = {}
+    hints = get_type_hints(function, include_extras=True)
+    for name, parameter in signature(function).parameters.items():
+        if any(isinstance(one, str) for one in getattr(hints[name], "__metadata__", ())):
+            fields[name] = Field(hints[name], parameter.default, shared[name].group if name in shared else "")
+        elif name in shared:
+            fields[name] = shared[name]
+    return fields
+
+
+def said_of(hint: Any) -> Iterator[Any]:
     """What a type says, from the outside to the inside: what is in `Annotated`, and Python's own types."""
-    if get_origin(hint) is Annotated:
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
         yield from hint.__metadata__
-        yield from _said(hint.__origin__)
-    elif get_origin(hint) in (Union, UnionType):
-        for kind in get_args(hint):
-            yield from _said(kind)
-    elif get_origin(hint) is tuple:
-        yield tuple
-        yield from _said(get_args(hint)[0])
-    elif get_origin(hint) is Literal:
-        yield click.Choice(get_args(hint))
+        yield from said_of(hint.__origin__)
+    elif origin in (Union, UnionType):
+        for kind in args:
+            yield from said_of(kind)
+    elif origin is tuple and args[-1] is not ...:
+        yield click.Tuple([_kind(list(said_of(kind))) for kind in args])
+    elif origin in CONTAINERS:
+        yield origin
+        yield from said_of(args[0])
+    elif origin is Literal:
+        yield Choices(args)
     elif hint is not NoneType:
         yield hint
 
 
-def _parameter(record: type[Settings], name: str, hint: Any, group: str) -> click.Parameter:
-    said = list(_said(hint))
-    several = tuple in said
-    types = [one for one in said if isinstance(one, type) and one is not tuple]
-    kind: Any = next((one for one in said if isinstance(one, click.ParamType)), None) or types[0]
-    argument = next((one for one in said if isinstance(one, Argument)), None)
-    if argument is not None:
-        facts: dict[str, Any] = {"metavar": argument.metavar, "callback": argument.callback}
-        return click.Argument(
-            [name], type=kind, required=not hasattr(record, name), nargs=-1 if several else 1, **facts
-        )
+class Listed(click.ParamType):  # type: ignore[type-arg]  # older versions of click have no argument
+    """Numbers or texts, separated by commas."""
+
+    name = "list"
+
+    def __init__(self, kind: type) -> None:
+        self.kind = kind
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> list[Any]:
+        """The values."""
+        try:
+            return [self.kind(part.strip()) for part in value.split(",")]
+        except ValueError:
+            expected = "whole numbers separated by commas, such as 50,20,10"
+            if self.kind is float:
+                expected = "numbers separated by commas, such as 0,1,2"
+            self.fail(f"expected {expected}; got {value!r}", param, ctx)
+
+
+def _pairs(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
+    """Parse options of the form RUN=PART."""
+    for text in value:
+        if not all(text.rpartition("=")[::2]):
+            raise click.BadParameter(f"expected {param.metavar}, such as bm25=B; got {text!r}", ctx, param)
+    return {run: part for run, _, part in (text.rpartition("=") for text in value)}
+
+
+def _kind(said: list[Any]) -> Any:
+    """The type of click for what a type says."""
+    types = [one for one in said if isinstance(one, type) and one not in CONTAINERS]
+    if Sequence in said and tuple not in said:
+        return Listed(types[0])
+    for one in said:
+        if isinstance(one, click.ParamType):
+            return one
+        if isinstance(one, Choices):
+            return click.Choice(one.names)
+        if isinstance(one, Limits):
+            number: Any = click.IntRange if types[0] is int else click.FloatRange
+            return number(one.low, one.high, one.open and one.low is not None, one.open and one.high is not None)
+    # What Python takes in several forms is a file here.
+    return click.Path(allow_dash=True) if types[0] is Any else types[0]
+
+
+def _metavar(kind: Any) -> str | None:
+    """What stands for the value of an option in help pages, unless the option says it."""
+    if isinstance(kind, click.Path):
+        return "FILE" if kind.file_okay else "DIR"
+    letters = {click.IntRange: "N", click.FloatRange: "X", Listed: "N,..."}
+    return next((letter for type_of, letter in letters.items() if isinstance(kind, type_of)), None)
+
+
+def parameter(name: str, field: Field) -> click.Parameter:
+    """The argument or option of a field."""
+    said = list(said_of(field.hint))
+    kind, default = _kind(said), field.default
+    several = tuple in said or Mapping in said
+    for one in said:
+        if isinstance(one, Argument):
+            facts: dict[str, Any] = {"metavar": one.metavar, "callback": one.callback, "nargs": -1 if several else 1}
+            return click.Argument([name], type=kind, required=default is ..., **facts)
     option = next((one for one in said if isinstance(one, Option)), Option())
     help = next((one for one in said if isinstance(one, str)), "")
     if option.default:
-        help = f"{help}  [default: {option.default.format(default=' '.join(record.DEFAULT))}]"
-    default = getattr(record, name)
+        help = f"{help}  [default: {option.default.format(default=field.told)}]"
+    if isinstance(kind, Listed) and default is not None:
+        default = ",".join(map(str, default))
     flag = kind is bool
-    letters = (metavar for type_of, metavar in METAVARS.items() if isinstance(kind, type_of))
-    folder = isinstance(kind, click.Path) and not kind.file_okay
     return VerbOption(
         [*(option.names.split() or [f"--{name.replace('_', '-')}"]), name],
         type=None if flag else kind,
@@ -188,33 +249,13 @@ def _parameter(record: type[Settings], name: str, hint: Any, group: str) -> clic
         multiple=several,
         default=default,
         show_default=not option.default and default is not False and default not in (None, "", (), [], {}),
-        metavar=option.metavar or ("DIR" if folder else next(letters, None)),
+        metavar=option.metavar or _metavar(kind),
         help=help,
-        callback=option.callback,
+        callback=option.callback or (_pairs if Mapping in said else None),
         is_eager=option.eager,
-        group=group,
+        group=field.group,
         rare=option.rare,
     )
-
-
-def options_of(record: type[Settings], *names: str, **changed: Any) -> Decorator:
-    """A decorator of click that adds the options of a record, or some of them, to a function.
-
-    Options that work while the command line is parsed are not passed to the function.
-    """
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        hints = get_type_hints(record, include_extras=True)
-        for param in reversed(parameters(record, *names)):
-            said = _said(hints[param.name or ""])
-            param.expose_value = not any(isinstance(one, Option) and one.immediate for one in said)
-            for name, value in changed.items():
-                setattr(param, name, value)
-            # As click's own decorators do, from the last option to the first.
-            function.__dict__.setdefault("__click_params__", []).append(param)
-        return function
-
-    return decorate
 
 
 def check_outputs(ctx: click.Context) -> None:
@@ -265,16 +306,24 @@ class Verb(click.Command):
                     formatter.write_dl(records)
 
 
+def command_of(
+    name: str, fields: dict[str, Field], run: Callable[..., None], kind: type[Verb] = Verb, **facts: Any
+) -> Verb:
+    """A command with these fields that calls a function with their values; ``facts`` are further arguments of click."""
+
+    def callback(**values: Any) -> None:
+        check_outputs(click.get_current_context())
+        run(**values)
+
+    return kind(name, callback=callback, params=[parameter(*field) for field in fields.items()], **facts)
+
+
 def verb(record: type[Settings], short_help: str, kind: type[Verb] = Verb, **facts: Any) -> Verb:
     """The command of a record; ``facts`` are further arguments of click."""
-
-    def run(**values: Any) -> None:
-        check_outputs(click.get_current_context())
-        record(**values).run()
-
-    help = cleandoc(record.__doc__ or "")
-    name, params = record.__name__.lower(), parameters(record)
-    return kind(name, callback=run, params=params, help=help, short_help=short_help, **facts)
+    facts |= {"help": cleandoc(record.__doc__ or ""), "short_help": short_help}
+    return command_of(
+        record.__name__.lower(), fields_of(record), lambda **values: record(**values).run(), kind, **facts
+    )
 
 
 class LazyGroup(click.Group):

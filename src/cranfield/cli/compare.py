@@ -12,8 +12,7 @@ import click
 from cranfield.analysis.significance import TESTS, Family, Test
 from cranfield.cli import gate, options, results
 from cranfield.cli.commands import Option, Settings, verb
-from cranfield.cli.output import colour, emit, note, width
-from cranfield.cli.progress import progress
+from cranfield.cli.output import colour, emit, note, progress, width
 from cranfield.errors import UsageError
 from cranfield.report.pages import FORMATS
 from cranfield.statistics.pair_tests import Correction
@@ -206,7 +205,6 @@ class Compare(
                 f"{'--fail-below' if limits else saved} does not work with --engine spark",
                 hint="use `cranfield eval --engine spark --fail-below`" if limits else "",
             )
-        results.drawable(self.figures)
 
     @property
     def _checked(self) -> list[str]:
@@ -291,7 +289,7 @@ class Compare(
             columns = make_columns(names, policy.views)
         columns += options.absent(asked, columns)
         label_of = gate.labels_of(columns, checked, asked)
-        with spark.evaluate(collection, self.runs, columns, self.master, self.scores, chosen) as (frame, name_of):
+        with spark.evaluate(collection, self.runs, columns, self.master, self.write_scores, chosen) as (frame, name_of):
             name = self._baseline_name(frame.runs, name_of, lambda: frame)
             comparison = frame.compare(name, **asdict(settings))
             self._announce(sentences(comparison.resolution_notes))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as changed
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 from cranfield import example
 from cranfield.analysis.compare import compare
@@ -22,7 +22,7 @@ from cranfield.evaluation.plan import Undefined
 from cranfield.evaluation.scores import Scores
 from cranfield.io.write import atomic_write
 from cranfield.report.compare import leaderboard
-from cranfield.report.pages import BOLD, PLAIN, render
+from cranfield.report.pages import BOLD, render, styled
 from cranfield.report.sheet import Cell, Layout, Row, Sheet
 
 
@@ -76,93 +76,82 @@ class Stop:
 
     def text(self, *, width: int, colour: bool) -> str:
         """The stop as text, followed by a blank line."""
-        title = f"{BOLD}{self.title}{PLAIN}" if colour else self.title
         words = textwrap.fill(self.words, min(width, 88))
-        return f"{title}\n{words}\n\n$ {self.command}\n\n{render(self.sheet, width=width, colour=colour)}\n"
+        table = render(self.sheet, width=width, colour=colour)
+        return f"{styled(self.title, BOLD, colour=colour)}\n{words}\n\n$ {self.command}\n\n{table}\n"
 
 
-def scored(
-    measures: list[str],
-    *,
-    names: Sequence[str] = example.RUNS,
-    qrels: str = example.QRELS,
-    documents: str | None = None,
-    residuals: bool = False,
-) -> Scores:
-    """Scores of the runs of the example."""
-    collection = Collection(str(example.path(qrels)), documents=documents)
-    shown: tuple[Literal["residuals"], ...] = ("residuals",) if residuals else ()
-    return evaluate(collection, [str(example.path(name)) for name in names], measures, show=shown)
+def scored(measures: str, runs: Sequence[str] = example.RUNS, qrels: str = example.QRELS, **more: Any) -> Scores:
+    """Scores of the runs of the example; ``more``: the documents of the collection, and what to show."""
+    collection = Collection(str(example.path(qrels)), documents=more.pop("documents", None))
+    return evaluate(collection, [str(example.path(name)) for name in runs], measures.split(), **more)
 
 
-def board(scores: Scores) -> Sheet:
+def board(title: str, words: str, measures: str, flags: str = "", *, qrels: str = example.QRELS, **more: Any) -> Stop:
     """The scores as `cranfield eval` shows them, sorted by the first measure."""
-    return Layout().sheet(scores.of_runs(scores.order()))
+    scores = scored(measures, qrels=qrels, **more)
+    command = f'cranfield eval {qrels} *.run -m "{measures}"{flags}'
+    return Stop(title, words, command, Layout().sheet(scores.of_runs(scores.order())))
 
 
 def tour() -> Iterator[Stop]:
     """The stops in order; each is computed when it is reached."""
-    yield Stop(
+    yield board(
         "1. Scores",
         "Visitors to a lighthouse museum asked eight questions, and four systems answered them. Each mean covers the "
         "queries for which the measure is defined; the last column gives their number.",
-        'cranfield eval qrels.txt *.run -m "AP nDCG@10 RR P@5"',
-        board(scored(["AP", "nDCG@10", "RR", "P@5"])),
+        "AP nDCG@10 RR P@5",
     )
-    tied = [f"nDCG@5[ties={rule}]" for rule in ("trec", "expected", "best", "worst")]
-    yield Stop(
+    yield board(
         "2. Ties",
         "dense rounds its scores to two digits, and llm scores only in whole numbers. Many documents therefore have "
         "equal scores, and their order is arbitrary. trec_eval orders them by document id. `expected` is the mean over "
         "all orders; `best` and `worst` are the extremes.",
-        f'cranfield eval qrels.txt *.run -m "{" ".join(tied)}"',
-        board(scored(tied)),
+        " ".join(f"nDCG@5[ties={rule}]" for rule in ("trec", "expected", "best", "worst")),
     )
     yield Stop(
         "3. A query without relevant documents",
         "No document is about q8, a diving course, so AP is undefined for it. The mean depends on whether the query is "
         "left out, counted as 0 or counted as 1. Only quiet returned no document for q8.",
         "cranfield eval qrels.txt *.run -m AP --undefined zero    # or skip, or one",
-        policies(scored(["AP", "NumRet"])),
+        policies(scored("AP NumRet")),
     )
-    yield Stop(
+    yield board(
         "4. Unjudged documents",
         "Judged@10 is the share of judged documents in the top ten. By default, unjudged documents count as not "
         "relevant. `condensed` removes them from the ranking. The residual of RBP is how much higher RBP would be if "
         "all unjudged documents were relevant.",
-        'cranfield eval qrels.txt *.run -m "Judged@10 nDCG@10 nDCG@10[condensed] RBP" --residual',
-        board(scored(["Judged@10", "nDCG@10", "nDCG@10[condensed]", "RBP"], residuals=True)),
+        "Judged@10 nDCG@10 nDCG@10[condensed] RBP",
+        " --residual",
+        show="residuals",
     )
-
-    silent = ["RR", "RR[terminal]", "nDCG@5[terminal]"]
-    yield Stop(
+    yield board(
         "5. Lists that end early",
         "quiet stops when it finds nothing more, and returns nothing for q8. Most measures do not reward this. With "
         '`terminal`, the end of a list counts as an answer: "no more relevant documents".',
-        f'cranfield eval qrels.txt *.run -m "{" ".join(silent)}"',
-        board(scored(silent)),
+        "RR RR[terminal] nDCG@5[terminal]",
     )
     yield Stop(
         "6. Significance",
         "The letters below a mean mark the runs that are significantly worse, by a paired randomisation test over "
         "queries with Holm correction. With only eight queries, only large differences are significant.",
         'cranfield compare qrels.txt bm25.run dense.run llm.run -m "AP nDCG@10"',
-        leaderboard(compare(scored(["AP", "nDCG@10"], names=example.RUNS[:3])), 4),
+        leaderboard(compare(scored("AP nDCG@10", example.RUNS[:3])), 4),
     )
-    several = ["alpha_nDCG@5", "ERR_IA@5", "StRecall@5"]
-    yield Stop(
+    yield board(
         "7. Diversity",
         "Judgments can name subtopics. These measures reward rankings that cover many subtopics early.",
-        f'cranfield eval qrels.diversity.txt *.run -m "{" ".join(several)}"',
-        board(scored(several, qrels=example.DIVERSITY)),
+        "alpha_nDCG@5 ERR_IA@5 StRecall@5",
+        qrels=example.DIVERSITY,
     )
-    reading = ["DELTARB@5", "ABSRB@5"]
-    yield Stop(
+    yield board(
         "8. Document text",
         "These measures compare the words of the ranked documents with those of the relevant documents of each "
         "subtopic, so an unjudged document can earn gain as well. `cranfield explain` shows which words contribute.",
-        f'cranfield eval qrels.diversity.txt *.run -m "{" ".join(reading)}" --corpus documents.jsonl',
-        board(scored(reading, qrels=example.DIVERSITY, documents=str(example.path(example.DOCUMENTS)))),
+        "DELTARB@5 ABSRB@5",
+        " --corpus documents.jsonl",
+        qrels=example.DIVERSITY,
+        documents=str(example.path(example.DOCUMENTS)),
     )
 
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cranfield.cli import gate, options
 from cranfield.cli.commands import RARE, Option, verb
-from cranfield.cli.output import colour, emit, note, run_notes, width
-from cranfield.cli.progress import progress
+from cranfield.cli.output import colour, emit, note, progress, run_notes, width
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class Eval(
 
         method: Interval | None = None if self.interval == "none" else self.interval
         report.accept(self.format, method)
-        self._check(method)
+        self._check()
         collection, chosen = self.collection, self.chosen
         judgments = collection.judgments if self.measures is None and self.engine == "local" else None
         names, notes = options.choose_measures(self.measures, judgments, terminal=self.terminal)
@@ -74,7 +73,7 @@ class Eval(
         shown = {"residuals": self.residual, "bounds": self.bounds, "standard errors": self.standard_errors}
         chosen["show"] = [name for name, wanted in shown.items() if wanted]
         if self.engine == "spark":
-            with spark.evaluate(collection, self.runs, columns, self.master, self.scores, chosen) as (frame, _):
+            with spark.evaluate(collection, self.runs, columns, self.master, self.write_scores, chosen) as (frame, _):
                 table: ScoreTable = frame
         else:
             with progress("Scoring runs") as step:
@@ -112,14 +111,14 @@ class Eval(
             note([INTERVALS[method].format(seed=self.seed)] if method else [])
         gate.conclude(checks, self.junit, "cranfield eval")
 
-    def _check(self, method: Interval | None) -> None:
+    def _check(self) -> None:
         """Raise if options do not work together."""
         if (self.junit and not self.limits) or (self.limits and self.standardise is not None):
             raise UsageError(
                 "--junit needs --fail-below" if self.junit else "--standardise does not work with --fail-below",
                 hint="for example: --fail-below nDCG@10=0.70" if self.junit else "",
             )
-        self.check_engine(per_query=self.per_query, interval=method is not None)
+        self.check_engine()
         if self.engine == "spark" and self.standardise is not None:
             raise UsageError("--standardise does not work with --engine spark")
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import click
 import numpy as np
@@ -58,7 +57,7 @@ class Check(options.Inputs, options.Output):
             click.echo(text.encode("utf-8", "surrogateescape"), err=True, nl=False)
         else:
             emit(text, self.output)
-        errors = sum(report.errors for report in reports)
+        errors = sum(report.error.total for report in reports if report.error)
         warnings = sum(len(report.warnings) for report in reports)
         say(f"{plural(len(reports), 'file')}: {plural(errors, 'error')}, {plural(warnings, 'warning')}")
         if errors:
@@ -74,38 +73,30 @@ class Check(options.Inputs, options.Output):
             emit(text, self.output)
 
 
-@dataclass(frozen=True)
-class FileReport:
+class FileReport(NamedTuple):
     """The errors and warnings of one file."""
 
     path: str
     error: InputError | None = None
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def errors(self) -> int:
-        return self.error.total if self.error else 0
+    warnings: Sequence[str] = ()
 
     def lines(self) -> Iterator[str]:
         """Errors as they are; warnings and hints after the name of the file."""
         if self.error:
             yield from self.error.message.splitlines()
-            if self.error.hint:
-                yield printable(f"{self.path}: hint: {self.error.hint}")
-        for warning in self.warnings:
-            yield printable(f"{self.path}: warning: {warning}")
+        remarks = [f"hint: {self.error.hint}"] if self.error and self.error.hint else []
+        for remark in (*remarks, *(f"warning: {warning}" for warning in self.warnings)):
+            yield printable(f"{self.path}: {remark}")
 
 
 def check_files(qrels: str, runs: Sequence[str], duplicates: Duplicates = "error") -> list[FileReport]:
     """A report on every file: errors in one do not hide those of the next."""
     aligner = None
     try:
-        judgments = io.read_qrels(qrels)
-        aligner = Aligner(judgments)
-        first = FileReport(qrels, warnings=tuple(judgment_warnings(judgments)))
+        aligner = Aligner(io.read_qrels(qrels))
+        reports = [FileReport(qrels, warnings=[*judgment_warnings(aligner.judgments)])]
     except InputError as error:
-        first = FileReport(qrels, error)
-    reports = [first]
+        reports = [FileReport(qrels, error)]
     opened: list[Run] = []
     for path in runs:
         reports += _check_run_file(path, aligner, opened, duplicates)
@@ -132,7 +123,7 @@ def _check_run_file(
                 continue
             alignment = aligner.align(run, by_id=False)
             check_query_overlap(run, alignment)
-            yield FileReport(name, warnings=tuple(run_warnings(alignment)))
+            yield FileReport(name, warnings=[*run_warnings(alignment)])
         except InputError as error:
             yield FileReport(name, error)
 

@@ -23,7 +23,7 @@ RUN_COLUMNS = 6
 QUERIES = 50  # of a collection whose size is not given
 
 
-class Judge(options.OwnMeasures, options.ReadingRuns, options.QueryTexts, results.Pages):
+class Judge(options.OwnMeasures, options.Inputs, options.QueryTexts, results.Pages):
     """List the unjudged documents of RUNs whose judgments settle most, and how far pairs of runs are settled.
 
     --page writes a page on which to judge these documents, without a network. Its file of judgments is added with
@@ -35,8 +35,6 @@ class Judge(options.OwnMeasures, options.ReadingRuns, options.QueryTexts, result
     cranfield judge qrels.txt *.run --merge judgments.json -o merged.csv
     """
 
-    qrels: Annotated[options.File, Argument()]
-    runs: Annotated[tuple[options.File, ...], Argument("RUN...")]
     measure: Annotated[
         options.MeasureText,
         "The measure by which runs are compared: AP, or one that is linear in the gains.",
@@ -145,9 +143,8 @@ class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, res
     def run(self) -> None:
         from cranfield.evaluation.evaluator import read_runs
         from cranfield.lab.judge_reports import judges
-        from cranfield.report.figures.canvas import save_all
+        from cranfield.report.canvas import save_all
 
-        results.drawable(self.figures)
         predicted = [file for file in self.files if not _is_run(file)]
         runs = [file for file in self.files if file not in predicted]
         if not predicted:
@@ -203,7 +200,7 @@ class Sample(options.ReadingRuns, options.Seed, options.Output):
         from cranfield.evaluation.evaluator import read_runs
         from cranfield.evaluation.predicted import mapping_of
         from cranfield.lab import judgment_files
-        from cranfield.ranking.first_page import ranked_lists
+        from cranfield.ranking.alignment import ranked_lists
 
         strata = judgment_files.parse_strata(self.strata)
         grades = None if self.qrels is None else mapping_of(read_qrels(self.qrels))
@@ -270,23 +267,16 @@ class DepthFor(options.ReadingRuns, options.Output):
                 found[measure][f"{residual:g}"] = entry
         scope = plural(len(files), "run") if files else f"at most, {plural(queries, 'query')}, {plural(runs, 'run')}"
         settings = {"queries": None if files else queries, "runs": len(files) or runs}
-        page = Page(f"Depth of judging for a residual, and judgments ({scope})", _depths_sheet(found))
+        entries = {(measure, residual): e for measure, of in found.items() for residual, e in of.items()}
+        counted = any("pooled" in entry for entry in entries.values())
+        names = ("depth", "pooled", "judged", "judgments") if counted else ("depth", "judgments")
+        numbers = {key: [entry.get(name) for name in names] for key, entry in entries.items()}
+        rows = [(key, [Cell("–" if n is None else f"{n:,}") for n in of]) for key, of in numbers.items()]
+        heads = [*names[:-1], "to judge"] if counted else names
+        title = f"Depth of judging for a residual, and judgments ({scope})"
+        pages = [Page(title, sheet(("measure", "residual"), heads, rows))]
         result = {"settings": settings, "measures": found}
-        emit(write([page], result, self.format, width=width(), colour=colour(self.output)), self.output)
-
-
-def _depths_sheet(found: dict[str, dict[str, dict[str, Any]]]) -> Any:
-    rows = []
-    for measure, entries in found.items():
-        for residual, entry in entries.items():
-            numbers = [entry["depth"], entry["judgments"]]
-            if "pooled" in entry:
-                numbers[1:] = [entry["pooled"], entry["judged"], entry["judgments"]]
-            rows.append(((measure, residual), [Cell("–" if n is None else f"{n:,}") for n in numbers]))
-    wide = max(len(cells) for _, cells in rows)
-    rows = [(names, cells + [Cell("–")] * (wide - len(cells))) for names, cells in rows]
-    heads = ("depth", "judgments") if wide == 2 else ("depth", "pooled", "judged", "to judge")
-    return sheet(("measure", "residual"), heads, rows)
+        emit(write(pages, result, self.format, width=width(), colour=colour(self.output)), self.output)
 
 
 judge = verb(Judge, "Choose documents to judge next, judge them on a page, and merge judgments.")

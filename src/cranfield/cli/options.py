@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import wraps
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import click
 from click.shell_completion import CompletionItem
 
-from cranfield.cli.commands import RARE, Argument, Option, OutputFile, Settings, check_outputs, options_of
-from cranfield.cli.commands import Decorator as Decorator
-from cranfield.cli.output import QUIET
-from cranfield.cli.progress import progress
+from cranfield.cli.commands import Argument, OutputFile, Settings
+from cranfield.cli.output import QUIET, progress
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.plan import Negative, Queries, Undefined
 from cranfield.io.ids import Duplicates
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report import FORMATS
+from cranfield.settings import RARE, Choices, Limits, Option, Whole
+from cranfield.settings import Chance as Chance
+from cranfield.settings import Count as Count
 from cranfield.statistics.standardisation import Standardisation
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.collection import Collection
     from cranfield.evaluation.evaluation import Evaluation
     from cranfield.evaluation.plan import Column, Policy
+    from cranfield.evaluation.predicted import PredictedMean
 
 # The defaults cover the whole ranking (AP, bpref), the first page, the first relevant document, and recall.
 DEFAULT_MEASURES = ("AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref")
@@ -111,15 +112,9 @@ class MeasureName(click.types.StringParamType):
         return [CompletionItem(d.symbol, help=d.summary) for d in CATALOGUE.values() if d.symbol.startswith(incomplete)]
 
 
-FILE = click.Path(allow_dash=True)
-FOLDER = click.Path(file_okay=False)
-COUNT = click.IntRange(min=1)
-CHANCE = click.FloatRange(0, 1, min_open=True, max_open=True)
-File = Annotated[str, FILE]
-Folder = Annotated[str, FOLDER]
+File = Annotated[str, click.Path(allow_dash=True)]
+Folder = Annotated[str, click.Path(file_okay=False)]
 OutputPath = Annotated[str, OutputFile()]
-Count = Annotated[int, COUNT]
-Chance = Annotated[float, CHANCE]
 MeasureText = Annotated[str, MeasureName()]
 
 
@@ -174,7 +169,7 @@ class OwnMeasures(Settings):
         click.Path(dir_okay=False),
         "Python file with your own measures, which can then be named like any other; may be repeated.",
         # Eager: measures are parsed later.
-        Option(metavar="FILE.py", rare=True, callback=_load_measures, immediate=True, eager=True),
+        Option(metavar="FILE.py", rare=True, callback=_load_measures, eager=True),
     ] = ()
 
 
@@ -263,14 +258,6 @@ class CollectionFacts(DocumentText):
         File | None, "Costs of documents, for measures that use them, in lines `query document cost`.", RARE
     ] = None
 
-    def collection_of(self, qrels: Any) -> Collection:
-        """The collection that the options describe."""
-        from cranfield.evaluation.collection import PARTS, Collection
-
-        others = {*KINDS.values(), "queries"}  # --queries is an option of the evaluation
-        parts = {name: getattr(self, name) for name in PARTS if hasattr(self, name) and name not in others}
-        return Collection(**{KINDS[self.judgments]: qrels}, documents=self.corpus, **parts)
-
 
 class Predictions(Settings):
     """Predicted judgments: parameters of `Collection`, too."""
@@ -289,6 +276,15 @@ class Predictions(Settings):
         RARE,
     ] = "loo"
 
+    def predicted_means(self, evaluation: Evaluation) -> tuple[PredictedMean, ...]:
+        """The means from human and predicted judgments together; the runs are read once more for these."""
+        if self.predicted is None:
+            return ()
+        from cranfield.evaluation.evaluator import Evaluator
+
+        evaluator = Evaluator.of(evaluation.collection, evaluation.plan)
+        return evaluator.with_predicted(evaluation.scores, [one.run for one in evaluation.run_scores]).predicted
+
 
 class Standardising(Settings):
     """Standardised scores."""
@@ -303,7 +299,15 @@ class Standardising(Settings):
 class Seed(Settings):
     """The seed of random steps."""
 
-    seed: Annotated[int, click.IntRange(min=0), "Random seed.", RARE] = 0
+    seed: Annotated[Whole, "Random seed.", RARE] = 0
+
+
+# Options that do not work with Spark, and what to do instead.
+WITHOUT_SPARK = {
+    "per_query": "use --write-scores DIR to write them",
+    "interval": "use --write-scores DIR to write per-query scores, and compute intervals from these",
+    **dict.fromkeys(("duplicates", "costs", "predicted", "judgments"), ""),
+}
 
 
 class Engine(Settings):
@@ -316,21 +320,22 @@ class Engine(Settings):
         str | None, "Spark master.", Option(metavar="URL", rare=True, default="that of the session or of spark-submit")
     ] = None
 
+    def check_engine(self) -> None:
+        """Raise if an option does not work with the chosen engine."""
+        if self.engine == "local":
+            needing = [name for name in ("master", "write_scores") if getattr(self, name, None)]
+            if needing:
+                raise UsageError(f"--{needing[0].replace('_', '-')} needs --engine spark")
+            return
+        for name, hint in WITHOUT_SPARK.items():
+            if getattr(self, name, None) != getattr(type(self), name, None):  # the class has the defaults
+                raise UsageError(f"--{name.replace('_', '-')} does not work with --engine spark", hint=hint)
+
 
 class SparkScores(Engine):
     """Where Spark writes scores."""
 
-    scores: Annotated[str | None, "With Spark: write per-query scores to this folder, as Parquet.", RARE] = None
-
-    def check_engine(self, **unavailable: bool) -> None:
-        """Raise if an option does not work with the chosen engine."""
-        from cranfield.cli import spark
-
-        settings = {name: getattr(self, name) for name in ("costs", "predicted")}
-        given: dict[str, Any] = {"master": self.master, "scores": self.scores, "settings": settings, **unavailable}
-        spark.check_options(self.engine, duplicates=getattr(self, "duplicates", "error"), **given)
-        if self.engine == "spark" and getattr(self, "judgments", "grades") != "grades":
-            raise UsageError("--judgments does not work with --engine spark")
+    write_scores: Annotated[str | None, "With Spark: write per-query scores to this folder, as Parquet.", RARE] = None
 
 
 def _be_quiet(ctx: click.Context, _param: click.Parameter, value: bool) -> bool:
@@ -347,7 +352,7 @@ class Quiet(Settings):
     quiet: Annotated[
         bool,
         "Print no notes and no progress; errors and failed checks only.",
-        Option(rare=True, callback=_be_quiet, immediate=True, eager=True),
+        Option(rare=True, callback=_be_quiet, eager=True),
     ] = False
 
 
@@ -362,7 +367,7 @@ class Digits(Settings):
 
     GROUP = "Output"
 
-    digits: Annotated[int, click.IntRange(0, 17), "Number of decimals in tables.", RARE] = 4
+    digits: Annotated[int, Limits(0, 17), "Number of decimals in tables.", RARE] = 4
 
 
 class Verbose(Settings):
@@ -379,7 +384,7 @@ class Writing(Digits, Output):
     """Tables in one of several formats; a verb has the formats of its own."""
 
     format: Annotated[
-        str, click.Choice(FORMATS), "Output format. json and csv have full precision; trec prints as trec_eval does."
+        str, Choices(FORMATS), "Output format. json and csv have full precision; trec prints as trec_eval does."
     ] = "table"
 
 
@@ -409,7 +414,12 @@ class Evaluating(Inputs, Rankings, CollectionFacts, Seed):
     @property
     def collection(self) -> Collection:
         """The collection that the options describe."""
-        return self.collection_of(self.qrels)
+        from cranfield.evaluation.collection import PARTS, Collection
+
+        others = {*KINDS.values(), "queries"}  # --queries is an option of the evaluation
+        parts: dict[str, Any] = {KINDS[self.judgments]: self.qrels, "documents": self.corpus}
+        parts |= {name: getattr(self, name) for name in PARTS if hasattr(self, name) and name not in others}
+        return Collection(**parts)
 
     @property
     def chosen(self) -> dict[str, Any]:
@@ -440,50 +450,3 @@ class Evaluating(Inputs, Rankings, CollectionFacts, Seed):
         evaluator = Evaluator.of(collection, Plan(tuple(columns), policy))
         with progress("Reading runs") as step:
             return evaluator.evaluation(list(self.runs), page=page, duplicates=self.duplicates, progress=step), notes
-
-
-# For studies: the same options as decorators.
-
-
-def several(*options: Decorator) -> Decorator:
-    """Options as one decorator, shown in help in the order given."""
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
-
-
-def refusing_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The command, which does not start if a file to write is also one of its inputs."""
-
-    @wraps(function)
-    def command(*args: Any, **kwargs: Any) -> Any:
-        check_outputs(click.get_current_context())
-        return function(*args, **kwargs)
-
-    return command
-
-
-def measuring(default: str) -> Decorator:
-    """The option -m, None unless given; ``default`` is what help says the verb uses then."""
-    facts: dict[str, Any] = {"DEFAULT": (default,), "__module__": __name__}
-    return options_of(type("Measures", (Measures,), facts))
-
-
-def formats(names: Sequence[str], help: str) -> Decorator:
-    """The option --format, a table by default."""
-    return options_of(Writing, "format", type=click.Choice(names), help=f"Output format. {help}".strip())
-
-
-inputs = options_of(Inputs)
-corpus = options_of(CollectionFacts, "corpus")
-nil = options_of(CollectionFacts, "nil")
-full_length = options_of(CollectionFacts, "full_length")
-undefined = options_of(Rankings, "undefined")
-standardise = options_of(Standardising)
-seed = options_of(Seed)
-digits = options_of(Digits)
-output = several(options_of(Output), refusing_inputs)

@@ -1,11 +1,13 @@
-"""Where output goes: results to standard output or a file, notes to standard error."""
+"""Where output goes: results to standard output or a file, notes and progress to standard error."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -14,8 +16,11 @@ from cranfield.io.write import atomic_write
 from cranfield.wording import printable
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from cranfield.evaluation.notes import Note
 
+DELAY = 1.0  # seconds before the bar appears
 QUIET = "cranfield.quiet"  # where the context of click keeps --quiet
 
 
@@ -94,3 +99,42 @@ def colour(output: str | None = None) -> bool:
 def width() -> int:
     """The width to print for: ``COLUMNS``, the terminal's, or 80."""
     return shutil.get_terminal_size().columns
+
+
+@contextmanager
+def progress(title: str, *, in_bytes: bool = False) -> Iterator[Callable[[int, int], None] | None]:
+    """Yield a function to call with (done, total), or None if standard error is not a terminal or --quiet was given.
+
+    ``in_bytes``: the numbers count bytes.
+    """
+    if sys.stderr is None or not sys.stderr.isatty() or quiet():
+        yield None
+        return
+    begin = time.monotonic()
+    bar: Progress | None = None
+
+    def step(done: int, total: int) -> None:
+        nonlocal bar
+        if bar is None:
+            if done >= total or time.monotonic() - begin < DELAY:
+                return
+            bar = _bar(title, total, in_bytes=in_bytes)
+            bar.start()
+        bar.update(bar.task_ids[0], completed=done, total=total)
+
+    try:
+        yield step
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def _bar(title: str, total: int, *, in_bytes: bool) -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    done = DownloadColumn() if in_bytes else MofNCompleteColumn()
+    columns = TextColumn("{task.description}"), BarColumn(), done, TimeRemainingColumn()
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    bar.add_task(title, total=total)
+    return bar

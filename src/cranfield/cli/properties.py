@@ -2,72 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import Annotated, Any
 
 import click
 
 from cranfield.cli import options
-from cranfield.cli.commands import Verb
-from cranfield.cli.output import colour, emit, note, width
-from cranfield.cli.progress import progress
+from cranfield.cli.commands import Argument, Option, verb
+from cranfield.cli.output import colour, emit, note, progress, width
 from cranfield.errors import UsageError
 from cranfield.lab.property_checks import PROPERTIES, SEVEN
 from cranfield.lab.studies import properties as study
+from cranfield.settings import Choices, Count
 
 
-def _grades(_ctx: click.Context, _param: click.Parameter, value: str | None) -> list[float] | None:
-    try:
-        return None if value is None else [float(part) for part in value.split(",")]
-    except ValueError:
-        raise click.BadParameter(f"expected numbers separated by commas, such as 0,1,2; got {value!r}") from None
-
-
-def _columns(_ctx: click.Context, _param: click.Parameter, value: str | None) -> list[str] | None:
-    return None if value is None else [part.strip() for part in value.split(",")]
-
-
-@click.command(cls=Verb, short_help="Check numeric properties of measures.")
-@click.argument("measures", metavar="MEASURE...", nargs=-1, type=options.MeasureName())
-@click.option(
-    "--measures-file",
-    "--file",
-    "file",
-    type=click.Path(dir_okay=False),
-    metavar="FILE.py",
-    help="File with your own measures; without MEASURE, all of them are checked.",
-)
-@click.option("--table1", is_flag=True, help="Show Table 1 of the paper instead: variants of DCG.")
-@click.option("--table2", is_flag=True, help="Compute Table 2 of the paper instead.")
-@click.option(
-    "--columns",
-    callback=_columns,
-    metavar="P,P,...",
-    help="Properties to show, in this order. They also determine the order of rows in Table 2 and with --classes.",
-)
-@click.option("--classes", is_flag=True, help="Show measures with the same properties in one row.")
-@click.option(
-    "--documents",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Length of the longest rankings.  [default: 8, or less if there are too many rankings]",
-)
-@click.option("--grades", callback=_grades, metavar="G,G,...", help="Grades of judged documents, instead of 0,1.")
-@options.digits
-@options.formats(study.FORMATS, "json and csv have full precision.")
-@options.output
-def command(
-    measures: tuple[str, ...],
-    file: str | None,
-    table1: bool,
-    table2: bool,
-    columns: list[str] | None,
-    classes: bool,
-    documents: int | None,
-    grades: list[float] | None,
-    digits: int,
-    format: str,
-    output: str | None,
-) -> None:
+class Properties(options.Writing):
     """Check numeric properties of MEASUREs (Moffat, AIRS 2013) on all small rankings.
 
     Y: the property holds for all of them; N: it does not, and the smallest counterexample is shown. All cutoffs are
@@ -79,37 +29,73 @@ def command(
     cranfield properties --table2
     cranfield properties --table2 --columns complete,localized --classes
     """
-    from cranfield.measures.own import load_measures
 
-    if table1 or table2:
-        table = "--table1" if table1 else "--table2"
-        if measures or file or grades:
-            raise UsageError(f"{table} cannot be combined with measures, --file or --grades")
-        if table1 and (table2 or columns or classes or documents):
-            raise UsageError("--table1 cannot be combined with --table2, --columns, --classes or --documents")
-        if table1:
-            emit(study.table1(format, width=width(), colour=colour(output)), output)
+    measures: Annotated[tuple[options.MeasureText, ...], Argument("MEASURE...")] = ()
+    file: Annotated[
+        str | None,
+        click.Path(dir_okay=False),
+        "File with your own measures; without MEASURE, all of them are checked.",
+        Option("--measures-file --file", metavar="FILE.py"),
+    ] = None
+    table1: Annotated[bool, "Show Table 1 of the paper instead: variants of DCG."] = False
+    table2: Annotated[bool, "Compute Table 2 of the paper instead."] = False
+    columns: Annotated[
+        Sequence[str] | None,
+        "Properties to show, in this order. They also determine the order of rows in Table 2 and with --classes.",
+        Option(metavar="P,P,..."),
+    ] = None
+    classes: Annotated[bool, "Show measures with the same properties in one row."] = False
+    documents: Annotated[
+        Count | None,
+        "Length of the longest rankings.",
+        Option(default="8, or less if there are too many rankings"),
+    ] = None
+    grades: Annotated[
+        Sequence[float] | None, "Grades of judged documents, instead of 0,1.", Option(metavar="G,G,...")
+    ] = None
+    format: Annotated[str, Choices(study.FORMATS), "Output format. json and csv have full precision."] = "table"
+
+    def run(self) -> None:
+        """Print the table."""
+        if self.table1 or self.table2:
+            self._print_table()
             return
-        study.check_columns(columns or (), SEVEN)
-        chosen = columns or SEVEN
-        shown = study.table2(documents, format, columns=chosen, classes=classes, width=width(), colour=colour(output))
-        emit(shown, output)
-        return
-    study.check_columns(columns or ())
-    extra: AbstractContextManager[list[str]] = load_measures(file) if file else nullcontext([])
-    with extra as own, progress("Checking measures") as step:
-        result = study.properties(
-            options.measure_names(measures) or own, documents=documents, grades=grades, progress=step
+        from cranfield.measures.own import load_measures
+
+        study.check_columns(self.columns or ())
+        extra: AbstractContextManager[list[str]] = load_measures(self.file) if self.file else nullcontext([])
+        with extra as own, progress("Checking measures") as step:
+            result = study.properties(
+                options.measure_names(self.measures) or own, documents=self.documents, grades=self.grades, progress=step
+            )
+        text = study.write(
+            result,
+            self.format,
+            digits=self.digits,
+            width=width(),
+            colour=colour(self.output),
+            columns=self.columns or PROPERTIES,
+            classes=self.classes,
         )
-    text = study.write(
-        result,
-        format,
-        digits=digits,
-        width=width(),
-        colour=colour(output),
-        columns=columns or PROPERTIES,
-        classes=classes,
-    )
-    emit(text, output)
-    if format != "json":
-        note(result.notes)
+        emit(text, self.output)
+        if self.format != "json":
+            note(result.notes)
+
+    def _print_table(self) -> None:
+        """Print a table of the paper."""
+        if self.measures or self.file or self.grades:
+            table = "--table1" if self.table1 else "--table2"
+            raise UsageError(f"{table} cannot be combined with measures, --file or --grades")
+        if self.table1 and (self.table2 or self.columns or self.classes or self.documents):
+            raise UsageError("--table1 cannot be combined with --table2, --columns, --classes or --documents")
+        style: dict[str, Any] = {"width": width(), "colour": colour(self.output)}
+        if self.table1:
+            text = study.table1(self.format, **style)
+        else:
+            study.check_columns(self.columns or (), SEVEN)
+            chosen = self.columns or SEVEN
+            text = study.table2(self.documents, self.format, columns=chosen, classes=self.classes, **style)
+        emit(text, self.output)
+
+
+command = verb(Properties, "Check numeric properties of measures.")

@@ -12,8 +12,7 @@ import click
 from cranfield.cli import options, results
 from cranfield.cli.commands import Option, OutputFile, groups_of, verb
 from cranfield.cli.compare import Testing
-from cranfield.cli.output import emit, note, say_written
-from cranfield.cli.progress import progress
+from cranfield.cli.output import emit, note, progress, say_written
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +21,15 @@ if TYPE_CHECKING:
 REPORT = "report.html"
 
 
-class Report(options.Measures, options.QueryTexts, options.Quiet, results.Drawing, Testing, options.Evaluating):
+class Report(
+    options.Measures,
+    options.QueryTexts,
+    options.Quiet,
+    results.Drawing,
+    Testing,
+    options.Evaluating,
+    options.Predictions,
+):
     """Write an HTML report on RUNs: scores, significance, per-query differences, rankings, curves and an audit.
 
     The report is one file that needs no network, so it can be sent and archived. It ends with the commands that
@@ -48,11 +55,9 @@ class Report(options.Measures, options.QueryTexts, options.Quiet, results.Drawin
     ] = ()
 
     def run(self) -> None:
-        from cranfield.report.html import html, require
-        from cranfield.report.html.contents import contents
+        from cranfield.report.html import contents, html, require
 
         require()
-        results.drawable(self.figures)
         if self.judgments != "grades":
             raise UsageError(
                 f"a report needs judgments by grade, not {self.judgments}",
@@ -73,6 +78,7 @@ class Report(options.Measures, options.QueryTexts, options.Quiet, results.Drawin
                 query_texts=self.texts_of(evaluation.queries),
                 comparing=self.values_of(Testing),
                 commands=self.commands(best, evaluation.columns),
+                predicted=self.predicted_means(evaluation),
                 progress=step,
             )
         if self.texts and not data["texts"]:
@@ -83,13 +89,13 @@ class Report(options.Measures, options.QueryTexts, options.Quiet, results.Drawin
         emit(text, output)
         say_written(f"{output} written ({len(text) / 1e6:.1f} MB)")
         if self.figures is not None:
-            from cranfield.report.figures import overview
+            from cranfield.report import overview
 
             results.save_figures(lambda folder: overview.figures(data, folder), self.figures)
 
     def commands(self, best: Sequence[str], columns: Sequence[Column]) -> list[str]:
         """The commands that reproduce the numbers of a report, part by part; ``best``: the two best runs."""
-        from cranfield.report.html.contents import POINTS
+        from cranfield.report.html import POINTS
 
         files = [self.qrels, *self.runs]
         facts = (*groups_of(options.CollectionFacts), "queries", "undefined", "seed")
@@ -97,7 +103,11 @@ class Report(options.Measures, options.QueryTexts, options.Quiet, results.Drawin
         labels = " ".join(column.label for column in columns)  # labels name the views
         own = self.typed("measures_file")
         measuring = ["-m", labels, *own, *self.typed(*facts)]
-        lines = [["eval", *files, *measuring, "--interval", "bca"], ["eval", *files, *measuring, "--per-query"]]
+        predicted = self.typed(*groups_of(options.Predictions))
+        lines = [
+            ["eval", *files, *measuring, *predicted, "--interval", "bca"],
+            ["eval", *files, *measuring, "--per-query"],
+        ]
         if len(self.runs) > 1:
             lines += [["compare", *files, *measuring, *self.typed(*groups_of(Testing)), "--all-pairs"]]
             lines += [["queries", self.qrels, *best, "-m", columns[0].label, *measuring[2:]]]

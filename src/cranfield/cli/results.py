@@ -9,11 +9,21 @@ from typing import Annotated, Any
 import click
 
 from cranfield.cli import options
-from cranfield.cli.commands import Settings, options_of
+from cranfield.cli.commands import Settings
 from cranfield.cli.output import colour, emit, note, say_written, width
 from cranfield.report.pages import FORMATS, Page, write
+from cranfield.settings import Choices, Option
 
 Draw = Callable[[str], list[Path]]
+
+
+def _drawable(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    """Raise before the computation starts if figures are requested and matplotlib is missing."""
+    if value is not None:
+        from cranfield.report import canvas
+
+        canvas.require()
+    return value
 
 
 class Drawing(Settings):
@@ -21,13 +31,15 @@ class Drawing(Settings):
 
     GROUP = "Output"
 
-    figures: Annotated[options.Folder | None, "Draw figures into this folder, each as PDF, SVG and PNG."] = None
+    figures: Annotated[
+        options.Folder | None, "Draw figures into this folder, each as PDF, SVG and PNG.", Option(callback=_drawable)
+    ] = None
 
 
 class Pages(options.Writing):
     """Tables as pages."""
 
-    format: Annotated[str, click.Choice(FORMATS), "Output format. json holds the complete result."] = "table"
+    format: Annotated[str, Choices(FORMATS), "Output format. json holds the complete result."] = "table"
 
 
 class Results(Pages, Drawing):
@@ -36,18 +48,6 @@ class Results(Pages, Drawing):
     def deliver(self, pages: Sequence[Page], result: dict[str, Any], draw: Draw | None = None) -> None:
         """Write tables, figures and notes."""
         deliver(pages, result, draw, format=self.format, output=self.output, figures=self.figures)
-
-
-formats = options_of(Results, "format")
-writing = options.several(options_of(Results), options.refusing_inputs)
-
-
-def drawable(figures: str | None) -> None:
-    """Raise before the computation starts if figures are requested and matplotlib is missing."""
-    if figures is not None:
-        from cranfield.report.figures import canvas
-
-        canvas.require()
 
 
 def deliver(

@@ -3,124 +3,58 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from types import NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import click
 
 from cranfield import io
 from cranfield.cli import options, results
-from cranfield.cli.commands import LazyGroup, Verb, VerbOption, groups_of
+from cranfield.cli.commands import Argument, Field, LazyGroup, command_of, fields_of, fields_of_function, said_of, verb
 from cranfield.cli.compare import Testing
-from cranfield.cli.output import colour, emit, note, width
-from cranfield.cli.progress import progress
+from cranfield.cli.output import colour, emit, note, progress, width
 from cranfield.errors import InputError
 from cranfield.evaluation.evaluator import read_runs
-from cranfield.io.ids import Duplicates
 from cranfield.lab import saving
 from cranfield.lab.registry import CollectionFiles, SeveralCollections, Study, run_on_collections
 from cranfield.lab.saving import StudyResult
-from cranfield.lab.settings import Measures, Option, Preset
+from cranfield.lab.settings import Preset
 from cranfield.lab.studies import study_names
 from cranfield.lab.systems import top_runs
+from cranfield.measures import Measure
 from cranfield.measures.aliases import SAKAI as SAKAI_NAMES
 from cranfield.measures.aliases import in_notation
-from cranfield.report.pages import write
+from cranfield.report.pages import Page
+from cranfield.settings import Count, Option
 
-# Parameters that verbs share.
+# Settings that verbs have, too: the same option, or only the same group if the experiment describes its own.
 SHARED = {
-    "corpus": options.corpus,
-    "full_length": options.full_length,
-    "nil": options.nil,
-    "seed": options.seed,
-    "standardise": options.standardise,
-    "undefined": options.undefined,
+    name: field
+    for record in (options.CollectionFacts, options.Standardising, options.Seed, options.UndefinedValues, Testing)
+    for name, field in fields_of(record).items()
 }
 OWN_COMMAND = "properties"  # a verb of its own, `cli.properties`
 
 
-def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> list[int] | None:
-    """Parse an option of comma-separated whole numbers."""
-    try:
-        return None if value is None else [int(part) for part in value.split(",")]
-    except ValueError:
-        raise click.BadParameter(
-            f"expected whole numbers separated by commas, such as 50,20,10; got {value!r}", ctx, param
-        ) from None
+def fields_of_experiment(function: Callable[..., Any]) -> dict[str, Field]:
+    """The fields of an experiment; measures are texts here."""
+    hints, fields = get_type_hints(function, include_extras=True), fields_of_function(function, SHARED)
+    if "measures" in hints:
+        said, default = list(said_of(hints["measures"])), inspect.signature(function).parameters["measures"].default
+        told = next((one.default for one in said if isinstance(one, Option)), "") or " ".join(default)
+        fields = {name: field._replace(told=told) for name, field in fields_of(options.Measures).items()} | fields
+    option = Option(metavar="MEASURE", callback=options.given_measures)
+    for name, field in fields.items():
+        if Measure in said_of(field.hint):
+            hint = Annotated[list[str] | None, tuple, options.MeasureName(), *field.hint.__metadata__, option]
+            fields[name] = field._replace(hint=hint)
+    return fields
 
 
-def _pairs(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
-    """Parse options of the form RUN=PART."""
-    for text in value:
-        if not all(text.rpartition("=")[::2]):
-            raise click.BadParameter(f"expected {param.metavar}, such as bm25=B; got {text!r}", ctx, param)
-    return {run: part for run, _, part in (text.rpartition("=") for text in value)}
-
-
-def _parser(kind: Any, option: Option) -> dict[str, Any]:
-    """How click reads a value of this type, and what help calls it."""
-    number = click.FloatRange(0, 1 if option.unit else None, min_open=True, max_open=option.unit)
-    whole = click.IntRange(min=option.least)
-    if option.choices or get_origin(kind) is Literal:
-        return {"type": click.Choice(option.choices or get_args(kind))}
-    if kind == Measures:
-        return {
-            "type": options.MeasureName(),
-            "multiple": True,
-            "callback": options.given_measures,
-            "metavar": "MEASURE",
-        }
-    readers: dict[Any, dict[str, Any]] = {
-        int: {"type": whole, "metavar": "N"},
-        float: {"type": number, "metavar": "P" if option.unit else "X"},
-        str: {},
-        Any: {"type": options.FILE, "metavar": "FILE"},
-        tuple[int, int]: {"type": (whole, whole)},
-        Sequence[int]: {"callback": _numbers, "metavar": "N,..."},
-        Sequence[float]: {"type": number, "multiple": True, "metavar": "X"},
-        Mapping[str, str]: {"multiple": True, "callback": _pairs},
-    }
-    return readers[kind]
-
-
-def _option(parameter: inspect.Parameter, hint: Any) -> options.Decorator | None:
-    """The option of a parameter; None if it has none."""
-    name, default = parameter.name, parameter.default
-    meaning = next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Option)), None)
-    if name == "measures":
-        return options.measuring(meaning.default if meaning else " ".join(default))
-    if name in SHARED:
-        return SHARED[name]
-    if meaning is None:
-        return None
-    kind = get_args(hint)[0]
-    if NoneType in get_args(kind):
-        kinds = [one for one in get_args(kind) if one is not NoneType]
-        kind = kinds[0] if len(kinds) == 1 else Measures
-    settings = _parser(kind, meaning)
-    if meaning.metavar:
-        settings["metavar"] = meaning.metavar
-    if kind == Sequence[int] and default is not None:
-        default = ",".join(map(str, default))
-    text = meaning.help + (f"  [default: {meaning.default}]" if meaning.default else "")
-    if default is not None:
-        settings |= {"default": default, "show_default": True}
-    settings |= {"cls": VerbOption, "group": groups_of(Testing).get(name, "")}
-    return click.option(f"--{meaning.flag or name.replace('_', '-')}", name, help=text, **settings)
-
-
-def options_of(function: Callable[..., Any]) -> options.Decorator:
-    """The options of the parameters of a function that have an `Option`, or that verbs share."""
-    hints = get_type_hints(function, include_extras=True)
-    made = (_option(parameter, hints[name]) for name, parameter in inspect.signature(function).parameters.items())
-    return options.several(*filter(None, made))
-
-
-def help_of(function: Callable[..., Any]) -> dict[str, str]:
+def help_of(function: Callable[..., Any]) -> dict[str, Any]:
     """The help of a command from the docstring of a function: its first sentence, and all of it."""
     text = inspect.getdoc(function) or ""
     summary = text.partition("\n")[0]
@@ -129,115 +63,99 @@ def help_of(function: Callable[..., Any]) -> dict[str, str]:
     return {"short_help": summary, "help": text + ("\n\n\b\n" + inspect.cleandoc(examples) if examples else "")}
 
 
-def _paper(preset: Preset) -> options.Decorator:
-    """The option --paper: the measures and the runs of a published experiment instead of the defaults."""
-    return click.option(
-        "--paper",
-        is_flag=True,
-        help=f"Use the measures of the paper and the {preset.top} runs with the highest {preset.by}, unless -m or "
-        f"--top is given. -m takes the names of the paper, too: {', '.join(SAKAI_NAMES)}. The "
-        f"measures are {' '.join(preset.measures)}",
-    )
+class ChosenRuns(options.Inputs):
+    """The collections and runs of a study."""
+
+    GROUP = ""
+
+    top: Annotated[Count | None, "Use only the N runs with the highest mean of --top-by."] = None
+    top_by: Annotated[
+        options.MeasureText | None, "With --top: the measure that orders runs.", Option(metavar="MEASURE", default="AP")
+    ] = None
+    also: Annotated[
+        tuple[options.Folder, ...],
+        "Add a collection, such as another year of a track. DIR holds judgments (a file named like QRELS, "
+        "qrels.diversity.txt or qrels.txt), a folder `runs` and, optionally, documents in docs.jsonl. May be repeated.",
+        Option("--also-collection"),
+    ] = ()
+
+
+def _on_request(study: Study) -> dict[str, tuple[str, Callable[..., list[Page]]]]:
+    """Further tables of a study: the name of the option of each, its description, and the function that makes it."""
+    found: dict[str, tuple[str, Callable[..., list[Page]]]] = getattr(study.module, "ON_REQUEST", {})
+    return found
+
+
+def _flags(study: Study) -> dict[str, Field]:
+    """The option --paper, and those of tables on request."""
+    preset: Preset | None = getattr(study.module, "PAPER", None)
+    texts = {name: text for name, (text, _) in _on_request(study).items()}
+    if preset is not None:
+        texts["paper"] = (
+            f"Use the measures of the paper and the {preset.top} runs with the highest {preset.by}, unless -m or "
+            f"--top is given. -m takes the names of the paper, too: {', '.join(SAKAI_NAMES)}. The "
+            f"measures are {' '.join(preset.measures)}"
+        )
+    return {name: Field(Annotated[bool, text], False) for name, text in texts.items()}
 
 
 def study_command(study: Study) -> click.Command:
     """The command of a study of runs."""
-    module, experiment = study.module, study.experiment
+    settings = fields_of_experiment(study.experiment)
+    fields = fields_of(ChosenRuns) | _flags(study) | settings | fields_of(results.Results)
+    names = [name for name in settings if name != "measures_file"]
 
-    def command(**arguments: Any) -> None:
-        run_study(study, **arguments)
+    def run(**values: Any) -> None:
+        StudyOfRuns(**values).run_study(study, names)
 
-    decorated = options.several(
-        options.inputs,
-        click.option(
-            "--top",
-            "best",
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="Use only the N runs with the highest mean of --by.",
-        ),
-        click.option(
-            "--by",
-            "best_by",
-            type=options.MeasureName(),
-            metavar="MEASURE",
-            help="With --top: the measure that orders runs.  [default: AP]",
-        ),
-        click.option(
-            "--also",
-            multiple=True,
-            hidden=not study.takes_several,  # then it is an error that says so
-            type=click.Path(file_okay=False),
-            metavar="DIR",
-            help="Add a collection, such as another year of a track. DIR holds judgments (a file named like QRELS, "
-            "qrels.diversity.txt or qrels.txt), a folder `runs` and, optionally, documents in docs.jsonl. May be "
-            "repeated.",
-        ),
-        *([_paper(module.PAPER)] if hasattr(module, "PAPER") else []),
-        options_of(experiment),
-        *(
-            click.option(f"--{name}", is_flag=True, help=text)
-            for name, (text, _) in getattr(module, "ON_REQUEST", {}).items()
-        ),
-        results.writing,
-    )(command)
-    return click.command(study.name, cls=Verb, **help_of(experiment))(decorated)
+    command = command_of(study.name, fields, run, **help_of(study.experiment))
+    for param in command.params:
+        if isinstance(param, click.Option) and param.name == "also":
+            param.hidden = not study.takes_several  # then it is an error that says so
+    return command
 
 
-def run_study(
-    study: Study,
-    *,
-    qrels: str,
-    runs: tuple[str, ...],
-    duplicates: Duplicates,
-    best: int | None,
-    best_by: str | None,
-    also: tuple[str, ...],
-    figures: str | None,
-    digits: int,
-    format: str,
-    output: str | None,
-    paper: bool = False,
-    **settings: Any,
-) -> None:
-    """Run a study and write its tables, figures and notes; ``settings`` are the other arguments of the experiment.
+class StudyOfRuns(ChosenRuns, results.Results):
+    """The values of the command of a study; those of its own settings have the names of the parameters."""
 
-    ``best``: use only so many runs, those with the highest mean of the measure ``best_by``. ``also``: folders of other
-    collections.
-    """
-    _check_figures(study, figures)
-    on_request = getattr(study.module, "ON_REQUEST", {})
-    requested = [table for name, (_, table) in on_request.items() if settings.pop(name)]
-    if paper:
-        preset = study.module.PAPER
-        best, best_by = best or preset.top, best_by or preset.by
-        given = settings["measures"] or preset.measures
-        settings["measures"] = [in_notation(measure, SAKAI_NAMES) for measure in given]
-    if best_by is not None and best is None:
-        raise click.UsageError("--by needs --top")
-    if settings.get("measures", ()) is None:
-        del settings["measures"]
-    experiment = study.experiment if best is None else _with_top_runs(study.experiment, best, best_by or "AP")
-    others = [CollectionFiles.of(folder, Path(qrels).name) for folder in also]
-    opened = partial(read_runs, duplicates=duplicates)
-    result: StudyResult
-    with progress(study.name.capitalize()) as step:
-        if others:
-            first = CollectionFiles(_collection_name(qrels), qrels, list(runs))
-            collections = [replace(files, runs=opened(files.runs)) for files in (first, *others)]
-            result = run_on_collections(study.name, collections, experiment=experiment, progress=step, **settings)
-        else:
-            result = experiment(qrels, opened(list(runs)), progress=step, **settings)
-    if requested:
-        parts = list(result.results.values()) if isinstance(result, SeveralCollections) else [result]
-        pages = [
-            *study.tables(result, digits),
-            *(page for make in requested for x in parts for page in make(x, digits)),
-        ]
-        text = write(pages, result.to_dict(), format, width=width(), colour=colour(output))
-    else:
-        text = study.write(result, format, digits=digits, width=width(), colour=colour(output))
-    _deliver(study, result, text, figures=figures, format=format, output=output)
+    paper: bool = False
+
+    def run_study(self, study: Study, settings: list[str]) -> None:
+        """Run a study with these settings, and write its tables, figures and notes."""
+        _check_figures(study, self.figures)
+        chosen = {name: getattr(self, name) for name in settings}
+        top, by = self.top, self.top_by
+        if self.paper:
+            preset = study.module.PAPER
+            top, by = top or preset.top, by or preset.by
+            given = chosen["measures"] or preset.measures
+            chosen["measures"] = [in_notation(measure, SAKAI_NAMES) for measure in given]
+        if by is not None and top is None:
+            raise click.UsageError("--top-by needs --top")
+        if chosen.get("measures", ()) is None:
+            del chosen["measures"]
+        experiment = study.experiment if top is None else _with_top_runs(study.experiment, top, by or "AP")
+        others = [CollectionFiles.of(folder, Path(self.qrels).name) for folder in self.also]
+        opened = partial(read_runs, duplicates=self.duplicates)
+        result: StudyResult
+        with progress(study.name.capitalize()) as step:
+            if others:
+                first = CollectionFiles(_collection_name(self.qrels), self.qrels, list(self.runs))
+                collections = [replace(files, runs=opened(files.runs)) for files in (first, *others)]
+                result = run_on_collections(study.name, collections, experiment=experiment, progress=step, **chosen)
+            else:
+                result = experiment(self.qrels, opened(list(self.runs)), progress=step, **chosen)
+        parts = result.results.values() if isinstance(result, SeveralCollections) else [result]
+        requested = [table for name, (_, table) in _on_request(study).items() if getattr(self, name)]
+        pages = study.tables(result, self.digits)
+        pages += [page for make in requested for part in parts for page in make(part, self.digits)]
+        self.deliver(pages, result.to_dict(), partial(study.save_figures, result))
+
+
+def _check_figures(study: Study, figures: str | None) -> None:
+    """Raise before any work is done if figures are requested and cannot be drawn."""
+    if figures is not None:
+        study.require_figures()
 
 
 def _with_top_runs(experiment: Callable[..., Any], top: int, by: str) -> Callable[..., Any]:
@@ -258,45 +176,27 @@ def _collection_name(qrels: str) -> str:
     return path.parent.resolve().name if path.parent.name not in ("", ".", "..") else path.name.partition(".")[0]
 
 
-def _check_figures(study: Study, figures: str | None) -> None:
-    """Raise before any work is done if figures are requested and cannot be drawn."""
-    if figures is not None:
-        study.require_figures()
-        results.drawable(figures)
-
-
-def _deliver(
-    study: Study, result: StudyResult, text: str, *, figures: str | None, format: str, output: str | None
-) -> None:
-    """Write a result, given as text, with its figures and notes."""
-    emit(text, output)
-    results.save_figures(lambda folder: study.save_figures(result, folder), figures)
-    if format != "json":
-        note(result.notes)
-
-
 def tie_cost_command() -> click.Command:
     """The command that measures the cost of the expectation over ties."""
     from cranfield.lab.tie_cost import cost_tables, feature_scores, tie_costs
 
-    def command(save: str | None, format: str, output: str | None, **settings: Any) -> None:
-        data = feature_scores(*(settings.pop(name) for name in inspect.signature(feature_scores).parameters))
+    collection, measured = fields_of_experiment(feature_scores), fields_of_experiment(tie_costs)
+
+    def run(save: str | None, **values: Any) -> None:
+        data = feature_scores(**{name: values[name] for name in collection})
         if save is not None:
             data.save(save)
-        chosen = {name: value for name, value in settings.items() if value is not None}
+        chosen = {name: values[name] for name in measured if name != "measures_file" and values[name] is not None}
         with progress("Measuring") as step:
             costs = tie_costs(data, **chosen, progress=step)
-        results.deliver(cost_tables(costs), asdict(costs), None, format=format, output=output, figures=None)
+        written = {name: values[name] for name in ("format", "output")}
+        results.deliver(cost_tables(costs), asdict(costs), None, figures=None, **written)
 
-    help = "Write the collection as qrels.txt and feature.run."
-    decorated = options.several(
-        options_of(tie_costs),
-        options_of(feature_scores),
-        click.option("--save", type=click.Path(file_okay=False), metavar="DIR", help=help),
-        results.formats,
-        options.output,
-    )(command)
-    return click.command("tie-cost", cls=Verb, **help_of(tie_costs))(decorated)
+    folder = Annotated[options.Folder | None, "Write the collection as qrels.txt and feature.run."]
+    fields = (
+        measured | collection | {"save": Field(folder, None)} | fields_of(results.Pages, "quiet", "output", "format")
+    )
+    return command_of("tie-cost", fields, run, **help_of(tie_costs))
 
 
 class Studies(LazyGroup):
@@ -330,22 +230,30 @@ def command(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-@click.command(cls=Verb, short_help="Print and draw a saved study.")
-@click.argument("file", type=click.Path())
-@results.writing
-def show(file: str, figures: str | None, digits: int, format: str, output: str | None) -> None:
+class Show(results.Results):
     """Print and draw the study in FILE, which was written with --format json. Nothing is computed again.
 
     \b
     cranfield study stopping qrels.txt *.run --format json -o stopping.json
     cranfield study show stopping.json --format latex --figures figures
     """
-    name = saving.load(file)["study"]
-    if name not in study_names():
-        raise InputError([f"{file}: this version of cranfield has no study `{name}`"])
-    study = Study(name)
-    _check_figures(study, figures)
-    result = study.load(file)
-    with saving.checked_file(name, file):
-        text = study.write(result, format, digits=digits, width=width(), colour=colour(output))
-    _deliver(study, result, text, figures=figures, format=format, output=output)
+
+    file: Annotated[str, click.Path(), Argument()]
+
+    def run(self) -> None:
+        """Print and draw it."""
+        name = saving.load(self.file)["study"]
+        if name not in study_names():
+            raise InputError([f"{self.file}: this version of cranfield has no study `{name}`"])
+        study = Study(name)
+        _check_figures(study, self.figures)
+        result = study.load(self.file)
+        with saving.checked_file(name, self.file):
+            text = study.write(result, self.format, digits=self.digits, width=width(), colour=colour(self.output))
+        emit(text, self.output)
+        results.save_figures(partial(study.save_figures, result), self.figures)
+        if self.format != "json":
+            note(result.notes)
+
+
+show = verb(Show, "Print and draw a saved study.")

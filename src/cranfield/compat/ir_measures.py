@@ -12,20 +12,14 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-try:
-    import ir_measures
-    from ir_measures import providers
-except ImportError:
-    from cranfield.errors import MissingDependency
-
-    purpose = "the provider for ir_measures"
-    raise MissingDependency(purpose, "ir-measures") from None
-
-from cranfield.errors import MeasureError
+from cranfield.errors import MeasureError, optional
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.io import read_qrels
 from cranfield.measures import parse
 from cranfield.ranking.tie_rules import Ties
+
+ir_measures = optional("ir_measures", "the provider for ir_measures", "ir-measures")
+providers = ir_measures.providers
 
 
 def equivalent(measure: Any) -> str:
@@ -43,7 +37,7 @@ def equivalent(measure: Any) -> str:
     return text
 
 
-class CranfieldEvaluator(providers.Evaluator):  # type: ignore[misc]
+class CranfieldEvaluator(providers.Evaluator):  # type: ignore[misc,name-defined]
     """Judgments read once, for any number of runs."""
 
     def __init__(self, measures: Iterable[Any], qrels: Any, ties: Ties) -> None:
@@ -76,7 +70,7 @@ class CranfieldEvaluator(providers.Evaluator):  # type: ignore[misc]
                 yield ir_measures.Metric(query_id=results.queries[q], measure=measure, value=value)
 
 
-class CranfieldProvider(providers.Provider):  # type: ignore[misc]
+class CranfieldProvider(providers.Provider):  # type: ignore[misc,name-defined]
     """All measures of ir_measures, with one tie rule."""
 
     NAME = "cranfield"

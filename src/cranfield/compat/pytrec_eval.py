@@ -14,9 +14,7 @@ import numpy as np
 from cranfield.compat.trec_measures import (
     NICKNAMES,
     MeasureOptions,
-    line_values,
     lines,
-    measures_of,
     measures_of_version,
     nickname,
 )
@@ -69,7 +67,8 @@ class RelevanceEvaluator:
             for line in lines(name, parameters, options)
         ]
         self._queries = {query: row for row, query in enumerate(judged)}
-        measures_used = measures_of(line for _, line in self._lines)
+        needed = (measure for _, line in self._lines for measure in (*line.measures, line.unless))
+        measures_used = list(dict.fromkeys(measure for measure in needed if measure is not None))
         self._rows = {measure: row for row, measure in enumerate(measures_used)}
         self._evaluator = Evaluator(judged, measures_used) if judged and measures_used else None
 
@@ -81,9 +80,9 @@ class RelevanceEvaluator:
         rows = [self._queries[query] for query in queries]
         values = np.zeros((0, len(self._queries))) if self._evaluator is None else self._evaluator.values(scores)
         # pytrec_eval has 0 for values that are not numbers: the run id and the string of grades.
-        table = line_values([line for _, line in self._lines], len(self._queries), lambda m: values[self._rows[m]])
-        table[[name == "num_q" for name, _ in self._lines]] = 1
-        table = table[:, rows]
+        table = np.zeros((len(self._lines), len(queries)))
+        for (name, line), row in zip(self._lines, table, strict=True):
+            row[:] = line.values(lambda m: values[self._rows[m]])[rows] if line.measures else name == "num_q"
         names = [name for name, _ in self._lines]
         return {query: dict(zip(names, row, strict=True)) for query, row in zip(queries, table.T.tolist(), strict=True)}
 

@@ -42,16 +42,16 @@ def sample_eval(qrels: Any, run: Any, *, version: int = 2011) -> dict[str, dict[
         read = _without_zeros(read)
     evaluator = Evaluator(qrels, [*names, "NumRet"])
     values = evaluator.per_query(read)
-    answered = [query for query, score in values.items() if score["NumRet"] > 0]
-    labels = [*NAMES, "num_ret"]
+    name_of = dict(zip([*NAMES, "num_ret"], [*names, "NumRet"], strict=True))
     result = {
-        query: dict(zip(labels, (values[query][name] for name in [*names, "NumRet"]), strict=True))
-        for query in answered
+        query: {label: scores[name] for label, name in name_of.items()}
+        for query, scores in values.items()
+        if scores["NumRet"] > 0
     }
-    total = {label: [result[query][label] for query in answered] for label in labels}
+    columns = {label: [scores[label] for scores in result.values()] for label in name_of}
     result["all"] = {
         label: float(np.sum(column)) if label in SUMS else float(np.mean(column)) if column else 0.0
-        for label, column in total.items()
+        for label, column in columns.items()
     }
     result["all"]["inum_rel"] = float(sum(score["infNumRel"] for score in values.values()))
     return result

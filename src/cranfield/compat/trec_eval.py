@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,10 @@ from cranfield.compat.trec_measures import (
     measures_of_version,
     nickname,
 )
-from cranfield.data import Bytes, Floats, Integers, Judgments, Opener, Run, Strings
+from cranfield.data import Floats, Integers, Judgments, Opener, Run, Strings
 from cranfield.errors import CranfieldError, InputError, MeasureError
-from cranfield.evaluation.group_scores import layer_rows
 from cranfield.evaluation.plan import AlignmentKey, Column
-from cranfield.evaluation.run_scores import RunScores
+from cranfield.evaluation.run_scores import RunScores, layer_rows
 from cranfield.evaluation.scores import SMALLEST
 from cranfield.io import read_qrels, read_run
 from cranfield.measures import Measure
@@ -119,11 +117,8 @@ def explain_measures(measures: dict[str, str]) -> str:
     """The meaning of measures, from the catalogue."""
     out = []
     for name, parameters in measures.items():
-        for line in list(lines(name, parameters, MeasureOptions()))[:1]:
-            definitions = [m.definition for m in line.measures]
-            out.append(
-                f"\n{name}\n" + "".join(f"    {d.symbol}: {d.summary}\n    {d.formula}\n" for d in definitions[:1])
-            )
+        definitions = [m.definition for m in next(lines(name, parameters, MeasureOptions())).measures[:1]]
+        out += [f"\n{name}\n", *(f"    {d.symbol}: {d.summary}\n    {d.formula}\n" for d in definitions)]
     return "".join(out)
 
 
@@ -142,7 +137,9 @@ def evaluate(qrels: Any, run: Any, options: Options) -> Iterator[str]:
         alignments = [_aligned(Aligner(layer), source, end, views) for layer in layers]
         zscores = _zscores(options.zscores) if options.zscores else None
     except InputError as error:
-        raise TrecEvalError(error.message, _code(error), hint=error.hint) from error
+        # trec_eval finds repeated documents when it computes, not when it reads.
+        repeated = bool(error.kinds) and error.kinds <= {"duplicate", "conflict"}
+        raise TrecEvalError(error.message, UNCOMPUTABLE if repeated else UNREADABLE, hint=error.hint) from error
     except MeasureError as error:
         raise TrecEvalError(error.message, ParameterError.exit_code, hint=error.hint) from error
     # A run that is not TREC text has a name, but no lines.
@@ -196,12 +193,6 @@ def _aligned(aligner: Aligner, run: Run, end: _RunEnd | None, views: Views) -> A
     # Few runs have such text: only these are read a second time, through a filter.
     end.opener = partial(_SixColumns, end.opener)
     return aligner.align(replace(run, source=end), views.key)
-
-
-def _code(error: InputError) -> int:
-    """The exit code; trec_eval finds repeated documents when it computes, not when it reads."""
-    repeated = bool(error.kinds) and error.kinds <= {"duplicate", "conflict"}
-    return UNCOMPUTABLE if repeated else UNREADABLE
 
 
 class _RunEnd:
@@ -263,28 +254,25 @@ class _SixColumns:
         return len(part)
 
 
+@dataclass(eq=False)
 class _Report:
-    """The output for one run."""
+    """The output for one run; ``layers``: its alignments with the judgments, by groups."""
 
-    def __init__(
-        self,
-        alignments: Sequence[Alignment],
-        printed: Sequence[Line],
-        options: Options,
-        views: Views,
-        run: Run,
-        tag: str,
-        zscores: dict[str, Scales] | None,
-    ) -> None:
-        self.alignment, self.layers = alignments[0], alignments
-        self.printed, self.options, self.views = printed, options, views
-        self.run, self.tag, self.zscores = run, tag, zscores
-        ids = self.alignment.aligner.judgments.queries
-        data = ids.data.tobytes()
-        self.ids = [data[start:end] for start, end in pairwise(ids.offsets.tolist())]
+    layers: Sequence[Alignment]
+    printed: Sequence[Line]
+    options: Options
+    views: Views
+    run: Run
+    tag: str
+    zscores: dict[str, Scales] | None
+
+    def __post_init__(self) -> None:
+        self.alignment = self.layers[0]
+        self.ids = [name.encode("utf-8", "surrogateescape") for name in self.alignment.aligner.judgments.queries]
         # Bytewise, as strcmp has it: q10 before q2.
-        order = sorted(range(len(ids)), key=self.ids.__getitem__)
-        self.queries = np.array([q for q in order if not options.only or self._name(q) == options.only], np.int64)
+        order = sorted(range(len(self.ids)), key=self.ids.__getitem__)
+        only = self.options.only
+        self.queries = np.array([q for q in order if not only or self._name(q) == only], np.int64)
 
     def _name(self, query: int) -> str:
         return self.ids[query].decode("utf-8", "surrogateescape")
@@ -407,23 +395,18 @@ class _Report:
                 number = f"{len(counted)}" if self.zscores is None else f"{len(counted):6.4f}"
                 out.append(f"{self._label(line)}\tall\t{number}\n")
             elif line.measures:
-                # Added in sequence, as by trec_eval: the order affects the last digit.
-                total = float(np.add.accumulate(values[self._added(line, counted)])[-1])
-                style = line.kind.style
+                style, added = line.kind.style, counted
+                # Version 9 adds the logarithms of missing queries afterwards.
                 if style == "geometric" and self.options.generation == 9:
-                    total += int((self.alignment.length[counted] < 0).sum()) * math.log(SMALLEST)
-                elif line.name == "num_rel" and self.options.generation == 9 and self.options.complete:
+                    added = counted[self.alignment.length[counted] >= 0]
+                # Added in sequence, as by trec_eval: the order affects the last digit.
+                total = float(np.add.accumulate(values[added])[-1]) + (len(counted) - len(added)) * math.log(SMALLEST)
+                if line.name == "num_rel" and self.options.generation == 9 and self.options.complete:
                     total = self._relevant(counted)
                 mean = total if style == "count" else total / len(counted)
                 value = math.exp(mean) if style == "geometric" else mean
                 out.append(f"{self._label(line)}\tall\t{self._numbers(line, np.array([value]))[0]}")
         return "".join(out)
-
-    def _added(self, line: Line, counted: Integers) -> Integers:
-        """The queries whose values are added; version 9 adds the logarithms of missing queries afterwards."""
-        if line.kind.style == "geometric" and self.options.generation == 9:
-            return counted[self.alignment.length[counted] >= 0]
-        return counted
 
     def _relevant(self, counted: Integers) -> float:
         """Documents of grade 1 and above: what version 9 counts with -c, whatever -l says."""
@@ -454,13 +437,9 @@ class _Report:
         signs = np.full(offsets[-1], ord("-"), np.uint8)
         for rows, batch in batches:
             row, column = np.nonzero(~np.isnan(batch.grade) & (batch.start < length[rows][:, None]))
-            signs[offsets[rows[row]] + batch.start[row, column]] = _signs(batch.grade[row, column])
+            grade = np.clip(np.floor(batch.grade[row, column]), -1, 10).astype(np.int64)
+            signs[offsets[rows[row]] + batch.start[row, column]] = np.frombuffer(b".0123456789>", np.uint8)[grade + 1]
         return Strings(offsets, signs)
-
-
-def _signs(grades: Floats) -> Bytes:
-    digits = np.frombuffer(b"0123456789>", np.uint8)[np.clip(grades, 0, 10).astype(np.int64)]
-    return np.where(grades < 0, np.uint8(ord(".")), digits)
 
 
 def four_decimals(values: Floats) -> list[str]:

@@ -222,7 +222,7 @@ def lines(name: str, parameters: str, options: MeasureOptions) -> Iterator[Line]
     kind = KINDS[name]
     if kind.shape in ("none", "text") or not (parameters or kind.defaults):
         # As in trec_eval, parameters of a measure without parameters are ignored.
-        yield _line(name, kind, options, pairs={})
+        yield _line(name, kind, options)
     elif kind.shape == "cuts":
         for x in _distinct(name, _numbers(name, parameters, _whole) if parameters else kind.defaults):
             if x < 1:
@@ -232,20 +232,18 @@ def lines(name: str, parameters: str, options: MeasureOptions) -> Iterator[Line]
         for x in _distinct(name, _numbers(name, parameters, float) if parameters else kind.defaults):
             yield _line(f"{name}_{x:3.2f}", kind, options, x=x)
     elif kind.shape == "pairs":
-        yield _line(f"{name}_{parameters}", kind, options, pairs=_pairs(name, parameters))
+        yield _line(f"{name}_{parameters}", kind, options, **_pairs(name, parameters))
     else:
         numbers = _numbers(name, parameters, float) if parameters else kind.defaults
         yield _line_of_numbers(f"{name}_{parameters}" if parameters else name, name, tuple(numbers), options)
 
 
-def _line(
-    label: str, kind: Kind, options: MeasureOptions, *, x: float = 0, pairs: dict[str, float] | None = None
-) -> Line:
+def _line(label: str, kind: Kind, options: MeasureOptions, *, x: float = 0, p: float = 0.9, **gains: float) -> Line:
+    """The line of a measure with a cutoff ``x``, or with gains by grade; grades that are left out keep their gain."""
     if not kind.ours:
         return Line(label, kind)
-    given = dict(pairs or {})
-    p = given.pop("p", 0.9)
-    text = kind.ours.format(x=x, p=p, level=options.level, rule=options.rule, gain=_gain(given))
+    gain = repr({float(grade): gain for grade, gain in gains.items()} if gains else "linear")
+    text = kind.ours.format(x=x, p=p, level=options.level, rule=options.rule, gain=gain)
     unless = options.measure(f"NumRel(rel={options.level})") if kind.relevant else None
     levels = (x,) if kind.ours.startswith("IPrec") else ()
     return Line(label, kind, (options.measure(text),), unless, levels=levels)
@@ -312,25 +310,3 @@ def _pairs(name: str, parameters: str) -> dict[str, float]:
             raise ParameterError(f"{name}: `{part}` is not a pair grade=gain", hint=hint)
         pairs[level] = value
     return pairs
-
-
-def _gain(pairs: dict[str, float]) -> str:
-    """The gains in our syntax; grades that are left out keep their gain."""
-    if not pairs:
-        return "'linear'"
-    return repr({float(grade): gain for grade, gain in pairs.items()})
-
-
-def measures_of(lines: Iterable[Line]) -> list[Measure]:
-    """All measures that these lines need, each once."""
-    measures = (measure for line in lines for measure in (*line.measures, line.unless) if measure is not None)
-    return list(dict.fromkeys(measures))
-
-
-def line_values(lines: Sequence[Line], queries: int, values_of: Callable[[Measure], Floats]) -> Floats:
-    """The value of each line for each query, (line, query); 0 in lines of text."""
-    values = np.zeros((len(lines), queries))
-    for row, line in zip(values, lines, strict=True):
-        if line.measures:
-            row[:] = line.values(values_of)
-    return values

@@ -20,7 +20,7 @@ from cranfield.errors import InputError, UsageError
 from cranfield.io import join, read_qrels, read_run
 from cranfield.io.documents import Documents, FieldChoice, encode_text
 from cranfield.io.faults import quotable
-from cranfield.io.runs import empty_index
+from cranfield.io.runs import WHOLE_RANKING, empty_index
 from cranfield.io.streams import is_stream
 from cranfield.wording import few, plural
 
@@ -143,8 +143,8 @@ class Corpus:
         corpus = cls(**columns, settings=settings, origins=origins)
         if wanted is not None and (unknown := corpus.not_requested(wanted)):
             names = few([f"`{quotable(name)}`" for name in sorted(unknown)])
-            message = f"{path}: the corpus was built without {len(unknown):,} of the needed documents: {names}"
-            raise InputError([message], hint=corpus_file.REBUILD_HINT.format(path))
+            fault = f"the corpus was built without {len(unknown):,} of the needed documents: {names}"
+            raise corpus_file.stale(path, fault)
         return corpus
 
     @classmethod
@@ -168,28 +168,18 @@ class Corpus:
 
 
 DEPTH = 20
-WHOLE_RANKING = 1 << 62
 
 
-def build(
-    *sources: Any,
-    qrels: Any = None,
-    runs: Sequence[Any] = (),
-    depth: int = DEPTH,
-    settings: Settings | None = None,
-    id: str | None = None,
-    text: Sequence[str] | None = None,
-    workers: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Corpus:
-    """A corpus with the words of all judged documents, and of those that may be in the top ``depth`` of a run."""
+def build(*sources: Any, qrels: Any = None, runs: Sequence[Any] = (), depth: int = DEPTH, **reading: Any) -> Corpus:
+    """A corpus with the words of all judged documents, and of those that may be in the top ``depth`` of a run.
+
+    The other arguments are those of `Corpus.read`.
+    """
     if qrels is None and not runs:
         raise nothing_needed_error()
     judgments = None if qrels is None else read_qrels(qrels)
     names = needed_documents(judgments, [read_run(run) for run in runs], depth)
-    corpus = Corpus.read(
-        *sources, wanted=names, settings=settings, id=id, text=text, workers=workers, progress=progress
-    )
+    corpus = Corpus.read(*sources, wanted=names, **reading)
     documents = set(corpus.documents)
     if judgments is not None and documents.isdisjoint(judgments.documents):
         raise no_overlap_error(len(set(judgments.documents)), judgments.documents[0])

@@ -27,6 +27,11 @@ COUNTS = ("total", "size", "empty", "repeated")
 REBUILD_HINT = "build it again: cranfield corpus SOURCE --qrels QRELS --run RUN -o {}"
 
 
+def stale(path: str, fault: str) -> InputError:
+    """The error for a file from which the corpus cannot be taken."""
+    return InputError([f"{path}: {fault}"], hint=REBUILD_HINT.format(path))
+
+
 @dataclass(frozen=True)
 class Origin:
     """A source of a corpus at the time of reading: its files, and a digest of their names, sizes and times."""
@@ -56,10 +61,13 @@ class Origin:
         return self.files > 0 and os.path.exists(self.path) and Origin.of(self.path) != self
 
 
+def _arrow(purpose: str) -> tuple[Any, Any]:
+    return optional("pyarrow", purpose, "arrow"), optional("pyarrow.parquet", purpose, "arrow")
+
+
 def save(columns: dict[str, Any], settings: Settings, origins: Collection[Origin], path: str) -> None:
     """Write a corpus, completely or not at all."""
-    pyarrow = optional("pyarrow", "saving a corpus", "arrow")
-    parquet = optional("pyarrow.parquet", "saving a corpus", "arrow")
+    pyarrow, parquet = _arrow("saving a corpus")
 
     def as_list(values: Any, array: Callable[[Any], Any]) -> Any:
         offsets = pyarrow.array([0, len(values)], pyarrow.int64())
@@ -98,10 +106,10 @@ def load(path: str, settings: Settings | None, *, trust: bool) -> tuple[dict[str
     """Read what `save` wrote; raise if it does not match the settings or the sources."""
     metadata = _metadata(path)
     if metadata is None:
-        raise InputError([f"{path}: this file was not written by `cranfield corpus`"], hint=REBUILD_HINT.format(path))
+        raise stale(path, "this file was not written by `cranfield corpus`")
     if metadata.get("version") != VERSION:
-        message = f"{path}: the corpus has version {metadata.get('version')}; this program reads version {VERSION}"
-        raise InputError([message], hint=REBUILD_HINT.format(path))
+        version = metadata.get("version")
+        raise stale(path, f"the corpus has version {version}; this program reads version {VERSION}")
     try:
         fields = metadata["settings"]
         saved = Settings(fields["split"], fields["lower"], frozenset(fields["stop"]), fields["stemmer"])
@@ -110,33 +118,29 @@ def load(path: str, settings: Settings | None, *, trust: bool) -> tuple[dict[str
         _check_consistency(columns)
     except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError, UsageError) as error:
         reason = error.message if isinstance(error, UsageError) else error
-        raise InputError([f"{path}: the corpus is damaged ({reason})"], hint=REBUILD_HINT.format(path)) from error
+        raise stale(path, f"the corpus is damaged ({reason})") from error
     if settings is not None and settings != saved:
-        message = f"{path}: the corpus was built with {saved}, but the settings are {settings}"
-        raise InputError([message], hint=REBUILD_HINT.format(path))
+        raise stale(path, f"the corpus was built with {saved}, but the settings are {settings}")
     changed = [] if trust else [origin.path for origin in origins if origin.changed()]
     if changed:
-        message = f"{path}: {', '.join(changed)} has changed since the corpus was built"
-        raise InputError([message], hint=REBUILD_HINT.format(path))
+        raise stale(path, f"{', '.join(changed)} has changed since the corpus was built")
     return columns, saved, origins
 
 
 def _metadata(path: str) -> dict[str, Any] | None:
-    pyarrow = optional("pyarrow", "reading a saved corpus", "arrow")
-    parquet = optional("pyarrow.parquet", "reading a saved corpus", "arrow")
+    pyarrow, parquet = _arrow("reading a saved corpus")
     try:
         text = (parquet.read_schema(path).metadata or {}).get(KEY)
         metadata = None if text is None else load_json(text.decode("utf-8"))
     except FileNotFoundError as error:
         raise InputError([f"{path}: there is no such file"]) from error
     except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise InputError([f"{path}: this is not a corpus, or it is damaged"], hint=REBUILD_HINT.format(path)) from error
+        raise stale(path, "this is not a corpus, or it is damaged") from error
     return metadata if isinstance(metadata, dict) else None
 
 
 def _columns(path: str) -> dict[str, Any]:
-    pyarrow = optional("pyarrow", "reading a saved corpus", "arrow")
-    parquet = optional("pyarrow.parquet", "reading a saved corpus", "arrow")
+    pyarrow, parquet = _arrow("reading a saved corpus")
     try:
         table = parquet.read_table(path, columns=[*TEXT_COLUMNS, *NUMBER_COLUMNS])
         lists = {name: table.column(name).combine_chunks().flatten() for name in (*TEXT_COLUMNS, *NUMBER_COLUMNS)}

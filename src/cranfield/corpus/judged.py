@@ -17,15 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.corpus.corpus import Corpus
-from cranfield.corpus.models import (
-    Models,
-    PrintedModels,
-    chunks,
-    model_terms,
-    nearness,
-    nearness_from_evidence,
-    printed_nearness,
-)
+from cranfield.corpus.models import Models, PrintedModels, chunks, model_terms, nearness_from_evidence
 from cranfield.data import Floats, Integers, Judgments, TextView
 
 
@@ -76,12 +68,8 @@ class Reading:
         return self._models[view]
 
     def nearness(self, query: Integers, rows: Integers, view: TextView, mu: float) -> Floats:
-        """The nearness of rankings (row, rank) of rows of the judgments to each subtopic; see `nearness`."""
-        models, rankings = self.models(view), (np.maximum(query, 0), self.document[rows], mu)
-        if isinstance(models, PrintedModels):
-            values = printed_nearness(models, *rankings)
-        else:
-            values = nearness(models, *rankings)
+        """The nearness of rankings (row, rank) of rows of the judgments to each subtopic; see `Models`."""
+        values = self.models(view).nearness(np.maximum(query, 0), self.document[rows], mu)
         return np.where(query[:, None, None] < 0, np.nan, values)
 
     def gains(self, query: Integers, rows: Integers, view: TextView, mu: float) -> Floats:
@@ -142,13 +130,14 @@ Booleans = npt.NDArray[np.bool_]
 
 
 class Partial(Reading):
-    """A reading with a subset of the judgments; subtopics keep their numbers."""
+    """A reading with a subset of the judgments; subtopics keep their numbers.
 
-    def __init__(self, every: Reading, keep: Booleans) -> None:
-        self.every, self.keep = every, keep
-        self.judgments, self.corpus, self.words, self.document = (
-            every.judgments, every.corpus, every.words, every.document,
-        )  # fmt: skip
+    ``products``: a cache for readings of the same rankings with different subsets, which are then fast.
+    """
+
+    def __init__(self, every: Reading, keep: Booleans, products: dict[Any, Products] | None = None) -> None:
+        self.__dict__ |= every.__dict__
+        self.every, self.keep, self.products = every, keep, products
         self._relevant, self._models = {}, {}
 
     def relevant(self, view: TextView) -> Relevant:
@@ -160,36 +149,13 @@ class Partial(Reading):
             )
         return self._relevant[view]
 
-
-class Rereading:
-    """Readings of the same rankings with different subsets of the judgments."""
-
-    def __init__(self, every: Reading) -> None:
-        self.every = every
-        self._products: dict[Any, Products] = {}
-
-    def knowing(self, keep: Booleans) -> Reading:
-        """The reading with only these rows of the judgments."""
-        return _FastPartial(self, keep)
-
-    def products(self, query: Integers, rows: Integers, view: TextView, mu: float) -> Products:
-        """The products of these rankings with all relevant documents of their queries."""
-        key = query.tobytes(), rows.tobytes(), rows.shape, view, mu
-        if key not in self._products:
-            self._products[key] = _products(self.every, query, rows, view, mu)
-        return self._products[key]
-
-
-class _FastPartial(Partial):
-    def __init__(self, rereading: Rereading, keep: Booleans) -> None:
-        super().__init__(rereading.every, keep)
-        self.rereading = rereading
-
     def nearness(self, query: Integers, rows: Integers, view: TextView, mu: float) -> Floats:
-        if view.smoothing == "printed":  # not linear in the counts
+        if self.products is None or view.smoothing == "printed":  # not linear in the counts
             return super().nearness(query, rows, view, mu)
-        models, relevant = self.models(view), self.relevant(view)
-        products = self.rereading.products(query, rows, view, mu)
+        key = query.tobytes(), rows.tobytes(), rows.shape, view, mu
+        if key not in self.products:
+            self.products[key] = _products(self.every, query, rows, view, mu)
+        models, relevant, products = self.models(view), self.relevant(view), self.products[key]
         selected = np.zeros((len(products.relevant), models.length.shape[1]))
         selected[np.searchsorted(products.relevant, relevant.row), relevant.subtopic] = 1
         evidence = products.weight @ selected + products.background[:, None]

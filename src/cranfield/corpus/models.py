@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -108,11 +108,6 @@ class Models:
         """Results of `divergence`, by mu."""
         return {}
 
-    @cached_property
-    def query(self) -> Integers:
-        """The query of each row, (n,)."""
-        return self.key // len(self.words.share)
-
     def at(self, query: Integers, term: Integers) -> Integers:
         """The rows of these terms in the models of these queries; -1 if no subtopic has the term."""
         key = query * len(self.words.share) + term
@@ -121,24 +116,42 @@ class Models:
         return np.where(self.key[row] == key, row, -1) if len(self.key) else np.full_like(key, -1)
 
     def divergence(self, mu: float) -> Floats:
-        """KLD(Θ_q‖Θ_D) of every subtopic, (q, s); NaN if there is no model, or if it equals the collection.
-
-        Σ P(v|Θ) log(P(v|Θ) / P(v|D)) over the terms of the model, plus log(μ / (L + μ)) for all other terms.
-        """
+        """KLD(Θ_q‖Θ_D) of every subtopic, (q, s); NaN if there is no model, or if it equals the collection."""
         if mu not in self._divergences:
-            base = mu * self.words.share[self.key % len(self.words.share)][:, None]
-            by_term = (self.count + base) * np.log1p(self.count / base)
-            total = np.stack([group_sums(self.query, column, len(self.length)) for column in by_term.T], axis=1)
-            divergence = total / (self.length + mu) - np.log1p(self.length / mu)
+            divergence = self._divergence(mu)
             self._divergences[mu] = np.where((self.documents > 0) & (divergence > MIN_DIVERGENCE), divergence, np.nan)
         return self._divergences[mu]
+
+    def _divergence(self, mu: float) -> Floats:
+        """Σ P(v|Θ) log(P(v|Θ) / P(v|D)) over the terms of the model, plus log(μ / (L + μ)) for all other terms."""
+        base = mu * self.words.share[self.key % len(self.words.share)][:, None]
+        by_term = (self.count + base) * np.log1p(self.count / base)
+        query = self.key // len(self.words.share)
+        total = np.stack([group_sums(query, column, len(self.length)) for column in by_term.T], axis=1)
+        return total / (self.length + mu) - np.log1p(self.length / mu)
+
+    def nearness(self, query: Integers, documents: Integers, mu: float) -> Floats:
+        """1 - KLD(Θ_q‖Θ_Rk) / KLD(Θ_q‖Θ_D) of rankings, (row, rank, subtopic); NaN for a subtopic without a model.
+
+        ``query`` (row,) are queries of the models; ``documents`` (row, rank) are documents of the term counts, or -1.
+        """
+        divergence = self.divergence(mu)
+        result = np.empty((*documents.shape, divergence.shape[1]))
+        for rows in chunks(self, documents):
+            of_chunk, ranked = query[rows], documents[rows]
+            cell, rise, row, background = model_terms(self, of_chunk, ranked, mu)
+            by_count = [group_sums(cell, rise * column, ranked.size) for column in self.count[row].T]
+            evidence = np.stack(by_count, axis=1) + background[:, None]
+            result[rows] = nearness_from_evidence(
+                evidence, self.words.length[ranked], self.length[of_chunk], mu, divergence[of_chunk]
+            )
+        return result
 
 
 TERMS_PER_CHUNK = 1 << 17  # so that a chunk fits into the cache of the processor
 
 
-@dataclass(frozen=True, eq=False)
-class Steps:
+class Steps(NamedTuple):
     """Every term of every document of some rankings.
 
     ``cell``: its position as row · ranks + rank; ``row``: its row in the term counts; ``rise``: by how much the
@@ -170,18 +183,6 @@ def steps(words: TermCounts, documents: Integers, prior: Floats) -> Steps:
     return Steps(cell[order], row[order], np.log1p(count / (before + prior[term[order]])))
 
 
-def nearness(models: Models, query: Integers, documents: Integers, mu: float) -> Floats:
-    """1 - KLD(Θ_q‖Θ_Rk) / KLD(Θ_q‖Θ_D) of rankings, (row, rank, subtopic); NaN for a subtopic without a model.
-
-    ``query`` (row,) are queries of the models; ``documents`` (row, rank) are documents of their term counts, or -1.
-    """
-    divergence = models.divergence(mu)
-    result = np.empty((*documents.shape, divergence.shape[1]))
-    for rows in chunks(models, documents):
-        result[rows] = _nearness(models, query[rows], documents[rows], mu, divergence[query[rows]])
-    return result
-
-
 def chunks(models: Models, documents: Integers) -> Iterator[slice]:
     """The rows of rankings in chunks with a limited number of terms."""
     terms = models.words.size[documents].sum(axis=1)
@@ -189,13 +190,6 @@ def chunks(models: Models, documents: Integers) -> Iterator[slice]:
     edges = [0, *(np.flatnonzero(np.diff(chunk)) + 1).tolist(), len(documents)]
     for first, last in pairwise(edges):
         yield slice(first, last)
-
-
-def _nearness(models: Models, query: Integers, documents: Integers, mu: float, divergence: Floats) -> Floats:
-    cell, rise, row, background = model_terms(models, query, documents, mu)
-    counts = [group_sums(cell, rise * models.count[row, s], documents.size) for s in range(divergence.shape[1])]
-    evidence = np.stack(counts, axis=1) + background[:, None]
-    return nearness_from_evidence(evidence, models.words.length[documents], models.length[query], mu, divergence)
 
 
 def model_terms(
@@ -206,12 +200,12 @@ def model_terms(
     And for each cell the evidence of all its terms through smoothing alone.
     """
     prior = mu * models.words.share
-    terms = steps(models.words, documents, prior)
-    term = models.words.term[terms.row]
-    background = group_sums(terms.cell, terms.rise * prior[term], documents.size)
-    row = models.at(query[terms.cell // documents.shape[1]], term)
-    in_model = row >= 0
-    return terms.cell[in_model], terms.rise[in_model], row[in_model], background
+    cell, row, rise = steps(models.words, documents, prior)
+    term = models.words.term[row]
+    background = group_sums(cell, rise * prior[term], documents.size)
+    model_row = models.at(query[cell // documents.shape[1]], term)
+    in_model = model_row >= 0
+    return cell[in_model], rise[in_model], model_row[in_model], background
 
 
 def nearness_from_evidence(
@@ -224,22 +218,6 @@ def nearness_from_evidence(
     by_rank = evidence.reshape(*length.shape, evidence.shape[1]) / (model_length + mu)[:, None]
     words_so_far = np.cumsum(length, axis=1)
     return (np.cumsum(by_rank, axis=1) - np.log1p(words_so_far / mu)[:, :, None]) / divergence[:, None]
-
-
-def absolute(gains: Floats) -> Floats:
-    """For each rank the gain of the nearest subtopic, (row, rank); NaN if no subtopic has a model."""
-    return _highest(gains)
-
-
-def delta(gains: Floats) -> Floats:
-    """For each rank the largest increase of the gain of a subtopic, (row, rank); NaN if no subtopic has a model."""
-    return _highest(np.diff(gains, axis=1, prepend=np.where(np.isnan(gains[:, :1]), np.nan, 0)))
-
-
-def _highest(values: Floats) -> Floats:
-    defined = ~np.isnan(values).all(axis=2)
-    highest = np.max(np.where(np.isnan(values), 0, values), axis=2, initial=0)
-    return np.where(defined, highest, np.nan)
 
 
 class PrintedModels(Models):
@@ -268,13 +246,10 @@ class PrintedModels(Models):
         first, last = np.searchsorted(self.key, np.array([query, query + 1]) * len(self.words.share))
         return slice(int(first), int(last))
 
-    def divergence(self, mu: float) -> Floats:
-        if mu not in self._divergences:
-            divergence = np.array([self._divergence(query, mu) for query in range(len(self.length))])
-            self._divergences[mu] = np.where((self.documents > 0) & (divergence > MIN_DIVERGENCE), divergence, np.nan)
-        return self._divergences[mu]
+    def _divergence(self, mu: float) -> Floats:
+        return np.array([self._divergence_of(query, mu) for query in range(len(self.length))])
 
-    def _divergence(self, query: int, mu: float) -> Floats:
+    def _divergence_of(self, query: int, mu: float) -> Floats:
         """Σ P(v|Θ) log(P(v|Θ) / P(v|D)) of each subtopic, as if no term occurred, plus what its counts add."""
         (share, _), rows, length = self.shares, self.rows_of(query), self.length[query]
         base = self.words.share[self.key[rows] % len(self.words.share)][:, None]
@@ -284,26 +259,24 @@ class PrintedModels(Models):
         divergence: Floats = by_count.sum(axis=0) + by_share.sum(axis=1)
         return divergence
 
+    def nearness(self, query: Integers, documents: Integers, mu: float) -> Floats:
+        """As that of `Models`; it may exceed 1."""
+        divergence = self.divergence(mu)
+        result = np.empty((*documents.shape, divergence.shape[1]))
+        for row, q in enumerate(query.tolist()):
+            result[row] = self._likelihood_ratio(q, documents[row], mu) / divergence[q]
+        return result
 
-def printed_nearness(models: PrintedModels, query: Integers, documents: Integers, mu: float) -> Floats:
-    """As `nearness`; it may exceed 1."""
-    divergence = models.divergence(mu)
-    result = np.empty((*documents.shape, divergence.shape[1]))
-    for row, q in enumerate(query.tolist()):
-        result[row] = _likelihood_ratio(models, q, documents[row], mu) / divergence[q]
-    return result
-
-
-def _likelihood_ratio(models: PrintedModels, query: int, documents: Integers, mu: float) -> Floats:
-    """Σ P(v|Θ_q) log(P(v|Θ_Rk) / P(v|D)), which is KLD(Θ_q‖D) - KLD(Θ_q‖Θ_Rk): (rank, subtopic)."""
-    words, (share, _) = models.words, models.shares
-    read = steps(words, documents[None], np.full(len(words.share), mu))
-    term = words.term[read.row]
-    at = models.at(np.full_like(term, query), term)
-    count = np.where((at >= 0)[:, None], models.count[at], 0) if len(models.key) else np.zeros((len(term), 1))
-    rise = read.rise[:, None] * (count + mu) / (models.length[query] + mu * words.share[term][:, None])
-    by_count = np.stack([group_sums(read.cell, column, len(documents)) for column in rise.T], axis=1)
-    length = np.cumsum(words.length[documents])[:, None]
-    by_share = (np.log(mu / share) - np.log(length + mu * share)) @ models.mass(query, mu).T
-    ratio: Floats = np.cumsum(by_count, axis=0) + by_share
-    return ratio
+    def _likelihood_ratio(self, query: int, documents: Integers, mu: float) -> Floats:
+        """Σ P(v|Θ_q) log(P(v|Θ_Rk) / P(v|D)), which is KLD(Θ_q‖D) - KLD(Θ_q‖Θ_Rk): (rank, subtopic)."""
+        words, (share, _) = self.words, self.shares
+        cell, row, rise = steps(words, documents[None], np.full(len(words.share), mu))
+        term = words.term[row]
+        at = self.at(np.full_like(term, query), term)
+        count = np.where((at >= 0)[:, None], self.count[at], 0) if len(self.key) else np.zeros((len(term), 1))
+        by_term = rise[:, None] * (count + mu) / (self.length[query] + mu * words.share[term][:, None])
+        by_count = np.stack([group_sums(cell, column, len(documents)) for column in by_term.T], axis=1)
+        length = np.cumsum(words.length[documents])[:, None]
+        by_share = (np.log(mu / share) - np.log(length + mu * share)) @ self.mass(query, mu).T
+        ratio: Floats = np.cumsum(by_count, axis=0) + by_share
+        return ratio

@@ -50,7 +50,7 @@ def read_scores(
         content = read_table(one, "scores")
         if isinstance(content, Mapping) and content.get(Scores.TAG) == Scores.KIND:
             name = os.fspath(one) if isinstance(one, (str, os.PathLike)) else "scores"
-            saved.append(Scores.checked(content, name))
+            saved.append(Scores.from_file_data(content, name))
         else:
             cells.read(content, is_file=is_stream(one))
     cells.raise_faults()

@@ -12,15 +12,14 @@ import numpy as np
 from cranfield.data import Booleans, Floats, Integers, Judgments, Strings
 from cranfield.errors import UsageError
 from cranfield.evaluation.collection import Collection
-from cranfield.evaluation.group_scores import GroupScores, check_columns, group_notes
 from cranfield.evaluation.notes import Note
 from cranfield.evaluation.plan import Column, Plan, Policy, make_columns
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.run_notes import remark_notes, run_notes, score_notes
-from cranfield.evaluation.run_scores import RunScores
+from cranfield.evaluation.run_scores import GroupScores, RunScores, check_columns, group_notes
 from cranfield.evaluation.scores import Scores
 from cranfield.parallel import parallel
-from cranfield.ranking.first_page import FirstPage, first_pages
+from cranfield.ranking.alignment import FirstPage, first_pages
 from cranfield.ranking.tie_rules import Ties, tie_rule
 from cranfield.results import Displayed
 from cranfield.wording import listed, plural

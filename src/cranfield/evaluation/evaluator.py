@@ -1,31 +1,36 @@
-"""`evaluate` and `Evaluator`: score any number of runs with the same judgments and measures."""
+"""`evaluate` and `Evaluator`: score any number of runs with the same judgments and measures.
+
+`Rescorer`: scores of a run whose documents stay the same while their scores change.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, compress, count, islice
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Repeats, Run, Table, TableStream
 from cranfield.errors import InputError, UsageError, check_choice
 from cranfield.evaluation.collection import Collection, checked_keywords, is_several
 from cranfield.evaluation.evaluation import Evaluation, ScoredRun, build_scores, counted_queries
-from cranfield.evaluation.group_scores import (
+from cranfield.evaluation.notes import Note
+from cranfield.evaluation.plan import AlignmentKey, Column, Plan, Policy, Queries, Shown, Undefined, make_plan
+from cranfield.evaluation.reader import Progress, RunReader
+from cranfield.evaluation.run_notes import gain_notes, remark_notes, subtopic_notes
+from cranfield.evaluation.run_scores import (
     GroupScores,
+    RunScores,
     check_columns,
+    check_query_overlap,
     layer_rows,
     without_groups,
 )
-from cranfield.evaluation.notes import Note
-from cranfield.evaluation.plan import Column, Plan, Policy, Queries, Shown, Undefined, make_plan
-from cranfield.evaluation.reader import Progress, RunReader
-from cranfield.evaluation.run_notes import gain_notes, remark_notes, subtopic_notes
-from cranfield.evaluation.run_scores import RunScores, check_query_overlap
 from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
 from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
 from cranfield.measures import Measure
@@ -34,7 +39,6 @@ from cranfield.ranking.nil import with_nil
 from cranfield.ranking.tie_rules import Ties, tie_rule
 
 if TYPE_CHECKING:
-    from cranfield.evaluation.rescoring import Rescorer
     from cranfield.io.ids import Duplicates
 
 Missing = Literal["error", "skip"]
@@ -169,13 +173,17 @@ class Evaluator:
         return self.plan.columns
 
     @cached_property
-    def _reader(self) -> RunReader:
-        return self._make_reader(self.plan.columns)
+    def _readers(self) -> list[RunReader]:
+        return self._make_readers(self.columns)
 
-    def _make_reader(self, columns: Sequence[Column], **options: Any) -> RunReader:
-        return RunReader(
-            self.judgments, columns, self.policy, nil=self._nil, corpus=self.corpus, costs=self._costs, **options
-        )
+    def _make_readers(self, columns: Sequence[Column], **options: Any) -> list[RunReader]:
+        """The reader of runs, or one for each layer of groups; the highest grade is that of all groups."""
+        if not self._layers:
+            options |= {"nil": self._nil, "corpus": self.corpus, "costs": self._costs}
+            return [RunReader(self.judgments, columns, self.policy, **options)]
+        top = max(float(layer.grade.max(initial=0)) for layer in self._layers)
+        columns = [without_groups(column) for column in columns]
+        return [RunReader(layer, columns, self.policy, top_grade=top, **options) for layer in self._layers]
 
     def __call__(
         self,
@@ -186,16 +194,13 @@ class Evaluator:
         progress: Progress | None = None,
     ) -> Scores:
         """The scores of one or several runs, with notes. Runs are read one by one and not kept in memory."""
-        runs = self._runs(run, names, duplicates)
-        scored = []
-        for scores in self._scores(runs, progress):
-            self._check(scores)
-            scored.append(ScoredRun.of(scores, self.plan))
+        runs = self._checked(read_runs(run, names, duplicates))
+        scored = [ScoredRun.of(scores, self.plan) for scores in self._scores(runs, self._readers, progress)]
         table = self.collection.describe(build_scores(scored, self._queries, self.plan, self._notes))
-        table = table if self.collection.predicted is None else self._with_predicted(table, runs)
+        table = table if self.collection.predicted is None else self.with_predicted(table, runs)
         return table.with_repeats([run.system for run in runs])
 
-    def _with_predicted(self, scores: Scores, runs: list[Run]) -> Scores:
+    def with_predicted(self, scores: Scores, runs: list[Run]) -> Scores:
         """The scores, with means from human and predicted judgments together."""
         from cranfield.evaluation import predicted as prediction
 
@@ -214,14 +219,17 @@ class Evaluator:
             )
         return replace(scores, predicted=means)
 
-    def _scores(self, runs: list[Run], progress: Progress | None = None) -> Iterator[RunScores]:
-        if self._layers:
-            yield from self._group_scores(runs, self._layer_readers, progress)
-        else:
-            yield from self._reader.scores(runs, progress)
+    def _scores(
+        self, runs: Sequence[Run], readers: Sequence[RunReader], progress: Progress | None = None
+    ) -> Iterator[RunScores]:
+        for scores in (
+            self._group_scores(runs, readers, progress) if self._layers else readers[0].scores(runs, progress)
+        ):
+            self._check(scores)
+            yield scores
 
     def _group_scores(
-        self, runs: list[Run], readers: Sequence[RunReader], progress: Progress | None
+        self, runs: Sequence[Run], readers: Sequence[RunReader], progress: Progress | None
     ) -> Iterator[GroupScores]:
         rows = layer_rows(self._layers)
         for number, run in enumerate(runs, 1):
@@ -229,16 +237,6 @@ class Evaluator:
             yield GroupScores(list(zip(rows, of_layers, strict=True)))
             if progress is not None:
                 progress(number, len(runs))
-
-    @cached_property
-    def _layer_readers(self) -> list[RunReader]:
-        return self._make_layer_readers()
-
-    def _make_layer_readers(self, **options: Any) -> list[RunReader]:
-        """A reader for each layer of groups; the highest grade is that of all groups."""
-        top = max(float(layer.grade.max(initial=0)) for layer in self._layers)
-        columns = [without_groups(column) for column in self.columns]
-        return [RunReader(layer, columns, self.policy, top_grade=top, **options) for layer in self._layers]
 
     def evaluation(
         self,
@@ -254,40 +252,35 @@ class Evaluator:
         ``page``: the number of top documents to keep of each ranking, so that rankings can be shown. ``duplicates``: as
         in `evaluate`.
         """
-        rules = [tie_rule(self.policy.ties), tie_rule(None)]  # rankings can be shown in the order of either
-        if self._layers:
-            readers = self._make_layer_readers(page=page, rules=rules)
-            kept = list(self._group_scores(self._runs(run, names, duplicates), readers, progress))
-            for of_run in kept:
-                self._check(of_run)
-            return Evaluation(self.plan, self.collection, self.judgments, kept, self._queries, self._notes, page)
         from cranfield.evaluation.pair_bounds import pair_depth
 
-        columns = [*self.columns]
-        # Other orders of a tie bring other documents to the top; all documents to read must be known in advance.
-        columns += [column.tied("expected") for column in self.plan.content_columns]
-        # Pairs of runs share unjudged documents; where few documents count, these are kept.
-        depth = max(pair_depth(column, self.policy) for column in self.columns)
-        reader = self._make_reader(columns, page=max(page, depth), rules=rules)
-        runs = []
-        for scores in reader.scores(self._runs(run, names, duplicates), progress):
-            self._check(scores)
-            runs.append(scores)
-        return Evaluation(self.plan, self.collection, self.judgments, runs, self._queries, self._notes, page)
+        rules = [tie_rule(self.policy.ties), tie_rule(None)]  # rankings can be shown in the order of either
+        columns, kept = [*self.columns], page
+        if not self._layers:
+            # Other orders of a tie bring other documents to the top; all documents to read must be known in advance.
+            columns += [column.tied("expected") for column in self.plan.content_columns]
+            # Pairs of runs share unjudged documents; where few documents count, these are kept.
+            kept = max([page, *(pair_depth(column, self.policy) for column in self.columns)])
+        readers = self._make_readers(columns, page=kept, rules=rules)
+        runs = self._checked(read_runs(run, names, duplicates))
+        return self._evaluation(self._scores(runs, readers, progress), page)
+
+    def _evaluation(self, runs: Iterable[RunScores], page: int = 0) -> Evaluation:
+        return Evaluation(self.plan, self.collection, self.judgments, [*runs], self._queries, self._notes, page)
 
     @property
     def reader(self) -> RunReader:
         """The judgments prepared for alignment, and what the measures need of a run."""
         if self._layers:
             raise UsageError("judgments by group have no single alignment", hint="call the evaluator itself")
-        return self._reader
+        return self._readers[0]
 
     def aligned_evaluation(self, runs: Sequence[AlignedRun]) -> Evaluation:
         """The evaluation of runs that were aligned elsewhere with the aligner of `reader`."""
         scores = [self.reader.run_scores(run) for run in runs]
         for of_run in scores:
             self._check(of_run)
-        evaluation = Evaluation(self.plan, self.collection, self.judgments, scores, self._queries, self._notes)
+        evaluation = self._evaluation(scores)
         evaluation.table(self.columns)  # raises if a measure needs what was not aligned
         return evaluation
 
@@ -335,42 +328,82 @@ class Evaluator:
 
         Ids are matched with the judgments here, once. The scores of the run itself are not used.
         """
-        from cranfield.evaluation.rescoring import Rescorer
-
         if self._layers:
             raise UsageError("documents cannot be re-scored for judgments by group", hint="call the evaluator itself")
-        return Rescorer(self, self._reader, io.read_run(run))
+        return Rescorer(self, self._readers[0], io.read_run(run))
 
     def _single(self, run: Any) -> RunScores:
-        read = io.read_run(run)
-        self._check_order([read])
-        self._check_positions([read])
-        scores = next(self._scores([read]))
-        self._check(scores)
-        return scores
+        return next(self._scores(self._checked([io.read_run(run)]), self._readers))
 
-    def _runs(self, run: Any, names: Sequence[str] | None, duplicates: Duplicates = "error") -> list[Run]:
-        runs = read_runs(run, names, duplicates)
-        self._check_order(runs)
-        self._check_positions(runs)
-        return runs
-
-    def _check_positions(self, runs: Sequence[Run]) -> None:
-        """Raise if judgments and rankings are lists that cannot belong together."""
+    def _checked(self, runs: list[Run]) -> list[Run]:
+        """The runs; an error if judgments and runs are swapped, or are lists that cannot belong together."""
+        if self._looks_like_run:
+            check_argument_order(self.judgments, runs)
         for run in runs if self.judgments.by_position else ():
             if run.by_position and isinstance(run.source, Mapping) and len(run.source) != len(self._queries):
                 name = "the run" if run.name == "run" else run.name
                 lengths = f"{len(self._queries)} lists and {name} has {len(run.source)}"
                 message = f"lists are matched by position, but the judgments have {lengths}"
                 raise InputError([message], hint="give one list for each query in both, or write {query: ...}")
-
-    def _check_order(self, runs: Sequence[Run]) -> None:
-        if self._looks_like_run:
-            check_argument_order(self.judgments, runs)
+        return runs
 
     def _check(self, scores: RunScores) -> None:
         if self.policy.queries != "run":
             check_query_overlap(scores.run, scores.alignment)
+
+
+class Rescorer:
+    """The documents of one run, matched with the judgments once; call it with new scores as often as you like.
+
+    Scores are an array with a number for each document, in the order of the run: query by query and document by
+    document for ``{query: {document: score}}``, line by line for a file. `Evaluator.rescorer` creates it.
+
+    >>> import cranfield as cf
+    >>> evaluator = cf.Evaluator({"q": {"b": 1}}, ["RR", "P@1"])
+    >>> rescorer = evaluator.rescorer({"q": {"a": 0.0, "b": 0.0}})
+    >>> rescorer.means([2.0, 1.0]), rescorer.means([1.0, 2.0])
+    ({'RR': 0.5, 'P@1': 0.0}, {'RR': 1.0, 'P@1': 1.0})
+    """
+
+    def __init__(self, evaluator: Evaluator, reader: RunReader, run: Run) -> None:
+        if reader.content_measures or reader.collection_measures or reader.costs is not None:
+            raise UsageError(
+                "documents cannot be re-scored with measures of document text or of other queries, or with costs",
+                hint="call the evaluator itself",
+            )
+        from cranfield.ranking.fixed_documents import FixedDocuments
+
+        self._evaluator, self._reader = evaluator, reader
+        self._documents = FixedDocuments(reader.aligner, run)
+        if evaluator.policy.queries != "run":
+            check_query_overlap(run, self._documents.alignment)
+
+    def __len__(self) -> int:
+        """The number of documents, which is the number of scores to give."""
+        return len(self._documents)
+
+    @property
+    def documents(self) -> list[tuple[str, str]]:
+        """The query and the document of each score."""
+        table = self._documents.documents
+        return list(zip(table.query, table.document, strict=True))
+
+    def means(self, scores: npt.ArrayLike) -> dict[str, float]:
+        """`Evaluator.means` of the run with these scores."""
+        return self._evaluator.means_of(self._score(scores))
+
+    def per_query(self, scores: npt.ArrayLike) -> dict[str, dict[str, float]]:
+        """`Evaluator.per_query` of the run with these scores."""
+        return self._evaluator.per_query_of(self._score(scores))
+
+    def values(self, scores: npt.ArrayLike) -> Floats:
+        """`Evaluator.values` of the run with these scores."""
+        return self._evaluator.values_of(self._score(scores))
+
+    def _score(self, scores: npt.ArrayLike) -> RunScores:
+        alignments = self._documents.align(scores, self._reader.keys, by_id=self._reader.by_id)
+        by_key = {AlignmentKey(False, key): alignment for key, alignment in alignments.items()}
+        return RunScores(self._documents.run, by_key, seed=self._evaluator.policy.seed)
 
 
 def check_argument_order(judgments: Judgments, runs: Sequence[Run]) -> None:

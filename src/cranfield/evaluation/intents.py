@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.data import Intents, Judgments, Navigational
+from cranfield.data import Integers, Intents, Judgments, Labels, Navigational
 from cranfield.errors import InputError
 from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.io.faults import quotable
@@ -33,20 +33,10 @@ def add_weights(
     judgments: Judgments, name: str, weights: Sequence[Weight], others: QueryNames = NO_QUERIES
 ) -> tuple[Judgments, list[Note]]:
     """`with_intents` for weights that are read already; ``others``: further judged queries without weights."""
-    if judgments.labels is None:
-        raise InputError(
-            [f"{judgments.name}: weights of intents need judgments by subtopic"],
-            hint="the subtopic is the second column of a qrels file, or column `subtopic` of a table",
-        )
-    labels = judgments.labels
-    of_query = np.searchsorted(judgments.begin, labels.document, side="right") - 1
-    relevant = labels.grade > 0
-    codes = np.stack([of_query, labels.subtopic], axis=1)
+    labels, queries, subtopics, codes = _subtopics(judgments, "weights")
     judged_pairs, relevant_pairs = (
-        set(map(tuple, np.unique(rows, axis=0).tolist())) for rows in (codes, codes[relevant])
+        set(map(tuple, np.unique(rows, axis=0).tolist())) for rows in (codes, codes[labels.grade > 0])
     )
-    queries = {query: row for row, query in enumerate(judgments.queries)}
-    subtopics = {subtopic: row for row, subtopic in enumerate(labels.names)}
 
     judged = [weight for weight in weights if weight.query in queries]
     pairs = [(queries[w.query], subtopics.get(w.subtopic, -1)) for w in judged]
@@ -96,19 +86,24 @@ def add_weights(
     return replace(judgments, intents=intents, navigational=_navigational(navigational)), list(notes())
 
 
-def with_types(judgments: Judgments, source: Any) -> Judgments:
-    """The judgments with types of intents from ``{query: {subtopic: "inf" or "nav"}}``; other types stay unchanged."""
-    types = read_types(source)
+def _subtopics(judgments: Judgments, what: str) -> tuple[Labels, dict[str, int], dict[str, int], Integers]:
+    """The labels, the numbers of queries and of subtopics by name, and both numbers of each label."""
     labels = judgments.labels
     if labels is None:
         raise InputError(
-            [f"{judgments.name}: types of intents need judgments by subtopic"],
+            [f"{judgments.name}: {what} of intents need judgments by subtopic"],
             hint="the subtopic is the second column of a qrels file, or column `subtopic` of a table",
         )
-    queries = {query: row for row, query in enumerate(judgments.queries)}
-    subtopics = {subtopic: row for row, subtopic in enumerate(labels.names)}
     of_query = np.searchsorted(judgments.begin, labels.document, side="right") - 1
-    judged_pairs = set(zip(of_query.tolist(), labels.subtopic.tolist(), strict=True))
+    queries, subtopics = ({name: i for i, name in enumerate(names)} for names in (judgments.queries, labels.names))
+    return labels, queries, subtopics, np.stack([of_query, labels.subtopic], axis=1)
+
+
+def with_types(judgments: Judgments, source: Any) -> Judgments:
+    """The judgments with types of intents from ``{query: {subtopic: "inf" or "nav"}}``; other types stay unchanged."""
+    types = read_types(source)
+    _, queries, subtopics, codes = _subtopics(judgments, "types")
+    judged_pairs = set(map(tuple, codes.tolist()))
     of_judged = {(queries[q], subtopics.get(s, -1)): (q, s, kind) for (q, s), kind in types.items() if q in queries}
     given = {pair: kind for pair, (_, _, kind) in of_judged.items() if pair in judged_pairs}
     if types and not of_judged:

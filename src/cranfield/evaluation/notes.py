@@ -4,42 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from cranfield.wording import few, plural, printable
 
-Kind = Literal[
-    "standardised",
-    "queries_counted",
-    "reading",
-    "undefined",
-    "undefined_groups",
-    "subtopic_grades",
-    "above_one",
-    "corpus_unused",
-    "costs_unused",
-    "unweighted_queries",
-    "unjudged_weights",
-    "unjudged_subtopics",
-    "unweighted_subtopics",
-    "scores_against_ranks",
-    "unanswered_queries",
-    "unjudged_queries",
-    "repeated_nil",
-    "unjudged_documents",
-    "tie_range",
-    "tie_small",
-    "tie_unknown",
-    "sampled_orders",
-    "not_bounds",
-    "relevant_not_in_corpus",
-    "subtopics_without_model",
-    "read_not_in_corpus",
-    "compared",
-    "resamples_raised",
-    "none_significant",
-    "saved",
-]
+Kind = str  # a key of `SENTENCES`
 # Notes about the input, not about scores.
 ABOUT_INPUTS: tuple[Kind, ...] = (
     "reading",
@@ -86,7 +55,7 @@ class Note:
         return cls("saved", values={"text": text})
 
     def __str__(self) -> str:
-        return printable("; ".join(SENTENCES[self.kind]([self])))
+        return printable("; ".join(_written([self])))
 
     def __repr__(self) -> str:
         return f"<Note: {self}>"
@@ -97,7 +66,7 @@ def sentences(notes: Iterable[Note]) -> list[str]:
     groups: dict[tuple[Kind, str | None], list[Note]] = {}
     for note in dict.fromkeys(notes):
         groups.setdefault((note.kind, note.run), []).append(note)
-    return [printable(sentence) for (kind, _), group in groups.items() for sentence in SENTENCES[kind](group)]
+    return [printable(sentence) for group in groups.values() for sentence in _written(group)]
 
 
 def summarised(notes: Iterable[Note]) -> tuple[list[str], bool]:
@@ -117,45 +86,32 @@ def summarised(notes: Iterable[Note]) -> tuple[list[str], bool]:
     return [*texts, *(f"{runs[kind]} runs{SUMMARIES[kind](kinds[kind])}" for kind in many)], bool(many)
 
 
-def _extremes(low: float, high: float, show: Callable[[float], str]) -> str:
-    return show(low) if show(low) == show(high) else f"{show(low)} to {show(high)}"
-
-
-def _query_counts(group: Sequence[Note]) -> str:
-    counts = [note.values["queries"].count for note in group]
-    low, high = min(counts), max(counts)
-    return plural(low, "query") if low == high else f"{low:,} to {plural(high, 'query')}"
-
-
-def _all_unjudged_documents(group: Sequence[Note]) -> str:
-    shares: dict[int | None, list[float]] = {}
-    for note in group:
-        shares.setdefault(note.values["depth"], []).append(note.values["share"])
-    *first, last = (
-        f"{_extremes(min(of_depth), max(of_depth), _percent)} of {_depth(depth)}" for depth, of_depth in shares.items()
-    )
-    return f": {', '.join(first)}{' and ' if first else ''}{last} are unjudged"
-
-
-def _all_tie_ranges(group: Sequence[Note]) -> str:
-    widths: dict[str, float] = {}
-    for note in group:
-        width = note.values["high"] - note.values["low"]
-        widths[str(note.measure)] = max(width, widths.get(str(note.measure), 0.0))
-    return f": the order of ties could change {', '.join(f'{m} (by up to {w:.4f})' for m, w in widths.items())}"
-
-
-def _different_measures(group: Sequence[Note]) -> str:
-    return ", ".join(dict.fromkeys(str(note.measure) for note in group))
-
-
 def input_notes(notes: Iterable[Note]) -> list[str]:
     """The sentences about judgments, weights and corpus, for output that shows no means."""
     return sentences(note for note in notes if note.kind in ABOUT_INPUTS)
 
 
+def _written(group: Sequence[Note]) -> list[str]:
+    """The sentences of notes of one kind on one run."""
+    sentence = SENTENCES[group[0].kind]
+    if callable(sentence):
+        return sentence(group)
+    return [sentence.format(run=note.run, measure=note.measure, **note.values) for note in group]
+
+
 def _each(sentence: Callable[[Note], str]) -> Callable[[Sequence[Note]], list[str]]:
     return lambda group: [sentence(note) for note in group]
+
+
+def _measures(group: Iterable[Note]) -> str:
+    return ", ".join(dict.fromkeys(str(note.measure) for note in group))
+
+
+def _grouped(group: Sequence[Note], key: Callable[[Note], Any]) -> dict[Any, list[Note]]:
+    groups: dict[Any, list[Note]] = {}
+    for note in group:
+        groups.setdefault(key(note), []).append(note)
+    return groups
 
 
 COUNTED = {
@@ -174,15 +130,19 @@ UNDEFINED = {
     "error": "not allowed",
     "credit": "unanswered, and credited with the share of correct answers",
 }
+STANDARDISED = {
+    "z": "z-scores",
+    "normal": "the normal distribution function of z-scores",
+    "empirical": "the empirical distribution function",
+}
+TREATMENT = {"judged": "scored as empty", "both": "left out", "run": "left out"}  # of queries without a ranking
 
 
 def _undefined(group: Sequence[Note]) -> list[str]:
-    measures: dict[tuple[str, str], list[str]] = {}
-    for note in group:
-        measures.setdefault((str(note.values["queries"]), note.values["policy"]), []).append(str(note.measure))
+    found = _grouped(group, lambda note: (str(note.values["queries"]), UNDEFINED[note.values["policy"]]))
     return [
-        f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} undefined for {queries}; {UNDEFINED[policy]}"
-        for (queries, policy), names in measures.items()
+        f"{_measures(notes)} {'is' if len(notes) == 1 else 'are'} undefined for {queries}; {treatment}"
+        for (queries, treatment), notes in found.items()
     ]
 
 
@@ -195,40 +155,24 @@ def scores_against_ranks(queries: int) -> str:
     )
 
 
-def _unanswered(note: Note) -> str:
-    treatment = "scored as empty" if note.values["counted"] == "judged" else "left out"
-    return f"{note.run} has no ranking for {note.values['queries']}; {treatment}"
-
-
 def _percent(share: float) -> str:
     return "over 99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
-def _depth(depth: int | None) -> str:
-    return "all retrieved documents" if depth is None else f"the top {depth}"
-
-
-def _unjudged_documents(group: Sequence[Note]) -> list[str]:
-    shares = [f"{_percent(note.values['share'])} of {_depth(note.values['depth'])}" for note in group]
-    *first, last = shares
-    return [f"{group[0].run}: {', '.join(first)}{' and ' if first else ''}{last} are unjudged"]
+def _unjudged_documents(group: Sequence[Note]) -> str:
+    """The share of unjudged documents at each depth, or from the lowest to the highest share of several runs."""
+    parts = []
+    for depth, notes in _grouped(group, lambda note: note.values["depth"]).items():
+        shares = [note.values["share"] for note in notes]
+        range_of = dict.fromkeys((_percent(min(shares)), _percent(max(shares))))
+        parts.append(f"{' to '.join(range_of)} of {'all retrieved documents' if depth is None else f'the top {depth}'}")
+    *first, last = parts
+    return f": {', '.join(first)}{' and ' if first else ''}{last} are unjudged"
 
 
 def _tie_range(group: Sequence[Note]) -> list[str]:
     ranges = (f"{note.measure} ({note.values['low']:.4f} to {note.values['high']:.4f})" for note in group)
     return [f"{group[0].run}: the order of ties could change {', '.join(ranges)}"]
-
-
-def _measures(group: Sequence[Note]) -> str:
-    return ", ".join(str(note.measure) for note in group)
-
-
-def _sampled(note: Note) -> str:
-    queries = plural(note.values["queries"], "query")
-    return (
-        f"{note.run}: {note.measure} has too many tie orders for {queries}; "
-        f"a sample was used (standard error of the mean {note.values['error']:.2g})"
-    )
 
 
 def _all(number: int, noun: str, which: str = "") -> str:
@@ -245,42 +189,28 @@ def _relevant_not_in_corpus(note: Note) -> str:
 
 def _above_one(group: Sequence[Note]) -> list[str]:
     """Scores that may exceed 1, by the reason: gains above 1, or gains below 1 beside a terminal document."""
-    reasons: dict[str, list[Note]] = {}
-    for note in group:
-        reasons.setdefault(ABOVE_ONE[note.values["reason"]].format(gain=note.values["gain"]), []).append(note)
+    reasons = _grouped(group, lambda note: ABOVE_ONE[note.values["reason"]].format(gain=note.values["gain"]))
     return [f"{_measures(notes)}: {reason}" for reason, notes in reasons.items()]
 
 
-def _without_model(note: Note) -> str:
-    without, subtopics, name = note.values["without"], note.values["subtopics"], note.values["judgments"]
-    return f"{name}: {without:,} of {subtopics:,} subtopics have no language model and are left out"
-
-
 def _read_not_in_corpus(group: Sequence[Note]) -> list[str]:
-    labels: dict[tuple[int, int], list[str]] = {}
-    for note in group:
-        labels.setdefault((note.values["absent"], note.values["read"]), []).append(str(note.measure))
     texts = []
-    for (absent, read), names in labels.items():
-        which = f"that {', '.join(names)} {'uses' if len(names) == 1 else 'use'}"
+    for (absent, read), notes in _grouped(group, lambda note: (note.values["absent"], note.values["read"])).items():
+        which = f"that {_measures(notes)} {'uses' if len(notes) == 1 else 'use'}"
+        text = f"{_all(read, 'document', which)} in the corpus"
         if absent:
             text = f"{absent:,} of {read:,} documents {which} are not in the corpus and add nothing to the score"
-        else:
-            text = f"{_all(read, 'document', which)} in the corpus"
         texts.append(f"{group[0].run}: {text}")
     return texts
 
 
-def _unweighted_subtopics(note: Note) -> str:
-    subtopics = note.values["subtopics"]
-    number = plural(len(subtopics), "subtopic")
-    return f"{note.values['name']} gives no weight to {number} with relevant documents ({few(subtopics)}); left out"
+def _subtopics(sentence: str) -> Callable[[Sequence[Note]], list[str]]:
+    def written(note: Note) -> str:
+        subtopics = note.values["subtopics"]
+        number = plural(len(subtopics), "subtopic")
+        return sentence.format(name=note.values["name"], number=number, few=few(subtopics))
 
-
-def _unjudged_subtopics(note: Note) -> str:
-    subtopics = note.values["subtopics"]
-    number = plural(len(subtopics), "subtopic")
-    return f"{note.values['name']} has weights for {number} without judgments ({few(subtopics)}); not used"
+    return _each(written)
 
 
 def _compared(note: Note) -> str:
@@ -300,13 +230,8 @@ def _none_significant(note: Note) -> str:
     )
 
 
-STANDARDISED = {
-    "z": "z-scores",
-    "normal": "the normal distribution function of z-scores",
-    "empirical": "the empirical distribution function",
-}
-
-SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
+# The sentence of each note, with its run, measure and values; or the sentences of notes on one run.
+SENTENCES: dict[Kind, str | Callable[[Sequence[Note]], list[str]]] = {
     "standardised": _each(
         lambda note: (
             f"scores are standardised over {plural(note.values['runs'], 'run')} for each query: "
@@ -314,7 +239,7 @@ SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
         )
     ),
     "queries_counted": _each(lambda note: COUNTED[note.values["counted"]].format(n=note.values["queries"])),
-    "reading": _each(lambda note: f"{note.run}: {note.values['remark']}"),
+    "reading": "{run}: {remark}",
     "undefined": _undefined,
     "undefined_groups": _each(
         lambda note: (
@@ -327,26 +252,19 @@ SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
         f" {'uses' if len(group) == 1 else 'use'} the highest grade of each document"
     ],
     "above_one": _above_one,
-    "corpus_unused": lambda group: ["the corpus was not read: none of the measures uses document text"],
-    "costs_unused": lambda group: ["the costs were not used: none of the measures uses them"],
-    "unweighted_queries": _each(
-        lambda note: f"{note.values['name']} has no weights for {note.values['queries']}; subtopics get equal weights"
-    ),
-    "unjudged_weights": _each(
-        lambda note: f"{note.values['name']} has weights for {note.values['queries']} without judgments; not used"
-    ),
-    "unjudged_subtopics": _each(_unjudged_subtopics),
-    "unweighted_subtopics": _each(_unweighted_subtopics),
+    "corpus_unused": "the corpus was not read: none of the measures uses document text",
+    "costs_unused": "the costs were not used: none of the measures uses them",
+    "unweighted_queries": "{name} has no weights for {queries}; subtopics get equal weights",
+    "unjudged_weights": "{name} has weights for {queries} without judgments; not used",
+    "unjudged_subtopics": _subtopics("{name} has weights for {number} without judgments ({few}); not used"),
+    "unweighted_subtopics": _subtopics("{name} gives no weight to {number} with relevant documents ({few}); left out"),
     "scores_against_ranks": _each(lambda note: f"{note.run}: {scores_against_ranks(note.values['queries'])}"),
-    "unanswered_queries": _each(_unanswered),
-    "unjudged_queries": _each(lambda note: f"{note.run} has {note.values['queries']} without judgments; left out"),
-    "repeated_nil": _each(
-        lambda note: (
-            f"{note.run}: `{note.values['nil']}` appears more than once for {note.values['queries']}; "
-            "only the first one counts"
-        )
+    "unanswered_queries": _each(
+        lambda note: f"{note.run} has no ranking for {note.values['queries']}; {TREATMENT[note.values['counted']]}"
     ),
-    "unjudged_documents": _unjudged_documents,
+    "unjudged_queries": "{run} has {queries} without judgments; left out",
+    "repeated_nil": "{run}: `{nil}` appears more than once for {queries}; only the first one counts",
+    "unjudged_documents": lambda group: [f"{group[0].run}{_unjudged_documents(group)}"],
     "tie_range": _tie_range,
     "tie_small": lambda group: [
         f"{group[0].run}: the order of ties could change {_measures(group)} by less than 0.0001"
@@ -355,12 +273,17 @@ SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
         f"{group[0].run}: the order of ties could change {_measures(group)}; "
         "ties=expected gives the mean over all orders"
     ],
-    "sampled_orders": _each(_sampled),
-    "not_bounds": _each(
-        lambda note: f"{note.measure}: lowest and highest cover only the judgments that were tried; they are not bounds"
+    "sampled_orders": _each(
+        lambda note: (
+            f"{note.run}: {note.measure} has too many tie orders for {plural(note.values['queries'], 'query')}; "
+            f"a sample was used (standard error of the mean {note.values['error']:.2g})"
+        )
     ),
+    "not_bounds": "{measure}: lowest and highest cover only the judgments that were tried; they are not bounds",
     "relevant_not_in_corpus": _each(_relevant_not_in_corpus),
-    "subtopics_without_model": _each(_without_model),
+    "subtopics_without_model": (
+        "{judgments}: {without:,} of {subtopics:,} subtopics have no language model and are left out"
+    ),
     "read_not_in_corpus": _read_not_in_corpus,
     "compared": _each(_compared),
     "resamples_raised": _each(
@@ -370,34 +293,46 @@ SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
         )
     ),
     "none_significant": _each(_none_significant),
-    "saved": _each(lambda note: note.values["text"]),
+    "saved": "{text}",
 }
+
+
+def _query_counts(group: Sequence[Note]) -> str:
+    counts = [note.values["queries"].count for note in group]
+    low, high = min(counts), max(counts)
+    return plural(low, "query") if low == high else f"{low:,} to {plural(high, 'query')}"
+
+
+def _tie_widths(group: Sequence[Note]) -> str:
+    widths = {
+        measure: max(note.values["high"] - note.values["low"] for note in notes)
+        for measure, notes in _grouped(group, lambda note: note.measure).items()
+    }
+    return ", ".join(f"{measure} (by up to {width:.4f})" for measure, width in widths.items())
+
 
 # What follows the number of runs, for kinds of notes that many runs may have.
 SUMMARIES: dict[Kind, Callable[[Sequence[Note]], str]] = {
     "unanswered_queries": lambda group: (
-        f" have no ranking for {_query_counts(group)}; "
-        f"{'scored as empty' if group[0].values['counted'] == 'judged' else 'left out'}"
+        f" have no ranking for {_query_counts(group)}; {TREATMENT[group[0].values['counted']]}"
     ),
     "unjudged_queries": lambda group: f" have {_query_counts(group)} without judgments; left out",
     "repeated_nil": lambda group: (
         f": `{group[0].values['nil']}` appears more than once for {_query_counts(group)}; only the first one counts"
     ),
-    "unjudged_documents": _all_unjudged_documents,
-    "tie_range": _all_tie_ranges,
-    "tie_small": lambda group: f": the order of ties could change {_different_measures(group)} by less than 0.0001",
+    "unjudged_documents": _unjudged_documents,
+    "tie_range": lambda group: f": the order of ties could change {_tie_widths(group)}",
+    "tie_small": lambda group: f": the order of ties could change {_measures(group)} by less than 0.0001",
     "tie_unknown": lambda group: (
-        f": the order of ties could change {_different_measures(group)}; ties=expected gives the mean over all orders"
+        f": the order of ties could change {_measures(group)}; ties=expected gives the mean over all orders"
     ),
     "sampled_orders": lambda group: (
-        f": too many tie orders for some queries of {_different_measures(group)}; samples were used (standard error of "
+        f": too many tie orders for some queries of {_measures(group)}; samples were used (standard error of "
         f"the mean up to {max(note.values['error'] for note in group):.2g})"
     ),
     "read_not_in_corpus": lambda group: (
         f": up to {max(note.values['absent'] / max(note.values['read'], 1) for note in group):.0%} of the documents "
-        f"used by {_different_measures(group)} are not in the corpus and add nothing to the score"
+        f"used by {_measures(group)} are not in the corpus and add nothing to the score"
     ),
-    "undefined_groups": lambda group: (
-        f": undefined values of {_different_measures(group)} in some groups; counted as 0"
-    ),
+    "undefined_groups": lambda group: f": undefined values of {_measures(group)} in some groups; counted as 0",
 }

@@ -23,8 +23,7 @@ from cranfield.evaluation.pair_bounds import is_linear, rank_weights
 from cranfield.evaluation.plan import Column, Plan
 from cranfield.evaluation.scores import Scores
 from cranfield.measures import Measure
-from cranfield.ranking.alignment import Aligner
-from cranfield.ranking.first_page import ranked_lists
+from cranfield.ranking.alignment import Aligner, ranked_lists
 from cranfield.ranking.samples import probabilities
 from cranfield.statistics import survey
 from cranfield.statistics.prediction import (
@@ -51,7 +50,10 @@ class PredictedMean:
     documents. ``reason``: why there is no estimate, empty if there is one.
     """
 
-    JSON: ClassVar[dict[str, str]] = {"worth": "worth_queries", "judgments": "worth_judgments"}
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("measure", "run", "other", "human", "predicted", "both"),
+        *("worth_queries = worth", "worth_judgments = judgments", "reason"),
+    )
     OMITTED: ClassVar[tuple[str, ...]] = ("other",)
 
     measure: str
@@ -200,26 +202,28 @@ def _reason(column: Column, sides: _Sides, other: str, both: MeanEstimate) -> st
     return ""
 
 
-def predicted_within(
-    human: Mapping[str, Mapping[str, float]],
-    chances: Mapping[str, Mapping[str, float]],
-    predicted: Mapping[str, Mapping[str, float]],
-    rankings: Sequence[Mapping[str, Sequence[str]]],
-    names: Sequence[str],
-    columns: Sequence[Column],
-    *,
-    top: float,
-    alpha: float = 0.05,
+def predicted_in_sample(
+    judgments: Judgments, predicted: Judgments, runs: Sequence[Run], plan: Plan, *, alpha: float = 0.05
 ) -> tuple[PredictedMean, ...]:
     """The means of runs whose human judgments are a sample of documents: the difference estimator of each query.
 
-    ``human``: the grades of drawn documents, by query; ``chances``: how likely each document was drawn; ``rankings``:
-    for each run the documents of each query in order. The interval is for queries like these: the spread of the
-    estimates contains both stages.
+    The interval is for queries like these: the spread of the estimates contains both stages.
     """
+    if not set(judgments.queries) & set(predicted.queries):
+        raise InputError(
+            [f"predicted: none of the human queries has predictions (first query: `{judgments.queries[0]}`)"],
+            hint=f"the predictions are for queries such as `{predicted.queries[0]}`",
+        )
+    aligner = Aligner(judgments)
+    by_row = np.ones(len(judgments.grade))
+    for pool in aligner.pools:
+        by_row[pool.document] = probabilities(pool)[pool.document]
+    human, said = mapping_of(judgments), mapping_of(predicted)
+    chances = mapping_of(replace(judgments, grade=by_row))
+    top = max(aligner.judged.top, float(predicted.grade.max(initial=0)))
     found = []
-    for name, ranking in zip(names, rankings, strict=True):
-        for column in columns:
+    for run, ranking in zip(runs, ranked_lists(runs, judgments, plan.policy.ties), strict=True):
+        for column in plan.columns:
             measure = replace(column.measure, views=replace(column.measure.views, sampled=False))
             if column.part != "value":
                 continue
@@ -227,52 +231,20 @@ def predicted_within(
                 nothing = undefined_mean("none")
                 reason = f"{column.label} is not linear in the gains of documents: a sample within queries has no "
                 reason += "unbiased difference estimator"
-                found.append(
-                    PredictedMean(column.label, name, "", nothing, nothing, nothing, math.nan, math.nan, reason)
-                )
+                estimates = (nothing, nothing, nothing, math.nan)
+                found.append(PredictedMean(column.label, run.name, "", *estimates, math.nan, reason))
                 continue
-            totals = np.array(
-                [
-                    _within(
-                        measure, ranking.get(query, ()), human[query], chances[query], predicted.get(query, {}), top
-                    )
-                    for query in human
-                ]
+            totals = [
+                _within(measure, ranking.get(query, ()), human[query], chances[query], said.get(query, {}), top)
+                for query in human
+            ]
+            by_humans, by_judge, together = (
+                human_mean(values, alpha=alpha, method=method)
+                for values, method in zip(np.array(totals).T, ("human", "predicted", "both"), strict=True)
             )
-            plain, said, both = totals.T
-            by_humans = human_mean(plain, alpha=alpha, method="human")
-            by_judge = human_mean(said, alpha=alpha, method="predicted")
-            together = human_mean(both, alpha=alpha, method="both")
             worth = equivalent_queries(together, by_humans) - len(human)
-            found.append(PredictedMean(column.label, name, "", by_humans, by_judge, together, worth, math.nan))
+            found.append(PredictedMean(column.label, run.name, "", by_humans, by_judge, together, worth, math.nan))
     return tuple(found)
-
-
-def predicted_in_sample(
-    judgments: Judgments, predicted: Judgments, runs: Sequence[Run], plan: Plan, *, alpha: float = 0.05
-) -> tuple[PredictedMean, ...]:
-    """`predicted_within` for judgments of a sample, and runs that are not yet read."""
-    if not set(judgments.queries) & set(predicted.queries):
-        raise InputError(
-            [f"predicted: none of the human queries has predictions (first query: `{judgments.queries[0]}`)"],
-            hint=f"the predictions are for queries such as `{predicted.queries[0]}`",
-        )
-    aligner = Aligner(judgments)
-    chances = np.concatenate([np.zeros(0), *(probabilities(pool)[pool.document] for pool in aligner.pools)])
-    rows = np.concatenate([np.zeros(0, np.int64), *(pool.document for pool in aligner.pools)])
-    by_row = np.ones(len(judgments.grade))
-    by_row[rows] = chances
-    lists = ranked_lists(runs, judgments, plan.policy.ties)
-    return predicted_within(
-        mapping_of(judgments),
-        mapping_of(replace(judgments, grade=by_row)),
-        mapping_of(predicted),
-        lists,
-        [run.name for run in runs],
-        plan.columns,
-        top=max(aligner.judged.top, float(predicted.grade.max(initial=0))),
-        alpha=alpha,
-    )
 
 
 def _within(

@@ -16,6 +16,16 @@ from cranfield.evaluation.run_scores import RunScores
 from cranfield.ranking.alignment import AlignedRun, Aligner
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import TieRule
+from cranfield.ranking.unjudged import (
+    align_collection,
+    align_content,
+    check_corpus_overlap,
+    check_readable,
+    cost_aligner,
+    documents_read_by,
+    last_rank_read,
+    with_unjudged,
+)
 
 # The number of runs that a second thread reads in advance; fewer if together they may have more judged documents than
 # MAX_JUDGED.
@@ -64,8 +74,6 @@ class RunReader:
             top = max([top, *(c.measure.chosen["horizon"] for c in self.columns if c.alignment.costs)])
         if not self.content_measures and not self.collection_measures:
             return top
-        from cranfield.ranking.unjudged import last_rank_read
-
         return max(top, *map(last_rank_read, [*self.content_measures, *self.collection_measures]))
 
     @cached_property
@@ -73,8 +81,6 @@ class RunReader:
         """The aligner for measures that read costs, with the unjudged documents that have one; None without costs."""
         if self.costs is None or not any(column.alignment.costs for column in self.columns):
             return None
-        from cranfield.ranking.unjudged import cost_aligner
-
         return cost_aligner(self.judgments, self.costs, self.policy.negative, self.top_grade)
 
     def read(self, run: Run) -> AlignedRun:
@@ -106,8 +112,6 @@ class RunReader:
                 if progress is not None:
                     progress(i + 1, len(runs))
             return
-        from cranfield.ranking.unjudged import check_corpus_overlap, check_readable
-
         subtopics = self.judgments.labels is not None
         check_readable(self.content_measures, self.corpus, self.judgments.name, subtopics=subtopics)
         # The documents to look up in the corpus are known only after all runs are read.
@@ -125,35 +129,30 @@ class RunReader:
 
     def content_aligner(self, runs: Sequence[AlignedRun]) -> Aligner:
         """The aligner for measures of document text, with the unjudged documents that they read in these runs."""
-        from cranfield.ranking.unjudged import content_aligner
+        from cranfield.corpus import Corpus
+        from cranfield.corpus.judged import Reading
 
         read: dict[str, set[str]] = {}
         for run in runs:
             for query, documents in self.documents_read(run).items():
                 read.setdefault(query, set()).update(documents)
-        return content_aligner(self.judgments, read, self.corpus, self.policy.negative, self.top_grade)
+        extended = with_unjudged(self.judgments, read, self.policy.negative)
+        reading = Reading(extended, Corpus.open(self.corpus, wanted=extended.documents))
+        return Aligner(extended, reading=reading, top=self.top_grade)
 
     def documents_read(self, run: AlignedRun) -> dict[str, set[str]]:
         """The documents of a run that measures read, for each judged query."""
-        from cranfield.ranking.unjudged import documents_read_by
-
         return documents_read_by(run, self.content_measures, self.judgments.queries)
 
     def run_scores(self, run: AlignedRun, content: Aligner | None = None) -> RunScores:
         """The values of a run, which are computed on demand."""
         alignments = {AlignmentKey(False, key): alignment for key, alignment in run.alignments.items()}
         if content is not None:
-            from cranfield.ranking.unjudged import align_content
-
             alignments |= {AlignmentKey(True, key): align_content(run, key, content) for key in run.alignments}
         if self.cost_aligner is not None:
-            from cranfield.ranking.unjudged import align_content
-
             costs = {key: align_content(run, key, self.cost_aligner) for key in run.alignments}
             alignments |= {AlignmentKey(False, key, costs=True): alignment for key, alignment in costs.items()}
         if self.collection_measures:
-            from cranfield.ranking.unjudged import align_collection
-
             whole = {key: align_collection(run, key, self.judged_anywhere) for key in run.alignments}
             alignments |= {AlignmentKey(False, key, collection=True): alignment for key, alignment in whole.items()}
         return RunScores(run.run, alignments, run.tops, self.policy.seed, run.repeated_nil)

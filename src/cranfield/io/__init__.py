@@ -13,8 +13,9 @@ from typing import Any
 from cranfield.data import Judgments, Run
 from cranfield.errors import InputError
 from cranfield.io.detect import Columns, detect_file, detect_source, reject_columns
+from cranfield.io.faults import TableKind
 from cranfield.io.ids import Duplicates, check_duplicates
-from cranfield.io.objects import qrels_from_object, run_from_object
+from cranfield.io.objects import from_object, run_from_object
 from cranfield.io.runs import check, join, load, load_unchecked
 from cranfield.io.streams import is_stream, open_stream
 from cranfield.io.write import write_qrels, write_run
@@ -43,31 +44,30 @@ def read_run(source: Any, *, name: str | None = None, columns: Columns = None, d
     """
     check_duplicates(duplicates)
     if duplicates == "error":
-        return _read_run(source, name, columns)
+        run: Run = _read("run", source, name, columns)
+        return run
     from cranfield.io.lists import without_repeats
 
     if isinstance(source, Run) or is_stream(source):
-        return without_repeats(_read_run(source, name, columns), duplicates, load_unchecked)
+        return without_repeats(_read("run", source, name, columns), duplicates, load_unchecked)
     run = run_from_object(source, name or "run", columns, duplicates=duplicates)
     return without_repeats(run, duplicates, load_unchecked)
 
 
-def _read_run(source: Any, name: str | None, columns: Columns) -> Run:
-    """A run in which repeated documents are an error."""
-    if isinstance(source, Run):
+def _read(kind: TableKind, source: Any, name: str | None, columns: Columns) -> Any:
+    """A run, in which repeated documents are an error, or judgments."""
+    if isinstance(source, Run if kind == "run" else Judgments):
         return source if name is None else dataclasses.replace(source, name=name)
     if isinstance(source, str | os.PathLike):
         path = os.fsdecode(source)
-        layout = detect_source(path)
-        if layout is not None and layout.read_run is not None:
+        read = getattr(detect_source(path), f"read_{kind}", None)
+        if read is not None:
             reject_columns(columns)
-            return layout.read_run(path, name)
+            return read(path, name)
     if not is_stream(source):
-        return run_from_object(source, name or "run", columns)
-    stream = open_stream(source, "run")
-    read = detect_file(stream, "run", columns).read_run
-    assert read is not None
-    return read(stream, name or stream.name, columns)
+        return from_object(kind, source, name or kind, columns)
+    stream = open_stream(source, kind)
+    return getattr(detect_file(stream, kind, columns), f"read_{kind}")(stream, name or stream.name, columns)
 
 
 def read_runs(source: Any, *, name: str | None = None, duplicates: Duplicates = "error") -> list[Run]:
@@ -93,20 +93,8 @@ def read_qrels(source: Any, *, name: str | None = None, columns: Columns = None)
     and lists of relevant documents, ``{query: {document, ...}}``, have grade 1; a list of them is for queries 1, 2, ...
     ``columns`` takes ``query``, ``document``, ``grade`` and ``iteration``.
     """
-    if isinstance(source, Judgments):
-        return source if name is None else dataclasses.replace(source, name=name)
-    if isinstance(source, str | os.PathLike):
-        path = os.fsdecode(source)
-        layout = detect_source(path)
-        if layout is not None and layout.read_qrels is not None:
-            reject_columns(columns)
-            return layout.read_qrels(path, name)
-    if not is_stream(source):
-        return qrels_from_object(source, name or "qrels", columns)
-    stream = open_stream(source, "qrels")
-    read = detect_file(stream, "qrels", columns).read_qrels
-    assert read is not None
-    return read(stream, name or stream.name, columns)
+    judgments: Judgments = _read("qrels", source, name, columns)
+    return judgments
 
 
 def check_run(source: Any, *, columns: Columns = None, duplicates: Duplicates = "error") -> InputError | None:

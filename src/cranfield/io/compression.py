@@ -11,7 +11,6 @@ from typing import Any
 from cranfield.errors import InputError, available, optional, reading_failed
 
 CHUNK = 1 << 17
-SKIPPABLE_HEADER = 8  # bytes, of a zstd frame without data
 
 _MAGIC = {
     b"\x1f\x8b": "gzip",
@@ -42,7 +41,7 @@ class Decompressed(io.RawIOBase):
         self._method = method
         self._source_name = source_name
         try:
-            self._stream = _OPENERS[method](raw)
+            self._stream = _decompressor(method, raw)
         except BaseException:
             raw.close()
             raise
@@ -128,48 +127,28 @@ class _Concatenated:
         return True
 
 
-class _ZstandardFrames:
-    """Frames read with the zstandard package, whose own reader does not notice that a stream is incomplete."""
+class _ZstandardDecoder:
+    """A decoder of the zstandard package, as those of the standard library are: its output has a size limit."""
 
-    def __init__(self, raw: Any, package: Any) -> None:
-        self._raw = raw
-        self._package = package
-        self._frame: Any = None
-        self._skipped = b""  # the first bytes of a skippable frame
-        self._to_skip = 0
-        self._pending = b""
+    def __init__(self, package: Any) -> None:
+        self._decoder, self._output = package.ZstdDecompressor().decompressobj(), b""
 
-    def read(self, size: int) -> bytes:
-        while len(self._pending) == 0:
-            data = self._raw.read(CHUNK)
-            if not data:
-                if self._frame is not None or self._skipped or self._to_skip:
-                    raise EOFError
-                return b""
-            self._pending = self._expand(data)
-        result, self._pending = self._pending[:size], self._pending[size:]
+    @property
+    def needs_input(self) -> bool:
+        return not self._output and not self._decoder.eof
+
+    @property
+    def eof(self) -> bool:
+        return not self._output and bool(self._decoder.eof)
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._decoder.unused_data)
+
+    def decompress(self, data: bytes, size: int) -> bytes:
+        self._output = self._output or (self._decoder.decompress(data) if data else b"")
+        result, self._output = self._output[:size], self._output[size:]
         return result
-
-    def _expand(self, data: bytes) -> bytes:
-        pieces = []
-        while data:
-            skipped = min(self._to_skip, len(data))
-            data, self._to_skip = data[skipped:], self._to_skip - skipped
-            if self._frame is None and data:
-                data, self._skipped = self._skipped + data, b""
-                if _is_skippable(data) and len(data) < SKIPPABLE_HEADER:
-                    self._skipped = data
-                    break
-                if _is_skippable(data):
-                    self._to_skip = SKIPPABLE_HEADER + int.from_bytes(data[4:SKIPPABLE_HEADER], "little")
-                    continue
-                self._frame = self._package.ZstdDecompressor().decompressobj()
-            if data:
-                pieces.append(self._frame.decompress(data))
-                data = b""
-                if self._frame.eof:
-                    data, self._frame = self._frame.unused_data, None
-        return b"".join(pieces)
 
 
 def _is_skippable(head: bytes) -> bool:
@@ -177,31 +156,22 @@ def _is_skippable(head: bytes) -> bool:
     return len(head) >= 4 and 0x50 <= head[0] <= 0x5F and head[1:4] == b"\x2a\x4d\x18"
 
 
-def _gzip(raw: Any) -> Any:
-    import gzip
+def _decompressor(method: str, raw: Any) -> Any:
+    if method == "gzip":
+        import gzip
 
-    return gzip.GzipFile(fileobj=raw, mode="rb")
+        return gzip.GzipFile(fileobj=raw, mode="rb")
+    if method == "bzip2":
+        import bz2
 
+        return _Concatenated(raw, bz2.BZ2Decompressor)
+    if method == "xz":
+        import lzma
 
-def _bzip2(raw: Any) -> Any:
-    import bz2
-
-    return _Concatenated(raw, bz2.BZ2Decompressor)
-
-
-def _xz(raw: Any) -> Any:
-    import lzma
-
-    return _Concatenated(raw, partial(lzma.LZMADecompressor, lzma.FORMAT_XZ), padding=True)
-
-
-def _zstd(raw: Any) -> Any:
+        return _Concatenated(raw, partial(lzma.LZMADecompressor, lzma.FORMAT_XZ), padding=True)
     if standard := available("compression.zstd"):
         return standard.ZstdFile(raw)
-    return _ZstandardFrames(raw, optional("zstandard", "reading zstd", "zstd"))
-
-
-_OPENERS = {"gzip": _gzip, "bzip2": _bzip2, "xz": _xz, "zstd": _zstd}
+    return _Concatenated(raw, partial(_ZstandardDecoder, optional("zstandard", "reading zstd", "zstd")))
 
 
 def compressor(method: str, raw: Any) -> Any:

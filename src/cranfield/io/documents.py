@@ -198,21 +198,18 @@ def location_of(reader: DocumentReader, line: int) -> str:
     return f"{reader.source_name}:{line}" if reader.unit == "line" else f"{reader.source_name}: {reader.unit} {line}"
 
 
-class TextBlocks:
+class TextReader:
     """Text cut into blocks of complete records, so that only a few blocks are in memory at a time."""
 
-    def __init__(self, stream: Stream, record_end: bytes = b"\n", block_bytes: int = BLOCK_BYTES) -> None:
-        self.stream = stream
-        self.record_end = record_end
-        self.block_bytes = block_bytes
-        self.bytes = os.path.getsize(stream.source_name) if os.path.isfile(stream.source_name) else 0
+    unit = "line"
+    block_bytes = BLOCK_BYTES
 
-    def __iter__(self) -> Iterator[Block]:
-        source = self.stream.opener()
-        with (
-            reading(self.stream.source_name),
-            open(source, "rb", buffering=0) if isinstance(source, int) else source as file,
-        ):
+    def __init__(self, stream: Stream, record_end: bytes = b"\n") -> None:
+        self.stream, self.source_name, self.record_end = stream, stream.source_name, record_end
+        self.bytes = size_on_disk(stream)
+
+    def blocks(self) -> Iterator[Block]:
+        with reading(self.source_name), self.stream.open() as file:
             rest, line, error = b"", 1, None
             while error is None:
                 data, error = _read_block(file, self.block_bytes)
@@ -224,18 +221,18 @@ class TextBlocks:
                     if len(data) > MAX_RECORD_BYTES:
                         record = "line" if self.record_end == b"\n" else "document"
                         size = f"the {record} is longer than {MAX_RECORD_BYTES >> 20} MiB"
-                        message = f"{self.stream.source_name}:{line}: {size}"
+                        message = f"{self.source_name}:{line}: {size}"
                         raise InputError([message], hint="this is probably not a collection of documents")
                     rest = data
                     continue
                 end += len(self.record_end)
                 content, rest = data[:end], data[end:]
-                yield Block(line, content, _position(file))
+                yield Block(line, content, position_on_disk(file))
                 line += content.count(b"\n")
             if error is not None:
                 raise error
             if rest.strip():
-                yield Block(line, rest, _position(file))
+                yield Block(line, rest, position_on_disk(file))
 
 
 def _read_block(file: Any, size: int) -> tuple[bytes, InputError | None]:
@@ -250,6 +247,13 @@ def _read_block(file: Any, size: int) -> tuple[bytes, InputError | None]:
     return b"".join(pieces), None
 
 
-def _position(file: Any) -> int:
+def size_on_disk(stream: Stream) -> int:
+    """The bytes of a file, compressed or not; 0 if unknown."""
+    return os.path.getsize(stream.source_name) if os.path.isfile(stream.source_name) else 0
+
+
+def position_on_disk(file: Any) -> int:
     """Bytes read so far of the file on disk; 0 if unknown."""
-    return int(file.consumed()) if hasattr(file, "consumed") else file.tell() if file.seekable() else 0
+    if hasattr(file, "consumed"):
+        return int(file.consumed())
+    return int(file.tell()) if not file.closed and file.seekable() else 0

@@ -19,6 +19,9 @@ TREC_COLUMNS = {
 }
 
 
+RawFault = tuple[int, str, bytes, bytes, int]
+
+
 class Fault(NamedTuple):
     """A fault as the native core gives it; `core` explains ``text`` and ``other`` for each kind."""
 
@@ -63,122 +66,66 @@ def quotable(text: bytes | str) -> str:
     return printable if len(printable) <= MAX_TEXT else printable[: MAX_TEXT - 3] + "..."
 
 
-def _columns(location: Location, fault: Fault) -> str:
-    return f'expected {TREC_COLUMNS[location.kind]}, found {fault.other}: "{quotable(fault.text.strip())}"'
-
-
-def _score(location: Location, fault: Fault) -> str:
-    return f"the score{_in_column(location)} is not a number: {_value(location, fault)}"
-
-
-def _grade(location: Location, fault: Fault) -> str:
-    return f"the grade{_in_column(location)} is not a finite number: {_value(location, fault)}"
-
-
-def _in_column(location: Location) -> str:
-    return f" in column `{quotable(location.score_column)}`" if location.score_column else ""
-
-
-def _rank(location: Location, fault: Fault) -> str:
-    return f"the rank is not a number: {_value(location, fault)}"
-
-
-def _value(location: Location, fault: Fault) -> str:
-    """The wrong value; outside of text files it is a ``repr`` and has its own quotes."""
-    return quotable(fault.text) if location.literals or location.unit != "line" else f'"{quotable(fault.text)}"'
-
-
-def _nan(location: Location, _fault: Fault) -> str:
-    return f"the score{_in_column(location)} is NaN"
-
-
-def _id(_location: Location, fault: Fault) -> str:
-    where = f" at position {fault.other}" if fault.other else ""
-    what = "text that UTF-8 can encode" if fault.text[:1] in (b"'", b'"') else "text or a whole number"
-    return f"an id must be {what}, found {quotable(fault.text)}{where}"
-
-
-def _empty(_location: Location, fault: Fault) -> str:
-    return f"the id in column `{quotable(fault.text)}` is empty"
-
-
-def _object(_location: Location, fault: Fault) -> str:
-    return f"expected an object, found {quotable(fault.text)}"
-
-
-def _syntax(_location: Location, fault: Fault) -> str:
-    return quotable(fault.text)
-
-
-def _collision(_location: Location, fault: Fault) -> str:
-    return f"different ids are the same text: {quotable(fault.text)}"
-
-
-def _duplicate(location: Location, fault: Fault) -> str:
-    document, query = quotable(fault.text), quotable(fault.query)
-    return f"document `{document}` appears twice for query `{query}`{_first_line(location, fault)}"
-
-
-def _conflict(location: Location, fault: Fault) -> str:
-    document, query = quotable(fault.text), quotable(fault.query)
-    return f"document `{document}` already has another grade for query `{query}`{_first_line(location, fault)}"
-
-
-def _first_line(location: Location, fault: Fault) -> str:
-    return f", first in {location.unit} {fault.other}" if fault.other and location.unit != "entry" else ""
-
-
-def _shape(location: Location, fault: Fault) -> str:
-    expected = "{document: score}" if location.kind == "run" else "{document: grade}"
-    return f"expected {expected}, found {quotable(fault.text)}"
-
-
-def _fields(_location: Location, fault: Fault) -> str:
-    return f"expected {quotable(fault.text)} fields as in the first line, found {fault.other}"
-
-
-def _binary(_location: Location, _fault: Fault) -> str:
-    return "the line contains a NUL byte; this is not a text file"
-
-
-def _long(_location: Location, _fault: Fault) -> str:
-    return "the line is longer than 1 MiB; this is probably not a text file"
-
-
 # The sentence for each kind of fault, and what to do if all faults are of this kind.
-_KINDS: dict[str, tuple[Callable[[Location, Fault], str], str]] = {
-    "columns": (_columns, ""),
-    "score": (_score, ""),
-    "grade": (_grade, ""),
-    "rank": (_rank, "ties=rank orders documents by the rank column; correct the ranks, or order by score"),
-    "nan": (_nan, "NaN cannot be ordered; remove the document, or give it a score"),
-    "id": (_id, "give ids as text, whole numbers, bytes, UUIDs or paths"),
-    "empty": (_empty, ""),
-    "object": (_object, ""),
-    "syntax": (_syntax, ""),
-    "collision": (_collision, "ids are compared as text; give all of them the same type"),
+_KINDS: dict[str, tuple[str, str]] = {
+    "columns": ('expected {columns}, found {other}: "{line}"', ""),
+    "score": ("the score{column} is not a number: {value}", ""),
+    "grade": ("the grade{column} is not a finite number: {value}", ""),
+    "rank": (
+        "the rank is not a number: {value}",
+        "ties=rank orders documents by the rank column; correct the ranks, or order by score",
+    ),
+    "nan": ("the score{column} is NaN", "NaN cannot be ordered; remove the document, or give it a score"),
+    "id": ("an id must be {id}, found {text}{position}", "give ids as text, whole numbers, bytes, UUIDs or paths"),
+    "empty": ("the id in column `{text}` is empty", ""),
+    "object": ("expected an object, found {text}", ""),
+    "syntax": ("{text}", ""),
+    "collision": (
+        "different ids are the same text: {text}",
+        "ids are compared as text; give all of them the same type",
+    ),
     "duplicate": (
-        _duplicate,
+        "document `{text}` appears twice for query `{query}`{first}",
         "a document can occur only once in a ranking; "
         '--duplicates best, or duplicates="best" in Python, keeps one of the rows',
     ),
-    "conflict": (_conflict, "keep one grade for each query, iteration and document"),
-    "shape": (_shape, ""),
-    "fields": (_fields, ""),
-    "binary": (_binary, ""),  # the supported formats; see `_hint`
-    "long": (_long, ""),
+    "conflict": (
+        "document `{text}` already has another grade for query `{query}`{first}",
+        "keep one grade for each query, iteration and document",
+    ),
+    "fields": ("expected {text} fields as in the first line, found {other}", ""),
+    "binary": ("the line contains a NUL byte; this is not a text file", ""),  # the supported formats; see `_hint`
+    "long": ("the line is longer than 1 MiB; this is probably not a text file", ""),
 }
+
+
+def _sentence(location: Location, fault: Fault) -> str:
+    text, other, is_text = quotable(fault.text), fault.other, fault.text[:1] in (b"'", b'"')
+    return _KINDS[fault.kind][0].format(
+        text=text,
+        other=other,
+        query=quotable(fault.query),
+        line=quotable(fault.text.strip()),
+        columns=TREC_COLUMNS[location.kind],
+        column=f" in column `{quotable(location.score_column)}`" if location.score_column else "",
+        # Outside of text files the value is a ``repr`` and has its own quotes.
+        value=text if location.literals or location.unit != "line" else f'"{text}"',
+        id="text that UTF-8 can encode" if is_text else "text or a whole number",
+        position=f" at position {other}" if other else "",
+        first=f", first in {location.unit} {other}" if other and location.unit != "entry" else "",
+    )
 
 
 class FaultList:
     """The faults with the lowest lines, as many as an error lists, and the number of all."""
 
-    def __init__(self) -> None:
+    def __init__(self, faults: Iterable[RawFault] = (), total: int | None = None) -> None:
         self.total = 0
         self._faults: list[Fault] = []
         self._most = max_faults()
+        self.add(faults, total)
 
-    def add(self, faults: Iterable[tuple[int, str, bytes, bytes, int]], total: int | None = None) -> None:
+    def add(self, faults: Iterable[RawFault], total: int | None = None) -> None:
         """Add faults; ``total`` counts all of them, if these are only the first."""
         records = [Fault(*fault) for fault in faults]
         self.total += len(records) if total is None else total
@@ -197,7 +144,7 @@ class FaultList:
 
 
 def input_error(
-    faults: Sequence[tuple[int, str, bytes, bytes, int]],
+    faults: Sequence[RawFault],
     total: int,
     location: Location,
     document_at: Callable[[int], str] = lambda line: "",
@@ -209,7 +156,7 @@ def input_error(
         in_sentence = fault.kind in ("duplicate", "conflict") or not fault.query  # the sentence names the query
         query = b"" if in_sentence else fault.query
         document = "" if in_sentence or fault.kind == "id" else document_at(fault.line)
-        sentences.append(location.prefix(fault.line, query, document) + _KINDS[fault.kind][0](location, fault))
+        sentences.append(location.prefix(fault.line, query, document) + _sentence(location, fault))
     kinds, hint = frozenset(fault.kind for fault in records), _hint(records, location)
     if hint.startswith(OTHER_FILE) and max_faults() == InputError.SHOWN:
         sentences = sentences[:2]  # every line has the same fault

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from cranfield.data import Floats, Integers, Judgments, Labels, Strings
 from cranfield.errors import InputError, max_faults
 from cranfield.io.faults import Fault, Location, input_error
-from cranfield.io.ids import first_rows
+from cranfield.io.ids import codes_of, first_rows
 
 NO_SUBTOPIC = frozenset(("0", "Q0"))
 
@@ -28,28 +27,17 @@ class Rows:
     line: Integers
 
     @classmethod
-    def from_scan(cls, result: dict[str, Any]) -> Rows:
-        """The rows of a TREC file, as `core.scan_qrels` gives them."""
-        return cls(
-            Strings(*result["query"]),
-            result["query_of"],
-            Strings(*result["iteration"]),
-            result["iteration_of"],
-            Strings(*result["document"]),
-            result["grade"],
-            result["line"],
-        )
+    def of(
+        cls, query: Strings, document: Strings, grade: Floats, line: Integers, iteration: Strings | None = None
+    ) -> Rows:
+        """The rows of columns with an id in each row; without iterations there are no subtopics."""
+        iterations = (Strings.of(["0"]), np.zeros(len(line), np.int64)) if iteration is None else codes_of(iteration)
+        return cls(*codes_of(query), *iterations, document, grade, line)
 
     def take(self, order: Integers) -> Rows:
-        return Rows(
-            self.queries,
-            self.query_of[order],
-            self.iterations,
-            self.iteration_of[order],
-            self.documents.take(order),
-            self.grade[order],
-            self.line[order],
-        )
+        query_of, iteration_of = self.query_of[order], self.iteration_of[order]
+        documents, grade, line = self.documents.take(order), self.grade[order], self.line[order]
+        return Rows(self.queries, query_of, self.iterations, iteration_of, documents, grade, line)
 
 
 def group_judgments(name: str, rows: Rows, location: Location, *, subtopics: bool | None = None) -> Judgments:
@@ -93,22 +81,15 @@ def group_judgments(name: str, rows: Rows, location: Location, *, subtopics: boo
 
     documents = rows.documents if is_first.all() else rows.documents.take(np.flatnonzero(is_first))
     counts = np.bincount(rows.query_of[is_first], minlength=len(rows.queries))
-    return Judgments(
-        name,
-        rows.queries,
-        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        documents,
-        grade,
-        labels,
-        repeated,
-    )
+    begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Judgments(name, rows.queries, begin, documents, grade, labels, repeated)
 
 
 def _conflict_error(rows: Rows, conflicts: Integers, earlier: Integers, location: Location) -> InputError:
     ordered = conflicts[np.argsort(rows.line[conflicts], kind="stable")][: max_faults()]
     faults: list[Fault] = []
     for row in ordered.tolist():
-        query = rows.queries[rows.query_of[row]].encode("utf-8", "surrogateescape")
-        document = rows.documents[row].encode("utf-8", "surrogateescape")
+        ids = rows.queries[rows.query_of[row]], rows.documents[row]
+        query, document = (name.encode("utf-8", "surrogateescape") for name in ids)
         faults.append(Fault(int(rows.line[row]), "conflict", query, document, int(rows.line[earlier[row]])))
     return input_error(faults, len(conflicts), location)

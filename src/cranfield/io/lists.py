@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from cranfield.data import Run, Table
-from cranfield.errors import InputError, UsageError, max_faults
-from cranfield.io.faults import Fault, Location, TableKind, fault_text, input_error, quotable
+from cranfield.errors import InputError, UsageError
+from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, quotable
 from cranfield.io.ids import Duplicates, codes_of, first_rows, id_text, is_id, texts_of
 from cranfield.io.records import (
     Accessors,
@@ -30,7 +30,7 @@ from cranfield.io.records import (
     unwrap,
     usual_field,
 )
-from cranfield.io.tables import ListFrame, is_column, list_of
+from cranfield.io.tables import Frame, is_column, list_of
 
 Ranking = Mapping[str, float] | Sequence[str]
 
@@ -44,7 +44,7 @@ class ByPosition(dict[str, Any]):
     """``{"1": first, "2": second, ...}``, from a list."""
 
 
-def shape_of(source: Any, location: Location) -> Mapping[Any, Any] | ListFrame:
+def shape_of(source: Any, location: Location) -> Mapping[Any, Any] | Frame:
     """An object as a mapping by query, or as a frame."""
     name = location.source_name or ("a run" if location.kind == "run" else "judgments")
     source = unwrap(source)
@@ -270,22 +270,14 @@ def _keep(
     if len(ranking) == len(texts):
         return ranking
     if duplicates == "error":
-        raise _repeated(texts, query, location)
+        first: dict[str, int] = {}
+        later = [fault_text(text) for i, text in enumerate(texts) if first.setdefault(text, i) != i]
+        FaultList(Fault(0, "duplicate", fault_text(query), text, 0) for text in later).raise_if_any(location)
     kept: dict[str, float] = {}
     for text, score in zip(texts, scores, strict=True):
         if text not in kept or (duplicates == "best" and score > kept[text]):
             kept[text] = score
     return kept
-
-
-def _repeated(texts: Sequence[str], query: str, location: Location) -> InputError:
-    seen: set[str] = set()
-    faults = []
-    for text in texts:
-        if text in seen:
-            faults.append(Fault(0, "duplicate", fault_text(query), fault_text(text), 0))
-        seen.add(text)
-    return input_error(faults[: max_faults()], len(faults), location)
 
 
 def judged_of(source: Mapping[Any, Any], location: Location) -> tuple[dict[str, dict[str, Any]], int]:
@@ -328,8 +320,7 @@ def _grades(texts: list[str], grades: Sequence[Any], query: str, location: Locat
     for text, grade in zip(texts, grades, strict=True):
         if judged.setdefault(text, grade) != grade:
             faults.append(Fault(0, "conflict", fault_text(query), fault_text(text), 0))
-    if faults:
-        raise input_error(faults[: max_faults()], len(faults), location)
+    FaultList(faults).raise_if_any(location)
     return judged
 
 

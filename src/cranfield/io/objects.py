@@ -15,13 +15,18 @@ import numpy as np
 
 from cranfield import native
 from cranfield.data import Floats, Judgments, Repeats, Run, Strings
-from cranfield.errors import InputError, max_faults
+from cranfield.errors import InputError
 from cranfield.io.detect import Columns, reject_columns
-from cranfield.io.faults import Fault, Location, fault_text, input_error, quotable
+from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, quotable
 from cranfield.io.judgments import Rows, group_judgments
 
 if TYPE_CHECKING:
     from cranfield.io.ids import Duplicates
+
+
+def from_object(kind: TableKind, source: Any, name: str, columns: Columns = None, source_name: str = "") -> Any:
+    """A run or judgments, as `run_from_object` and `qrels_from_object` read them."""
+    return (run_from_object if kind == "run" else qrels_from_object)(source, name, columns, source_name)
 
 
 def run_from_object(
@@ -68,7 +73,7 @@ def _shape(source: Any, location: Location) -> Any:
         return source  # the usual case: without the modules for all others
     from cranfield.io import tables
 
-    if isinstance(source, tables.ArrowFrame | tables.ListFrame):
+    if isinstance(source, tables.Frame):
         return source
     if tables.is_frame(source) and not isinstance(source, Mapping):
         return tables.frame_of(source)
@@ -146,11 +151,7 @@ def _general_qrels(source: Mapping[Any, Any], name: str, location: Location) -> 
         rows = dataclasses.replace(rows, iterations=_ids(list(subtopic_of), lambda _: b"", faults))
     else:
         rows = dataclasses.replace(rows, iteration_of=np.zeros(len(values), np.int64))
-    if faults:
-        faults.sort(key=lambda fault: fault.line)
-        raise input_error(
-            faults[: max_faults()], len(faults), location, lambda entry: quotable(str(documents[entry - 1]))
-        )
+    FaultList(faults).raise_if_any(location, lambda entry: quotable(str(documents[entry - 1])))
     return group_judgments(name, rows, location, subtopics=bool(subtopics))
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter, itemgetter
-from typing import Any, NoReturn
+from typing import Any
 
 from cranfield.data import Run
 from cranfield.errors import InputError, UsageError
 from cranfield.io.faults import Location, quotable
 from cranfield.io.ids import check_duplicates
-from cranfield.io.tables import COLUMN_NAMES, ListFrame, normalise_name
+from cranfield.io.tables import COLUMN_NAMES, Frame, normalise_name
 
 Accessor = str | Callable[[Any], Any] | None
 
@@ -187,12 +187,10 @@ def read_records(
         items = [item[0] for item in items]
     documents = accessors.values("document", items, query)
     if documents is None:
-        names = field_names(items[0])
-        has = f"it has {', '.join(names[:MAX_FIELDS])}" if names else "it has no fields"
         where = f"query `{quotable(query)}`: " if query else ""
-        kind = type(items[0]).__name__
-        message = f"{where}no usual field for the document id in {kind}; {has}"
-        example = next((name for name in reversed(names) if _is_id_like(name)), None)
+        message = f"{where}no usual field for the document id in {_described(items[0])}"
+        last_parts = {name: name.rpartition(".")[2].lower() for name in reversed(_field_names(items[0]))}
+        example = next((name for name, last in last_parts.items() if any(part in last for part in ID_LIKE)), None)
         hint = f'name the field: cf.records(results, document="{example}")'
         if example is None:
             hint = "give the field with the id, or a function of the object: cf.records(results, document=...)"
@@ -202,12 +200,6 @@ def read_records(
         own = accessors.values(role, items, query)
         scores = scores if own is None or all(value is None for value in own) else own
     return documents, scores
-
-
-def _is_id_like(name: str) -> bool:
-    """Whether a field of this name probably has an id."""
-    last = name.rpartition(".")[2].lower()
-    return any(part in last for part in ID_LIKE)
 
 
 def usual_field(item: Any, role: str) -> str | None:
@@ -230,20 +222,14 @@ def _field_values(items: Sequence[Any], path: str, query: str) -> list[Any]:
     """The values at a path for all records. Steps run over the whole list, which is fast."""
     values: Sequence[Any] = items
     for step in path.split("."):
-        get: Callable[[Any], Any] = itemgetter(step) if _has_keys(values[0]) else attrgetter(step)
+        get: Callable[[Any], Any] = attrgetter(step)
+        if isinstance(values[0], Mapping) or (hasattr(values[0], "__getitem__") and not is_record(values[0])):
+            get = itemgetter(step)
         try:
             values = list(map(get, values))
         except (AttributeError, KeyError, TypeError, IndexError):
             values = [_single(value, step, path, position, query) for position, value in enumerate(values, 1)]
     return list(values)
-
-
-def _has_keys(value: Any) -> bool:
-    return (
-        type(value) is dict
-        or isinstance(value, Mapping)
-        or (hasattr(value, "__getitem__") and not hasattr(value, "_fields"))
-    )
 
 
 def _single(value: Any, step: str, path: str, position: int, query: str) -> Any:
@@ -256,30 +242,32 @@ def _single(value: Any, step: str, path: str, position: int, query: str) -> Any:
                 return value[step]
             except (KeyError, TypeError, IndexError):
                 pass
-    names = field_names(value)
-    has = f"it has {', '.join(names[:MAX_FIELDS])}" if names else "it has no fields"
-    message = f"{_where(query, position)}no field `{quotable(path)}` in {type(value).__name__}; {has}"
-    _wrong(message, "name a field that every record has, or give a function of the record")
+    where = f"query `{quotable(query)}`, position {position}: " if query else f"position {position}: "
+    raise InputError(
+        [f"{where}no field `{quotable(path)}` in {_described(value)}"],
+        hint="name a field that every record has, or give a function of the record",
+    )
 
 
 def _call(accessor: Callable[[Any], Any], item: Any, role: str, query: str) -> Any:
     try:
         return accessor(item)
     except (AttributeError, KeyError, TypeError, IndexError, ValueError) as error:
-        names = field_names(item)
-        has = f"it has {', '.join(names[:MAX_FIELDS])}" if names else "it has no fields"
-        problem = f"{type(error).__name__}: {error}"
-        message = f"query `{quotable(query)}`: {role}= failed for {type(item).__name__} ({quotable(problem)}); {has}"
+        problem = quotable(f"{type(error).__name__}: {error}")
+        message = f"query `{quotable(query)}`: {role}= failed for {_described(item, f' ({problem})')}"
         raise InputError(
             [message], hint=f"give a function that works for every record, or a field: {role}=..."
         ) from error
 
 
-def _where(query: str, position: int) -> str:
-    return f"query `{quotable(query)}`, position {position}: " if query else f"position {position}: "
+def _described(item: Any, problem: str = "") -> str:
+    """The type of a record, what is wrong with it, and its fields."""
+    names = _field_names(item)
+    has = f"it has {', '.join(names[:MAX_FIELDS])}" if names else "it has no fields"
+    return f"{type(item).__name__}{problem}; {has}"
 
 
-def field_names(item: Any) -> list[str]:
+def _field_names(item: Any) -> list[str]:
     """The fields of a record, and the keys of those that are dicts."""
     names = []
     for name, value in _fields(item).items():
@@ -300,16 +288,16 @@ def _fields(item: Any) -> Mapping[Any, Any]:
     return {name: getattr(item, name, None) for name in slots if not name.startswith("_")}
 
 
-def frame_of_records(items: Sequence[Any]) -> ListFrame | None:
+def frame_of_records(items: Sequence[Any]) -> Frame | None:
     """Rows that have a query and a document each, as columns; None if the first record is something else."""
     columns = _roles(_fields(items[0]))
     if not {"query", "document"} <= columns.keys():
         return None
     names = dict.fromkeys(columns.values())
-    return ListFrame({name: _field_values(items, name, "") for name in names})
+    return Frame.of({name: _field_values(items, name, "") for name in names})
 
 
-def columns_of(source: Mapping[Any, Any]) -> ListFrame | None:
+def columns_of(source: Mapping[Any, Any]) -> Frame | None:
     """``{"query_id": [...], "doc_id": [...], ...}`` as columns; None for everything else."""
     if len(source) > MAX_COLUMNS:
         return None
@@ -319,7 +307,7 @@ def columns_of(source: Mapping[Any, Any]) -> ListFrame | None:
     lists = [isinstance(source[name], list | tuple) for name in roles.values()]
     if not all(lists) or len({len(source[name]) for name in roles.values()}) > 1:
         return None
-    return ListFrame({name: list(source[name]) for name in roles.values()})
+    return Frame.of({name: list(source[name]) for name in roles.values()})
 
 
 def rankings_of_records(items: Sequence[Any]) -> dict[Any, Any] | None:
@@ -333,8 +321,8 @@ def rankings_of_records(items: Sequence[Any]) -> dict[Any, Any] | None:
     if ranking is None or query is None:
         return None
     queries, rankings = _field_values(items, query, ""), _field_values(items, ranking, "")
-    if len(set(map(str, queries))) < len(queries):
-        texts = list(map(str, queries))
+    texts = list(map(str, queries))
+    if len(set(texts)) < len(texts):
         repeated = next(text for text in texts if texts.count(text) > 1)
         raise InputError([f"query `{quotable(repeated)}` has two records"], hint="give the results of a query once")
     return dict(zip(queries, rankings, strict=True))
@@ -343,13 +331,6 @@ def rankings_of_records(items: Sequence[Any]) -> dict[Any, Any] | None:
 def _roles(fields: Mapping[Any, Any]) -> dict[str, str]:
     """The fields that have the usual name of a column, by role."""
     normalised = {normalise_name(name): name for name in reversed(list(fields)) if isinstance(name, str)}
-    roles = {}
-    for role in ("query", "document", "score", "rank", "grade", "iteration"):
-        name = next((normalised[name] for name in COLUMN_NAMES[role] if name in normalised), None)
-        if name is not None:
-            roles[role] = name
-    return roles
-
-
-def _wrong(message: str, hint: str = "") -> NoReturn:
-    raise InputError([message], hint=hint)
+    roles = ("query", "document", "score", "rank", "grade", "iteration")
+    names = {role: [normalised[name] for name in COLUMN_NAMES[role] if name in normalised] for role in roles}
+    return {role: found[0] for role, found in names.items() if found}

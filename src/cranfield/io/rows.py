@@ -15,12 +15,12 @@ import numpy as np
 from cranfield.data import Judgments, Run, Strings, Table, TableStream
 from cranfield.errors import InputError
 from cranfield.io.detect import Columns
-from cranfield.io.faults import Fault, FaultList, Location
+from cranfield.io.faults import Fault, FaultList, Location, TableKind
 from cranfield.io.tables import (
     QRELS_COLUMNS,
     RUN_COLUMNS,
+    Frame,
     JudgedColumns,
-    ListFrame,
     choose_columns,
     group_rows,
     qrels_piece,
@@ -29,12 +29,17 @@ from cranfield.io.tables import (
 
 ROWS_PER_PIECE = 1 << 15
 
-Piece = tuple[ListFrame, Sequence[Fault]]  # rows, and the faults of lines that are not rows
+Piece = tuple[Frame, Sequence[Fault]]  # rows, and the faults of lines that are not rows
 Pieces = Callable[[], Iterator[Piece]]  # opens the file and reads it from the beginning
 
 
-def read_run_rows(pieces: Pieces, name: str, columns: Columns, location: Location) -> Run:
-    """A run: in memory if it is one piece, else a stream."""
+def read_rows(kind: TableKind, pieces: Pieces, name: str, columns: Columns, source_name: str) -> Any:
+    """A run, in memory if it is one piece, else a stream; or all judgments."""
+    location = Location(source_name, kind, literals=True)
+    return (_read_run if kind == "run" else _read_qrels)(pieces, name, columns, location)
+
+
+def _read_run(pieces: Pieces, name: str, columns: Columns, location: Location) -> Run:
     stream = TableStream(lambda: _whole_queries(_tables(pieces, columns, location)))
     tables = _tables(pieces, columns, location)
     first = next(tables, None)
@@ -44,8 +49,7 @@ def read_run_rows(pieces: Pieces, name: str, columns: Columns, location: Locatio
     return Run(name, source, location.source_name)
 
 
-def read_qrels_rows(pieces: Pieces, name: str, columns: Columns, location: Location) -> Judgments:
-    """All judgments."""
+def _read_qrels(pieces: Pieces, name: str, columns: Columns, location: Location) -> Judgments:
     faults, named = FaultList(), _ColumnChoice(QRELS_COLUMNS, columns, location)
     parts: list[JudgedColumns] = []
     lines = []
@@ -79,7 +83,7 @@ class _ColumnChoice:
         self._roles, self._columns, self._location = roles, columns, location
         self._named: dict[str, str] = {}
 
-    def of(self, frame: ListFrame) -> dict[str, str]:
+    def of(self, frame: Frame) -> dict[str, str]:
         if not frame.names and not (frame.line is not None and len(frame.line)):  # a piece without rows
             return self._named
         named = choose_columns(frame.names, self._roles, self._columns, self._location.source_name)
@@ -121,8 +125,9 @@ def _whole_queries(tables: Iterator[Table]) -> Iterator[Table]:
         if held and not continued:
             yield concatenate(held)
             held = []
-        yield concatenate([*held, _rows(table, 0, cut, with_faults=True)])
-        held = [_rows(table, cut, len(table.score))] if cut < len(table.score) else []
+        yield concatenate([*held, table.take(np.arange(cut))])
+        rest = np.arange(cut, len(table.score))
+        held = [replace(table.take(rest), faults=(), faults_total=0)] if len(rest) else []
     if held:
         yield concatenate(held)
 
@@ -134,20 +139,6 @@ def _start_of_last_query(table: Table) -> int:
     while row and table.query[row - 1] == last:
         row -= 1
     return row
-
-
-def _rows(table: Table, begin: int, end: int, *, with_faults: bool = False) -> Table:
-    assert table.line is not None
-    return replace(
-        table,
-        query=table.query.part(begin, end),
-        document=table.document.part(begin, end),
-        score=table.score[begin:end],
-        rank=None if table.rank is None else table.rank[begin:end],
-        line=table.line[begin:end],
-        faults=table.faults if with_faults else (),
-        faults_total=table.faults_total if with_faults else 0,
-    )
 
 
 def concatenate(tables: Sequence[Table]) -> Table:

@@ -16,6 +16,8 @@ from cranfield.io.ids import codes_of, first_rows
 from cranfield.io.objects import document_at
 from cranfield.io.rows import concatenate
 
+WHOLE_RANKING = 1 << 62  # a rank below the end of every ranking
+
 
 class Positions(NamedTuple):
     """Where documents stand in rankings: one row per document, ranking by ranking, best first, ties in input order.
@@ -109,16 +111,12 @@ def join(run: Run, index: Any, keys: Sequence[str], by_id: bool, top: int = 0) -
     return _joined(result)
 
 
+_OF_QUERIES = ("length", "other_length", "tag", "ranks_compared", "ranks_contradicted")
+
+
 def _joined(result: dict[str, Any]) -> Joined:
     """The result of a native join without faults."""
-    queries = RunQueries(
-        result["length"],
-        Strings(*result["other"]),
-        result["other_length"],
-        result["tag"],
-        int(result["ranks_compared"]),
-        int(result["ranks_contradicted"]),
-    )
+    queries = RunQueries(other=Strings(*result["other"]), **{name: result[name] for name in _OF_QUERIES})
     judged = tuple(Positions(**hits) for hits in result["hits"])
     return Joined(queries, judged, tuple(map(_top_documents, result.get("tops", ()))))
 
@@ -144,17 +142,16 @@ def _join_table(table: Table, index: Any, keys: Sequence[str], by_id: bool, top:
     if table.line is None or not (table.faults_total or result["faults_total"]):
         return result
     line = np.concatenate([[0], table.line])
-    faults = FaultList()
-    faults.add(table.faults, table.faults_total)
+    faults = FaultList(table.faults, table.faults_total)
     records = [Fault(*fault) for fault in result["faults"]]
-    placed = [fault._replace(line=int(line[fault.line]), other=_line_of(line, fault)) for fault in records]
+    placed = [
+        fault._replace(
+            line=int(line[fault.line]), other=int(line[fault.other]) if fault.kind == "duplicate" else fault.other
+        )
+        for fault in records
+    ]
     faults.add(placed, result["faults_total"])
     return {"faults": faults.first, "faults_total": faults.total}
-
-
-def _line_of(line: Integers, fault: Fault) -> int:
-    """The line of the first row of a duplicate."""
-    return int(line[fault.other]) if fault.kind == "duplicate" else fault.other
 
 
 def _join_stream(run: Run, source: TableStream, join_piece: Callable[[Table], dict[str, Any]]) -> Joined:
@@ -224,10 +221,7 @@ def no_rows_error(source_name: str) -> InputError:
 
 def load(run: Run) -> Table:
     """All rows of a run in memory, checked as a join checks them."""
-    source = run.source
-    if isinstance(source, TableStream):
-        with reading(run.source_name):
-            source = concatenate(list(source.pieces()))
+    source = _in_memory(run)
     if isinstance(source, Table):
         line = np.arange(1, len(source.score) + 1) if source.line is None else source.line
         _check_rows(source, line, _location(run, source))
@@ -248,16 +242,19 @@ def load(run: Run) -> Table:
     return table
 
 
+def _in_memory(run: Run) -> Any:
+    """The source of a run; the pieces of a stream are one table."""
+    if not isinstance(run.source, TableStream):
+        return run.source
+    with reading(run.source_name):
+        return concatenate(list(run.source.pieces()))
+
+
 def load_unchecked(run: Run) -> Table:
     """All rows of a table or of text; a document may appear twice."""
-    source = run.source
-    if isinstance(source, TableStream):
-        with reading(run.source_name):
-            source = concatenate(list(source.pieces()))
+    source = _in_memory(run)
     if isinstance(source, Table):
-        every = FaultList()
-        every.add(source.faults, source.faults_total)
-        every.raise_if_any(_location(run, source))
+        FaultList(source.faults, source.faults_total).raise_if_any(_location(run, source))
         return source
     from cranfield.native import plain
 
@@ -294,8 +291,7 @@ def _check_rows(table: Table, line: Integers, location: Location, query_of: Inte
         else:
             faults.append(Fault(int(line[row]), "duplicate", query, document, int(line[first[row]])))
     if faults or table.faults_total:
-        every = FaultList()
-        every.add(table.faults, table.faults_total)
+        every = FaultList(table.faults, table.faults_total)
         every.add(faults, len(faulty))
         every.raise_if_any(location)
 

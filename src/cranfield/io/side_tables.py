@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -63,22 +63,18 @@ Check = Callable[..., str]
 Row = tuple[str, tuple[Any, ...], str]  # the location, for messages; the values; what is wrong with the row, or ""
 
 
-class Source(NamedTuple):
-    """Where a side table was read: what results call it, and what messages call it."""
-
-    name: str
-    source_name: str
-
-
-def read_rows(source: Any, table: SideTable, check: Check, *, text: SideTable | None = None, hint: str = "") -> Source:
+def read_rows(
+    source: Any, table: SideTable, check: Check, *, text: SideTable | None = None, hint: str = ""
+) -> tuple[str, str]:
     """Read a dict, or a file with a dict in JSON or with lines of text; all faults are one error, in order.
 
-    ``text``: the columns of lines, if they are others. ``hint``: what to do about faults that ``check`` finds.
+    Returns what results call the source, and what messages call it. ``text``: the columns of lines, if they are others.
+    ``hint``: what to do about faults that ``check`` finds.
     """
     text = text or table
     if isinstance(source, Mapping):
         _check_rows(_rows_of_mapping(source, table.what, table), check, hint)
-        return Source(table.what, table.what)
+        return table.what, table.what
     if not is_stream(source):
         raise UsageError(
             f"cannot read {table.what} from {type(source).__name__}",
@@ -90,7 +86,7 @@ def read_rows(source: Any, table: SideTable, check: Check, *, text: SideTable | 
     else:
         rows = _rows_of_text(stream, text)
     _check_rows(rows, check, hint)
-    return Source(stream.name, stream.source_name)
+    return stream.name, stream.source_name
 
 
 def _check_rows(rows: Iterable[Row], check: Check, hint: str = "") -> None:
@@ -241,7 +237,7 @@ def read_weights(source: Any) -> tuple[str, list[Weight]]:
         return ""
 
     hint = "a weight is a number of at least 0, such as the share of readers who want the subtopic"
-    return read_rows(source, INTENTS, check, hint=hint).source_name, weights
+    return read_rows(source, INTENTS, check, hint=hint)[1], weights
 
 
 # Preferences and judgments by group, in the formats of trec_eval
@@ -278,7 +274,7 @@ def read_preferences(
         return f"the level is negative: {line.level:g}" if line.level < 0 else _finite("level", values)
 
     text = PREFS if format == "prefs" else QRELS_PREFS
-    return read_rows(source, PREFS, check, text=text).name, lines
+    return read_rows(source, PREFS, check, text=text)[0], lines
 
 
 def read_groups(source: Any) -> tuple[str, list[PreferenceLine]]:
@@ -293,8 +289,7 @@ def read_groups(source: Any) -> tuple[str, list[PreferenceLine]]:
             problem = f"{_pair('document', line.document, line.query)} already has grade {first.level:g} in this group"
         return problem
 
-    name = read_rows(source, QRELS_JG, check).name
-    return name, list(lines.values())
+    return read_rows(source, QRELS_JG, check)[0], list(lines.values())
 
 
 def _preference_line(location: str, values: Sequence[Any]) -> PreferenceLine:
@@ -369,41 +364,41 @@ def with_sample(
     query_of = [queries[q] for q in np.repeat(np.arange(len(queries)), np.diff(judgments.begin)).tolist()]
     faults: list[str] = []
 
-    def values(given: ByDocument) -> Iterator[tuple[int, Any]]:
-        return enumerate(given.get(query, {}).get(name) for query, name in zip(query_of, documents, strict=True))
+    def values(given: ByDocument | None) -> Iterator[tuple[int, Any]]:
+        rows = zip(query_of, documents, strict=True) if given is not None else ()
+        return enumerate((given or {}).get(query, {}).get(name) for query, name in rows)
 
     def add_fault(row: int, problem: str) -> None:
         faults.append(f"{judgments.name}: {_pair('document', documents[row], query_of[row])} {problem}")
 
-    names = [""] * len(documents)
-    for row, stratum in values(strata) if strata is not None else ():
+    names, codes = [""] * len(documents), np.ones(len(documents), np.int64)
+    probability = np.full(len(documents), np.nan)
+    for row, stratum in values(strata):
         if stratum is None:
             add_fault(row, "has no stratum")
         names[row] = str(stratum)
-    codes = None if method is None else np.ones(len(documents), np.int64)
-    for row, code in values(method) if method is not None else ():
-        if code is None:
-            continue
-        if str(code) not in METHODS:
+    for row, code in values(method):
+        if code is not None and str(code) not in METHODS:
             add_fault(row, f"has the method `{quotable(str(code))}`, not 0, 1, 2 or 4")
-        elif codes is not None:
+        elif code is not None:
             codes[row] = int(code)
-    probability = None if inclusion is None else np.full(len(documents), np.nan)
-    for row, value in values(inclusion) if inclusion is not None else ():
+    for row, value in values(inclusion):
         if value is None or value == "NA" or (isinstance(value, float) and math.isnan(value)):
             continue
-        number, certain = _number(value), codes is not None and codes[row] in (0, 2)
-        if not 0 <= number <= 1:
+        probability[row] = _number(value)
+        if not 0 <= probability[row] <= 1:
             add_fault(row, f"has the probability {quotable(str(value))}, which is not between 0 and 1")
-        elif number == 0 and judgments.grade[row] > 0 and not certain:
+        elif probability[row] == 0 and judgments.grade[row] > 0 and codes[row] not in (0, 2):
             add_fault(row, "is relevant and has the probability 0: a document that cannot be drawn")
-        elif probability is not None:
-            probability[row] = number
     if faults:
         raise InputError(faults)
-    return replace(
-        judgments, sample=Sample(_numbers_within_queries(names, judgments.begin), Strings.of(names), probability, codes)
+    sample = Sample(
+        _numbers_within_queries(names, judgments.begin),
+        Strings.of(names),
+        None if inclusion is None else probability,
+        None if method is None else codes,
     )
+    return replace(judgments, sample=sample)
 
 
 def _check_mapping(name: str, given: ByDocument | None, judgments: Judgments) -> None:

@@ -7,10 +7,11 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 from cranfield.data import Opener
 from cranfield.errors import InputError, UsageError, reading, reading_failed
@@ -34,10 +35,14 @@ class Stream:
     opener: Opener
     path: str = ""  # of an uncompressed regular file; "" for everything else
 
+    def open(self) -> Any:
+        """A new binary file, without a buffer."""
+        source = self.opener()
+        return open(source, "rb", buffering=0) if isinstance(source, int) else source
+
     def read(self) -> bytes:
         """All bytes, for formats that cannot be read piece by piece."""
-        source = self.opener()
-        with reading(self.source_name), open(source, "rb") if isinstance(source, int) else source as file:
+        with reading(self.source_name), self.open() as file:
             return bytes(file.read())
 
     @contextmanager
@@ -46,9 +51,7 @@ class Stream:
 
         There is no byte order mark, and bytes that are not UTF-8 are surrogates.
         """
-        source = self.opener()
-        raw = open(source, "rb", buffering=0) if isinstance(source, int) else source  # noqa: SIM115 - closed below
-        buffered = io.BufferedReader(raw, READ_AHEAD)
+        buffered = io.BufferedReader(self.open(), READ_AHEAD)
         with (
             reading(self.source_name),
             io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="surrogateescape", newline=newline) as file,
@@ -76,21 +79,19 @@ class Stream:
         return self.head.removeprefix(BOM).partition(b"\n")[0].rstrip(b"\r")
 
 
-class _Store(Protocol):
-    def read_at(self, position: int, view: memoryview) -> int: ...
+ReadAt = Callable[[int, memoryview], int]  # reads from a position; returns the number of bytes
 
 
-class _SeekableStore:
+def _seekable_store(file: Any, source_name: str) -> ReadAt:
     """A file object of the caller, read from its current position and never closed."""
+    origin = file.tell()
 
-    def __init__(self, file: Any, source_name: str) -> None:
-        self._file, self._source_name = file, source_name
-        self._origin = file.tell()
+    def read_at(position: int, view: memoryview) -> int:
+        with _reading_object(file, source_name):
+            file.seek(origin + position)
+        return _read_into(file, view, source_name)
 
-    def read_at(self, position: int, view: memoryview) -> int:
-        with _reading_object(self._file, self._source_name):
-            self._file.seek(self._origin + position)
-        return _read_into(self._file, view, self._source_name)
+    return read_at
 
 
 class _SpooledStore:
@@ -104,7 +105,7 @@ class _SpooledStore:
         self._copy = tempfile.SpooledTemporaryFile(SPOOL_IN_MEMORY)  # noqa: SIM115 - closed by __del__
         self._length = 0
 
-    def read_at(self, position: int, view: memoryview) -> int:
+    def __call__(self, position: int, view: memoryview) -> int:
         if position < self._length:
             self._copy.seek(position)
             data = self._copy.read(len(view))
@@ -125,16 +126,15 @@ class _SpooledStore:
 class _StoreReader(io.RawIOBase):
     """One pass through a store, from its beginning."""
 
-    def __init__(self, store: _Store) -> None:
+    def __init__(self, read_at: ReadAt) -> None:
         super().__init__()
-        self._store = store
-        self._position = 0
+        self._read_at, self._position = read_at, 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        count = self._store.read_at(self._position, memoryview(buffer).cast("B"))
+        count = self._read_at(self._position, memoryview(buffer).cast("B"))
         self._position += count
         return count
 
@@ -142,7 +142,9 @@ class _StoreReader(io.RawIOBase):
 def _read_into(file: Any, view: memoryview, source_name: str) -> int:
     """Read up to the length of the view; some file objects have no ``readinto``, and some do not keep its contract."""
     with _reading_object(file, source_name):
-        if hasattr(file, "readinto"):
+        if isinstance(file, io.BufferedReader):
+            count = file.readinto1(view)  # `readinto` goes on until the view is full, and heeds no signal meanwhile
+        elif hasattr(file, "readinto"):
             count = file.readinto(view)
         else:
             data = file.read(len(view))
@@ -168,12 +170,8 @@ def _reading_object(file: Any, source_name: str) -> Iterator[None]:
         with reading(source_name):
             yield
     except ValueError as error:
-        raise _unreadable(file, source_name, error) from error
-
-
-def _unreadable(file: Any, source_name: str, error: ValueError) -> UsageError:
-    closed = getattr(file, "closed", False)
-    return UsageError(f"{source_name}: the file object {'is closed' if closed else f'cannot be read: {error}'}")
+        problem = "is closed" if getattr(file, "closed", False) else f"cannot be read: {error}"
+        raise UsageError(f"{source_name}: the file object {problem}") from error
 
 
 def is_stream(source: object) -> bool:
@@ -227,8 +225,7 @@ def _open_path(path: str) -> Stream:
         raise InputError([f"{path}: this is a directory, not a file"])
     if not stat.S_ISREG(mode):
         file = open(descriptor, "rb", buffering=0)  # noqa: SIM115 - closed by the store
-        store = _SpooledStore(file, path, owned=True)
-        return _decompressed(path, short_name(path), _store_opener(store))
+        return _decompressed(path, short_name(path), partial(_StoreReader, _SpooledStore(file, path, owned=True)))
     try:
         head = os.read(descriptor, HEAD)
         os.lseek(descriptor, 0, os.SEEK_SET)
@@ -320,12 +317,8 @@ def _open_object(file: Any, source_name: str, name: str) -> Stream:
         if hasattr(file, "readable") and not file.readable():
             raise UsageError(f"{source_name}: the file object is not open for reading")
         seekable = hasattr(file, "seekable") and bool(file.seekable())
-        store = _SeekableStore(file, source_name) if seekable else _SpooledStore(file, source_name, owned=False)
-    return _decompressed(source_name, name, _store_opener(store))
-
-
-def _store_opener(store: _Store) -> Opener:
-    return lambda: _StoreReader(store)
+        store = _seekable_store(file, source_name) if seekable else _SpooledStore(file, source_name, owned=False)
+    return _decompressed(source_name, name, partial(_StoreReader, store))
 
 
 def _decompressed(source_name: str, name: str, opener: Opener) -> Stream:

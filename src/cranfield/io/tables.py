@@ -1,16 +1,15 @@
 """Runs and judgments from tables: which column has which role, and ids without copying.
 
-A frame here is anything with ``names`` and ``column(name)``; a column is an Arrow array, a pandas or
-polars series, or a list.
+A column is an Arrow array, a pandas or polars series, or a list.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,7 @@ from cranfield.data import Floats, Integers, Judgments, Strings, Table
 from cranfield.errors import InputError, UsageError, available, max_faults, optional
 from cranfield.io.detect import Columns
 from cranfield.io.faults import Fault, Location, fault_text, input_error, quotable
-from cranfield.io.ids import codes_of, id_text, is_id
+from cranfield.io.ids import id_text, is_id
 from cranfield.io.judgments import Rows, group_judgments
 
 # Usual names of columns, the most reliable ones first: PyTerrier's frames have the text of
@@ -42,50 +41,43 @@ NUMBER = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|na
 _NUMBER = re.compile(rf"\s*{NUMBER}\s*", re.ASCII | re.IGNORECASE)
 
 
-class Frame(Protocol):
-    """Columns by name; names may be repeated, and `choose_columns` refuses them if it needs one of them."""
+class Frame:
+    """Columns by name: lists, Arrow arrays or series.
 
-    @property
-    def names(self) -> Sequence[str]: ...
-    def column(self, name: str) -> Any: ...
+    Names may be repeated; `choose_columns` refuses them if it needs one of them. ``line``: the line of each row, if the
+    rows are those of a text file. ``text``: all values are text, numbers included, as in CSV.
+    """
 
+    def __init__(
+        self, names: Iterable[str], column: Callable[[str], Any], line: Integers | None = None, *, text: bool = False
+    ) -> None:
+        self.names, self.column, self.line, self.text = list(names), column, line, text
 
-class ListFrame:
-    """Columns that are lists; ``line``: the line of each row, if the rows are those of a text file."""
+    @classmethod
+    def of(cls, columns: Mapping[str, list[Any]]) -> Frame:
+        """Columns that are lists."""
+        return cls(columns, columns.__getitem__)
 
-    def __init__(self, columns: Mapping[str, list[Any]], line: Integers | None = None) -> None:
-        self.names = list(columns)
-        self.column: Callable[[str], list[Any]] = columns.__getitem__
-        self.line = line
+    @classmethod
+    def of_arrow(cls, table: Any) -> Frame:
+        """The columns of an Arrow table."""
+        return cls(table.schema.names, table.column)
 
+    @classmethod
+    def of_records(cls, records: Sequence[Mapping[str, Any]], line: Integers | None = None) -> Frame:
+        """Records with fields by name; a field that a record does not have is None."""
+        names = dict.fromkeys(name for record in records for name in record)
+        return cls(names, lambda name: [record.get(name) for record in records], line)
 
-class TextFrame(ListFrame):
-    """Records of text, numbers included, as in CSV."""
+    @classmethod
+    def of_text(cls, names: Sequence[str], records: Sequence[Sequence[str]], line: Integers) -> Frame:
+        """Records of text, with a field for each name."""
 
-    def __init__(self, names: Sequence[str], records: Sequence[Sequence[str]], line: Integers) -> None:
-        self.names = list(names)
-        self._records = records
-        self.column = self._column
-        self.line = line
+        def column(name: str) -> list[str]:
+            at = names.index(name)
+            return [record[at] for record in records]
 
-    def _column(self, name: str) -> list[str]:
-        at = self.names.index(name)
-        return [record[at] for record in self._records]
-
-
-class ArrowFrame:
-    """Columns that are Arrow arrays."""
-
-    def __init__(self, table: Any) -> None:
-        self.names = list(table.schema.names)
-        self.column = table.column
-
-
-class _SeriesFrame:
-    def __init__(self, frame: Any) -> None:
-        self.names = [str(label) for label in frame.columns]
-        by_name = {str(label): label for label in frame.columns}
-        self.column = lambda name: frame[by_name[name]]
+        return cls(names, column, line, text=True)
 
 
 class _Faults:
@@ -154,9 +146,10 @@ def frame_of(source: Any) -> Frame:
     pandas = hasattr(source, "iloc")
     pyarrow = None if pandas else available("pyarrow")
     if pyarrow is not None and (hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")):
-        return ArrowFrame(pyarrow.table(source))
+        return Frame.of_arrow(pyarrow.table(source))
     if hasattr(source, "columns") and hasattr(source, "__getitem__"):
-        return _SeriesFrame(source)
+        by_name = {str(label): label for label in source.columns}
+        return Frame(map(str, source.columns), lambda name: source[by_name[name]])
     optional("pyarrow", "reading this table", "arrow")
     raise UsageError(f"cannot read a table from {type(source).__name__}")
 
@@ -234,7 +227,7 @@ def run_table(frame: Frame, columns: Columns, location: Location) -> Table:
     return replace(table, numbered=location.unit == "row", score_column=location.score_column)
 
 
-def run_piece(frame: ListFrame, named: Mapping[str, str], location: Location) -> Table:
+def run_piece(frame: Frame, named: Mapping[str, str], location: Location) -> Table:
     """The rows of a piece of a text file; faulty ones are left out, and the table has their faults."""
     faults = _Faults(location, frame.line)
     table = replace(_run_columns(frame, named, faults), line=frame.line)
@@ -279,9 +272,7 @@ class JudgedColumns(NamedTuple):
     sample: Mapping[str, list[Any]]  # the stratum and the probability of each row, if there are such columns
 
 
-def qrels_piece(
-    frame: ListFrame, named: Mapping[str, str], location: Location
-) -> tuple[JudgedColumns, list[Fault], int]:
+def qrels_piece(frame: Frame, named: Mapping[str, str], location: Location) -> tuple[JudgedColumns, list[Fault], int]:
     """The judgments of a piece of a text file, and the faults of all its rows."""
     faults = _Faults(location, frame.line)
     judged = _judged_columns(frame, named, faults)
@@ -292,12 +283,7 @@ def group_rows(
     judged: JudgedColumns, line: Integers, name: str, location: Location, *, subtopics: bool | None = None
 ) -> Judgments:
     """`group_judgments` of columns."""
-    queries, query_of = codes_of(judged.query)
-    if judged.iteration is None:
-        iterations, iteration_of = Strings.of(["0"]), np.zeros(len(line), np.int64)
-    else:
-        iterations, iteration_of = codes_of(judged.iteration)
-    rows = Rows(queries, query_of, iterations, iteration_of, judged.document, judged.grade, line)
+    rows = Rows.of(judged.query, judged.document, judged.grade, line, judged.iteration)
     judgments = group_judgments(name, rows, location, subtopics=subtopics)
     if not judged.sample:
         return judgments
@@ -425,7 +411,7 @@ def _null_rows(array: Any) -> list[int]:
 def _numbers(frame: Frame, name: str, kind: str, faults: _Faults | None) -> Floats:
     """The column as floats; other values are faults, or NaN if ``faults`` is None."""
     column = frame.column(name)
-    if isinstance(frame, TextFrame):
+    if frame.text:
         column = [float(text) if _NUMBER.fullmatch(text) else _Raw(text) for text in column]
     pyarrow = None if isinstance(column, list) else available("pyarrow")
     if pyarrow is not None and isinstance(column, pyarrow.Array | pyarrow.ChunkedArray):

@@ -7,7 +7,7 @@ coverage of intervals from human and predicted judgments, by simulated judges on
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from cranfield.statistics.correlation import tau
 from cranfield.statistics.intervals import t_quantile
 from cranfield.statistics.pair_tests import t_test
 from cranfield.statistics.prediction import Estimates, classical, leave_one_out, of_these, powered, tuned
+from cranfield.statistics.resampling import pairs
 from cranfield.statistics.rounding import SAME
 
 BUDGETS = (5, 10, 15, 20, 30, 40, 60, 80, 100, 150)
@@ -112,28 +113,21 @@ def random_order(query: QueryLists, seed: int, index: int) -> list[int]:
     return np.random.default_rng([seed, index]).permutation(len(query.documents)).tolist()
 
 
-class BudgetResult(NamedTuple):
-    """τ-a with the order under all judgments, and the share of significant pairs found, after each budget."""
-
-    tau: list[float]
-    found: list[float]
-
-
-def compare_budgets(reference: Floats, by_budget: Sequence[Floats]) -> BudgetResult:
-    """Compare the orders after each budget with the order under all judgments."""
-    pairs = np.array([(a, b) for a in range(len(reference)) for b in range(a + 1, len(reference))])
-    significant, sign = _significant(reference, pairs)
-    taus, shares = [], []
+def compare_budgets(reference: Floats, by_budget: Iterable[Floats]) -> Floats:
+    """τ-a with the order under all judgments, and the share of significant pairs found: (2, budget)."""
+    significant, sign = _significant(reference)
+    found = []
     for scores in by_budget:
-        taus.append(float(tau(reference.mean(axis=1), scores.mean(axis=1))))
-        now, now_sign = _significant(scores, pairs)
+        now, now_sign = _significant(scores)
         same = now & (now_sign == sign) & significant
-        shares.append(float(same.sum() / max(significant.sum(), 1)))
-    return BudgetResult(taus, shares)
+        agreement = float(tau(reference.mean(axis=1), scores.mean(axis=1)))
+        found.append((agreement, same.sum() / max(significant.sum(), 1)))
+    return np.array(found, np.float64).T
 
 
-def _significant(scores: Floats, pairs: Integers) -> tuple[Any, Any]:
-    difference = scores[pairs[:, 0]] - scores[pairs[:, 1]]
+def _significant(scores: Floats) -> tuple[Any, Any]:
+    first, second = pairs(len(scores))
+    difference = scores[first] - scores[second]
     return t_test(difference) < 0.05, np.sign(difference.mean(axis=1))
 
 
@@ -188,7 +182,8 @@ def count_judgments(pair: PairDocuments, *, seed: int = 0) -> PairCounts:
     """The judgments that each rule needs."""
     delta = pair.a - pair.b
     different = np.flatnonzero(np.abs(delta) > SAME)
-    truth = np.sign(_rounded(float((delta * pair.relevant).sum())))
+    total = float((delta * pair.relevant).sum())
+    truth = np.sign(total) if abs(total) > SAME else 0.0
     counts: dict[str, int] = {}
     right: dict[str, bool] = {}
     mtc = different  # documents are in this order already
@@ -221,10 +216,6 @@ def count_judgments(pair: PairDocuments, *, seed: int = 0) -> PairCounts:
 def _left(values: Floats) -> Floats:
     """The sum of the values that are not judged yet, after 0, 1, ... judgments."""
     return np.concatenate([np.cumsum(values[::-1])[::-1], [0.0]])
-
-
-def _rounded(value: float) -> float:
-    return 0.0 if abs(value) <= SAME else value
 
 
 # The chance of each grade of the judge (columns) for each human grade (rows).
@@ -316,8 +307,9 @@ def sample_coverage(
     ``human``, ``predicted``: the gains of the ranked documents of each query. Each is drawn with the same chance.
     """
     width = len(weights)
-    g = np.array([_padded(row, width) for row in human])
-    f = np.array([_padded(row, width) for row in predicted])
+    g, f = (
+        np.array([np.pad(row[:width], (0, max(width - len(row), 0))) for row in side]) for side in (human, predicted)
+    )
     truth = float((g @ weights).mean())
     rng, z = np.random.default_rng(seed), NormalDist().inv_cdf(0.5 + LEVEL / 2)
     found: dict[str, list[tuple[float, float]]] = {"Horvitz-Thompson": [], "difference": []}
@@ -329,8 +321,8 @@ def sample_coverage(
             error = math.sqrt(float(((1 - chance) / chance**2 * y**2).sum())) / len(g)
             found[name].append((value, error))
     result = {}
-    for name, pairs in found.items():
-        value, error = np.array(pairs).T
+    for name, estimates in found.items():
+        value, error = np.array(estimates).T
         bias = (value.mean() - truth) / (value.std(ddof=1) / math.sqrt(repeats)) if value.std() > 0 else 0.0
         result[name] = (
             float((np.abs(value - truth) <= z * error + SAME).mean()),
@@ -338,10 +330,3 @@ def sample_coverage(
             float(bias),
         )
     return result
-
-
-def _padded(row: Floats, width: int) -> Floats:
-    return np.pad(row[:width], (0, max(width - len(row), 0)))
-
-
-Progress = Callable[[int, int], None]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -15,14 +15,13 @@ from cranfield.data import Floats, Judgments, Run
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.predicted import mapping_of
-from cranfield.evaluation.scores import number
 from cranfield.io import read_qrels
-from cranfield.ranking.first_page import ranked_lists
-from cranfield.report.figures.canvas import BLUE, COLUMN, GREY, ORANGE, Drawings, new_figure, plain, plotted_axes
+from cranfield.ranking.alignment import ranked_lists
+from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, Drawings, new_figure, plain, plotted_axes
 from cranfield.report.notebook import measure_index
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown, signed
-from cranfield.results import Displayed
+from cranfield.results import Result
 from cranfield.statistics.agreement import (
     FalsePositives,
     Favour,
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT_MEASURES = ("nDCG@10", "AP")
+LABELS = ("kappa", "linear", "quadratic", "agreement", "bias", "mae", "sensitivity", "specificity")
 TOPS = (5, 10)  # sizes of the top of a leaderboard
 PAGE = 10  # documents of a run that count for false positives
 LARGEST = 60  # runs whose names are legible in a figure
@@ -65,7 +65,17 @@ class MeasureAgreement:
     over runs; ``with_score``: their correlation with the human score. ``own``: favour for the family, if one is given.
     """
 
+    TOP_TAUS: ClassVar[tuple[str, ...]] = tuple(f"tau_top{n}" for n in TOPS)
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("tau_a = order.tau_a", "tau_b = order.tau_b", "tau_ap = order.tau_ap", "loss = order.loss"),
+        *("{TOP_TAUS} = top_taus", "judge_rank_of_best = order.judge_rank_of_best"),
+        *("spread_of_bias = spread", "bias_with_score = with_score"),
+        *("runs/{runs}/human = order.human", "runs/{runs}/judge = order.judge"),
+        *("runs/{runs}/bias", "runs/{runs}/low", "runs/{runs}/high", "favour"),
+    )
+
     measure: str
+    runs: tuple[str, ...]
     order: OrderAgreement
     bias: Floats
     low: Floats
@@ -74,9 +84,30 @@ class MeasureAgreement:
     with_score: float
     own: Favour | None
 
+    @property
+    def top_taus(self) -> list[float]:
+        """τ-a among the best runs, for each of `TOPS`."""
+        return [self.order.top(n).tau_a for n in TOPS]
+
+    @property
+    def favour(self) -> dict[str, float] | None:
+        """The numbers of ``own``."""
+        names = (
+            "favour",
+            "low",
+            "high",
+            "p_greater",
+            "p_two_sided",
+            "assignments",
+            "adjusted",
+            "adjusted_error",
+            "favours",
+        )
+        return None if self.own is None else {name: getattr(self.own, name) for name in names}
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JudgeReport(Displayed):
+class JudgeReport(Result):
     """One judge beside humans.
 
     ``both``, ``human_only``, ``judge_only``: numbers of documents. ``kappa_low``, ``kappa_high``: the interval of
@@ -84,6 +115,15 @@ class JudgeReport(Displayed):
     runs of the judge's own family. ``false_positive``: on documents of that family only. ``warnings``: what speaks
     against using the judge.
     """
+
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("judge", "queries", "documents/both", "documents/human_only", "documents/judge_only"),
+        *(f"labels/{name} = labels.{name}" for name in LABELS),
+        *("labels/linear_low = kappa_low", "labels/linear_high = kappa_high"),
+        *("labels/linear_mean_over_queries = kappa_of_queries", "labels/levels = labels.levels"),
+        *("labels/confusion = labels.confusion", "measures/{measure_names} = measures"),
+        *("false_positives = false_positive", "family", "warnings"),
+    )
 
     judge: str
     labels: LabelAgreement
@@ -101,6 +141,10 @@ class JudgeReport(Displayed):
     false_positive: FalsePositives | None
     warnings: tuple[str, ...]
 
+    @property
+    def measure_names(self) -> list[str]:
+        return [one.measure for one in self.measures]
+
     def __repr__(self) -> str:
         orders = [f"{one.measure} τ {one.order.tau_a:.2f}" for one in self.measures]
         judged = f"κ {self.labels.linear:.2f} on {plural(self.both, 'document')} of {plural(self.queries, 'query')}"
@@ -113,7 +157,7 @@ class JudgeReport(Displayed):
         """
         if not self.measures:
             raise UsageError("there is no order of runs to draw", hint="give runs and measures to judges")
-        one = self.measures[measure_index([one.measure for one in self.measures], measure)]
+        one = self.measures[measure_index(self.measure_names, measure)]
         return plotted_axes(lambda axis: draw_places(axis, self, one), COLUMN * 1.3, self._height, ax)
 
     def drawings(self) -> Drawings:
@@ -151,65 +195,6 @@ class JudgeReport(Displayed):
                 f"family retrieves, {wrong.rate_other:.0%} of those of other runs only (Fisher's p {wrong.p_value:.4f})"
             )
         return found
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        labels = self.labels
-        names = "kappa", "linear", "quadratic", "agreement", "bias", "mae", "sensitivity", "specificity"
-        return {
-            "judge": self.judge,
-            "queries": self.queries,
-            "documents": {"both": self.both, "human_only": self.human_only, "judge_only": self.judge_only},
-            "labels": {
-                **{name: number(getattr(labels, name)) for name in names},
-                "linear_low": number(self.kappa_low),
-                "linear_high": number(self.kappa_high),
-                "linear_mean_over_queries": number(self.kappa_of_queries),
-                "levels": labels.levels.tolist(),
-                "confusion": labels.confusion.tolist(),
-            },
-            "measures": {one.measure: self._measure(one) for one in self.measures},
-            "false_positives": None
-            if self.false_positive is None
-            else {name: number(value) for name, value in self.false_positive._asdict().items()},
-            "family": list(self.family),
-            "warnings": list(self.warnings),
-        }
-
-    def _measure(self, one: MeasureAgreement) -> dict[str, Any]:
-        order = one.order
-        names = "tau_a", "tau_b", "tau_ap", "loss"
-        own = one.own
-        return {
-            **{name: number(getattr(order, name)) for name in names},
-            **{f"tau_top{n}": number(order.top(n).tau_a) for n in TOPS},
-            "judge_rank_of_best": order.judge_rank_of_best,
-            "spread_of_bias": number(one.spread),
-            "bias_with_score": number(one.with_score),
-            "runs": {
-                run: {
-                    "human": float(order.human[r]),
-                    "judge": float(order.judge[r]),
-                    "bias": float(one.bias[r]),
-                    "low": number(float(one.low[r])),
-                    "high": number(float(one.high[r])),
-                }
-                for r, run in enumerate(self.runs)
-            },
-            "favour": None
-            if own is None
-            else {
-                "favour": own.favour,
-                "low": number(own.low),
-                "high": number(own.high),
-                "p_greater": own.p_greater,
-                "p_two_sided": own.p_two_sided,
-                "assignments": own.assignments,
-                "adjusted": number(own.adjusted),
-                "adjusted_error": number(own.adjusted_error),
-                "favours": own.favours,
-            },
-        }
 
 
 def judges(
@@ -291,17 +276,10 @@ def _report(
             f"the family must be some of the runs, and not all: {', '.join(patterns)}",
             hint=f"the runs are {', '.join(run.name for run in runs) or 'none'}",
         )
-    agreements: tuple[MeasureAgreement, ...] = ()
-    wrong = None
-    if len(runs) > 1:
-        agreements = _measures(x, y, queries, runs, family, measures, policy)
-    if family:
-        wrong = _false_positives(x, y, queries, runs, lists, family, rel_level)
+    agreements = _measures(x, y, queries, runs, family, measures, policy) if len(runs) > 1 else ()
+    wrong = _false_positives(x, y, queries, runs, lists, family, rel_level) if family else None
     defined = by_query[~np.isnan(by_query)]
-    sizes = (
-        sum(sum(g >= 0 for g in x[q].values()) for q in queries),
-        sum(sum(g >= 0 for g in y[q].values()) for q in queries),
-    )
+    sizes = [sum(sum(g >= 0 for g in side[q].values()) for q in queries) for side in (x, y)]
     report = JudgeReport(
         judge.name,
         labels,
@@ -358,6 +336,7 @@ def _measures(
         found.append(
             MeasureAgreement(
                 column.label,
+                tuple(run.name for run in runs),
                 order_agreement(means, judge.mean(axis=1)),
                 bias,
                 bias - half,
@@ -462,20 +441,14 @@ def _orders(report: JudgeReport, digits: int) -> Page:
     rows = []
     for one in report.measures:
         order = one.order
-        values = order.tau_a, order.tau_b, order.tau_ap, *(order.top(n).tau_a for n in TOPS)
+        values = order.tau_a, order.tau_b, order.tau_ap, *one.top_taus
         cells = [Cell(shown(value, digits)) for value in values]
         cells += [Cell(str(order.judge_rank_of_best)), Cell(shown(order.loss, digits))]
         cells += [Cell(shown(one.spread, digits)), Cell(shown(one.with_score, 2))]
         rows.append(((one.measure,), cells))
     columns = (
-        "τ-a",
-        "τ-b",
-        "τ_AP",
-        *(f"τ-a top {n}" for n in TOPS),
-        "judge's rank of the best",
-        "human loss of the choice",
-        "spread of bias",
-        "bias with score, r",
+        *("τ-a", "τ-b", "τ_AP", *(f"τ-a top {n}" for n in TOPS)),
+        *("judge's rank of the best", "human loss of the choice", "spread of bias", "bias with score, r"),
     )
     return Page(f"{report.judge}: order of {len(report.runs)} runs, against humans", sheet(("measure",), columns, rows))
 
@@ -487,15 +460,9 @@ def _leaderboard(report: JudgeReport, one: MeasureAgreement, digits: int) -> Pag
     for r in np.argsort(-human, kind="stable").tolist():
         limits = f"[{signed(float(one.low[r]), digits)}, {signed(float(one.high[r]), digits)}]"
         own = " *" if report.runs[r] in report.family else ""
-        cells = [
-            Cell(shown(float(human[r]), digits)),
-            Cell(shown(float(judge[r]), digits)),
-            Cell(str(int(places[0][r]))),
-            Cell(str(int(places[1][r]))),
-            Cell(signed(float(one.bias[r]), digits)),
-            Cell(limits),
-        ]
-        rows.append(((report.runs[r] + own,), cells))
+        means = [shown(float(side[r]), digits) for side in (human, judge)]
+        texts = [*means, *(f"{side[r]}" for side in places), signed(float(one.bias[r]), digits), limits]
+        rows.append(((report.runs[r] + own,), [Cell(text) for text in texts]))
     columns = ("humans", "judge", "place by\nhumans", "place by\njudge", "bias", "95% interval")
     return Page(f"{report.judge}: {one.measure} by humans and by the judge", sheet(("run",), columns, rows))
 
@@ -508,14 +475,10 @@ def _favour(report: JudgeReport, digits: int) -> Page:
         adjusted = (
             "" if math.isnan(own.adjusted) else f"{signed(own.adjusted, digits)} ± {shown(own.adjusted_error, digits)}"
         )
-        cells = [
-            Cell(signed(own.favour, digits)),
-            Cell(f"[{signed(own.low, digits)}, {signed(own.high, digits)}]"),
-            Cell(f"{own.p_greater:.4f}"),
-            Cell(adjusted),
-            Cell("favours its own family" if own.favours else "no evidence of favour"),
-        ]
-        rows.append(((one.measure,), cells))
+        limits = f"[{signed(own.low, digits)}, {signed(own.high, digits)}]"
+        verdict = "favours its own family" if own.favours else "no evidence of favour"
+        texts = signed(own.favour, digits), limits, f"{own.p_greater:.4f}", adjusted, verdict
+        rows.append(((one.measure,), [Cell(text) for text in texts]))
     columns = ("favour", "95% interval", "p", "given the human score", "verdict")
     return Page(f"{report.judge}: favour for {', '.join(report.family)}", sheet(("measure",), columns, rows))
 

@@ -63,25 +63,27 @@ class Merged:
 
     def rows(self) -> str:
         """All judgments as CSV, with assessor, time and source; empty for those that have none."""
-        out = StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for query, documents in self.grades.items():
-            for document, grade in documents.items():
-                entry = self.known.get((query, document))
-                writer.writerow([query, document, f"{grade:g}", *((entry[3:]) if entry else ("", "", ""))])
-        return out.getvalue()
+        rows = (
+            (query, document, f"{grade:g}", *self.known.get((query, document), NewJudgment("", "", 0))[3:])
+            for query, documents in self.grades.items()
+            for document, grade in documents.items()
+        )
+        return _csv([COLUMNS, *rows])
 
     def lines(self) -> str:
         """All judgments as TREC text; a sample keeps its strata, as the fourth of five columns."""
         return "".join(
-            f"{query} 0 {document} {self.strata[query, document]} {grade:g}\n"
-            if self.strata
-            else f"{query} 0 {document} {grade:g}\n"
+            f"{query} 0 {document} {f'{self.strata[query, document]} ' if self.strata else ''}{grade:g}\n"
             for query, documents in self.grades.items()
             for document, grade in documents.items()
             if not self.strata or (query, document) in self.strata
         )
+
+
+def _csv(rows: Iterable[Sequence[str]]) -> str:
+    out = StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
 
 
 def read_new(source: Any) -> list[NewJudgment]:
@@ -115,12 +117,8 @@ def _from_page(content: Mapping[str, Any], name: str) -> list[NewJudgment]:
     assessor = str(content.get("assessor", ""))
     for number, entry in enumerate(content["judgments"], 1):
         try:
-            grade = float(entry["grade"])
-            found.append(
-                NewJudgment(
-                    str(entry["query"]), str(entry["document"]), grade, assessor, str(entry.get("time", "")), name
-                )
-            )
+            pair, time = (str(entry["query"]), str(entry["document"])), str(entry.get("time", ""))
+            found.append(NewJudgment(*pair, float(entry["grade"]), assessor, time, name))
         except (TypeError, KeyError, ValueError):
             faults.append(f"{name}: judgment {number} has no query, document or grade")
     if faults:
@@ -132,17 +130,8 @@ def _from_csv(text: str, name: str) -> list[NewJudgment]:
     found = []
     for number, row in enumerate(csv.DictReader(StringIO(text)), 1):
         try:
-            grade = float(row["relevance"])
-            found.append(
-                NewJudgment(
-                    row["query_id"],
-                    row["doc_id"],
-                    grade,
-                    row.get("assessor") or "",
-                    row.get("time") or "",
-                    row.get("source") or name,
-                )
-            )
+            origin = row.get("assessor") or "", row.get("time") or "", row.get("source") or name
+            found.append(NewJudgment(row["query_id"], row["doc_id"], float(row["relevance"]), *origin))
         except (KeyError, TypeError, ValueError):
             message = f"{name}: row {number} needs query_id, doc_id and a number as relevance"
             raise InputError([message]) from None
@@ -192,14 +181,9 @@ def changes(before: Scores, after: Scores, digits: int = 4) -> tuple[list[Page],
     rows, plain = [], []
     for r in np.argsort(-new, kind="stable").tolist():
         moved = int(places[0][r] - places[1][r])
-        cells = [
-            Cell(shown(float(old[r]), digits)),
-            Cell(shown(float(new[r]), digits)),
-            Cell(signed(float(new[r] - old[r]), digits)),
-            Cell(str(int(places[0][r]))),
-            Cell(str(int(places[1][r])) + (f" ({moved:+d})" if moved else "")),
-        ]
-        rows.append(((after.runs[r],), cells))
+        texts = [shown(float(old[r]), digits), shown(float(new[r]), digits), signed(float(new[r] - old[r]), digits)]
+        texts += [f"{places[0][r]}", f"{places[1][r]}" + (f" ({moved:+d})" if moved else "")]
+        rows.append(((after.runs[r],), [Cell(text) for text in texts]))
         plain.append({"run": after.runs[r], "before": float(old[r]), "after": float(new[r]), "moved": moved})
     columns = ("before", "after", "change", "place\nbefore", "place\nafter")
     page = Page(f"{measure} before and after the new judgments", sheet(("run",), columns, rows))
@@ -224,7 +208,7 @@ def _provenance(qrels: Any) -> dict[tuple[str, str], NewJudgment]:
     """Assessor, time and source of judgments that were merged before."""
     if not is_stream(qrels) or not str(getattr(qrels, "name", qrels)).lower().endswith(".csv"):
         return {}
-    entries: Iterable[NewJudgment] = _from_csv(open_stream(qrels, "qrels").read_text(), "")
+    entries = _from_csv(open_stream(qrels, "qrels").read_text(), "")
     return {(entry.query, entry.document): entry for entry in entries if entry.assessor or entry.time or entry.source}
 
 
@@ -303,12 +287,8 @@ def draw_sample(
             chosen = set(rng.permutation(size)[:drawn].tolist())
             for i, document in enumerate(documents):
                 grade = known.get(document, TO_JUDGE)
-                grade = grade if grade >= 0 else TO_JUDGE
-                sample.append(
-                    SampledDocument(
-                        query, document, str(number), i in chosen, drawn / size, grade if i in chosen else NOT_DRAWN
-                    )
-                )
+                grade = NOT_DRAWN if i not in chosen else grade if grade >= 0 else TO_JUDGE
+                sample.append(SampledDocument(query, document, str(number), i in chosen, drawn / size, grade))
     return sample
 
 
@@ -333,11 +313,8 @@ def sample_lines(sample: Sequence[SampledDocument]) -> str:
 
 def sample_rows(sample: Sequence[SampledDocument]) -> str:
     """The sample as CSV, with the probability of each document to be drawn."""
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["query_id", "doc_id", "relevance", "stratum", "probability"])
-    writer.writerows((d.query, d.document, f"{d.grade:g}", d.stratum, repr(d.probability)) for d in sample)
-    return out.getvalue()
+    rows = ((d.query, d.document, f"{d.grade:g}", d.stratum, repr(d.probability)) for d in sample)
+    return _csv([("query_id", "doc_id", "relevance", "stratum", "probability"), *rows])
 
 
 def judging_page(
@@ -376,12 +353,8 @@ def judging_page(
         for proposal in proposals
     ]
     pairs = "\n".join(f"{proposal.query} {proposal.document}" for proposal in proposals)
-    data = {
-        "id": f"{zlib.crc32(pairs.encode('utf-8', 'surrogateescape')):08x}",
-        "name": name,
-        "grades": list(grades),
-        "documents": documents,
-    }
+    page_id = f"{zlib.crc32(pairs.encode('utf-8', 'surrogateescape')):08x}"
+    data = {"id": page_id, "name": name, "grades": list(grades), "documents": documents}
     # Nothing in a script may look like its end tag.
     text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     template = files("cranfield.lab").joinpath("page.html").read_text(encoding="utf-8")

@@ -6,13 +6,12 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers, Judgments, Labels, Strings
 from cranfield.errors import CranfieldError, InputError, UsageError
-from cranfield.lab import saving
 from cranfield.measures import Measure
 from cranfield.ranking.rankings import Rankings, from_tables
 from cranfield.ranking.subtopics import Subtopics
@@ -208,26 +207,13 @@ class Counterexample:
     two ``scores`` are those after that judgment.
     """
 
+    OMITTED: ClassVar[tuple[str, ...]] = ("limit", "judged")
+
     rankings: tuple[str, ...]
     k: tuple[int, ...]
     scores: tuple[float, ...]
     limit: float | None = None
     judged: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data; an undefined score is None, an infinite one a text."""
-        data: dict[str, Any] = {"rankings": list(self.rankings), "k": list(self.k)}
-        data["scores"] = saving.to_json(np.array(self.scores))
-        if self.limit is not None:
-            data["limit"] = saving.to_json(np.array([self.limit]))[0]
-        return data | ({"judged": self.judged} if self.judged else {})
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Counterexample:
-        """The counterexample that `to_dict` returned."""
-        scores = tuple(saving.from_json(data["scores"]).tolist())
-        limit = float(data["limit"]) if "limit" in data else None
-        return cls(tuple(data["rankings"]), tuple(data["k"]), scores, limit, data.get("judged", ""))
 
 
 @dataclass(frozen=True)
@@ -252,22 +238,10 @@ class PropertyChecks:
 
     def verdicts(self) -> Iterator[tuple[str, PropertyVerdict]]:
         """The verdict on every property."""
-        checks = (
-            self.bounded,
-            self.monotone,
-            self.convergent,
-            self.top_weighted,
-            self.localized,
-            self.complete,
-            self.realizable,
-            self.truncatable,
-            self.stable,
-            self.neutral,
-        )
-        for name, check in zip(PROPERTIES, checks, strict=True):
+        for name in PROPERTIES:
             # The difference of two infinite scores is undefined and is skipped.
             with np.errstate(invalid="ignore"):
-                verdict = check()
+                verdict: PropertyVerdict = getattr(self, name.replace("-", "_"))()
             yield name, verdict
 
     @cached_property

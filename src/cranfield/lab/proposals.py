@@ -21,24 +21,23 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from cranfield.data import Floats, Integers, Judgments
-from cranfield.errors import MeasureError, UsageError, check_choice, check_fraction
+from cranfield.errors import InputError, MeasureError, UsageError, check_choice, check_fraction
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.pair_bounds import DECIMALS, check_linear, rank_weights
 from cranfield.evaluation.predicted import mapping_of
-from cranfield.evaluation.scores import number
 from cranfield.io import read_qrels
 from cranfield.lab.judgment_files import TO_JUDGE
 from cranfield.measures import Measure, parse
-from cranfield.ranking.first_page import ranked_lists
+from cranfield.ranking.alignment import ranked_lists
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown, signed
-from cranfield.results import Displayed
+from cranfield.results import Result
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import plural
 
@@ -224,11 +223,16 @@ class PairStatus:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NextDocuments(Displayed):
+class NextDocuments(Result):
     """The documents to judge next, and how far the pairs of runs are settled.
 
     ``unjudged``: the number of unjudged documents that count. ``open_pairs``: pairs neither decided nor sure.
     """
+
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("measure", "strategy", "unjudged", "confidence", "depth", "decided", "sure", "open_pairs", "stop"),
+        *("documents", "pairs"),
+    )
 
     measure: str
     strategy: str
@@ -263,27 +267,15 @@ class NextDocuments(Displayed):
             return "decided"
         return "sure" if self.open_pairs == 0 else None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        names = "measure", "strategy", "unjudged", "confidence", "depth", "decided", "sure", "open_pairs", "stop"
+    @property
+    def pairs(self) -> list[dict[str, Any]]:
+        """The bounds of each pair of runs, and how sure its sign is."""
         status = self.status
-        return {
-            **{name: getattr(self, name) for name in names},
-            "documents": [
-                {name: number(x) if isinstance(x, float) else x for name, x in proposal._asdict().items()}
-                for proposal in self.documents
-            ],
-            "pairs": [
-                {
-                    "run": status.runs[a],
-                    "other": status.runs[b],
-                    "low": float(status.low[p]),
-                    "high": float(status.high[p]),
-                    "confidence": number(float(c)),
-                }
-                for p, ((a, b), c) in enumerate(zip(status.pairs.tolist(), status.confidence, strict=True))
-            ],
-        }
+        rows = zip(status.pairs.tolist(), status.low, status.high, status.confidence, strict=True)
+        return [
+            {"run": status.runs[a], "other": status.runs[b], "low": low, "high": high, "confidence": confidence}
+            for (a, b), low, high, confidence in rows
+        ]
 
     def pages(self, digits: int = 4) -> list[Page]:
         """The documents in order, with the pair of runs for which each matters most."""
@@ -377,8 +369,6 @@ def next_documents(
     lists = ranked_lists(runs, judgments, ties or chosen.views.ties, chosen.rank_cutoff or depth)
     guesses = None if predicted is None else read_qrels(predicted)
     if guesses is not None and not set(guesses.queries) & set(judgments.queries):
-        from cranfield.errors import InputError
-
         raise InputError(
             [f"predicted: none of the judged queries has predictions (first query: `{judgments.queries[0]}`)"],
             hint=f"the predictions are for queries such as `{guesses.queries[0]}`",
@@ -392,7 +382,7 @@ def next_documents(
     elif strategy == "drawn":
         documents = _drawn(judgments, lists, n)
     else:
-        documents = _by_strategy(strategy, judgments, lists, n, chosen)
+        documents = _by_strategy(strategy, judgments, lists, n, chosen.chosen.get("rel") or 1.0)
     return NextDocuments(str(measure), strategy, tuple(documents), status, unjudged, confidence, depth)
 
 
@@ -426,10 +416,8 @@ def _queries(
         rankings = [of_run.get(query, ()) for of_run in lists]
         documents = sorted({d for ranking in rankings for d in ranking}, key=_bytes)
         column = {d: i for i, d in enumerate(documents)}
-        known = np.full(len(documents), np.nan)
-        for i, d in enumerate(documents):
-            grade = judged[query].get(d, -1)
-            known[i] = grade if grade >= 0 else np.nan
+        known = np.array([judged[query].get(d, -1) for d in documents], np.float64)
+        known[known < 0] = np.nan
         gains = measure.gains.of(np.nan_to_num(known), top)
         chance = np.full(len(documents), prior)
         if query in said:
@@ -473,15 +461,12 @@ def _precision_weights(chance: Floats, cutoff: int | None) -> Floats:
 def pair_status(measure: Measure, queries: Sequence[_Query], runs: tuple[str, ...], top: float) -> PairStatus:
     """The bounds of the mean difference of every pair of runs, over all queries."""
     pairs = np.array(list(combinations(range(len(runs)), 2)), np.int64).reshape(-1, 2)
+    if measure.symbol == "AP":
+        return _precision_status(queries, runs, pairs, measure.rank_cutoff)
     a, b = pairs.T
     most, count, size = measure.highest_gain(top), len(queries), len(runs)
-    fixed, mean, room, shared, spread = (
-        np.zeros(size),
-        np.zeros(size),
-        np.zeros(size),
-        np.zeros((size, size)),
-        np.zeros((size, size)),
-    )
+    fixed, mean, room = np.zeros((3, size))
+    shared, spread = np.zeros((2, size, size))
     for query in queries:
         open_ = np.isnan(query.known)
         fixed += query.weight[:, ~open_] @ query.known[~open_]
@@ -495,8 +480,6 @@ def pair_status(measure: Measure, queries: Sequence[_Query], runs: tuple[str, ..
             shared[r, r + 1 :] += most * np.minimum(several[r], several[r + 1 :]).sum(axis=1)
     known = fixed[a] - fixed[b]
     variance = spread[a, a] + spread[b, b] - 2 * spread[a, b]
-    if measure.symbol == "AP":
-        return _precision_status(queries, runs, pairs, measure.rank_cutoff)
     return PairStatus(
         runs,
         pairs,
@@ -543,11 +526,7 @@ def _by_weight(
 ) -> list[Proposal]:
     """The documents with the greatest total weight over pairs that are neither decided nor sure."""
     most, count = measure.highest_gain(top), max(len(queries), 1)
-    settled = (
-        status.decided
-        if math.isnan(float(status.variance[:1].sum()))
-        else status.decided | (status.confidence >= confidence)
-    )
+    settled = status.decided | (status.confidence >= confidence)  # NaN is not sure
     open_pairs = np.flatnonzero(~settled)
     if not len(open_pairs):
         return []
@@ -559,7 +538,7 @@ def _by_weight(
         limit = partners @ query.weight[:, open_]  # no total over pairs is greater
         entries += zip(limit.tolist(), [q] * len(open_), open_.tolist(), strict=True)
     entries.sort(key=lambda entry: -entry[0])
-    found: list[tuple[float, str, str, int, Proposal]] = []
+    found: list[tuple[float, Proposal]] = []
     for first in range(0, len(entries), CANDIDATES):
         if len(found) >= n and sorted((entry[0] for entry in found), reverse=True)[n - 1] > entries[first][0]:
             break
@@ -585,33 +564,28 @@ def _by_weight(
                     float(status.high[pair]),
                     int(query.best[d]),
                 )
-                found.append((float(total[row]), query.name, query.documents[d], int(query.best[d]), proposal))
-    several = len(queries) > 1
-    found.sort(
-        key=lambda entry: (-round(entry[0], DECIMALS), _bytes(entry[1]) if several else entry[3], _bytes(entry[2]))
-    )
-    return [entry[-1] for entry in found[:n]]
+                found.append((float(total[row]), proposal))
+
+    def rank(entry: tuple[float, Proposal]) -> tuple[Any, ...]:
+        total, proposal = entry
+        by_query = _bytes(proposal.query) if len(queries) > 1 else proposal.best_rank
+        return -round(total, DECIMALS), by_query, _bytes(proposal.document)
+
+    return [proposal for _, proposal in sorted(found, key=rank)[:n]]
 
 
 def _by_strategy(
-    strategy: Strategy, judgments: Judgments, lists: Sequence[Mapping[str, Sequence[str]]], n: int, measure: Measure
+    strategy: QueryStrategy, judgments: Judgments, lists: Sequence[Mapping[str, Sequence[str]]], n: int, rel: float
 ) -> list[Proposal]:
     """Round robin over queries; judged documents answer for themselves, proposed ones count as not relevant."""
-    assert strategy != "mtc"
-    assert strategy != "drawn"
-    rel = measure.chosen.get("rel") or 1.0
     judged = {
         query: {d: grade for d, grade in documents.items() if grade >= 0}
         for query, documents in mapping_of(judgments).items()
     }
-
-    def relevant_in(query: str) -> Any:
-        return lambda document: judged[query].get(document, 0) >= rel
-
-    orders = {
-        query: judging_order([of_run.get(query, ()) for of_run in lists], relevant_in(query), strategy)
-        for query in sorted(judged, key=_bytes)
-    }
+    orders = {}
+    for query in sorted(judged, key=_bytes):
+        relevant = {d for d, grade in judged[query].items() if grade >= rel}
+        orders[query] = judging_order([of_run.get(query, ()) for of_run in lists], relevant, strategy)
     found: list[Proposal] = []
     while orders and len(found) < n:
         for query in list(orders):

@@ -9,7 +9,7 @@ from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,8 +19,9 @@ from cranfield.evaluation.evaluator import unique_names
 from cranfield.lab import saving
 from cranfield.lab.saving import StudyResult
 from cranfield.lab.studies import study_names
-from cranfield.report.figures.canvas import Drawings, save_all
+from cranfield.report.canvas import Drawings, save_all
 from cranfield.report.pages import Page, write
+from cranfield.results import PathLike
 from cranfield.wording import listed
 
 QRELS = ("qrels.diversity.txt", "qrels.txt")
@@ -68,6 +69,9 @@ def _find(folder: Path, names: tuple[str, ...]) -> str | None:
 class SeveralCollections(StudyResult):
     """The results of one study, by the name of the collection."""
 
+    KIND: ClassVar[str] = "several"
+    JSON: ClassVar[tuple[str, ...]] = ("by_collection = results", "notes")
+
     study: str
     results: Mapping[str, StudyResult]
 
@@ -79,27 +83,20 @@ class SeveralCollections(StudyResult):
         """The notes of all results, with the names of their collections."""
         return tuple(f"{name}: {note}" for name, result in self.results.items() for note in result.notes)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The complete results as plain data: what `save` writes and ``--format json`` prints."""
-        return {
-            "study": self.study,
-            "version": saving.VERSION,
-            "by_collection": {name: result.to_dict() for name, result in self.results.items()},
-            "notes": list(self.notes),
-        }
+    def header(self) -> dict[str, Any]:
+        """What the file begins with."""
+        return super().header() | {self.TAG: self.study}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> SeveralCollections:
+    def from_dict(cls, data: Mapping[str, Any]) -> SeveralCollections:
         """The results that `to_dict` returned."""
         result_class = Study(data["study"]).result_class
-        saving.nonempty_keys(data["by_collection"])
-        results = {name: result_class.from_dict(entry) for name, entry in data["by_collection"].items()}
-        return cls(data["study"], results)
+        return cls(data["study"], {name: result_class.from_dict(one) for name, one in data["by_collection"].items()})
 
 
 def run_on_collections(
     study: str,
-    collections: Sequence[CollectionFiles | saving.PathLike],
+    collections: Sequence[CollectionFiles | PathLike],
     *,
     experiment: Callable[..., StudyResult] | None = None,
     corpus: Any = None,
@@ -188,7 +185,7 @@ class Study:
                 hint="run it on each collection",
             )
 
-    def load(self, path: saving.PathLike) -> StudyResult:
+    def load(self, path: PathLike) -> StudyResult:
         """Read a saved result of this study, on one or on several collections."""
         data = saving.load(path)
         if "by_collection" not in data:

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.corpus.judged import Partial, Reading, Rereading
+from cranfield.corpus.judged import Partial, Products, Reading
 from cranfield.data import Booleans, Floats, Integers, Judgments, Labels
 from cranfield.errors import MeasureError
 from cranfield.evaluation.evaluation import Evaluation
@@ -132,7 +133,7 @@ class Relabeller:
                 check_measurable(run.run, run.alignments[column.alignment], column.measure)
         content = any(measure.definition.content for measure in self.measures)
         self.aligner = runs[0].alignments[AlignmentKey(content, "score")].aligner
-        self.rereading = Rereading(self.aligner.reading) if self.aligner.reading else None
+        self.products: dict[Any, Products] = {}
         # With a corpus, the aligner's judgments also hold the unjudged documents, after the judged ones of each query.
         counts = np.diff(self.judgments.begin)
         self.judgment_rows = np.arange(len(self.judgments.grade)) + np.repeat(
@@ -178,23 +179,23 @@ class Relabeller:
 
     def count_missing_texts(self, measure: Measure) -> tuple[int, int]:
         """The number of documents that a measure reads and the corpus lacks, and the number that it reads."""
-        assert self.rereading is not None
+        assert self.aligner.reading is not None
         end = measure.cutoff or np.inf
         blocks = self.blocks[order_of(measure)]
         rows = np.unique(np.concatenate([block.positions.document[block.positions.start < end] for block in blocks]))
-        return int((self.rereading.every.document[rows] < 0).sum()), len(rows)
+        return int((self.aligner.reading.document[rows] < 0).sum()), len(rows)
 
     def _visible_subsets(self, subset: JudgmentSubset) -> Iterator[tuple[JudgmentSubset, set[int]]]:
         """The documents that measures see, and which measures: those that read text see unjudged documents too."""
         readers = {m for m, measure in enumerate(self.measures) if measure.definition.content}
         yield subset, set(range(len(self.measures))) - readers
-        if self.rereading is None:
+        if (reading := self.aligner.reading) is None:
             return
         fixed = {m for m in readers if has_fixed_order(self.measures[m])}
         grade = np.where(subset.keep, subset.grade, -1.0)
         everything = replace(subset, grade=grade, keep=np.ones_like(subset.keep), by_subtopic=False)
-        yield replace(everything, reading=self.rereading.knowing(subset.keep)), fixed
-        yield replace(everything, reading=Partial(self.rereading.every, subset.keep)), readers - fixed
+        yield replace(everything, reading=Partial(reading, subset.keep, self.products)), fixed
+        yield replace(everything, reading=Partial(reading, subset.keep)), readers - fixed
 
 
 def has_fixed_order(measure: Measure) -> bool:

@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
+import math
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-
 from cranfield import results
-from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError, UnknownName
-from cranfield.io.formats.json import load_json
-from cranfield.io.write import atomic_write
-from cranfield.report.figures import canvas
+from cranfield.report import canvas
 from cranfield.report.pages import Page
-from cranfield.results import Displayed
+from cranfield.results import DAMAGED, PathLike, Saved
 from cranfield.wording import listed, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
-PathLike = str | os.PathLike[str]
-
-VERSION = 2
-DAMAGED = CranfieldError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
 NAMED_PARTS = {"run": "runs", "measure": "measures", "query": "queries"}  # that most results have
-HINT = "save a study with `cranfield study NAME ... --format json -o FILE`"
 
 
-class StudyResult(Displayed, ABC):
-    """The result of a study, which can be saved; ``STUDY`` is the name of the study."""
+class StudyResult(Saved):
+    """The result of a study, which can be saved; ``KIND`` is the name of the study."""
 
-    STUDY: ClassVar[str]
+    TAG: ClassVar[str] = "study"
+    VERSION: ClassVar[int] = 2
+    WHAT: ClassVar[str] = "a saved study"
+    HINT: ClassVar[str] = "save a study with `cranfield study NAME ... --format json -o FILE`"
+    INFINITE: ClassVar[bool] = True
+
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:
@@ -60,56 +53,39 @@ class StudyResult(Displayed, ABC):
         """The tables of the study."""
         from cranfield.lab.registry import Study
 
-        return Study(self.to_dict()["study"]).tables(self, digits)
+        return Study(self.header()["study"]).tables(self, digits)
 
     def drawings(self) -> canvas.Drawings:
         """The figures of the study, by name: functions that draw them."""
         from cranfield.lab.registry import Study
 
-        return Study(self.to_dict()["study"]).drawings(self)
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
-
-    @classmethod
-    @abstractmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """The result that `to_dict` returned."""
-
-    def header(self) -> dict[str, Any]:
-        """What every saved result starts with."""
-        return {"study": self.STUDY, "version": VERSION}
-
-    def save(self, path: PathLike) -> None:
-        """Write the result as one JSON file; an existing file is replaced only by a complete one."""
-        with atomic_write(path) as beside:
-            beside.write_bytes(results.text(self.to_dict()).encode("utf-8", "surrogateescape"))
+        return Study(self.header()["study"]).drawings(self)
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
         """Read what `save` wrote; raise if the file holds another study or is incomplete."""
         data = load(path)
-        if data["study"] != cls.STUDY:
-            raise InputError([f"{os.fspath(path)}: holds the study `{data['study']}`, expected `{cls.STUDY}`"])
-        with checked_file(cls.STUDY, path):
+        if data["study"] != cls.KIND:
+            raise InputError([f"{os.fspath(path)}: holds the study `{data['study']}`, expected `{cls.KIND}`"])
+        with checked_file(cls.KIND, path):
             result = cls.from_dict(data)
             results.text(result.to_dict())
+            # Null is an undefined number; settings have none.
+            settings = (vars(result) | vars(getattr(result, "settings", result))).values()
+            several = [part for value in settings for part in (value if isinstance(value, tuple) else (value,))]
+            if any(isinstance(part, float) and math.isnan(part) for part in several):
+                raise ValueError("an undefined setting")
         return result
 
 
 def load(path: PathLike) -> dict[str, Any]:
     """The plain data of a saved study; raise if the file holds something else or is of a later version."""
-    name = os.fspath(path)
-    try:
-        data = load_json(Path(path).read_bytes().decode("utf-8", "surrogateescape"))
-    except ValueError as error:
-        raise InputError([f"{name}: not a saved study ({error})"], hint=HINT) from error
-    if not isinstance(data, dict) or not isinstance(data.get("study"), str):
-        raise InputError([f"{name}: not a saved study"], hint=HINT)
-    if (version := data.get("version")) != VERSION:
+    name, data = os.fspath(path), results.content(path, StudyResult.WHAT, StudyResult.HINT)
+    if not isinstance(data.get("study"), str):
+        raise InputError([f"{name}: not a saved study"], hint=StudyResult.HINT)
+    if (version := data.get("version")) != StudyResult.VERSION:
         raise InputError(
-            [f"{name}: version {version!r} of the file format; this version of cranfield reads {VERSION}"],
+            [f"{name}: version {version!r} of the file format; this version of cranfield reads {StudyResult.VERSION}"],
             hint="update cranfield, or run the study again",
         )
     return data
@@ -124,23 +100,6 @@ def checked_file(study: str, path: PathLike) -> Iterator[None]:
         raise
     except DAMAGED as error:
         reason = error if isinstance(error, CranfieldError) else repr(error)
-        raise InputError([f"{os.fspath(path)}: not a complete study `{study}` ({reason})"], hint=HINT) from error
-
-
-def nonempty_keys(data: dict[str, Any]) -> tuple[str, ...]:
-    """The keys of a saved dict; raise if there are none."""
-    if not data:
-        raise ValueError("empty mapping")
-    return tuple(data)
-
-
-def to_json(values: Floats) -> list[Any]:
-    """Numbers as JSON values: null for undefined, text for infinite."""
-    return [None if np.isnan(v) else v if np.isfinite(v) else str(v) for v in values.tolist()]
-
-
-def from_json(values: list[Any], size: int | None = None) -> Floats:
-    """The numbers that `to_json` wrote; raise if their count is not ``size``."""
-    if size is not None and len(values) != size:
-        raise ValueError(f"expected {size} values, got {len(values)}")
-    return np.array([np.nan if v is None else float(v) for v in values], np.float64)
+        raise InputError(
+            [f"{os.fspath(path)}: not a complete study `{study}` ({reason})"], hint=StudyResult.HINT
+        ) from error

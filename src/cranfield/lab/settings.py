@@ -1,39 +1,17 @@
-"""Settings of experiments: parameters whose annotations say what they mean, from which the command line makes options.
-
-A parameter ``samples: Annotated[int, Option("Number of resamples.")] = 1000`` becomes ``--samples N``. Parameters that
-many verbs have, such as ``seed``, need no annotation; see `cli.study`.
-"""
+"""Settings that several experiments have; parameters that verbs have too, such as ``seed``, need no description."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 from cranfield.lab.systems import COEFFICIENTS
 from cranfield.measures import Measure
+from cranfield.settings import Chance, Choices, Count, Option, Positive, Whole
 
 Measures = str | Measure | Sequence[str | Measure]
 Progress = Callable[[int, int], None]
 HIGH = 0.8  # the agreement that Hui et al. (ICTIR 2017) consider high
-
-
-@dataclass(frozen=True)
-class Option:
-    """What a parameter means, and what its option accepts.
-
-    ``flag``: the name of the option, if it is not that of the parameter. ``least``: the smallest whole number.
-    ``unit``: a number must be below 1; all numbers that are not whole must be above 0. ``choices``: the texts allowed.
-    ``default``: what is used if the default is None.
-    """
-
-    help: str
-    flag: str = ""
-    metavar: str = ""
-    least: int = 1
-    unit: bool = False
-    choices: tuple[str, ...] = ()
-    default: str = ""
 
 
 class Preset(NamedTuple):
@@ -44,14 +22,12 @@ class Preset(NamedTuple):
     by: str
 
 
-Coefficient = Annotated[
-    str, Option("Correlation coefficient for comparing two orders of runs.", choices=tuple(COEFFICIENTS))
-]
-Threshold = Annotated[float, Option("Agreement that counts as high.", metavar="X", unit=True)]
-Samples = Annotated[int, Option("Number of resamples per test.")]
-Repeats = Annotated[int, Option("Number of random subsets of each size.")]
-Relevant = Annotated[float, Option("Lowest relevant grade.", metavar="GRADE")]
-Variants = Annotated[int, Option("With a single RUN: add N simulated runs that rerank its documents.", least=0)]
+Coefficient = Annotated[str, Choices(tuple(COEFFICIENTS)), "Correlation coefficient for comparing two orders of runs."]
+Threshold = Annotated[Chance, "Agreement that counts as high."]
+Samples = Annotated[Count, "Number of resamples per test."]
+Repeats = Annotated[Count, "Number of random subsets of each size."]
+Relevant = Annotated[Positive, "Lowest relevant grade.", Option(metavar="GRADE")]
+Variants = Annotated[Whole, "With a single RUN: add N simulated runs that rerank its documents."]
 
 # Sakai, "Alternatives to Bpref" (SIGIR 2007), with the 30 best runs of each data set (section 5). AveP', Q' and nDCG'
 # are the condensed forms. His nDCG has the discount of Järvelin and Kekäläinen with base 2, and a cutoff of 1000

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from cranfield.data import Booleans, Floats, Integers, Judgments, Labels, Run, S
 from cranfield.errors import UsageError, check_count
 from cranfield.io import load
 from cranfield.io.ids import codes_of
+from cranfield.settings import Count, Limits, Option, Share
 from cranfield.wording import plural
 
 Shape = int | tuple[int, ...]
@@ -364,43 +365,17 @@ NIL = "NIL"  # the document with which a system says that there is no answer, or
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True)
-class SimulationSettings:
-    """The settings that determine a simulation."""
-
-    queries: int
-    systems: int
-    documents: int
-    subtopics: int
-    relevant: int
-    grades: int
-    depth: int
-    pool_depth: int
-    ties: float
-    truncate: float
-    noise: float
-    spread: float
-    words: int
-    vocabulary: int
-    seed: int
-    nil: float = 0.0
-    nil_answers: float = 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """The settings by name; ``nil`` and ``nil_answers`` only if they are not 0."""
-        return {name: value for name, value in asdict(self).items() if value or not name.startswith("nil")}
-
-
 @dataclass(frozen=True, eq=False)
 class Simulation:
     """A collection with runs, judgments and ground truth.
 
     ``runs`` and ``judgments`` are input for `evaluate`; the judgments are by subtopic and cover the pool. ``complete``
     covers all documents that any system can retrieve. ``texts`` maps document ids to texts, ``queries`` query ids to
-    texts. ``systems`` holds the quality of each system; ``truth`` is the ground truth as plain data.
+    texts. ``systems`` holds the quality of each system; ``truth`` is the ground truth as plain data; ``settings`` are
+    the arguments of `simulate`.
     """
 
-    settings: SimulationSettings
+    settings: dict[str, Any]
     runs: tuple[Run, ...]
     judgments: Judgments
     complete: Judgments
@@ -426,7 +401,7 @@ class Simulation:
         names = [str(s + 1) for s in range(counts.shape[1])]
         best = sorted(self.systems, key=lambda system: -system.quality)
         return {
-            "settings": self.settings.to_dict(),
+            "settings": {k: v for k, v in self.settings.items() if v or not k.startswith("nil")},
             "systems": {s.name: {k: v for k, v in asdict(s).items() if k != "name"} for s in best},
             "relevant": {
                 query: dict(zip(names, counts[q].tolist(), strict=True)) for q, query in enumerate(collection.queries)
@@ -436,34 +411,34 @@ class Simulation:
 
 def simulate(
     *,
-    queries: int = 50,
-    systems: int = 20,
-    documents: int = 5000,
-    subtopics: int = 4,
-    relevant: int = 15,
-    grades: int = 3,
-    depth: int = 200,
-    pool_depth: int = 20,
-    ties: float = 0.0,
-    truncate: float = 0.0,
-    noise: float = 1.0,
-    spread: float = 1.0,
-    words: int = 120,
-    vocabulary: int = 8000,
+    queries: Annotated[Count, "Number of queries.", Option("--n-queries")] = 50,
+    systems: Annotated[Count, "Number of systems, of evenly spread quality.", Option("--n-systems")] = 20,
+    documents: Annotated[Count, "Number of documents.", Option("--n-documents")] = 5000,
+    subtopics: Annotated[Count, "Subtopics per query, the most popular first.", Option("--n-subtopics")] = 4,
+    relevant: Annotated[Count, "Approximate number of relevant documents per query.", Option("--n-relevant")] = 15,
+    grades: Annotated[Count, "Highest grade; 1 for binary judgments.", Option("--max-grade")] = 3,
+    depth: Annotated[Count, "Documents per ranking.", Option("--length")] = 200,
+    pool_depth: Annotated[Count, "Pool depth: the first N documents of every system are judged."] = 20,
+    ties: Annotated[Share, "Share of systems with many tied scores.", Option("--tied")] = 0.0,
+    truncate: Annotated[Share, "Share of systems with short rankings.", Option("--truncated")] = 0.0,
+    noise: Annotated[float, Limits(0, MAX_NOISE), "Amount of noise in scores."] = 1.0,
+    spread: Annotated[Share, "Range of system quality; 0 for equal systems."] = 1.0,
+    words: Annotated[Count, "Approximate number of words per document.", Option("--n-words")] = 120,
+    vocabulary: Annotated[Count, "Number of distinct words."] = 8000,
     seed: int = 0,
-    nil: float = 0.0,
-    nil_answers: float = 0.0,
+    nil: Annotated[
+        Share, "Share of queries without relevant documents; short rankings may then be empty.", Option("--nil-queries")
+    ] = 0.0,
+    nil_answers: Annotated[
+        Share, "Share of each system's rankings that end in NIL: those with the lowest best score."
+    ] = 0.0,
     progress: Progress | None = None,
 ) -> Simulation:
     """Simulate a test collection: systems of known quality, subtopics, texts, and judgments from a pool.
 
-    Every query has ``subtopics``, the most popular first, and about ``relevant`` relevant documents, with grades from 1
-    to ``grades`` for their subtopics. Systems rank ``depth`` documents; the first ``pool_depth`` of each are judged.
-    ``ties`` and ``truncate`` are the shares of systems with few distinct scores, and with lists that end early.
-    ``noise`` is the amount of noise in scores, ``spread`` the range of system quality, 0 for equal systems. Texts have
-    about ``words`` words out of a ``vocabulary``. ``nil`` is the share of queries without relevant documents; systems
-    that end their lists early may then return empty ones. ``nil_answers`` is the share of each system's lists that end
-    in the document ``NIL``: those whose best score is lowest, after the documents that stand out from the noise.
+    The signature describes the settings. ``ties`` and ``truncate`` are the shares of systems with few distinct scores,
+    and with lists that end early. ``nil_answers`` is the share of each system's lists that end in the document ``NIL``:
+    those whose best score is lowest, after the documents that stand out from the noise.
 
     >>> import cranfield as cf
     >>> simulation = cf.simulate(queries=5, systems=3, documents=500, seed=1)
@@ -471,11 +446,9 @@ def simulate(
     >>> scores.runs, scores.values.shape
     (('s1', 's2', 's3'), (3, 2, 5))
     """
-    settings = SimulationSettings(
-        queries, systems, documents, subtopics, relevant, grades, depth, pool_depth, ties, truncate, noise, spread,
-        words, vocabulary, seed, nil, nil_answers,
-    )  # fmt: skip
-    _check(settings)
+    settings = {name: value for name, value in locals().items() if name != "progress"}
+    for name, value in settings.items():
+        _check(name, value)
     collection = make_collection(queries, documents, subtopics, relevant, grades, seed, nil)
     simulated = make_systems(systems, spread, ties, truncate, seed)
     lists: list[Lists] = []
@@ -496,15 +469,13 @@ def simulate(
     )
 
 
-def _check(settings: SimulationSettings) -> None:
-    for name, value in asdict(settings).items():
-        if name in ("ties", "truncate", "noise", "spread", "nil", "nil_answers"):
-            number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            high = MAX_NOISE if name == "noise" else 1
-            if not number or not 0 <= value <= high:
-                raise UsageError(f"{name} must be a number from 0 to {high}, not {value!r}")
-        else:
-            check_count(name, value, int(name != "seed"))
+def _check(name: str, value: Any) -> None:
+    if name not in ("ties", "truncate", "noise", "spread", "nil", "nil_answers"):
+        check_count(name, value, int(name != "seed"))
+        return
+    high = MAX_NOISE if name == "noise" else 1
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= high:
+        raise UsageError(f"{name} must be a number from 0 to {high}, not {value!r}")
 
 
 def _pool(documents: Integers, ends: Integers, depth: int) -> Integers:

@@ -8,7 +8,7 @@ prediction of R for a query.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from cranfield import io
 from cranfield.data import Booleans, Floats, Integers, Run
-from cranfield.io.ids import codes_of
+from cranfield.lab.systems import judged_scores
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import COLUMNS, Batch, ragged
@@ -42,12 +42,8 @@ class RankedLists:
         """Read a run once."""
         table = io.load(run)
         alignment = aligner.align(replace(run, source=table))
-        index = {query: i for i, query in enumerate(aligner.judgments.queries)}
-        names, code = codes_of(table.query)
-        query = np.array([index.get(name, -1) for name in names], np.int64)[code]
-        score, query = table.score[query >= 0], query[query >= 0]
         # The aligner decides which document holds a rank; the scores by rank only need sorting.
-        return cls(alignment, score[np.lexsort((-score, query))], np.maximum(alignment.length, 0))
+        return cls(alignment, judged_scores(table, aligner.judgments)[1], np.maximum(alignment.length, 0))
 
     def scores_by_depth(self, measure: Measure) -> Floats:
         """The score of every query with its list cut at every depth: (query, depth), from no document to all."""
@@ -194,8 +190,36 @@ class ScoredLists:
 
         ``relevant``: the number of relevant documents of each query, of which only the training queries are used.
         """
-        key = KEYS[rule.name](self, relevant, training)
-        return None if key is None else self.lists.documents_by(key)
+        score = self.lists.score
+        if rule.name == "ratio":
+            if (score <= 0).any():
+                return None
+            key = score / self.top
+        elif rule.name == "distance":
+            key = score - self.top
+        elif rule.name == "gap":
+            key = -self.largest_gap
+        elif rule.name == "predicted R":
+            key = -(self.position + 1) / self.predicted_relevant(relevant, training)[self.query]
+        else:
+            key = score
+        return self.lists.documents_by(key)
+
+    @property
+    def top(self) -> Floats:
+        """The highest score of its list, for each document."""
+        return self.lists.score[self.first[self.query]]
+
+    @property
+    def largest_gap(self) -> Floats:
+        """The largest gap between scores above each document."""
+        score = self.lists.score
+        gap = np.where(self.position > 0, np.append(0, score[:-1]) - score, 0)
+        # The running maximum of each list: gaps are ranked, and an offset makes the ranks of a list higher than all
+        # before.
+        gaps, rank = np.unique(gap, return_inverse=True)
+        offset = self.query * (len(gap) + 1)
+        return gaps[np.maximum.accumulate(rank + offset) - offset]
 
     def predicted_relevant(self, relevant: Integers, training: Booleans) -> Floats:
         """The predicted number of relevant documents of each query, learned from the training queries.
@@ -222,41 +246,3 @@ def _features(score: Floats, query: Integers, length: Integers) -> Floats:
     top = np.zeros(len(length))
     top[length > 0] = score[(np.cumsum(length) - length)[length > 0]]
     return np.stack([top, mean, deviation, np.log1p(length)], axis=1)
-
-
-def _score_key(scored: ScoredLists, _relevant: Integers, _training: Booleans) -> Floats | None:
-    return scored.lists.score
-
-
-def _ratio_key(scored: ScoredLists, _relevant: Integers, _training: Booleans) -> Floats | None:
-    score = scored.lists.score
-    return score / score[scored.first[scored.query]] if (score > 0).all() else None
-
-
-def _distance_key(scored: ScoredLists, _relevant: Integers, _training: Booleans) -> Floats | None:
-    return scored.lists.score - scored.lists.score[scored.first[scored.query]]
-
-
-def _gap_key(scored: ScoredLists, _relevant: Integers, _training: Booleans) -> Floats | None:
-    """The negative of the largest gap above a document."""
-    score = scored.lists.score
-    gap = np.where(scored.position > 0, np.append(0, score[:-1]) - score, 0)
-    # The running maximum of each list: gaps are ranked, and an offset makes the ranks of a list higher than all before.
-    rank = np.unique(gap, return_inverse=True)[1]
-    offset = scored.query * (len(gap) + 1)
-    largest = np.maximum.accumulate(rank + offset) - offset
-    return -np.unique(gap)[largest] if len(gap) else gap
-
-
-def _predicted_key(scored: ScoredLists, relevant: Integers, training: Booleans) -> Floats | None:
-    predicted = scored.predicted_relevant(relevant, training)
-    return -(scored.position + 1) / predicted[scored.query]
-
-
-KEYS: dict[str, Callable[[ScoredLists, Integers, Booleans], Floats | None]] = {
-    "score": _score_key,
-    "ratio": _ratio_key,
-    "distance": _distance_key,
-    "gap": _gap_key,
-    "predicted R": _predicted_key,
-}

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from cranfield import io
-from cranfield.data import Booleans, Floats, Judgments, Run, TextView
+from cranfield.data import Booleans, Floats, Integers, Judgments, Run, Table, TextView
 from cranfield.errors import InputError, MeasureError, UsageError, check_count
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.notes import Note, QueryNames, sentences
 from cranfield.evaluation.plan import Negative, Policy, Undefined, make_plan
 from cranfield.evaluation.run_notes import reading_notes
+from cranfield.io.ids import codes_of
 from cranfield.lab.relabelling import Relabeller
 from cranfield.lab.simulation import variants
 from cranfield.measures import Measure
@@ -111,6 +112,16 @@ def score_systems(
     return SystemScores(relabeller, names, labels, queries, values, defined, (*standardised, *notes))
 
 
+def judged_scores(table: Table, judgments: Judgments) -> tuple[Integers, Floats]:
+    """The judged query and the score of each document of a run, ordered by query and by decreasing score."""
+    index = {query: i for i, query in enumerate(judgments.queries)}
+    names, code = codes_of(table.query)
+    query = np.array([index.get(name, -1) for name in names], np.int64)[code]
+    score, query = table.score[query >= 0], query[query >= 0]
+    order = np.lexsort((-score, query))
+    return query[order], score[order]
+
+
 def add_variants(runs: Any, judgments: Judgments, number: int, seed: int) -> tuple[list[Any], list[str]]:
     """The runs, plus ``number`` simulated runs that rerank the documents of the only run; and a note about them.
 
@@ -191,9 +202,9 @@ def unanswered_notes(runs: Sequence[str], answered: Booleans, queries: Sequence[
 def _corpus_notes(relabeller: Relabeller) -> Iterator[str]:
     """Notes on documents that a measure reads, or learns from, and the corpus lacks."""
     for measure in relabeller.measures:
-        if relabeller.rereading is None or not measure.definition.content:
+        if relabeller.aligner.reading is None or not measure.definition.content:
             continue
-        reading, chosen = relabeller.rereading.every, measure.chosen
+        reading, chosen = relabeller.aligner.reading, measure.chosen
         missing, total = relabeller.count_missing_texts(measure)
         if missing:
             yield f"{missing:,} of {total:,} documents at the top of the runs are not in the corpus"

@@ -20,12 +20,13 @@ from cranfield import io
 from cranfield.data import Floats, Integers, Judgments, Run, Strings, Table
 from cranfield.errors import MeasureError, check_count
 from cranfield.evaluation.evaluator import Evaluator
-from cranfield.lab.settings import Option, Progress
+from cranfield.lab.settings import Progress
 from cranfield.lab.studies.ties import ALL, DEFAULT
 from cranfield.measures import Measure, parse
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell
+from cranfield.settings import Count, Option
 
 QUERIES = 28_043  # the number of queries in the paper
 TOP_GRADE = 4
@@ -92,9 +93,11 @@ class FeatureScores:
 
 
 def feature_scores(
-    queries: Annotated[int, Option("Number of queries to generate; the default is that of the paper.")] = QUERIES,
-    documents: Annotated[int, Option("Mean number of documents per query.")] = 20,
-    values: Annotated[int, Option("Number of distinct scores.")] = 10,
+    queries: Annotated[
+        Count, "Number of queries to generate; the default is that of the paper.", Option("--n-queries")
+    ] = QUERIES,
+    documents: Annotated[Count, "Mean number of documents per query.", Option("--n-documents")] = 20,
+    values: Annotated[Count, "Number of distinct scores."] = 10,
     seed: int = 0,
 ) -> FeatureScores:
     """Generate queries and documents, and a feature with few values, distributed like the in-degree of web pages.
@@ -143,7 +146,7 @@ def tie_costs(
     measures: Sequence[str | Measure] = DEFAULT,
     *,
     repeats: Annotated[
-        int, Option("Number of repetitions; both tie rules take turns; the shortest processor time counts.")
+        Count, "Number of repetitions; both tie rules take turns; the shortest processor time counts."
     ] = 10,
     progress: Progress | None = None,
 ) -> TieCosts:

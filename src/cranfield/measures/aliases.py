@@ -7,35 +7,25 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+# Our symbols that other tools write in another case.
+IN_OTHER_CASE = """
+AP RR nDCG DCG P R F1 R_cap Hole Success Rprec bpref RBP ERR infAP IPrec alpha_DCG alpha_nDCG ERR_IA nERR_IA
+AP_IA P_IA nDCG_IA D_nDCG D_Q DIN_nDCG DIN_Q IA_ERR IA_nERR Utility yaAP binG G nDCG_rel
+"""
 # Names in any case; parameters, cutoffs and views after them stay unchanged.
-NAMES = {
+NAMES = {symbol.casefold(): symbol for symbol in IN_OTHER_CASE.split()} | {
     "map": "AP",
-    "ap": "AP",
     "mrr": "RR",
-    "rr": "RR",
     "recip_rank": "RR",
-    "ndcg": "nDCG",
-    "dcg": "DCG",
     "precision": "P",
-    "p": "P",
     "recall": "R",
-    "r": "R",
-    "f1": "F1",
     "recall_cap": "R_cap",
-    "r_cap": "R_cap",
-    "hole": "Hole",
     "hit_rate": "Success",
-    "success": "Success",
     "hits": "CG(gain='binary')",
     "r_precision": "Rprec",
-    "rprec": "Rprec",
-    "bpref": "bpref",
-    "rbp": "RBP",
-    "err": "ERR",
     "ndcg_burges": "nDCG(gain='exp')",
     "dcg_burges": "DCG(gain='exp')",
     "gm_map": "GMAP",
-    "infap": "infAP",
     "set_p": "SetP",
     "set_recall": "SetR",
     "set_map": "SetAP",
@@ -44,29 +34,15 @@ NAMES = {
     "num_ret": "NumRet",
     "num_rel": "NumRel",
     "num_rel_ret": "NumRelRet",
-    "iprec": "IPrec",
     "map_ia": "AP_IA",
-    "alpha_dcg": "alpha_DCG",
-    "alpha_ndcg": "alpha_nDCG",
-    "err_ia": "ERR_IA",
-    "nerr_ia": "nERR_IA",
-    "ap_ia": "AP_IA",
-    "p_ia": "P_IA",
-    "ndcg_ia": "nDCG_IA",
     "strec": "StRecall",
     "i_rec": "StRecall",
-    "d_ndcg": "D_nDCG",
     "d#_ndcg": "Dsharp_nDCG",
-    "d_q": "D_Q",
     "d#_q": "Dsharp_Q",
-    "din_ndcg": "DIN_nDCG",
     "din#_ndcg": "DINsharp_nDCG",
-    "din_q": "DIN_Q",
     "din#_q": "DINsharp_Q",
     "p+q": "PplusQ",
     "p+q#": "PplusQsharp",
-    "ia_err": "IA_ERR",
-    "ia_nerr": "IA_nERR",
     "o_measure": "O",
     "p_measure": "Pmeasure",
     "p_plus": "Pplus",
@@ -74,15 +50,10 @@ NAMES = {
     "α_dcg": "alpha_DCG",
     "α_ndcg": "alpha_nDCG",
     "set_relative_p": "SetRelP",
-    "utility": "Utility",
     "num_nonrel_judged_ret": "NumNonRelRet",
-    "yaap": "yaAP",
     "gm_bpref": "GMbpref",
-    "bing": "binG",
-    "g": "G",
     "ideal_dcg": "IDCG",
     "rndcg": "R_nDCG",
-    "ndcg_rel": "nDCG_rel",
     "rbp_resid": "RBPres",
     "prefs_num_prefs_poss": "NumPrefs",
     "prefs_num_prefs_ful": "NumPrefsMet",
@@ -124,7 +95,7 @@ CUT = {
 # Names that must not be read as another measure, and what to use instead.
 NOT_HERE = {
     "subcollection_ap": "average precision on a condensed list is induced_AP, or AP[condensed]; subcollection AP is "
-    "another measure, which needs to know the documents outside the judged sample",
+    "another measure, which needs to know the documents outside the judged sample"
 }
 # The notation of papers, in which a prime has different meanings; `in_notation` applies one of them.
 SAKAI = {

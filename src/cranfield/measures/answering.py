@@ -26,7 +26,6 @@ def credit_for_unanswered_questions(b: Batch) -> Floats:
     if the list is empty or begins with NIL, whether or not an answer exists. Over n questions, every unanswered one
     counts as much as the share of all questions that are answered correctly.
 
-    >>> import cranfield as cf
     >>> qrels = {"1": {"a": 1}, "2": {"a": 1}, "3": {"a": 1}, "4": {"a": 1}}
     >>> run = {"1": {"a": 1.0}, "2": {"a": 1.0}, "3": {"b": 1.0}}
     >>> float(cf.evaluate(qrels, run, "c@1").means[0, 0]), 2 / 4 + 2 / 4 * 1 / 4

@@ -7,10 +7,9 @@ from typing import Annotated, Literal
 import numpy as np
 
 from cranfield.data import Floats, Integers
-from cranfield.measures.catalogue import TERMINAL, UNBOUNDED, Range, Rank, measure
-from cranfield.measures.precision import hits
+from cranfield.measures.catalogue import TERMINAL, Range, Rank, measure
+from cranfield.measures.precision import hits, of_judged, self_normalised, unbounded
 from cranfield.measures.ties.positions import mean_for_nth
-from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.weights import count, harmonic
 from cranfield.ranking.batch import Batch, Documents, GainSums, ragged
 from cranfield.ranking.row_math import ratio, running, summed
@@ -40,7 +39,6 @@ def average_precision(
     Undefined if no document is relevant. ``graded=True`` uses gains in [0, 1] instead of 0 and 1. ``R='retrieved'``
     divides by the relevant documents in the ranking, as McSherry and Najork do.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("AP")([1, 0, 1], missed=[1]), 6)
     0.555556
     """
@@ -57,45 +55,28 @@ def average_precision_at_r(b: Batch) -> Floats:
 
     The name MAP@R is accepted, too. Undefined if no document is relevant.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("MAP@R")([1, 0, 1, 1], missed=[1]), 6)
     0.604167
     """
     return ratio(b.cumulated(harmonic, b.R.astype(np.int64)), b.R)
 
 
-@measure(
-    "SP",
-    cite="moffat2013",
-    formula="SP@k = Σ_{i≤k} b_i P@i",
-    bounds=(0, float("inf")),
-    terminal=UNBOUNDED,
-    retrieved_only=True,
-)
+@unbounded("SP", cite="moffat2013", formula="SP@k = Σ_{i≤k} b_i P@i", retrieved_only=True)
 def sum_of_precisions(b: GainSums, *, k: Rank | None = None) -> Floats:
     """The sum of the precision at each relevant document; average precision divides it by R.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("SP@3")([1, 0, 1]), 6)
     1.666667
     """
     return precisions(b, k)
 
 
-@measure(
-    "SN_AP",
-    cite="moffat2013",
-    formula="SN_AP@k = SP@k / R_k,  R_k = Σ_{i≤k} b_i",
-    ties=OverCuts(),
-    retrieved_only=True,
-    rewards_promotion=False,
-)
+@self_normalised("SN_AP", cite="moffat2013", formula="SN_AP@k = SP@k / R_k,  R_k = Σ_{i≤k} b_i")
 def self_normalised_average_precision(b: Batch, *, k: Rank) -> Floats:
     """Average precision at k divided by the relevant documents in the first k instead of all R.
 
     Undefined if the first k contain no relevant document; if only some orders of tied documents do, these count 0.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("SN_AP@3")([1, 0, 1], missed=[1]), 6)
     0.833333
     """
@@ -113,26 +94,20 @@ def self_normalised_average_precision(b: Batch, *, k: Rank) -> Floats:
 def geometric_mean_average_precision(b: GainSums, *, k: Rank | None = None) -> Floats:
     """The geometric mean of average precision over queries, which gives more weight to low scores.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("GMAP")([1, 0, 1], missed=[1]), 6)
     0.555556
     """
     return ratio(precisions(b, k), b.mass)
 
 
-@measure(
-    "infAP",
-    cite="yilmaz2006",
-    formula="infAP = Σ_i b_i (1/i + ((i-1)/i) (pooled/(i-1)) ((rel+ε)/(rel+nonrel+2ε))) / R",
-    rewards_promotion=False,
-    uses_nonrelevant=True,
+@of_judged(
+    "infAP", cite="yilmaz2006", formula="infAP = Σ_i b_i (1/i + ((i-1)/i) (pooled/(i-1)) ((rel+ε)/(rel+nonrel+2ε))) / R"
 )
 def inferred_average_precision(b: Batch) -> Floats:
     """Average precision estimated from a pool of which only a random sample is judged.
 
     A negative grade means pooled but not judged; ε is 0.00001. The counts are of documents above rank i.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("infAP")([1, -1, 1, 0]), 4)
     1.0
     """
@@ -180,7 +155,6 @@ def q_measure(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0, norm:
 
     ``beta=0`` is average precision.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("Q")([1, 0, 1], missed=[1]), 6)
     0.555556
     """

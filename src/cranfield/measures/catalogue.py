@@ -86,7 +86,7 @@ class Definition:
     cutoff_is_cost: bool = False  # its cutoff k is a cost, and not a rank
     collection: bool = False  # a document judged for any query counts as judged
     sampled: bool = False  # estimates a score from judgments of a sample of documents
-    linear: bool = False  # a sum over documents of gain times a weight that depends on the rank alone
+    linear: bool = False  # a sum over documents of gain times a weight that depends on the rank alone; retrieved_only
     probabilities: bool = False  # gains are probabilities, so that a grade above ``max`` is an error
     lower_is_better: bool = False
     of_ranking: Callable[..., float] | None = None  # the user's function of one ranking, which `function` calls
@@ -164,7 +164,8 @@ def measure(symbol: str, *, cite: str, formula: str, **facts: Any) -> Callable[[
         if symbol in CATALOGUE:
             raise ValueError(f"{symbol} is in the catalogue already")
         family = function.__module__.rpartition(".")[2]
-        CATALOGUE[symbol] = Definition(symbol, family, function, cite, formula, **facts)
+        retrieved_only = {"retrieved_only": facts.get("linear", False)}
+        CATALOGUE[symbol] = Definition(symbol, family, function, cite, formula, **retrieved_only | facts)
         return function
 
     return add
@@ -224,8 +225,7 @@ class Measure:
             )
         if "rel" in given and given.get("gain", "binary") != "binary":
             raise MeasureError(
-                f"{self.symbol}: rel makes relevance binary, so that gain has no effect",
-                hint="give either rel or gain",
+                f"{self.symbol}: rel makes relevance binary, so that gain has no effect", hint="give either rel or gain"
             )
         for name, other, value in self.definition.unused_when:
             if name in given and self.chosen[other] == value:
@@ -233,16 +233,12 @@ class Measure:
                     f"{self.symbol}: {name} has no effect with {other}={literal(value)}",
                     hint=f"omit {name}, or choose another {other}",
                 )
-        if self.definition.preferences and self.views.ties in ("best", "worst"):
-            raise MeasureError(
-                f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for preferences",
-                hint="ties=expected is the mean over all orders",
-            )
         if self.views.sampled:
             self._check_estimated()
-        if self.definition.sampled and self.views.ties in ("best", "worst"):
+        if (self.definition.preferences or self.definition.sampled) and self.views.ties in ("best", "worst"):
+            kind = "preferences" if self.definition.preferences else "an estimate"
             raise MeasureError(
-                f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for an estimate",
+                f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for {kind}",
                 hint="ties=expected is the mean over all orders",
             )
         if self.definition.content and self.views.ties in ("best", "worst"):

@@ -7,6 +7,7 @@ Judged and unjudged documents count. Undefined if no subtopic has a relevant doc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated, NamedTuple
 
@@ -50,18 +51,15 @@ def gains(b: Batch, model: TextModel) -> Floats:
     return b.memo[model]
 
 
-def absolute(b: Batch, model: TextModel) -> Floats:
-    """max_i g(i,j) by (query, rank)."""
-    from cranfield.corpus.models import absolute
+def absolute(gains: Floats) -> Floats:
+    """max_i g(i,j) by (query, rank); NaN if no subtopic has a model."""
+    defined = ~np.isnan(gains).all(axis=2)
+    return np.where(defined, np.max(np.where(np.isnan(gains), 0, gains), axis=2, initial=0), np.nan)
 
-    return absolute(gains(b, model))
 
-
-def delta(b: Batch, model: TextModel) -> Floats:
-    """max_i of the increase of g(i,j) at rank j, by (query, rank)."""
-    from cranfield.corpus.models import delta
-
-    return delta(gains(b, model))
+def delta(gains: Floats) -> Floats:
+    """max_i of the increase of g(i,j) at rank j, by (query, rank); NaN if no subtopic has a model."""
+    return absolute(np.diff(gains, axis=1, prepend=np.where(np.isnan(gains[:, :1]), np.nan, 0)))
 
 
 def weight_by_rank(b: Batch, gain: Floats, theta: float | None) -> Floats:
@@ -71,11 +69,11 @@ def weight_by_rank(b: Batch, gain: Floats, theta: float | None) -> Floats:
     return np.where((rank < b.length[:, None]) & ~np.isnan(gain), gain, 0) * weight
 
 
-def total(b: Batch, gain: Floats, theta: float | None, model: TextModel) -> Floats:
+def total(b: Batch, gain: Callable[[Floats], Floats], theta: float | None, model: TextModel) -> Floats:
     """The sum of the contributions of all ranks; undefined if no subtopic has a language model."""
+    contributions = weight_by_rank(b, gain(gains(b, model)), theta)
     assert b.reading is not None
-    defined = b.reading.defined(b.query, model.view, model.mu)
-    return np.where(defined, summed(weight_by_rank(b, gain, theta)), np.nan)
+    return np.where(b.reading.defined(b.query, model.view, model.mu), summed(contributions), np.nan)
 
 
 # The gain of a rank, for each of these measures.
@@ -86,7 +84,7 @@ def rank_contributions(measure: Measure, b: Batch) -> Floats:
     """The contribution of each rank to the score of one of these measures, by (query, rank)."""
     chosen = measure.chosen
     model = TextModel(measure.arguments["k"], chosen["mu"], TextView.of(chosen))
-    return weight_by_rank(b, GAINS[measure.symbol](b, model), chosen.get("theta"))
+    return weight_by_rank(b, GAINS[measure.symbol](gains(b, model)), chosen.get("theta"))
 
 
 # The properties that all of these measures share.
@@ -102,10 +100,7 @@ text_measure = partial(
 )
 
 
-@text_measure(
-    "ABSNB",
-    formula="ABSNB@k = Σ_{j≤k} max_i g(i,j)",
-)
+@text_measure("ABSNB", formula="ABSNB@k = Σ_{j≤k} max_i g(i,j)")
 def absolute_gain_without_rank_bias(
     b: Batch,
     *,
@@ -120,20 +115,15 @@ def absolute_gain_without_rank_bias(
     ``mu`` is the Dirichlet smoothing parameter, a number of words. ``whole=True`` treats each query as one subtopic.
     The paper prints μ and μ P(v|D) of its equations 5 and 6 the wrong way round; ``smoothing='printed'`` computes that.
 
-    >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
     >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
     >>> round(cf.evaluate(cf.Collection(qrels, documents=texts), run, "ABSNB(mu=10)@2").summary(0, 0), 4)
     1.4863
     """
-    model = TextModel(k, mu, TextView(rel, whole, smoothing))
-    return total(b, absolute(b, model), None, model)
+    return total(b, absolute, None, TextModel(k, mu, TextView(rel, whole, smoothing)))
 
 
-@text_measure(
-    "ABSRB",
-    formula="ABSRB@k = (1-θ) Σ_{j≤k} θ^{j-1} max_i g(i,j)",
-)
+@text_measure("ABSRB", formula="ABSRB@k = (1-θ) Σ_{j≤k} θ^{j-1} max_i g(i,j)")
 def absolute_gain_with_rank_bias(
     b: Batch,
     *,
@@ -149,20 +139,15 @@ def absolute_gain_with_rank_bias(
     ``mu`` is the Dirichlet smoothing parameter, a number of words. ``whole=True`` treats each query as one subtopic.
     The paper prints μ and μ P(v|D) of its equations 5 and 6 the wrong way round; ``smoothing='printed'`` computes that.
 
-    >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
     >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
     >>> round(cf.evaluate(cf.Collection(qrels, documents=texts), run, "ABSRB(mu=10)@2").summary(0, 0), 4)
     0.2661
     """
-    model = TextModel(k, mu, TextView(rel, whole, smoothing))
-    return total(b, absolute(b, model), theta, model)
+    return total(b, absolute, theta, TextModel(k, mu, TextView(rel, whole, smoothing)))
 
 
-@text_measure(
-    "DELTANB",
-    formula="DELTANB@k = Σ_{j≤k} max(0, max_i (g(i,j) - g(i,j-1)))",
-)
+@text_measure("DELTANB", formula="DELTANB@k = Σ_{j≤k} max(0, max_i (g(i,j) - g(i,j-1)))")
 def new_gain_without_rank_bias(
     b: Batch,
     *,
@@ -177,20 +162,15 @@ def new_gain_without_rank_bias(
     ``mu`` is the Dirichlet smoothing parameter, a number of words. ``whole=True`` treats each query as one subtopic.
     The paper prints μ and μ P(v|D) of its equations 5 and 6 the wrong way round; ``smoothing='printed'`` computes that.
 
-    >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
     >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
     >>> round(cf.evaluate(cf.Collection(qrels, documents=texts), run, "DELTANB(mu=10)@2").summary(0, 0), 4)
     0.7789
     """
-    model = TextModel(k, mu, TextView(rel, whole, smoothing))
-    return total(b, delta(b, model), None, model)
+    return total(b, delta, None, TextModel(k, mu, TextView(rel, whole, smoothing)))
 
 
-@text_measure(
-    "DELTARB",
-    formula="DELTARB@k = (1-θ) Σ_{j≤k} θ^{j-1} max(0, max_i (g(i,j) - g(i,j-1)))",
-)
+@text_measure("DELTARB", formula="DELTARB@k = (1-θ) Σ_{j≤k} θ^{j-1} max(0, max_i (g(i,j) - g(i,j-1)))")
 def new_gain_with_rank_bias(
     b: Batch,
     *,
@@ -206,11 +186,9 @@ def new_gain_with_rank_bias(
     ``mu`` is the Dirichlet smoothing parameter, a number of words. ``whole=True`` treats each query as one subtopic.
     The paper prints μ and μ P(v|D) of its equations 5 and 6 the wrong way round; ``smoothing='printed'`` computes that.
 
-    >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
     >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
     >>> round(cf.evaluate(cf.Collection(qrels, documents=texts), run, "DELTARB(mu=10)@2").summary(0, 0), 4)
     0.1529
     """
-    model = TextModel(k, mu, TextView(rel, whole, smoothing))
-    return total(b, delta(b, model), theta, model)
+    return total(b, delta, theta, TextModel(k, mu, TextView(rel, whole, smoothing)))

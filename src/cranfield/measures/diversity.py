@@ -12,6 +12,7 @@ navigational intent need only one relevant document.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -34,6 +35,11 @@ Norm = Literal["min", "R"]
 
 LOG2 = log_discount("log2", 2)
 inf = float("inf")
+by_subtopic = partial(measure, subtopics=True)
+normalised_by_subtopic = partial(by_subtopic, bounds=(0, inf))
+graded_by_subtopic = partial(by_subtopic, gains="graded")
+discounted_by_subtopic = partial(graded_by_subtopic, unused_when=NO_BASE)
+blended_by_subtopic = partial(graded_by_subtopic, rewards_promotion=False)
 
 
 def power(beta: float) -> Weights:
@@ -89,16 +95,14 @@ def global_gain(b: Batch) -> Batch:
     return with_gains(b, gain, pool)
 
 
-@measure(
+@by_subtopic(
     "alpha_DCG",
     cite="clarke2008 clarke2011",
     formula="α-DCG@k = Σ_{r≤k} D(r) Σ_i p_i J_i(r) (1-α)^{C_i(r)} / Σ_{r≤k} D(r) (1-α)^{r-1}",
-    subtopics=True,
 )
 def alpha_discounted_cumulated_gain(b: Batch, *, k: Rank | None = None, alpha: Share = 0.5) -> Floats:
     """Discounted gain in which each further document on a subtopic counts less, scaled as in ndeval.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "alpha_DCG@1").summary(0, 0)
     0.5
@@ -106,12 +110,8 @@ def alpha_discounted_cumulated_gain(b: Batch, *, k: Rank | None = None, alpha: S
     return ratio(novelty(b, alpha, LOG2, k), subtopic_count(b) * perfect_novelty(b, alpha, LOG2, k))
 
 
-@measure(
-    "alpha_nDCG",
-    cite="clarke2008 clarke2011",
-    formula="α-nDCG@k = raw α-DCG@k / raw α-DCG@k of the greedy ideal order",
-    bounds=(0, inf),
-    subtopics=True,
+@normalised_by_subtopic(
+    "alpha_nDCG", cite="clarke2008 clarke2011", formula="α-nDCG@k = raw α-DCG@k / raw α-DCG@k of the greedy ideal order"
 )
 def alpha_normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, alpha: Share = 0.5, ideal: Ideal = "greedy"
@@ -120,7 +120,6 @@ def alpha_normalised_discounted_cumulated_gain(
 
     The greedy ideal is not always the best order, so scores above 1 are possible; ``ideal='exact'`` avoids that.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "alpha_nDCG@2").summary(0, 0)
     1.0
@@ -128,11 +127,10 @@ def alpha_normalised_discounted_cumulated_gain(
     return ratio(novelty(b, alpha, LOG2, k), ideal_novelty(b, alpha, LOG2, k, ideal))
 
 
-@measure(
+@by_subtopic(
     "ERR_IA",
     cite="chapelle2011 clarke2011",
     formula="ERR-IA@k = Σ_{r≤k} (1/r) Σ_i p_i J_i(r) (1-α)^{C_i(r)} / Σ_{r≤k} (1/r) (1-α)^{r-1}",
-    subtopics=True,
     unused_when=(("alpha", "norm", "paper"), ("max", "norm", "ndeval")),
     probabilities=True,
 )
@@ -149,7 +147,6 @@ def intent_aware_expected_reciprocal_rank(
     ``norm='paper'`` is the mean of ERR over subtopics with R = (2^grade - 1) / 2^max, without alpha and without the
     divisor; only this form uses ``max``.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "ERR_IA@1").summary(0, 0)
     0.5
@@ -167,19 +164,16 @@ def intent_aware_expected_reciprocal_rank(
     return ratio(total, subtopic_count(b))
 
 
-@measure(
+@normalised_by_subtopic(
     "nERR_IA",
     cite="chapelle2011 clarke2011",
     formula="nERR-IA@k = raw ERR-IA@k / raw ERR-IA@k of the greedy ideal order",
-    bounds=(0, inf),
-    subtopics=True,
 )
 def normalised_intent_aware_expected_reciprocal_rank(
     b: Batch, *, k: Rank | None = None, alpha: Share = 0.5, ideal: Ideal = "greedy"
 ) -> Floats:
     """ERR-IA divided by that of the ideal ranking.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "nERR_IA@2").summary(0, 0)
     1.0
@@ -187,22 +181,14 @@ def normalised_intent_aware_expected_reciprocal_rank(
     return ratio(novelty(b, alpha, harmonic, k), ideal_novelty(b, alpha, harmonic, k, ideal))
 
 
-@measure(
-    "NRBP",
-    cite="clarke2009 clarke2011",
-    formula="NRBP = (1 - (1-α)β) Σ_r β^{r-1} Σ_i p_i J_i(r) (1-α)^{C_i(r)}",
-    subtopics=True,
+@by_subtopic(
+    "NRBP", cite="clarke2009 clarke2011", formula="NRBP = (1 - (1-α)β) Σ_r β^{r-1} Σ_i p_i J_i(r) (1-α)^{C_i(r)}"
 )
 def novelty_and_rank_biased_precision(
-    b: Batch,
-    *,
-    k: Rank | None = None,
-    alpha: Share = 0.5,
-    beta: Probability = 0.5,
+    b: Batch, *, k: Rank | None = None, alpha: Share = 0.5, beta: Probability = 0.5
 ) -> Floats:
     """The expected novel gain per document for a reader who continues with probability β.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "NRBP").summary(0, 0)
     0.65625
@@ -210,24 +196,12 @@ def novelty_and_rank_biased_precision(
     return ratio((1 - (1 - alpha) * beta) * novelty(b, alpha, power(beta), k), subtopic_count(b))
 
 
-@measure(
-    "nNRBP",
-    cite="clarke2009 clarke2011",
-    formula="nNRBP = NRBP / NRBP of the greedy ideal order",
-    bounds=(0, inf),
-    subtopics=True,
-)
+@normalised_by_subtopic("nNRBP", cite="clarke2009 clarke2011", formula="nNRBP = NRBP / NRBP of the greedy ideal order")
 def normalised_novelty_and_rank_biased_precision(
-    b: Batch,
-    *,
-    k: Rank | None = None,
-    alpha: Share = 0.5,
-    beta: Probability = 0.5,
-    ideal: Ideal = "greedy",
+    b: Batch, *, k: Rank | None = None, alpha: Share = 0.5, beta: Probability = 0.5, ideal: Ideal = "greedy"
 ) -> Floats:
     """NRBP divided by that of the ideal ranking.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "nNRBP").summary(0, 0)
     1.0
@@ -235,16 +209,10 @@ def normalised_novelty_and_rank_biased_precision(
     return ratio(novelty(b, alpha, power(beta), k), ideal_novelty(b, alpha, power(beta), k, ideal))
 
 
-@measure(
-    "AP_IA",
-    cite="agrawal2009",
-    formula="AP-IA = Σ_i p_i AP_i",
-    subtopics=True,
-)
+@by_subtopic("AP_IA", cite="agrawal2009", formula="AP-IA = Σ_i p_i AP_i")
 def intent_aware_average_precision(b: Batch, *, k: Rank | None = None) -> Floats:
     """The mean of average precision over subtopics.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "AP_IA").summary(0, 0)
     0.75
@@ -252,16 +220,10 @@ def intent_aware_average_precision(b: Batch, *, k: Rank | None = None) -> Floats
     return over_subtopics(b, lambda subtopic: average_precision(subtopic, k=k))
 
 
-@measure(
-    "P_IA",
-    cite="agrawal2009",
-    formula="P-IA@k = Σ_i p_i P_i@k",
-    subtopics=True,
-)
+@by_subtopic("P_IA", cite="agrawal2009", formula="P-IA@k = Σ_i p_i P_i@k")
 def intent_aware_precision(b: Batch, *, k: Rank) -> Floats:
     """The mean of precision at k over subtopics.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "P_IA@2").summary(0, 0)
     0.75
@@ -269,18 +231,12 @@ def intent_aware_precision(b: Batch, *, k: Rank) -> Floats:
     return over_subtopics(b, lambda subtopic: hits(subtopic, k) / k)
 
 
-@measure(
-    "StRecall",
-    cite="zhai2003 sakai2011",
-    formula="StRecall@k = subtopics covered by the first k / M",
-    subtopics=True,
-)
+@by_subtopic("StRecall", cite="zhai2003 sakai2011", formula="StRecall@k = subtopics covered by the first k / M")
 def subtopic_recall(b: Batch, *, k: Rank) -> Floats:
     """The share of subtopics that the first k documents cover.
 
     Also called intent recall, `I-rec`. All subtopics count equally, whatever the weights of intents.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "StRecall@1").summary(0, 0)
     0.5
@@ -288,14 +244,7 @@ def subtopic_recall(b: Batch, *, k: Rank) -> Floats:
     return over_subtopics(b, lambda subtopic: success(subtopic, k=k), equal_weights=True)
 
 
-@measure(
-    "nDCG_IA",
-    cite="agrawal2009",
-    formula="nDCG-IA@k = Σ_i p_i nDCG_i@k",
-    gains="graded",
-    subtopics=True,
-    unused_when=NO_BASE,
-)
+@discounted_by_subtopic("nDCG_IA", cite="agrawal2009", formula="nDCG-IA@k = Σ_i p_i nDCG_i@k")
 def intent_aware_normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
 ) -> Floats:
@@ -303,7 +252,6 @@ def intent_aware_normalised_discounted_cumulated_gain(
 
     Usually no ranking is ideal for all subtopics, so that the highest possible score is below 1.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 3}}}
     >>> round(cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "nDCG_IA@1").summary(0, 0), 6)
     0.666667
@@ -313,20 +261,16 @@ def intent_aware_normalised_discounted_cumulated_gain(
     )
 
 
-@measure(
+@discounted_by_subtopic(
     "D_nDCG",
     cite="sakai2011",
     formula="D-nDCG@k = Σ_{r≤k} D(r) Σ_i p_i g_i(r) / that of all judged documents in descending order of Σ_i p_i g_i",
-    gains="graded",
-    subtopics=True,
-    unused_when=NO_BASE,
 )
 def diversified_normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
 ) -> Floats:
     """Discounted gain, summed over subtopics, divided by that of the ideal ranking.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "D_nDCG@1").summary(0, 0)
     0.5
@@ -335,20 +279,12 @@ def diversified_normalised_discounted_cumulated_gain(
     return ratio(dcg(batch, k, discount, base), ideal_dcg(batch, k, discount, base))
 
 
-@measure(
-    "Dsharp_nDCG",
-    cite="sakai2011",
-    formula="D#-nDCG@k = γ StRecall@k + (1-γ) D-nDCG@k",
-    gains="graded",
-    subtopics=True,
-    unused_when=NO_BASE,
-)
+@discounted_by_subtopic("Dsharp_nDCG", cite="sakai2011", formula="D#-nDCG@k = γ StRecall@k + (1-γ) D-nDCG@k")
 def diversified_gain_and_intent_recall(
     b: Batch, *, k: Rank, gamma: Share = 0.5, discount: Discount = "log2", base: Base = 2.0
 ) -> Floats:
     """The weighted mean of subtopic recall and D-nDCG: the D#-nDCG of NTCIR.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "Dsharp_nDCG@1").summary(0, 0)
     1.0
@@ -363,18 +299,14 @@ def mean_gain(b: Batch) -> Batch:
     return batch.changed(gain=batch.gain / M[:, None], ideal=batch.ideal / M[:, None], mass=batch.mass / M)
 
 
-@measure(
+@blended_by_subtopic(
     "D_Q",
     cite="sakai2011 sakai2007",
     formula="D-Q@k = Q@k with gains Σ_i p_i g_i, divided by min(k, R)   (norm='R': by R)",
-    gains="graded",
-    rewards_promotion=False,
-    subtopics=True,
 )
 def diversified_q_measure(b: Batch, *, k: Rank, beta: NotNegative = 1.0, norm: Norm = "min") -> Floats:
     """The Q-measure with gains that are summed over subtopics.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "D_Q@1").summary(0, 0)
     0.75
@@ -382,20 +314,12 @@ def diversified_q_measure(b: Batch, *, k: Rank, beta: NotNegative = 1.0, norm: N
     return q_measure(mean_gain(b), k=k, beta=beta, norm=norm)
 
 
-@measure(
-    "Dsharp_Q",
-    cite="sakai2011 sakai2007",
-    formula="D#-Q@k = γ StRecall@k + (1-γ) D-Q@k",
-    gains="graded",
-    rewards_promotion=False,
-    subtopics=True,
-)
+@blended_by_subtopic("Dsharp_Q", cite="sakai2011 sakai2007", formula="D#-Q@k = γ StRecall@k + (1-γ) D-Q@k")
 def diversified_q_and_intent_recall(
     b: Batch, *, k: Rank, gamma: Share = 0.5, beta: NotNegative = 1.0, norm: Norm = "min"
 ) -> Floats:
     """The weighted mean of subtopic recall and D-Q: the D#-Q of NTCIR.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "Dsharp_Q@1").summary(0, 0)
     0.625
@@ -428,14 +352,11 @@ def useful_gain(b: Batch) -> Batch:
     return mean_gain(b).changed(gain=total / np.maximum(subtopic_count(b), 1)[:, None])
 
 
-@measure(
+@blended_by_subtopic(
     "DIN_nDCG",
     cite="sakai2012",
     formula="DIN-nDCG@k = Σ_{r≤k} D(r) N(r) / that of D-nDCG@k,  "
     "N(r) = Σ_{i inf} p_i g_i(r) + Σ_{j nav} p_j g_j(r) [no document above r is relevant to j]",
-    gains="graded",
-    rewards_promotion=False,
-    subtopics=True,
     unused_when=NO_BASE,
 )
 def informational_and_navigational_gain(b: Batch, *, k: Rank, discount: Discount = "log2", base: Base = 2.0) -> Floats:
@@ -444,7 +365,6 @@ def informational_and_navigational_gain(b: Batch, *, k: Rank, discount: Discount
     The ideal is that of D-nDCG, as in NTCIREVAL; if it has two documents for one navigational intent, the highest
     possible score is below 1. Without types of intents it is D-nDCG.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
     >>> run, types = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"1": "nav"}}
     >>> round(cf.evaluate(cf.Collection(qrels, types=types), run, "DIN_nDCG@2").summary(0, 0), 6)
@@ -454,21 +374,14 @@ def informational_and_navigational_gain(b: Batch, *, k: Rank, discount: Discount
     return ratio(useful_dcg(b, k, weights), ideal_dcg(global_gain(b), k, discount, base))
 
 
-@measure(
-    "DINsharp_nDCG",
-    cite="sakai2012",
-    formula="DIN#-nDCG@k = γ StRecall@k + (1-γ) DIN-nDCG@k",
-    gains="graded",
-    rewards_promotion=False,
-    subtopics=True,
-    unused_when=NO_BASE,
+@blended_by_subtopic(
+    "DINsharp_nDCG", cite="sakai2012", formula="DIN#-nDCG@k = γ StRecall@k + (1-γ) DIN-nDCG@k", unused_when=NO_BASE
 )
 def informational_and_navigational_gain_and_intent_recall(
     b: Batch, *, k: Rank, gamma: Share = 0.5, discount: Discount = "log2", base: Base = 2.0
 ) -> Floats:
     """The weighted mean of subtopic recall and DIN-nDCG.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
     >>> run, types = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"1": "nav"}}
     >>> round(cf.evaluate(cf.Collection(qrels, types=types), run, "DINsharp_nDCG@2").summary(0, 0), 6)
@@ -483,15 +396,12 @@ def _gain_within(b: Batch, *, k: int, **_: object) -> Floats:
     return np.where(b.start < k, aspects(b).gain[b.document].max(axis=2), 0)
 
 
-@measure(
+@blended_by_subtopic(
     "DIN_Q",
     cite="sakai2012",
     formula="DIN-Q@k = Σ_{r≤k} [N(r) > 0] (β cg_N(r) + count_N(r)) / (β cg_ideal(r) + r) / min(k, R)   "
     "(norm='R': / R),  N(r) as in DIN_nDCG, cg_ideal and R as in D_Q",
-    gains="graded",
     ties=OverOrders(affects_score=_gain_within),
-    rewards_promotion=False,
-    subtopics=True,
 )
 def informational_and_navigational_q_measure(
     b: Batch, *, k: Rank, beta: NotNegative = 1.0, norm: Norm = "min"
@@ -500,7 +410,6 @@ def informational_and_navigational_q_measure(
 
     Without types of intents it is D-Q.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
     >>> run, types = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"1": "nav"}}
     >>> cf.evaluate(cf.Collection(qrels, types=types), run, "DIN_Q@2").summary(0, 0)
@@ -509,21 +418,17 @@ def informational_and_navigational_q_measure(
     return q_measure(useful_gain(b), k=k, beta=beta, norm=norm)
 
 
-@measure(
+@blended_by_subtopic(
     "DINsharp_Q",
     cite="sakai2012",
     formula="DIN#-Q@k = γ StRecall@k + (1-γ) DIN-Q@k",
-    gains="graded",
     ties=OverOrders(affects_score=_gain_within),
-    rewards_promotion=False,
-    subtopics=True,
 )
 def informational_and_navigational_q_and_intent_recall(
     b: Batch, *, k: Rank, gamma: Share = 0.5, beta: NotNegative = 1.0, norm: Norm = "min"
 ) -> Floats:
     """The weighted mean of subtopic recall and DIN-Q.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
     >>> run, types = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"1": "nav"}}
     >>> cf.evaluate(cf.Collection(qrels, types=types), run, "DINsharp_Q@2").summary(0, 0)
@@ -533,20 +438,14 @@ def informational_and_navigational_q_and_intent_recall(
     return gamma * subtopic_recall(b, k=k) + (1 - gamma) * value
 
 
-@measure(
-    "PplusQ",
-    cite="sakai2012",
-    formula="P+Q@k = Σ_{i inf} p_i Q_i@k (norm='min') + Σ_{j nav} p_j P+_j@k",
-    gains="graded",
-    rewards_promotion=False,
-    subtopics=True,
+@blended_by_subtopic(
+    "PplusQ", cite="sakai2012", formula="P+Q@k = Σ_{i inf} p_i Q_i@k (norm='min') + Σ_{j nav} p_j P+_j@k"
 )
 def p_plus_and_q_measure(b: Batch, *, k: Rank, beta: NotNegative = 1.0) -> Floats:
     """The mean over subtopics of Q for informational intents and of P+ for navigational ones.
 
     If a tie crosses rank k, the expectation of P+ is exact for up to 100,000 possibilities of an intent.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
     >>> run = {"q": {"a": 2.0, "c": 1.0}}
     >>> round(cf.evaluate(cf.Collection(qrels, types={"q": {"1": "nav"}}), run, "PplusQ@2").summary(0, 0), 6)
@@ -566,18 +465,10 @@ def p_plus_and_q_measure(b: Batch, *, k: Rank, beta: NotNegative = 1.0) -> Float
     return ratio(total, subtopic_count(b))
 
 
-@measure(
-    "PplusQsharp",
-    cite="sakai2012",
-    formula="P+Q#@k = γ StRecall@k + (1-γ) P+Q@k",
-    gains="graded",
-    rewards_promotion=False,
-    subtopics=True,
-)
+@blended_by_subtopic("PplusQsharp", cite="sakai2012", formula="P+Q#@k = γ StRecall@k + (1-γ) P+Q@k")
 def p_plus_and_q_measure_and_intent_recall(b: Batch, *, k: Rank, gamma: Share = 0.5, beta: NotNegative = 1.0) -> Floats:
     """The weighted mean of subtopic recall and P+Q.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
     >>> run = {"q": {"a": 2.0, "b": 1.0}}
     >>> cf.evaluate(cf.Collection(qrels, types={"q": {"1": "nav"}}), run, "PplusQsharp@2").summary(0, 0)
@@ -591,19 +482,16 @@ def _stop_probability(subtopic: Batch, gain: Floats) -> Floats:
     return gain / (subtopic.ideal[:, :1] + 1)
 
 
-@measure(
+@graded_by_subtopic(
     "IA_ERR",
     cite="sakai2011 chapelle2009 agrawal2009",
     formula="IA-ERR@k = Σ_i p_i ERR_i@k,  ERR_i with q = g_i / (highest g_i of the judgments + 1)",
-    gains="graded",
-    subtopics=True,
 )
 def intentwise_expected_reciprocal_rank(b: Batch, *, k: Rank) -> Floats:
     """The mean of ERR over subtopics, as in NTCIREVAL.
 
     Each intent has its own highest grade. `ERR_IA` is the form of ndeval.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 3}}}
     >>> cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "IA_ERR@1").summary(0, 0)
     0.375
@@ -611,19 +499,16 @@ def intentwise_expected_reciprocal_rank(b: Batch, *, k: Rank) -> Floats:
     return over_subtopics(b, lambda subtopic: cascade_score(subtopic, _stop_probability(subtopic, subtopic.gain), k))
 
 
-@measure(
+@graded_by_subtopic(
     "IA_nERR",
     cite="sakai2011 chapelle2009 agrawal2009",
     formula="IA-nERR@k = Σ_i p_i nERR_i@k,  nERR_i with q = g_i / (highest g_i of the judgments + 1)",
-    gains="graded",
-    subtopics=True,
 )
 def intentwise_normalised_expected_reciprocal_rank(b: Batch, *, k: Rank) -> Floats:
     """The mean of nERR over subtopics, as in NTCIREVAL.
 
     Each intent has its own highest grade. `nERR_IA` is the form of ndeval.
 
-    >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 3}}}
     >>> round(cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "IA_nERR@1").summary(0, 0), 6)
     0.666667

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -21,10 +21,10 @@ from cranfield.data import Floats, Integers
 from cranfield.measures.average_precision import NotNegative
 from cranfield.measures.catalogue import Positive, Range, Rank, measure
 from cranfield.measures.parameters import LARGEST
-from cranfield.measures.ties.strategies import Kernel, OverOrders, OverOrdersIfCosts
-from cranfield.measures.user_model import ROUNDING, unjudged_weight
-from cranfield.ranking.batch import CELLS, Batch, GainSums, Weights
-from cranfield.ranking.row_math import running, summed
+from cranfield.measures.ties.strategies import OverOrders, OverOrdersIfCosts
+from cranfield.measures.user_model import ROUNDING, chunks, filled_measure, increase_if_filled, unjudged_weight
+from cranfield.ranking.batch import Batch, GainSums, Weights
+from cranfield.ranking.row_math import after_first, running, summed
 
 UpToOne = Annotated[float, Range(0, 1, "(]")]
 Cost = Annotated[float, Range(1 / LARGEST, LARGEST)]
@@ -76,10 +76,8 @@ def normalised(weights: Weights) -> Weights:
 def by_rank(b: Batch, horizon: int, cost: float, score: RankScores) -> Floats:
     """Scores from the gain and the cost of every rank down to the horizon, for rankings without ties."""
     queries = len(b.length)
-    step = max(1, CELLS // horizon)
-    if queries > step:
-        parts = [b.rows(np.arange(i, min(i + step, queries))) for i in range(0, queries, step)]
-        return np.concatenate([by_rank(part, horizon, cost, score) for part in parts])
+    if len(parts := chunks(queries, horizon)) > 1:
+        return np.concatenate([by_rank(b.rows(part), horizon, cost, score) for part in parts])
     gains, costs = np.zeros((queries, horizon)), np.full((queries, horizon), cost)
     row, column = np.nonzero(~np.isnan(b.grade) & (b.start < horizon))
     rank = b.start[row, column]
@@ -96,56 +94,9 @@ def per_document(gains: Floats, seen: Floats) -> Floats:
     return summed(gains * seen) / summed(seen)
 
 
-def after_first(values: Floats, first: float) -> Floats:
-    """Each row moved down by a rank, with its last value dropped."""
-    return np.concatenate([np.full((len(values), 1), first), values[:, :-1]], axis=1)
-
-
 def seen_by(continues: Floats) -> Floats:
     """The probability that each rank is seen, from the probability of going on after each rank."""
     return after_first(running(continues, np.multiply), 1.0)
-
-
-def filled(b: Batch, horizon: int, cost: float) -> Batch:
-    """The rankings in which every rank down to the horizon without a judged document has full gain.
-
-    An unjudged document without a cost, and a rank below the end, has the smallest cost of its ranking, or ``cost`` if
-    that is less.
-    """
-    shape = len(b.length), horizon
-    gain, smallest = np.full(shape, b.full_gain), np.full(len(b.length), cost)
-    row, column = np.nonzero(~np.isnan(b.grade) & (b.start < horizon))
-    rank, judged = b.start[row, column], b.judged[row, column]
-    gain[row[judged], rank[judged]] = b.gain[row, column][judged]
-    costs = None
-    if b.costs is not None:
-        given = b.costs[b.document[row, column]]
-        np.fmin.at(smallest, row, given)
-        table = np.repeat(smallest[:, None], horizon, axis=1)
-        table[row, rank] = np.where(np.isnan(given), np.where(judged, cost, smallest[row]), given)
-        costs = table.ravel()
-    cells = np.arange(gain.size).reshape(shape)
-    return b.changed(
-        grade=gain,
-        gain=gain,
-        start=np.broadcast_to(np.arange(horizon), shape),
-        size=np.broadcast_to(np.int64(1), shape),
-        nil=np.zeros(shape, bool),
-        document=cells,
-        costs=costs,
-        length=np.full_like(b.length, horizon),
-    )
-
-
-def increase_if_filled(kernel: Kernel, b: Batch, **arguments: Any) -> Floats:
-    """The residual: the increase of a score if all ranks without a judged document had full gain and low costs."""
-    horizon, queries = arguments["horizon"], len(b.length)
-    step = max(1, CELLS // horizon)
-    parts = [b.rows(np.arange(i, min(i + step, queries))) for i in range(0, queries, step)] if queries > step else [b]
-    cost = arguments.get("cost", 1.0)
-    return np.concatenate(
-        [kernel(filled(part, horizon, cost), **arguments) - kernel(part, **arguments) for part in parts]
-    )
 
 
 def above_horizon(b: Batch, *, horizon: int, **_: Any) -> Floats:
@@ -153,17 +104,27 @@ def above_horizon(b: Batch, *, horizon: int, **_: Any) -> Floats:
     return (b.start < horizon).astype(np.float64)
 
 
-@measure(
+linear_measure = partial(measure, gains="scaled", linear=True)
+with_costs = partial(linear_measure, ties=OverOrdersIfCosts(above_horizon), costs=True)
+by_the_way = partial(filled_measure, ties=OverOrders(above_horizon))
+
+
+def time_biased_residual(b: Batch, **arguments: Any) -> Floats:
+    """The residual of TBG; without costs, it is a sum of weights."""
+    if b.costs is not None:
+        return increase_if_filled(time_biased_gain, b, **arguments)
+    weights = halving(arguments["cost"] / arguments["half"], arguments["horizon"])
+    if arguments["per"] == "document":
+        return unjudged_weight(b, normalised(weights), None)
+    return float(weights(np.array(arguments["horizon"]))) - summed(b.judged * b.mean_over(weights))
+
+
+@with_costs(
     "TBG",
     cite="smucker2012 azzopardi2019",
     formula="TBG = Σ_i g_i V_i / Σ_i V_i,  V_i = 2^{-t_i/half},  i ≤ horizon;  per='list': Σ_i g_i V_i",
-    gains="scaled",
     bounds=(0, math.inf),
-    ties=OverOrdersIfCosts(above_horizon),
-    residual=lambda b, **arguments: time_biased_residual(b, **arguments),
-    retrieved_only=True,
-    costs=True,
-    linear=True,
+    residual=time_biased_residual,
 )
 def time_biased_gain(
     b: Batch,
@@ -178,7 +139,6 @@ def time_biased_gain(
     Costs are seconds. ``per='document'`` gives the value of cwl_eval. ``per='list'`` gives the gain of the whole list;
     with reading times in ``costs=`` it is the published measure.
 
-    >>> import cranfield as cf
     >>> cf.parse("TBG(half=1, per='list')")([1, 0, 1])
     1.25
     """
@@ -193,26 +153,18 @@ def time_biased_gain(
     return by_rank(b, horizon, cost, score)
 
 
-def time_biased_residual(b: Batch, **arguments: Any) -> Floats:
-    """The residual of TBG; without costs, it is a sum of weights."""
+def u_residual(b: Batch, **arguments: Any) -> Floats:
+    """The residual of U; without costs, it is a sum of weights."""
     if b.costs is not None:
-        return increase_if_filled(time_biased_gain, b, **arguments)
-    weights = halving(arguments["cost"] / arguments["half"], arguments["horizon"])
-    if arguments["per"] == "document":
-        return unjudged_weight(b, normalised(weights), None)
-    return float(weights(np.array(arguments["horizon"]))) - summed(b.judged * b.mean_over(weights))
+        return increase_if_filled(u_measure, b, **arguments)
+    return unjudged_weight(b, normalised(falling(arguments["cost"] / arguments["L"], arguments["horizon"] - 1)), None)
 
 
-@measure(
+@with_costs(
     "U",
     cite="sakai2013u azzopardi2019",
     formula="U = Σ_i g_i V_i / Σ_i V_i,  V_i = max(0, 1 - t_i/L),  i < horizon",
-    gains="scaled",
-    ties=OverOrdersIfCosts(above_horizon),
-    residual=lambda b, **arguments: u_residual(b, **arguments),
-    retrieved_only=True,
-    costs=True,
-    linear=True,
+    residual=u_residual,
 )
 def u_measure(b: Batch, *, L: Positive = 1000.0, cost: Cost = 1.0, horizon: SeveralRanks = 1000) -> Floats:
     """The gain per document for readers who stop after a random amount of text, up to L characters.
@@ -221,7 +173,6 @@ def u_measure(b: Batch, *, L: Positive = 1000.0, cost: Cost = 1.0, horizon: Seve
     position where it begins, and the last rank (``horizon``) has no weight. In the paper, the weight depends on the
     position where the document ends, L is 132,000, and the divisor is constant.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("U(L=4)")([1, 0, 1]), 6)
     0.6
     """
@@ -236,13 +187,6 @@ def u_measure(b: Batch, *, L: Positive = 1000.0, cost: Cost = 1.0, horizon: Seve
     return by_rank(b, horizon, cost, score)
 
 
-def u_residual(b: Batch, **arguments: Any) -> Floats:
-    """The residual of U; without costs, it is a sum of weights."""
-    if b.costs is not None:
-        return increase_if_filled(u_measure, b, **arguments)
-    return unjudged_weight(b, normalised(falling(arguments["cost"] / arguments["L"], arguments["horizon"] - 1)), None)
-
-
 def goal_not_met(gains: Floats, T: float, b1: float, R1: float) -> Floats:
     """The probability of going on after each rank, for a reader who wants a gain of T."""
     return 1 - 1 / (1 + b1 * np.exp((T - running(gains)) * R1))
@@ -253,15 +197,10 @@ def rate_met(gains: Floats, costs: Floats, A: float, b2: float, R2: float) -> Fl
     return 1 / (1 + b2 * np.exp((A - running(gains) / running(costs)) * R2))
 
 
-@measure(
+@by_the_way(
     "IFT_C1",
     cite="azzopardi2018",
     formula="IFT_C1 = Σ_i g_i V_i / Σ_i V_i,  C_i = 1 - 1/(1 + b1 e^{(T - y_i) R1}),  i ≤ horizon",
-    gains="scaled",
-    ties=OverOrders(above_horizon),
-    residual=lambda b, **arguments: increase_if_filled(information_foraging_goal, b, **arguments),
-    retrieved_only=True,
-    rewards_promotion=False,
 )
 def information_foraging_goal(
     b: Batch, *, T: Positive = 2.0, b1: Positive = 0.9, R1: NotNegative = 10.0, horizon: Rank = 1000
@@ -270,22 +209,16 @@ def information_foraging_goal(
 
     R1 sets how sharply the reader stops at T; with R1=0 the gain has no effect on stopping.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("IFT_C1(T=1.5, R1=100)")([1, 0, 1]), 6)
     0.666667
     """
     return by_rank(b, horizon, 1.0, lambda gains, _: per_document(gains, seen_by(goal_not_met(gains, T, b1, R1))))
 
 
-@measure(
+@by_the_way(
     "IFT_C2",
     cite="azzopardi2018",
     formula="IFT_C2 = Σ_i g_i V_i / Σ_i V_i,  C_i = 1/(1 + b2 e^{(A - y_i/T_i) R2}),  i ≤ horizon",
-    gains="scaled",
-    ties=OverOrders(above_horizon),
-    residual=lambda b, **arguments: increase_if_filled(information_foraging_rate, b, **arguments),
-    retrieved_only=True,
-    rewards_promotion=False,
     costs=True,
 )
 def information_foraging_rate(
@@ -301,7 +234,6 @@ def information_foraging_rate(
 
     R2 sets how sharply the reader stops below A; with R2=0 the gain per unit of cost has no effect on stopping.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("IFT_C2(A=0.6, R2=100)")([1, 0, 1]), 6)
     0.5
     """
@@ -310,15 +242,10 @@ def information_foraging_rate(
     )
 
 
-@measure(
+@by_the_way(
     "IFT",
     cite="azzopardi2018",
     formula="IFT = Σ_i g_i V_i / Σ_i V_i,  C_i = that of IFT_C1 times that of IFT_C2,  i ≤ horizon",
-    gains="scaled",
-    ties=OverOrders(above_horizon),
-    residual=lambda b, **arguments: increase_if_filled(information_foraging, b, **arguments),
-    retrieved_only=True,
-    rewards_promotion=False,
     costs=True,
 )
 def information_foraging(
@@ -335,7 +262,6 @@ def information_foraging(
 ) -> Floats:
     """The gain per document for a reader who stops at a total gain of T, or once gain per cost falls below A.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("IFT(T=1.5, R1=100, A=0.3, R2=100)")([1, 0, 1]), 6)
     0.666667
     """
@@ -351,21 +277,17 @@ def discounted(rate: float, horizon: int) -> Weights:
     return normalised(halving(math.log1p(rate) / math.log(2), horizon))
 
 
-@measure(
+@linear_measure(
     "NPV",
     cite="azzopardi2019",
     formula="NPV = Σ_i g_i V_i / Σ_i V_i,  V_i = 1/(1 + rate)^{i-1},  i ≤ horizon",
-    gains="scaled",
     residual=lambda b, *, rate, horizon: unjudged_weight(b, discounted(rate, horizon), None),
-    retrieved_only=True,
-    linear=True,
 )
 def net_present_value(b: GainSums, *, rate: Positive = 0.1, horizon: Rank = 1000) -> Floats:
     """The gain per document, with gain discounted by an interest rate at each rank.
 
     It is RBP with p = 1/(1 + rate), normalised over ``horizon`` ranks.
 
-    >>> import cranfield as cf
     >>> cf.parse("NPV(rate=1)")([1, 0, 1])
     0.625
     """
@@ -377,14 +299,11 @@ def set_weights(beta: float, last: int) -> Weights:
     return normalised(diminishing(beta, last))
 
 
-@measure(
+@linear_measure(
     "SET",
     cite="azzopardi2014 azzopardi2019",
     formula="SET@k = Σ_i g_i V_i / Σ_i V_i,  V_i = (i+1)^beta - i^beta,  i ≤ k",
-    gains="scaled",
     residual=lambda b, *, k, beta, horizon: unjudged_weight(b, set_weights(beta, min(k, horizon)), None),
-    retrieved_only=True,
-    linear=True,
 )
 def search_economic_theory(b: GainSums, *, k: Rank, beta: UpToOne = 0.5, horizon: Rank = 1000) -> Floats:
     """The gain per document down to rank k, if each further document is worth less than the one before.
@@ -392,25 +311,17 @@ def search_economic_theory(b: GainSums, *, k: Rank, beta: UpToOne = 0.5, horizon
     In economic models of search, i documents are worth i^beta. As in cwl_eval, the weights are those of the second to
     the (k+1)th document.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("SET@3")([1, 0, 1]), 6)
     0.682163
     """
     return b.gained(set_weights(beta, min(k, horizon)))
 
 
-@measure(
+@by_the_way(
     "BPMD",
     cite="zhang2017",
-    formula=(
-        "BPMD@k = Σ_{i≤s} g_i / s,  s = the first rank where y_i ≥ T + hb Σ_{j<i} (g_j - med) "
-        "or T_i ≥ k + hc Σ_{j<i} (g_j - med)"
-    ),
-    gains="scaled",
-    ties=OverOrders(above_horizon),
-    residual=lambda b, **arguments: increase_if_filled(bejeweled_player_model_dynamic, b, **arguments),
-    retrieved_only=True,
-    rewards_promotion=False,
+    formula="BPMD@k = Σ_{i≤s} g_i / s,  s = the first rank where y_i ≥ T + hb Σ_{j<i} (g_j - med) "
+    "or T_i ≥ k + hc Σ_{j<i} (g_j - med)",
     costs=True,
     cutoff_is_cost=True,
 )
@@ -431,7 +342,6 @@ def bejeweled_player_model_dynamic(
     the goal (by hb) and the budget (by hc); one with less gain lowers both. In cwl_eval hc has no effect: hc=0 gives
     its value.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("BPMD(T=2, hb=0)@10")([1, 0, 1]), 6)
     0.666667
     """

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
 
 from cranfield.data import Floats, Integers
-from cranfield.measures.catalogue import TERMINAL, UNBOUNDED, Probability, Range, Rank, measure
-from cranfield.measures.precision import hits
+from cranfield.measures.catalogue import TERMINAL, Probability, Range, Rank, measure
+from cranfield.measures.precision import hits, self_normalised, unbounded
 from cranfield.measures.ties.positions import mean_for_nth
-from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.weights import geometric, log_discount, rank_biased_overlap
 from cranfield.ranking.batch import Batch, Documents, GainSums
 from cranfield.ranking.row_math import ratio, summed
@@ -18,6 +18,7 @@ from cranfield.ranking.row_math import ratio, summed
 Discount = Literal["log2", "jk"]
 Base = Annotated[float, Range(1, closed="(]")]
 NO_BASE = (("base", "discount", "log2"),)  # discount='log2' has base 2 by definition
+discounted = partial(measure, unused_when=NO_BASE)
 
 inf = float("inf")
 
@@ -32,64 +33,44 @@ def ideal_dcg(b: GainSums, k: int | None, discount: str, base: float, of: Docume
     return b.ideal_gained(log_discount(discount, base), k, of)
 
 
-@measure(
-    "CG",
-    cite="jarvelin2002",
-    formula="CG@k = Σ_{i≤k} g_i",
-    gains="graded",
-    bounds=(0, inf),
-    terminal=UNBOUNDED,
-    retrieved_only=True,
-    linear=True,
-)
+@unbounded("CG", cite="jarvelin2002", formula="CG@k = Σ_{i≤k} g_i", gains="graded", linear=True)
 def cumulated_gain(b: GainSums, *, k: Rank | None = None) -> Floats:
     """The sum of the gains of the first k documents.
 
-    >>> import cranfield as cf
     >>> cf.parse("CG@2")([2, 1, 3])
     3.0
     """
     return hits(b, k)
 
 
-@measure(
+@unbounded(
     "DCG",
     cite="jarvelin2002 mcsherry2008",
     formula="DCG@k = Σ_{i≤k} g_i D(i),  D(i) = 1/log2(i+1);  discount='jk': 1 for i ≤ base, then 1/log_base(i)",
     gains="graded",
-    bounds=(0, inf),
-    terminal=UNBOUNDED,
-    retrieved_only=True,
-    unused_when=NO_BASE,
     linear=True,
+    unused_when=NO_BASE,
 )
 def discounted_cumulated_gain(
     b: GainSums, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
 ) -> Floats:
     """The sum of the gains of the first k documents, each discounted by the logarithm of its rank.
 
-    >>> import cranfield as cf
     >>> cf.parse("DCG@3")([3, 0, 1])
     3.5
     """
     return dcg(b, k, discount, base)
 
 
-@measure(
+@discounted(
     "nDCG",
     cite="jarvelin2002 mcsherry2008",
     formula="nDCG@k = DCG@k / DCG@k of all judged documents in descending order of gain",
     gains="ideal",
     terminal=TERMINAL,
-    unused_when=NO_BASE,
 )
 def normalised_discounted_cumulated_gain(
-    b: GainSums,
-    *,
-    k: Rank | None = None,
-    discount: Discount = "log2",
-    base: Base = 2.0,
-    R: Documents = "judged",
+    b: GainSums, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0, R: Documents = "judged"
 ) -> Floats:
     """Discounted gain divided by that of the ideal ranking.
 
@@ -98,27 +79,23 @@ def normalised_discounted_cumulated_gain(
     scores are at most 1 if all gains are 0 or at least 1. Gains between 0 and 1 can score above 1;
     ``ideal='bounded'`` avoids that.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("nDCG@3")([1, 0, 2], missed=[1]), 6)
     0.638788
     """
     return ratio(dcg(b, k, discount, base), ideal_dcg(b, k, discount, base, R))
 
 
-@measure(
+@discounted(
     "SDCG",
     cite="moffat2013",
     formula="SDCG@k = DCG@k / Σ_{i≤k} D(i),  g = gain / top gain",
     gains="scaled",
     terminal=TERMINAL,
-    retrieved_only=True,
-    unused_when=NO_BASE,
     linear=True,
 )
 def scaled_discounted_cumulated_gain(b: GainSums, *, k: Rank, discount: Discount = "log2", base: Base = 2.0) -> Floats:
     """Discounted gain divided by that of k documents with the highest grade.
 
-    >>> import cranfield as cf
     >>> cf.parse("SDCG@1")([1], missed=[2])
     0.5
     """
@@ -127,14 +104,11 @@ def scaled_discounted_cumulated_gain(b: GainSums, *, k: Rank, discount: Discount
     return (dcg(b, k, discount, base) + b.tail * below) / weights(np.array(k))
 
 
-@measure(
+@self_normalised(
     "SN_DCG",
     cite="moffat2013",
     formula="SN_DCG@k = DCG@k / DCG@k of the same k documents in descending order of gain",
     gains="graded",
-    ties=OverCuts(),
-    retrieved_only=True,
-    rewards_promotion=False,
     unused_when=NO_BASE,
 )
 def self_normalised_discounted_cumulated_gain(
@@ -144,7 +118,6 @@ def self_normalised_discounted_cumulated_gain(
 
     Undefined if the first k have no gain; if only some orders of tied documents have gain, the others count 0.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("SN_DCG@5")([1, 0, 1, 0, 0], missed=[1]), 6)
     0.919721
     """
@@ -167,7 +140,6 @@ def compatibility(b: Batch, *, p: Probability = 0.95, normalize: bool = True, de
     of the ranking. Overlaps are summed to a depth of 1,000, as the authors do; below the end of a ranking the overlap
     stays constant. ``depth=None`` stops at the end of the longer of the two. Undefined if no document has a gain.
 
-    >>> import cranfield as cf
     >>> cf.parse("Compat")([2, 1, 1])
     1.0
     >>> round(cf.parse("Compat")([1], missed=[1]), 4)

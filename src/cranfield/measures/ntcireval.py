@@ -9,6 +9,7 @@ measures are undefined if no document is relevant.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
@@ -22,8 +23,10 @@ from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.user_model import cascade_score, ideal_cascade, reach_probability
 from cranfield.measures.weights import count, geometric, harmonic, powers
 from cranfield.ranking.batch import CELLS, Batch, GainSums
-from cranfield.ranking.row_math import ratio, running, summed
+from cranfield.ranking.row_math import after_first, ratio, running, summed
 
+blended = partial(measure, gains="graded", rewards_promotion=False)
+cascade = partial(measure, gains="graded", probabilities=True)
 Scheme = Literal["linear", "exp"]
 UpToOne = Annotated[float, Range(0, 1, "(]")]
 RankWeight = Callable[[Integers, Integers], Floats]  # takes rows of a batch and a rank for each of them
@@ -74,19 +77,16 @@ def mean_weights(b: Batch, chosen: Booleans, weight: RankWeight, k: int | None) 
     return means
 
 
-@measure(
+@blended(
     "O",
     cite="sakai2007a",
     formula="O@k = BR(r),  r ≤ k the first rank with a relevant document;  0 if there is no such rank",
-    gains="graded",
-    rewards_promotion=False,
 )
 def o_measure(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0) -> Floats:
     """The blended ratio of precision and gain at the first relevant document.
 
     Undefined if no document is relevant. ``beta=0`` is the reciprocal rank.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("O")([0, 1, 2], missed=[1]), 6)
     0.4
     """
@@ -97,40 +97,34 @@ def o_measure(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0) -> Fl
     return if_any_relevant(b, summed(np.where(first, at, 0)))
 
 
-@measure(
+@blended(
     "Pmeasure",
     cite="sakai2006 sakai2007a",
     formula="P-measure@k = BR(r),  r the first rank that has the highest gain of all ranks ≤ k;  0 if that gain is 0",
-    gains="graded",
     ties=OverCuts(),
-    rewards_promotion=False,
 )
 def p_measure(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0) -> Floats:
     """The blended ratio at the preferred rank: the first rank with the highest gain in the ranking.
 
     The highest gain is that of the ranking, not of the judgments. Undefined if no document is relevant.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("Pmeasure")([1, 0, 2]), 6)
     0.833333
     """
     return if_any_relevant(b, _at_preferred_rank(b, beta, k)[0])
 
 
-@measure(
+@blended(
     "Pplus",
     cite="sakai2007a",
     formula="P+@k = Σ_{i≤r} b_i BR(i) / c(r),  r the first rank that has the highest gain of all ranks ≤ k",
-    gains="graded",
     ties=OverCuts(),
-    rewards_promotion=False,
 )
 def p_plus(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0) -> Floats:
     """The mean blended ratio at the relevant documents down to the first one with the highest gain.
 
     The highest gain is that of the ranking, not of the judgments. Undefined if no document is relevant.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("Pplus")([1, 0, 2]), 6)
     0.75
     """
@@ -158,7 +152,7 @@ def _at_preferred_rank(b: Batch, beta: float, k: int | None) -> tuple[Floats, Fl
     u = np.where(tie, order_among_relevant(b), 0)
     remaining = np.maximum(relevant - u, 1)
     misses = running(np.where(tie, np.maximum(relevant - preferred - u, 0) / remaining, 1), np.multiply)
-    probability = np.concatenate([np.ones_like(misses[:, :1]), misses[:, :-1]], axis=1) * preferred / remaining
+    probability = after_first(misses, 1.0) * preferred / remaining
     possible = tie & (u <= relevant - preferred)
     weight = mean_weights(b, possible, blended_divisor(b, beta), k)
     at = np.where(
@@ -172,14 +166,12 @@ def _at_preferred_rank(b: Batch, beta: float, k: int | None) -> tuple[Floats, Fl
     return summed(at), summed(mean)
 
 
-@measure(
+@blended(
     "NCU",
     cite="sakai2008 sakai2020",
     formula="NCU@k = Σ_{i≤k} b_i π(i) U(i);  stop='gu': π(i) = gain_i / all gain;  "
     "stop='rb': π(i) = γ^{c(i)-1} / Σ_{i≤min(k,R)} γ^{i-1}  (norm='min': / min(k, R));  "
     "utility='P': U(i) = c(i)/i;  'BR': BR(i);  'IE': p^i",
-    gains="graded",
-    rewards_promotion=False,
     unused_when=(
         ("gamma", "stop", "gu"),
         ("norm", "stop", "gu"),
@@ -208,7 +200,6 @@ def normalised_cumulative_utility(
     NTCIREVAL divides by min(k, R) (``norm='min'``), so that a perfect ranking scores below 1. Undefined if no document
     is relevant.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("NCU(stop='gu', utility='BR')")([1, 0, 2]), 6)
     0.777778
     >>> round(cf.parse("NCU(stop='rb', utility='P', gamma=0.5)")([1, 0, 2]), 6)
@@ -251,7 +242,6 @@ def graded_average_precision(
     ``weights='even'`` has equally many readers at every grade; NTCIREVAL uses ``'rising'``, in which their number is
     proportional to the grade. With grades 0 and 1 both are average precision. Undefined if no document is relevant.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("GAP")([1, 0, 2], missed=[1]), 6)
     0.466667
     >>> round(cf.parse("GAP(weights='even')")([1, 0, 2], missed=[1]), 6)
@@ -280,12 +270,10 @@ def stop_probability(b: Batch, gain: Floats, scheme: Scheme, top: float | None) 
     return gain * share
 
 
-@measure(
+@cascade(
     "nERR",
     cite="chapelle2009",
     formula="nERR@k = Σ_{i≤k} s_i / i / the same sum for all judged documents in descending order of gain",
-    gains="graded",
-    probabilities=True,
 )
 def normalised_expected_reciprocal_rank(
     b: Batch, *, k: Rank | None = None, gain: Scheme = "linear", max: Positive | None = None
@@ -295,7 +283,6 @@ def normalised_expected_reciprocal_rank(
     Readers stop with probability gain / (top gain + 1); with ``gain='exp'`` it is that of ERR as published. Undefined
     if no document is relevant.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("nERR(max=3)@2")([0, 3], missed=[3]), 6)
     0.444444
     """
@@ -314,61 +301,39 @@ def normalised_rank_biased_precision(b: GainSums, *, k: Rank | None = None, p: P
 
     Undefined if no document is relevant.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("nRBP(p=0.5)@2")([0, 2], missed=[1]), 6)
     0.4
     """
     return ratio(b.gained(geometric(p), k), b.ideal_gained(geometric(p), k))
 
 
-@measure(
-    "EBR",
-    cite="sakai2019",
-    formula="EBR@k = Σ_{i≤k} s_i BR(i)",
-    gains="graded",
-    rewards_promotion=False,
-    probabilities=True,
-)
+@blended("EBR", cite="sakai2019", formula="EBR@k = Σ_{i≤k} s_i BR(i)", probabilities=True)
 def expected_blended_ratio(
-    b: Batch,
-    *,
-    k: Rank | None = None,
-    beta: NotNegative = 1.0,
-    gain: Scheme = "linear",
-    max: Positive | None = None,
+    b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0, gain: Scheme = "linear", max: Positive | None = None
 ) -> Floats:
     """The expected blended ratio at the rank where a reader is satisfied; 0 for readers who never are.
 
     Undefined if no document is relevant.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("EBR(max=1)")([1, 0, 1]), 6)
     0.7
     """
     return if_any_relevant(b, _blended_ratio_at_stop(b, stop_probability(b, b.gain, gain, max), beta, k))
 
 
-@measure(
+@blended(
     "nEBR",
     cite="sakai2019",
     formula="nEBR@k = EBR@k / EBR@k of all judged documents in descending order of gain",
-    gains="graded",
-    rewards_promotion=False,
     probabilities=True,
 )
 def normalised_expected_blended_ratio(
-    b: Batch,
-    *,
-    k: Rank | None = None,
-    beta: NotNegative = 1.0,
-    gain: Scheme = "linear",
-    max: Positive | None = None,
+    b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0, gain: Scheme = "linear", max: Positive | None = None
 ) -> Floats:
     """Expected blended ratio divided by that of the ideal ranking.
 
     Undefined if no document is relevant.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("nEBR(max=1)@3")([1, 0, 1]), 6)
     0.933333
     """
@@ -405,53 +370,31 @@ def _blended_ratio_at_stop(b: Batch, stop: Floats, beta: float, k: int | None) -
     return value
 
 
-@measure(
-    "iRBU",
-    cite="sakai2019 amigo2018",
-    formula="iRBU@k = Σ_{i≤k} s_i p^i",
-    gains="graded",
-    probabilities=True,
-)
+@cascade("iRBU", cite="sakai2019 amigo2018", formula="iRBU@k = Σ_{i≤k} s_i p^i")
 def intentwise_rank_biased_utility(
-    b: Batch,
-    *,
-    k: Rank | None = None,
-    p: Probability = 0.99,
-    gain: Scheme = "linear",
-    max: Positive | None = None,
+    b: Batch, *, k: Rank | None = None, p: Probability = 0.99, gain: Scheme = "linear", max: Positive | None = None
 ) -> Floats:
     """The expected utility for a reader who loses a share of it with each document read until satisfied.
 
     The first document read also costs utility, so that a perfect ranking scores below 1. Undefined if no document is
     relevant.
 
-    >>> import cranfield as cf
     >>> cf.parse("iRBU(p=0.5, max=1)")([1, 0, 1])
     0.28125
     """
     return if_any_relevant(b, cascade_score(b, stop_probability(b, b.gain, gain, max), k, powers(p)))
 
 
-@measure(
-    "niRBU",
-    cite="sakai2020",
-    formula="niRBU@k = iRBU@k / iRBU@k of all judged documents in descending order of gain",
-    gains="graded",
-    probabilities=True,
+@cascade(
+    "niRBU", cite="sakai2020", formula="niRBU@k = iRBU@k / iRBU@k of all judged documents in descending order of gain"
 )
 def normalised_intentwise_rank_biased_utility(
-    b: Batch,
-    *,
-    k: Rank | None = None,
-    p: Probability = 0.99,
-    gain: Scheme = "linear",
-    max: Positive | None = None,
+    b: Batch, *, k: Rank | None = None, p: Probability = 0.99, gain: Scheme = "linear", max: Positive | None = None
 ) -> Floats:
     """Intentwise rank-biased utility divided by that of the ideal ranking.
 
     Undefined if no document is relevant.
 
-    >>> import cranfield as cf
     >>> cf.parse("niRBU(p=0.5, max=1)")([1, 0, 1])
     0.9
     """

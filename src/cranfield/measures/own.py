@@ -24,7 +24,7 @@ import numpy as np
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError, MeasureError
 from cranfield.io.streams import open_stream
-from cranfield.measures.catalogue import CATALOGUE, UNDEFINED, Aggregate, Definition, Measure, check_keywords
+from cranfield.measures.catalogue import CATALOGUE, Aggregate, Definition, Measure, check_keywords
 from cranfield.measures.ties.strategies import OverOrders
 from cranfield.ranking.batch import Batch
 
@@ -82,10 +82,8 @@ def measure(
         return measure()(symbol)
 
     def add(function: Decorated) -> Decorated:
-        definition = _define(function, symbol, formula, cite, bounds, aggregate)
-        _check_name(definition)
+        definition = _define(function, symbol, formula=formula, cite=cite, bounds=bounds, aggregate=aggregate)
         CATALOGUE[definition.symbol] = definition
-        _remember(function, definition)
         return function
 
     return add
@@ -96,9 +94,7 @@ def measure_of(function: Any) -> Measure:
     # Other objects have no attributes of their own: a method shares those of its class.
     definition: Definition | None = getattr(function, DEFINITION, None) if isinstance(function, FunctionType) else None
     if definition is None:
-        definition = _define(function)
-        _check_name(definition)
-        _remember(function, definition)
+        definition = _define(function, formula="", cite="", bounds=UNLIMITED)
     if definition.cutoff == "required":
         raise MeasureError(
             f"{definition.symbol} needs a cutoff, and a function alone has none",
@@ -107,29 +103,8 @@ def measure_of(function: Any) -> Measure:
     return Measure(definition.symbol, own=definition)
 
 
-def _remember(function: Any, definition: Definition) -> None:
-    if isinstance(function, FunctionType):
-        setattr(function, DEFINITION, definition)
-
-
-def _check_name(definition: Definition) -> None:
-    """Raise if a measure of the package has this name; a user may define a measure again."""
-    present = CATALOGUE.get(definition.symbol)
-    if present is not None and not present.is_own:
-        raise MeasureError(
-            f"{definition.symbol} is a measure of the catalogue already",
-            hint="choose another name, as in @cf.measure('NAME')",
-        )
-
-
-def _define(
-    function: Any,
-    symbol: str | None = None,
-    formula: str = "",
-    cite: str = "",
-    bounds: tuple[float, float] = UNLIMITED,
-    aggregate: Aggregate = "mean",
-) -> Definition:
+def _define(function: Any, symbol: str | None = None, **facts: Any) -> Definition:
+    """The definition of a function's measure; raises if the name cannot be used, or the function does not fit."""
     name = getattr(function, "__name__", "") if symbol is None else symbol
     if not isinstance(name, str) or not NAME.fullmatch(name):
         kind = "a lambda" if name == "<lambda>" else f"an object of type {type(function).__name__}"
@@ -138,22 +113,17 @@ def _define(
         )
     takes_judged = _takes_judged(function, name)
     check_keywords(function)
-    return Definition(
-        name,
-        "own measures",
-        RankingKernel(function, name, takes_judged=takes_judged),
-        cite,
-        formula,
-        "none",
-        bounds,
-        aggregate,
-        OverOrders(),
-        terminal=UNDEFINED,
-        retrieved_only=not takes_judged,
-        rewards_promotion=False,
-        uses_nonrelevant=True,
-        of_ranking=function,
-    )
+    present = CATALOGUE.get(name)
+    if present is not None and not present.is_own:  # a user may define a measure again
+        raise MeasureError(
+            f"{name} is a measure of the catalogue already", hint="choose another name, as in @cf.measure('NAME')"
+        )
+    facts.update(ties=OverOrders(), rewards_promotion=False, uses_nonrelevant=True, retrieved_only=not takes_judged)
+    kernel = RankingKernel(function, name, takes_judged=takes_judged)
+    definition = Definition(name, "own measures", kernel, gains="none", of_ranking=function, **facts)
+    if isinstance(function, FunctionType):
+        setattr(function, DEFINITION, definition)
+    return definition
 
 
 def _takes_judged(function: Any, name: str) -> bool:
@@ -219,7 +189,9 @@ def _call(function: RankingFunction, name: str, arguments: list[Floats], paramet
         with np.errstate(divide="ignore", invalid="ignore"):  # 0/0 is an undefined score
             value: Any = function(*arguments, **parameters)
     except Exception as error:
-        where = _location(function, error)
+        file = getattr(getattr(function, "__code__", None), "co_filename", None)
+        line = _line(error, file)
+        where = f" ({file}{line})" if line else ""
         raise MeasureError(
             f"{name} raised {type(error).__name__}: {error}{where}, for the grades {_listed(shown)}"
         ) from error
@@ -233,13 +205,10 @@ def _call(function: RankingFunction, name: str, arguments: list[Floats], paramet
     return float(value)
 
 
-def _location(function: Any, error: Exception) -> str:
-    """The line of the function in which an error was raised, if it has one."""
-    import traceback  # not needed unless a function fails
-
-    file = getattr(getattr(function, "__code__", None), "co_filename", None)
+def _line(error: BaseException, file: str | None) -> str:
+    """``:LINE``, the last line of the file in which an error was raised, if there is one."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    return f" ({file}:{lines[-1]})" if lines else ""
+    return f":{lines[-1]}" if lines else ""
 
 
 def _listed(grades: Floats) -> str:
@@ -274,6 +243,4 @@ def _run(path: str) -> None:
         raise InputError([f"{error.filename or path}{line}: {type(error).__name__}: {error.msg}"]) from error
     except (Exception, SystemExit) as error:
         text = error.message if isinstance(error, CranfieldError) else f"{type(error).__name__}: {error}"
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
-        line = f":{lines[-1]}" if lines else ""
-        raise InputError([f"{path}{line}: {text}"], hint=getattr(error, "hint", "")) from error
+        raise InputError([f"{path}{_line(error, path)}: {text}"], hint=getattr(error, "hint", "")) from error

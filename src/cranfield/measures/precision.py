@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from cranfield.data import Floats, Integers
-from cranfield.measures.catalogue import FIXED, TERMINAL, UNORDERED, Positive, Rank, Share, measure
-from cranfield.measures.ties.strategies import OneOpenClosedForm
+from cranfield.measures.catalogue import FIXED, TERMINAL, UNBOUNDED, UNORDERED, Positive, Rank, Share, measure
+from cranfield.measures.ties.strategies import OneOpenClosedForm, OverCuts
 from cranfield.measures.weights import count, harmonic
 from cranfield.ranking.batch import Batch, Documents, GainSums
-from cranfield.ranking.row_math import ratio, running, summed
+from cranfield.ranking.row_math import after_first, ratio, running, summed
 
-inf = float("inf")
+unbounded = partial(measure, bounds=(0, float("inf")), terminal=UNBOUNDED)
+self_normalised = partial(measure, ties=OverCuts(), retrieved_only=True, rewards_promotion=False)
+of_judged = partial(measure, rewards_promotion=False, uses_nonrelevant=True)
+one_open = partial(measure, ties=OneOpenClosedForm())
+of_top = partial(measure, terminal=FIXED, retrieved_only=True)
+number = partial(measure, cite="buckley2005", bounds=(0, float("inf")), aggregate="sum", terminal=UNORDERED)
 
 
 def hits(b: GainSums, k: Floats | int | None = None) -> Floats:
@@ -24,9 +30,7 @@ def hits(b: GainSums, k: Floats | int | None = None) -> Floats:
     return b.gained(count, k.astype(np.int64))
 
 
-@measure(
-    "P", cite="cleverdon1966", formula="P@k = Σ_{i≤k} b_i / k", terminal=TERMINAL, retrieved_only=True, linear=True
-)
+@measure("P", cite="cleverdon1966", formula="P@k = Σ_{i≤k} b_i / k", terminal=TERMINAL, linear=True)
 def precision(b: GainSums, *, k: Rank) -> Floats:
     """The share of relevant documents among the first k.
 
@@ -36,7 +40,6 @@ def precision(b: GainSums, *, k: Rank) -> Floats:
     relevant documents and nothing else has P@5 = (1 + 1 + 3 · 2/3) / 5 = 0.8. With a single terminal document it would
     be (1 + 1 + 2/3) / 5 = 0.533. Liu et al. (2016) do not say which they mean.
 
-    >>> import cranfield as cf
     >>> cf.parse("P@4")([1, 0, 1])
     0.5
     """
@@ -54,7 +57,6 @@ def recall(b: GainSums, *, k: Rank, R: Documents = "judged") -> Floats:
 
     Undefined if no document is relevant. ``R='retrieved'`` divides by the relevant documents in the ranking.
 
-    >>> import cranfield as cf
     >>> cf.parse("R@2")([1, 0, 1], missed=[1, 1])
     0.25
     """
@@ -67,7 +69,6 @@ def capped_recall(b: GainSums, *, k: Rank) -> Floats:
 
     Undefined if no document is relevant.
 
-    >>> import cranfield as cf
     >>> cf.parse("R_cap@2")([1, 0, 1], missed=[1, 1])
     0.5
     """
@@ -80,24 +81,16 @@ def f_one(b: GainSums, *, k: Rank, R: Documents = "judged") -> Floats:
 
     ``R='retrieved'`` uses the relevant documents in the ranking, as McSherry and Najork do.
 
-    >>> import cranfield as cf
     >>> cf.parse("F1@4")([1, 0, 1], missed=[1, 1])
     0.5
     """
     return 2 * hits(b, k) / (k + relevant_documents(b, R))
 
 
-@measure(
-    "Success",
-    cite="voorhees2005",
-    formula="Success@k = 1 if b_i = 1 for some i ≤ k, else 0",
-    terminal=FIXED,
-    retrieved_only=True,
-)
+@of_top("Success", cite="voorhees2005", formula="Success@k = 1 if b_i = 1 for some i ≤ k, else 0")
 def success(b: Batch, *, k: Rank) -> Floats:
     """1 if any of the first k documents is relevant, else 0; with ties, the probability of that.
 
-    >>> import cranfield as cf
     >>> cf.parse("Success@1[ties=expected]")([(1, 0, 0, 0)])
     0.25
     """
@@ -108,18 +101,10 @@ def success(b: Batch, *, k: Rank) -> Floats:
     return 1 - np.where(b.relevant, missed, 1).prod(axis=1)
 
 
-@measure(
-    "HIT",
-    cite="moffat2013",
-    formula="HIT@k = max_{i≤k} g_i,  g = gain / top gain",
-    gains="scaled",
-    terminal=FIXED,
-    retrieved_only=True,
-)
+@of_top("HIT", cite="moffat2013", formula="HIT@k = max_{i≤k} g_i,  g = gain / top gain", gains="scaled")
 def best_gain(b: Batch, *, k: Rank) -> Floats:
     """The gain of the best document among the first k; 1 is the highest possible gain.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("HIT(max=3)@2")([0, 2, 3]), 6)
     0.666667
     """
@@ -131,8 +116,7 @@ def best_gain(b: Batch, *, k: Rank) -> Floats:
     # probability C(n-i-1, m-1) / C(n, m): no better document is among the m.
     cut = (m > 0) & (m < n)
     missed = running(np.where(cut, np.maximum(n - m - i, 0) / np.maximum(n - i, 1), 1), np.multiply)
-    missed = np.concatenate([np.ones_like(missed[:, :1]), missed[:, :-1]], axis=1)
-    probability = np.where(cut, missed * np.minimum(m / np.maximum(n - i, 1), 1), 0)
+    probability = np.where(cut, after_first(missed, 1.0) * np.minimum(m / np.maximum(n - i, 1), 1), 0)
     return sure + summed(probability * np.maximum(b.gain - sure[:, None], 0))
 
 
@@ -140,7 +124,6 @@ def best_gain(b: Batch, *, k: Rank) -> Floats:
 def r_precision(b: GainSums) -> Floats:
     """Precision at rank R, where R is the number of relevant documents.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("Rprec")([1, 0, 1], missed=[1]), 6)
     0.666667
     """
@@ -151,7 +134,6 @@ def r_precision(b: GainSums) -> Floats:
 def r_precision_at(b: GainSums, *, k: Rank) -> Floats:
     """Precision at rank k, or at rank R if fewer than k documents are relevant.
 
-    >>> import cranfield as cf
     >>> cf.parse("RPrec@2")([1, 0, 1], missed=[1])
     0.5
     """
@@ -162,16 +144,13 @@ def r_precision_at(b: GainSums, *, k: Rank) -> Floats:
 Rule = Literal["trec9", "trec10", "exact"]
 
 
-@measure(
-    "IPrec", cite="salton1983", formula="IPrec@r = max precision at any rank where recall ≥ r", ties=OneOpenClosedForm()
-)
+@one_open("IPrec", cite="salton1983", formula="IPrec@r = max precision at any rank where recall ≥ r")
 def interpolated_precision(b: Batch, *, recall: Share, rule: Rule = "trec9") -> Floats:
     """The highest precision at any rank where recall is at least r.
 
     The rule says how many relevant documents make a recall of r: trec_eval 9 rounds r R + 0.9 down, trec_eval 10 rounds
     r R to the nearest integer, and ``exact`` takes the smallest sufficient number.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("IPrec@0.5")([1, 0, 1], missed=[1]), 6)
     0.666667
     """
@@ -210,18 +189,10 @@ def _best_precisions(b: Batch) -> tuple[Integers, Floats]:
     return relevant_so_far, np.pad(best, ((0, 0), (0, 1)))
 
 
-@measure(
-    "SetP",
-    cite="cleverdon1966",
-    formula="SetP = relevant retrieved / retrieved",
-    terminal=UNORDERED,
-    retrieved_only=True,
-    linear=True,
-)
+@measure("SetP", cite="cleverdon1966", formula="SetP = relevant retrieved / retrieved", terminal=UNORDERED, linear=True)
 def set_precision(b: GainSums) -> Floats:
     """The share of all retrieved documents that are relevant; 0 for an empty ranking.
 
-    >>> import cranfield as cf
     >>> cf.parse("SetP")([1, 0, 1, None])
     0.5
     """
@@ -232,7 +203,6 @@ def set_precision(b: GainSums) -> Floats:
 def set_recall(b: GainSums) -> Floats:
     """The share of all relevant documents that were retrieved, at any rank.
 
-    >>> import cranfield as cf
     >>> cf.parse("SetR")([1, 0, 1], missed=[1, 1])
     0.5
     """
@@ -245,7 +215,6 @@ def set_f(b: GainSums, *, beta: Positive = 1.0) -> Floats:
 
     The parameter of trec_eval's ``set_F.x`` is the square of beta.
 
-    >>> import cranfield as cf
     >>> cf.parse("SetF")([1, 0, 1, 0], missed=[1, 1])
     0.5
     """
@@ -256,27 +225,18 @@ def set_f(b: GainSums, *, beta: Positive = 1.0) -> Floats:
 def set_average_precision(b: GainSums) -> Floats:
     """Precision times recall of the whole ranking: average precision for an unordered set.
 
-    >>> import cranfield as cf
     >>> cf.parse("SetAP")([1, 0, 1, 0], missed=[1, 1])
     0.25
     """
     return set_precision(b) * set_recall(b)
 
 
-@measure(
-    "Judged",
-    cite="sakai2007",
-    formula="Judged@k = judged documents in the first k / k",
-    terminal=FIXED,
-    retrieved_only=True,
-    uses_nonrelevant=True,
-)
+@of_top("Judged", cite="sakai2007", formula="Judged@k = judged documents in the first k / k", uses_nonrelevant=True)
 def judged(b: Batch, *, k: Rank | None = None, of: Literal["k", "retrieved"] = "k") -> Floats:
     """The share of the first k documents (of all documents, without k) that are judged.
 
     The divisor is k; with ``of='retrieved'``, it is the length of a ranking shorter than k.
 
-    >>> import cranfield as cf
     >>> cf.parse("Judged@4")([1, None, 0])
     0.5
     """
@@ -286,13 +246,11 @@ def judged(b: Batch, *, k: Rank | None = None, of: Literal["k", "retrieved"] = "
     return judged_documents / np.maximum(b.length if k is None else np.minimum(b.length, k), 1)
 
 
-@measure(
+@of_top(
     "Hole",
     cite="thakur2021",
     formula="Hole@k = documents in the first k that are judged for no query / k",
     gains="none",
-    terminal=FIXED,
-    retrieved_only=True,
     rewards_promotion=False,
     uses_nonrelevant=True,
     collection=True,
@@ -302,7 +260,6 @@ def hole_rate(b: Batch, *, k: Rank) -> Floats:
 
     `Unjudged` asks whether a document is judged for its own query. The divisor is always k.
 
-    >>> import cranfield as cf
     >>> qrels, run = {"1": {"a": 1}, "2": {"b": 0}}, {"1": {"a": 2.5, "b": 1.5}, "2": {"c": 0.5}}
     >>> cf.evaluate(qrels, run, ["Hole@2", "Unjudged@2"]).means.tolist()
     [[0.25, 0.5]]
@@ -310,69 +267,40 @@ def hole_rate(b: Batch, *, k: Rank) -> Floats:
     return (np.minimum(b.length, k) - summed(b.judged * b.mean_over(count, k))) / k
 
 
-@measure(
-    "NumRet",
-    cite="buckley2005",
-    formula="NumRet = documents retrieved",
-    bounds=(0, inf),
-    aggregate="sum",
-    terminal=UNORDERED,
-    retrieved_only=True,
-)
+@number("NumRet", formula="NumRet = documents retrieved", retrieved_only=True)
 def number_retrieved(b: GainSums) -> Floats:
     """The number of documents retrieved, summed over queries.
 
-    >>> import cranfield as cf
     >>> cf.parse("NumRet")([1, None, 0])
     3.0
     """
     return b.length.astype(np.float64)
 
 
-@measure("NumRel", cite="buckley2005", formula="NumRel = R", bounds=(0, inf), aggregate="sum", terminal=UNORDERED)
+@number("NumRel", formula="NumRel = R")
 def number_relevant(b: GainSums) -> Floats:
     """The number of relevant documents, retrieved or not, summed over queries.
 
-    >>> import cranfield as cf
     >>> cf.parse("NumRel")([1, None, 0], missed=[1])
     2.0
     """
     return b.R
 
 
-@measure(
-    "NumRelRet",
-    cite="buckley2005",
-    formula="NumRelRet = Σ_i b_i",
-    bounds=(0, inf),
-    aggregate="sum",
-    terminal=UNORDERED,
-    retrieved_only=True,
-    linear=True,
-)
+@number("NumRelRet", formula="NumRelRet = Σ_i b_i", linear=True)
 def number_relevant_retrieved(b: GainSums) -> Floats:
     """The number of relevant documents retrieved, summed over queries.
 
-    >>> import cranfield as cf
     >>> cf.parse("NumRelRet")([1, None, 0], missed=[1])
     1.0
     """
     return hits(b)
 
 
-@measure(
-    "NumQ",
-    cite="buckley2005",
-    formula="NumQ = 1",
-    bounds=(0, inf),
-    aggregate="sum",
-    terminal=UNORDERED,
-    retrieved_only=True,
-)
+@number("NumQ", formula="NumQ = 1", retrieved_only=True)
 def number_of_queries(b: Batch) -> Floats:
     """The number of queries in the evaluation.
 
-    >>> import cranfield as cf
     >>> cf.parse("NumQ")([1, None, 0])
     1.0
     """

@@ -6,15 +6,19 @@ is not retrieved adds nothing (Sakai, eqs 16 and 17).
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from cranfield.data import Floats
 from cranfield.measures.catalogue import Rank, measure
-from cranfield.measures.ties.strategies import OverCuts
+from cranfield.measures.precision import self_normalised
 from cranfield.measures.weights import harmonic
 from cranfield.ranking.batch import Batch, Preferences, penalty
 from cranfield.ranking.row_math import ratio, summed
 from cranfield.ranking.views import condense
+
+of_pairs = partial(measure, cite="sakai2007", uses_nonrelevant=True)
 
 
 def preference_score(b: Preferences, limit: Floats, pairs: Floats) -> Floats:
@@ -22,89 +26,68 @@ def preference_score(b: Preferences, limit: Floats, pairs: Floats) -> Floats:
     return ratio(b.preferences(limit, pairs), b.mass)
 
 
-@measure(
-    "bpref",
-    cite="buckley2004 sakai2007",
-    formula="bpref = Σ_rel (1 - min(R, nonrel above) / min(R, N)) / R",
-    uses_nonrelevant=True,
-)
+@of_pairs("bpref", cite="buckley2004 sakai2007", formula="bpref = Σ_rel (1 - min(R, nonrel above) / min(R, N)) / R")
 def binary_preference(b: Preferences) -> Floats:
     """How rarely documents judged non-relevant are ranked above relevant ones.
 
     Undefined if no document is relevant.
 
-    >>> import cranfield as cf
     >>> cf.parse("bpref")([1, None, 0, 1], missed=[0])
     0.75
     """
     return preference_score(b, b.R, np.minimum(b.R, b.N))
 
 
-@measure(
-    "bpref_R", cite="sakai2007", formula="bpref_R = Σ_rel (1 - min(R, nonrel above) / R) / R", uses_nonrelevant=True
-)
+@of_pairs("bpref_R", formula="bpref_R = Σ_rel (1 - min(R, nonrel above) / R) / R")
 def binary_preference_by_relevant(b: Preferences) -> Floats:
     """The bpref variant that divides by R, even if fewer than R documents are judged non-relevant.
 
-    >>> import cranfield as cf
     >>> cf.parse("bpref_R")([0, 1, None, 1])
     0.5
     """
     return preference_score(b, b.R, b.R)
 
 
-@measure("bpref_N", cite="sakai2007", formula="bpref_N = Σ_rel (1 - nonrel above / N) / R", uses_nonrelevant=True)
+@of_pairs("bpref_N", formula="bpref_N = Σ_rel (1 - nonrel above / N) / R")
 def binary_preference_by_nonrelevant(b: Preferences) -> Floats:
     """The bpref variant that counts all judged non-relevant documents above and divides by their number N.
 
-    >>> import cranfield as cf
     >>> cf.parse("bpref_N")([0, 1, None, 1], missed=[0, 0, 0])
     0.75
     """
     return preference_score(b, b.N, b.N)
 
 
-@measure(
-    "bpref_old",
-    cite="sakai2007",
-    formula="bpref_old = Σ_rel (1 - min(R, nonrel above) / min(R, N retrieved)) / R",
-    uses_nonrelevant=True,
-)
+@of_pairs("bpref_old", formula="bpref_old = Σ_rel (1 - min(R, nonrel above) / min(R, N retrieved)) / R")
 def binary_preference_before_trec_eval_8(b: Preferences) -> Floats:
     """The bpref of trec_eval up to version 7, which ignores non-relevant documents that are not retrieved.
 
-    >>> import cranfield as cf
     >>> cf.parse("bpref_old")([0, 1, None, 1], missed=[0, 0, 0])
     0.0
     """
     return preference_score(b, b.R, np.minimum(b.R, b.nonrelevant_retrieved))
 
 
-@measure(
+@of_pairs(
     "bpref_relative",
-    cite="sakai2007",
     formula="bpref_relative = Σ_rel (1 - nonrel above / (r' - 1)) / R,  r' ≠ 1",
     rewards_promotion=False,
-    uses_nonrelevant=True,
 )
 def binary_preference_relative(b: Batch) -> Floats:
     """The bpref variant that divides by the number of judged documents above; rank 1 adds nothing.
 
     r' is the rank in the condensed list.
 
-    >>> import cranfield as cf
     >>> cf.parse("bpref_relative")([1, 0, None, 1])
     0.25
     """
     return relative_preference(b, first=1)
 
 
-@measure(
+@of_pairs(
     "rpref_N",
-    cite="sakai2007",
     formula="rpref_N = Σ_r' g(r') (1 - penalty(r') / (R + N - Σ ideal g)) / Σ ideal g,  g = gain / top gain",
     gains="scaled",
-    uses_nonrelevant=True,
     probabilities=True,
 )
 def graded_preference(b: Batch) -> Floats:
@@ -112,7 +95,6 @@ def graded_preference(b: Batch) -> Floats:
 
     The penalty of a document is the sum, over the documents above it with a smaller gain g', of (g - g') / g.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("rpref_N(max=3)")([3, None, 0, 1], missed=[0]), 6)
     0.90625
     """
@@ -121,55 +103,39 @@ def graded_preference(b: Batch) -> Floats:
     return ratio(summed(b.gain * (1 - penalty(above + inside / 2, pairs[:, None]))), b.mass)
 
 
-@measure(
+@of_pairs(
     "rpref_relative",
-    cite="sakai2007",
     formula="rpref_relative = Σ_r' g(r') (1 - penalty(r') / (r' - 1)) / Σ ideal g,  r' ≠ 1",
     gains="scaled",
     rewards_promotion=False,
-    uses_nonrelevant=True,
 )
 def graded_preference_relative(b: Batch) -> Floats:
     """A graded bpref_relative; rank 1 adds nothing.
 
-    >>> import cranfield as cf
     >>> cf.parse("rpref_relative(max=3)")([None, 3, 0, 1], missed=[0])
     0.125
     """
     return relative_preference(b, first=1)
 
 
-@measure(
-    "rpref_relative2",
-    cite="sakai2007",
-    formula="rpref_relative2 = Σ_r' g(r') (1 - penalty(r') / r') / Σ ideal g",
-    gains="scaled",
-    uses_nonrelevant=True,
-)
+@of_pairs("rpref_relative2", formula="rpref_relative2 = Σ_r' g(r') (1 - penalty(r') / r') / Σ ideal g", gains="scaled")
 def graded_preference_relative_to_rank(b: Batch) -> Floats:
     """A graded bpref that divides by the rank; with grades 0 and 1, AP of the condensed list.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("rpref_relative2(max=3)")([None, 3, 0, 1], missed=[0]), 6)
     0.916667
     """
     return relative_preference(b, first=0)
 
 
-@measure(
-    "Accuracy",
-    cite="radlinski2010",
-    formula="Accuracy@k = 1 - Σ_{rel i≤k} nonrel above i / (rel in k · nonrel in k)",
-    ties=OverCuts(),
-    retrieved_only=True,
-    rewards_promotion=False,
+@self_normalised(
+    "Accuracy", cite="radlinski2010", formula="Accuracy@k = 1 - Σ_{rel i≤k} nonrel above i / (rel in k · nonrel in k)"
 )
 def accuracy(b: Batch, *, k: Rank | None = None) -> Floats:
     """The share of pairs of a relevant and a non-relevant document, both in the first k, in the right order.
 
     Unjudged documents count as non-relevant. Undefined if there is no such pair.
 
-    >>> import cranfield as cf
     >>> cf.parse("Accuracy")([1, 0, 1, None])
     0.75
     """

@@ -7,8 +7,10 @@ with at least one document retrieved (``implied``), or those with both (``retrie
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -20,7 +22,8 @@ from cranfield.ranking.batch import Batch, ragged
 from cranfield.ranking.row_math import ratio
 from cranfield.ranking.views import condense
 
-inf = float("inf")
+pair_measure = partial(measure, cite="carterette2008", gains="none", uses_nonrelevant=True, preferences=True)
+number_of_pairs = partial(pair_measure, bounds=(0, math.inf), aggregate="sum")
 
 Count = Literal["all", "implied", "retrieved"]
 
@@ -73,14 +76,10 @@ def positions(b: Batch, row: Integers, document: Integers) -> Integers:
     return np.where(key[at] == wanted, b.start[cell_row[at], column[at]], -1)
 
 
-@measure(
+@pair_measure(
     "Prefs",
-    cite="carterette2008",
     formula="Prefs = preferences met / preferences  (by='group': mean of this over groups; by='pair': mean over pairs "
     "of the share of their groups whose preference is met)",
-    gains="none",
-    uses_nonrelevant=True,
-    preferences=True,
 )
 def preferences_met(b: Batch, *, by: Literal["all", "group", "pair"] = "all", count: Count = "all") -> Floats:
     """The share of the judges' preferences between two documents that the ranking meets.
@@ -90,7 +89,6 @@ def preferences_met(b: Batch, *, by: Literal["all", "group", "pair"] = "all", co
     Undefined if no pair counts. With ``by='group'``: undefined if there is no preference or, unless ``count='all'``, if
     no document with a preference is retrieved.
 
-    >>> import cranfield as cf
     >>> prefs = {"q": [["judge", "1", "a", 2], ["judge", "1", "b", 1], ["judge", "1", "c", 0]]}
     >>> scores = cf.evaluate(cf.Collection(prefs=prefs), {"q": {"b": 3.0, "a": 2.0}}, "Prefs")
     >>> round(scores.to_dict()["runs"]["run"]["Prefs"]["mean"], 6)
@@ -117,20 +115,10 @@ def _sums(b: Batch, row: Integers, values: Floats) -> Floats:
     return np.bincount(row, values, len(b.length)).astype(np.float64)
 
 
-@measure(
-    "NumPrefs",
-    cite="carterette2008",
-    formula="NumPrefs = preferences of the judgments",
-    gains="none",
-    bounds=(0, inf),
-    aggregate="sum",
-    uses_nonrelevant=True,
-    preferences=True,
-)
+@number_of_pairs("NumPrefs", formula="NumPrefs = preferences of the judgments")
 def number_of_preferences(b: Batch) -> Floats:
     """The number of preferences between two documents in the judgments, summed over queries.
 
-    >>> import cranfield as cf
     >>> prefs = {"q": [["judge", "1", "a", 2], ["judge", "1", "b", 1], ["judge", "1", "c", 0]]}
     >>> run = {"q": {"b": 3.0, "a": 2.0}}
     >>> cf.evaluate(cf.Collection(prefs=prefs), run, "NumPrefs").to_dict()["runs"]["run"]["NumPrefs"]["mean"]
@@ -140,20 +128,10 @@ def number_of_preferences(b: Batch) -> Floats:
     return _sums(b, row, np.ones(len(row)))
 
 
-@measure(
-    "NumPrefsMet",
-    cite="carterette2008",
-    formula="NumPrefsMet = preferences that the ranking meets",
-    gains="none",
-    bounds=(0, inf),
-    aggregate="sum",
-    uses_nonrelevant=True,
-    preferences=True,
-)
+@number_of_pairs("NumPrefsMet", formula="NumPrefsMet = preferences that the ranking meets")
 def number_of_preferences_met(b: Batch, *, count: Count = "all") -> Floats:
     """The number of the judges' preferences that the ranking meets, summed over queries.
 
-    >>> import cranfield as cf
     >>> prefs = {"q": [["judge", "1", "a", 2], ["judge", "1", "b", 1], ["judge", "1", "c", 0]]}
     >>> run = {"q": {"b": 3.0, "a": 2.0}}
     >>> cf.evaluate(cf.Collection(prefs=prefs), run, "NumPrefsMet").to_dict()["runs"]["run"]["NumPrefsMet"]["mean"]
@@ -230,16 +208,12 @@ class ByHalves(OverDistinctOrders):
         )
 
 
-@measure(
+@pair_measure(
     "PrefsR",
-    cite="carterette2008",
     formula="PrefsR = mean over groups of preferences met / preferences, with as many documents of level 0 as of "
     "higher levels",
-    gains="none",
     ties=ByHalves(),
     rewards_promotion=False,
-    uses_nonrelevant=True,
-    preferences=True,
 )
 def preferences_met_in_equal_numbers(
     b: Batch, *, count: Literal["all", "retrieved"] = "all", fixed: bool = False
@@ -250,7 +224,6 @@ def preferences_met_in_equal_numbers(
     level 0, so that a perfect ranking can score less than 1; and a group without counted pairs makes the score of the
     query 0. ``fixed=True`` counts the preferences only.
 
-    >>> import cranfield as cf
     >>> prefs = {"q": [["judge", "1", "a", 1], ["judge", "1", "b", 0], ["judge", "1", "c", 0]]}
     >>> measures = ["PrefsR", "PrefsR(fixed=True)"]
     >>> run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}

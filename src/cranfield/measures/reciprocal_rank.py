@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.measures.catalogue import TERMINAL, UNBOUNDED, Rank, measure
+from cranfield.measures.catalogue import TERMINAL, Rank, measure
+from cranfield.measures.precision import unbounded
 from cranfield.measures.weights import harmonic
 from cranfield.ranking.batch import CELLS, Batch
 from cranfield.ranking.row_math import summed
@@ -21,7 +22,6 @@ from cranfield.ranking.row_math import summed
 def reciprocal_rank(b: Batch, *, k: Rank | None = None) -> Floats:
     """1 divided by the rank of the first relevant document; 0 if no relevant document is retrieved.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("RR")([0, 0, 1, 1]), 6)
     0.333333
     >>> round(cf.parse("RR[ties=expected]")([(0, 1, 1, 0)]), 6)
@@ -55,12 +55,10 @@ def _first_of_several(t: Floats, n: Floats, r: Floats, m: Floats) -> Floats:
     return summed(np.where(x <= m, probability / (t + x), 0))
 
 
-@measure(
+@unbounded(
     "ESL",
     cite="cooper1968",
     formula="ESL = j + s i / (r+1);  j: others above the tie; r, i: relevant and others in it; s: relevant wanted",
-    bounds=(0, float("inf")),
-    terminal=UNBOUNDED,
     retrieved_only=True,
     rewards_promotion=False,
 )
@@ -69,7 +67,6 @@ def expected_search_length(b: Batch, *, n: Rank = 1) -> Floats:
 
     Undefined if fewer than n relevant documents are retrieved: the search does not end.
 
-    >>> import cranfield as cf
     >>> cf.parse("ESL(n=2)")([1, 0, 0, 1])
     2.0
     >>> cf.parse("ESL[ties=expected]")([0, (1, 0, 0, 1, 0)])

@@ -13,6 +13,7 @@ relevant documents above rank k. Without strata, the pool is one stratum; withou
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy as np
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.average_precision import EPSILON
-from cranfield.measures.catalogue import Rank, Share, measure
+from cranfield.measures.catalogue import CLOSED_FORM, Rank, Share, measure
 from cranfield.measures.ties.strategies import OverOrders
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.rankings import Pool
@@ -28,6 +29,11 @@ from cranfield.ranking.row_math import summed
 from cranfield.ranking.samples import share, strata
 
 inf = math.inf
+estimate = partial(
+    measure, bounds=(0, inf), ties=OverOrders(), rewards_promotion=False, uses_nonrelevant=True, sampled=True
+)
+sample_eval = partial(estimate, cite="yilmaz2008")
+stat_ap = partial(estimate, cite="aslam2006")
 DEPTH = 1000  # sample_eval reads this many documents of a ranking, unless a cutoff says otherwise
 LEVELS = 11  # recall levels of interpolated precision
 NOT_JUDGED = -999.0  # the grade of a line without a judgment in statAP's files
@@ -96,16 +102,7 @@ def walk(b: Batch, depth: int | None) -> Walk:
     return Walk(inside, stratum, above, last)
 
 
-@measure(
-    "xinfAP",
-    cite="yilmaz2008",
-    formula="xinfAP@D = Σ_c (N_c/n_c) Σ_{relevant in c, at rank k ≤ D} (1 + E(k))/k / R̂",
-    bounds=(0, inf),
-    ties=OverOrders(),
-    rewards_promotion=False,
-    uses_nonrelevant=True,
-    sampled=True,
-)
+@sample_eval("xinfAP", formula="xinfAP@D = Σ_c (N_c/n_c) Σ_{relevant in c, at rank k ≤ D} (1 + E(k))/k / R̂")
 def extended_inferred_average_precision(b: Batch, *, k: Rank | None = None, version: SampleEval = 2011) -> Floats:
     """Average precision estimated from a stratified sample of judgments.
 
@@ -113,7 +110,6 @@ def extended_inferred_average_precision(b: Batch, *, k: Rank | None = None, vers
     of 2012 multiplies by R̂/D where R̂ is above D. A query without relevant documents scores 0. A stratum without a
     drawn document above a rank counts a third of each of its documents as relevant.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("xinfAP")([-1, 1, 0]), 6)
     0.666667
     """
@@ -130,23 +126,13 @@ def extended_inferred_average_precision(b: Batch, *, k: Rank | None = None, vers
     return value * np.maximum(relevant / depth, 1) if version == 2012 else value
 
 
-@measure(
+@sample_eval(
     "infnDCG",
-    cite="yilmaz2008",
     formula="infnDCG@D = Σ_c (d_c/s_c) Σ_{in c, at rank i ≤ D} g_i / log2(i+1) / ideal of the estimated grades",
     gains="graded",
-    bounds=(0, inf),
-    ties=OverOrders(),
-    rewards_promotion=False,
-    uses_nonrelevant=True,
-    sampled=True,
 )
 def inferred_normalised_discounted_cumulated_gain(
-    b: Batch,
-    *,
-    k: Rank | None = None,
-    version: SampleEval = 2011,
-    grade_order: Literal["number", "string"] = "number",
+    b: Batch, *, k: Rank | None = None, version: SampleEval = 2011, grade_order: Literal["number", "string"] = "number"
 ) -> Floats:
     """Normalised discounted gain estimated from a stratified sample of judgments.
 
@@ -154,7 +140,6 @@ def inferred_normalised_discounted_cumulated_gain(
     may exceed 1, because the gain is scaled by the retrieved part of each stratum, and the ideal by the whole of it. A
     query without relevant documents scores 0.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("infnDCG")([2, -1, 0], missed=[1]), 6)
     1.140281
     """
@@ -192,83 +177,42 @@ def _estimated_ideal(b: Batch, depth: int, version: int, grade_order: str) -> Fl
     return ideal
 
 
-@measure(
-    "infP",
-    cite="yilmaz2008",
-    formula="infP@k = E(k+1) / k",
-    bounds=(0, inf),
-    ties=OverOrders(),
-    rewards_promotion=False,
-    uses_nonrelevant=True,
-    sampled=True,
-)
+@sample_eval("infP", formula="infP@k = E(k+1) / k")
 def inferred_precision(b: Batch, *, k: Rank) -> Floats:
     """Precision of the first k documents estimated from a stratified sample of judgments.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("infP@4")([1, -1, 0]), 4)
     0.375
     """
     return walk(b, min(k, DEPTH)).last / k
 
 
-@measure(
-    "infNumRel",
-    cite="yilmaz2008",
-    formula="infNumRel = R̂",
-    bounds=(0, inf),
-    aggregate="sum",
-    rewards_promotion=False,
-    uses_nonrelevant=True,
-    sampled=True,
-)
+@sample_eval("infNumRel", formula="infNumRel = R̂", aggregate="sum", ties=CLOSED_FORM)
 def inferred_number_relevant(b: Batch) -> Floats:
     """The number of relevant documents estimated from a stratified sample of judgments, summed over queries.
 
-    >>> import cranfield as cf
     >>> cf.parse("infNumRel")([1, -1, 0])
     1.5
     """
     return estimated_relevant(b)
 
 
-@measure(
-    "infNumRelRet",
-    cite="yilmaz2008",
-    formula="infNumRelRet@D = E(D+1)",
-    bounds=(0, inf),
-    aggregate="sum",
-    ties=OverOrders(),
-    rewards_promotion=False,
-    uses_nonrelevant=True,
-    sampled=True,
-)
+@sample_eval("infNumRelRet", formula="infNumRelRet@D = E(D+1)", aggregate="sum")
 def inferred_number_relevant_retrieved(b: Batch, *, k: Rank | None = None) -> Floats:
     """The number of relevant documents retrieved, estimated from a stratified sample, summed over queries.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("infNumRelRet")([1, -1, 0]), 4)
     1.5
     """
     return walk(b, k).last
 
 
-@measure(
-    "infIPrec",
-    cite="yilmaz2008",
-    formula="infIPrec@r = max of E(k+1)/k over the ranks k with E(k+1) ≥ r R̂,  r = 0, 0.1, ..., 1",
-    bounds=(0, inf),
-    ties=OverOrders(),
-    rewards_promotion=False,
-    uses_nonrelevant=True,
-    sampled=True,
-)
+@sample_eval("infIPrec", formula="infIPrec@r = max of E(k+1)/k over the ranks k with E(k+1) ≥ r R̂,  r = 0, 0.1, ..., 1")
 def inferred_interpolated_precision(b: Batch, *, recall: Share) -> Floats:
     """Interpolated precision estimated from a stratified sample of judgments, at one of eleven recall levels.
 
     As in sample_eval, the walk from the last rank upwards passes at most one recall level per rank.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("infIPrec@0.5")([1, 0, 1]), 4)
     1.0
     """
@@ -381,16 +325,7 @@ def _precisions(b: Batch, of_ranking: Found) -> Floats:
     return np.where(of_ranking.weight > 0, (1 + above) / (b.start + 1), 0)
 
 
-@measure(
-    "statAP",
-    cite="aslam2006",
-    formula="statAP = Σ_{relevant, at rank k} (1/π) (1 + H(k)) / k / R̂",
-    bounds=(0, inf),
-    ties=OverOrders(),
-    rewards_promotion=False,
-    uses_nonrelevant=True,
-    sampled=True,
-)
+@stat_ap("statAP", formula="statAP = Σ_{relevant, at rank k} (1/π) (1 + H(k)) / k / R̂")
 def statistical_average_precision(b: Batch, *, method: Method = "mixed", version: StatAP = 4) -> Floats:
     """Average precision estimated from documents drawn with known probabilities.
 
@@ -398,7 +333,6 @@ def statistical_average_precision(b: Batch, *, method: Method = "mixed", version
     judged for another method (code 0), and does not take those with code 2 as certain. Both versions of the program
     give the same value.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("statAP")([1, 0, 1], missed=[1]), 6)
     0.555556
     """
@@ -407,22 +341,16 @@ def statistical_average_precision(b: Batch, *, method: Method = "mixed", version
     return summed(of_ranking.weight * _precisions(b, of_ranking)) / of_ranking.relevant
 
 
-@measure(
+@stat_ap(
     "statAP_variance",
-    cite="aslam2006",
     formula="statAP_variance = (Σ(1-π)y² - ((Σy)² - Σy²)/(n-1) + C) / R̂²,  y = (precision - statAP)/π",
     bounds=(-inf, inf),
-    ties=OverOrders(),
-    rewards_promotion=False,
-    uses_nonrelevant=True,
-    sampled=True,
 )
 def variance_of_statistical_average_precision(b: Batch, *, method: Method = "mixed", version: StatAP = 4) -> Floats:
     """The estimated sampling variance of statAP.
 
     As in the program, it may be negative. Undefined if statAP is undefined or a single document was drawn.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("statAP_variance(version=3)")([1, 0, 1], missed=[1]), 6)
     0.019204
     """
@@ -464,22 +392,12 @@ def variance_of_statistical_average_precision(b: Batch, *, method: Method = "mix
     return np.where(count > 1, variance, np.nan)
 
 
-@measure(
-    "statP",
-    cite="aslam2006",
-    formula="statP@k = H(k+1) / k",
-    bounds=(0, inf),
-    ties=OverOrders(),
-    rewards_promotion=False,
-    uses_nonrelevant=True,
-    sampled=True,
-)
+@stat_ap("statP", formula="statP@k = H(k+1) / k")
 def statistical_precision(b: Batch, *, k: Rank, method: Method = "mixed", version: StatAP = 4) -> Floats:
     """Precision of the first k documents estimated from documents drawn with known probabilities.
 
     Version 4 of the program gives 0 for a ranking that is shorter than k.
 
-    >>> import cranfield as cf
     >>> cf.parse("statP@2")([1, 0, 1])
     0.5
     """
@@ -489,20 +407,10 @@ def statistical_precision(b: Batch, *, k: Rank, method: Method = "mixed", versio
     return np.where(np.isnan(of_ranking.relevant), np.nan, value)
 
 
-@measure(
-    "statRPrec",
-    cite="aslam2006",
-    formula="statRPrec = H(c+1) / c,  c = ⌊R̂ + ½⌋;  a shorter ranking: H(end) / R̂",
-    bounds=(0, inf),
-    ties=OverOrders(),
-    rewards_promotion=False,
-    uses_nonrelevant=True,
-    sampled=True,
-)
+@stat_ap("statRPrec", formula="statRPrec = H(c+1) / c,  c = ⌊R̂ + ½⌋;  a shorter ranking: H(end) / R̂")
 def statistical_r_precision(b: Batch, *, method: Method = "mixed", version: StatAP = 4) -> Floats:
     """R-precision estimated from documents drawn with known probabilities.
 
-    >>> import cranfield as cf
     >>> cf.parse("statRPrec")([1, 0, 1])
     0.5
     """
@@ -513,20 +421,10 @@ def statistical_r_precision(b: Batch, *, method: Method = "mixed", version: Stat
     return counted / np.where(b.length < depth, of_ranking.relevant, depth)
 
 
-@measure(
-    "statNumRel",
-    cite="aslam2006",
-    formula="statNumRel = R̂",
-    bounds=(0, inf),
-    aggregate="sum",
-    rewards_promotion=False,
-    uses_nonrelevant=True,
-    sampled=True,
-)
+@stat_ap("statNumRel", formula="statNumRel = R̂", aggregate="sum", ties=CLOSED_FORM)
 def statistical_number_relevant(b: Batch, *, method: Method = "mixed", version: StatAP = 4) -> Floats:
     """The number of relevant documents estimated from documents drawn with known probabilities.
 
-    >>> import cranfield as cf
     >>> cf.parse("statNumRel")([1, 0, 1])
     2.0
     """
@@ -534,23 +432,17 @@ def statistical_number_relevant(b: Batch, *, method: Method = "mixed", version: 
     return found(b, method).relevant
 
 
-@measure(
+@stat_ap(
     "statnDCG",
-    cite="aslam2006",
     formula="statnDCG@k = Σ_{drawn, at rank i ≤ k} (2^g - 1) / log2(i+1) / ideal of the drawn documents",
     gains="grades",
     bounds=(-inf, inf),
-    ties=OverOrders(),
-    rewards_promotion=False,
-    uses_nonrelevant=True,
-    sampled=True,
 )
 def discounted_gain_of_drawn(b: Batch, *, k: Rank, method: Method = "mixed", version: StatAP = 4) -> Floats:
     """The nDCG that the programs of statAP print: that of the drawn documents alone, which is not an estimate.
 
     It is here for parity: a negative grade has the gain -1. The ideal of version 3 takes grades above 1 as 2.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("statnDCG@3")([1, 0, 1], missed=[1]), 6)
     0.703918
     """

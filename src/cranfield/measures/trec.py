@@ -5,6 +5,7 @@ The names of trec_eval for them are accepted, too.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import numpy as np
@@ -13,34 +14,28 @@ from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Probability, Range, Rank, measure
 from cranfield.measures.gain import dcg, ideal_dcg
 from cranfield.measures.parameters import LARGEST
-from cranfield.measures.precision import Rule, hits, interpolated
+from cranfield.measures.precision import Rule, hits, interpolated, number, of_judged, one_open
 from cranfield.measures.preference import binary_preference
 from cranfield.measures.ties.positions import mean_over_ranges
-from cranfield.measures.ties.strategies import OneOpenClosedForm
 from cranfield.measures.user_model import unjudged_weight
 from cranfield.measures.weights import count, geometric, log_discount, log_gamma
 from cranfield.ranking.batch import Batch, GainSums, Preferences, Weights
 from cranfield.ranking.row_math import ratio, running, summed
 
 inf = float("inf")
+graded = partial(measure, gains="graded")
 
 Points = Annotated[int, Range(2, 10_000)]
 Value = Annotated[float, Range(-LARGEST, LARGEST)]
 LOG2: Weights = log_discount("log2", 2.0)
 
 
-@measure(
-    "IPrecAvg",
-    cite="salton1983",
-    formula="IPrecAvg = mean of IPrec@r over r = 0, 1/(n-1), ..., 1,  n = points",
-    ties=OneOpenClosedForm(),
-)
+@one_open("IPrecAvg", cite="salton1983", formula="IPrecAvg = mean of IPrec@r over r = 0, 1/(n-1), ..., 1,  n = points")
 def average_interpolated_precision(b: Batch, *, points: Points = 11, rule: Rule = "trec9") -> Floats:
     """The mean of interpolated precision over eleven recall levels.
 
     ``rule`` is explained at IPrec.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("IPrecAvg")([1, 0, 1], missed=[1]), 6)
     0.606061
     """
@@ -53,7 +48,6 @@ def average_interpolated_precision(b: Batch, *, points: Points = 11, rule: Rule 
 def precision_at_multiple(b: GainSums, *, times: Positive = 1.0) -> Floats:
     """Precision at a rank that is a multiple of R, the number of relevant documents.
 
-    >>> import cranfield as cf
     >>> cf.parse("RprecAt(times=2)")([1, 0, 1], missed=[])
     0.5
     """
@@ -65,7 +59,6 @@ def precision_at_multiple(b: GainSums, *, times: Positive = 1.0) -> Floats:
 def relative_precision(b: GainSums, *, k: Rank) -> Floats:
     """Precision at k divided by the highest possible precision: precision for k ≤ R, recall for k > R.
 
-    >>> import cranfield as cf
     >>> cf.parse("RelP@5")([1, 0, 1], missed=[1, 1])
     0.5
     """
@@ -76,7 +69,6 @@ def relative_precision(b: GainSums, *, k: Rank) -> Floats:
 def relative_set_precision(b: GainSums) -> Floats:
     """Precision of the whole ranking divided by the highest possible precision for its length.
 
-    >>> import cranfield as cf
     >>> cf.parse("SetRelP")([1, 0, 1, 0], missed=[1, 1])
     0.5
     """
@@ -100,7 +92,6 @@ def utility(
     ``rest`` those of documents not retrieved; ``size`` is the number of documents in the collection, and only ``rest``
     uses it.
 
-    >>> import cranfield as cf
     >>> cf.parse("Utility(hit=2)")([1, 0, 1], missed=[1])
     3.0
     """
@@ -109,56 +100,34 @@ def utility(
     return value + miss * (b.R - relevant_retrieved) + rest * (size + relevant_retrieved - b.length - b.R)
 
 
-@measure(
-    "NumNonRelRet",
-    cite="buckley2005",
-    formula="NumNonRelRet = judged non-relevant documents retrieved",
-    bounds=(0, inf),
-    aggregate="sum",
-    terminal=UNORDERED,
-    uses_nonrelevant=True,
-)
+@number("NumNonRelRet", formula="NumNonRelRet = judged non-relevant documents retrieved", uses_nonrelevant=True)
 def number_judged_nonrelevant_retrieved(b: GainSums) -> Floats:
     """The number of judged non-relevant documents retrieved, summed over queries.
 
-    >>> import cranfield as cf
     >>> cf.parse("NumNonRelRet")([1, None, 0], missed=[0])
     1.0
     """
     return b.nonrelevant_retrieved
 
 
-@measure(
-    "Unjudged",
-    cite="sakai2007",
-    formula="Unjudged@k = unjudged documents in the first k / k",
-    terminal=FIXED,
-    rewards_promotion=False,
-    uses_nonrelevant=True,
-)
+@of_judged("Unjudged", cite="sakai2007", formula="Unjudged@k = unjudged documents in the first k / k", terminal=FIXED)
 def unjudged(b: Batch, *, k: Rank) -> Floats:
     """The share of the first k ranks with an unjudged document.
 
     Ranks below the end of a short ranking have no document, so that Unjudged@k and Judged@k may sum to less than 1.
 
-    >>> import cranfield as cf
     >>> cf.parse("Unjudged@4")([1, None, 0])
     0.25
     """
     return (np.minimum(b.length, k) - summed(b.judged * b.mean_over(count, k))) / k
 
 
-@measure(
-    "yaAP",
-    cite="robertson2012",
-    formula="yaAP = log((1 + S) / (1 + R - S)),  S = Σ_i b_i P@i",
-    bounds=(-inf, inf),
-    ties=OneOpenClosedForm(),
+@one_open(
+    "yaAP", cite="robertson2012", formula="yaAP = log((1 + S) / (1 + R - S)),  S = Σ_i b_i P@i", bounds=(-inf, inf)
 )
 def yet_another_average_precision(b: Batch) -> Floats:
     """Average precision on a log-odds scale, smoothed so that 0 and 1 give finite values.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("yaAP")([1, 0, 1]), 6)
     0.693147
     """
@@ -186,7 +155,6 @@ def yet_another_average_precision(b: Batch) -> Floats:
 def geometric_mean_binary_preference(b: Preferences) -> Floats:
     """The geometric mean of bpref over queries, which gives more weight to low scores.
 
-    >>> import cranfield as cf
     >>> cf.parse("GMbpref")([1, None, 0, 1], missed=[0])
     0.75
     """
@@ -197,7 +165,6 @@ def geometric_mean_binary_preference(b: Preferences) -> Floats:
 def binary_gain(b: Batch) -> Floats:
     """The mean over relevant documents of a logarithmic discount by the non-relevant documents above.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("binG")([1, 0, 1], missed=[1]), 6)
     0.543643
     """
@@ -208,18 +175,16 @@ def binary_gain(b: Batch) -> Floats:
     return ratio(summed(np.where(b.relevant, mean_discount, 0)), b.R)
 
 
-@measure(
+@one_open(
     "G",
     cite="buckley2005",
     formula="G = Σ_i g_i / log2(2 + Σ_{j≤i} (max(ideal g_j, 1) - g_j)) / Σ ideal g",
-    gains="graded",
-    ties=OneOpenClosedForm(),
     rewards_promotion=False,
+    gains="graded",
 )
 def normalised_gain(b: Batch) -> Floats:
     """The share of the ideal gain retrieved, discounted by the gain lost down to each rank.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("G")([1, 0, 2], missed=[1]), 6)
     0.473197
     """
@@ -244,17 +209,15 @@ def normalised_gain(b: Batch) -> Floats:
     return ratio(summed(np.where(b.relevant, b.gain * weight, 0)), b.mass)
 
 
-@measure(
+@graded(
     "IDCG",
     cite="jarvelin2002",
     formula="IDCG@k = DCG@k of all judged documents in descending order of gain",
-    gains="graded",
     bounds=(0, inf),
 )
 def ideal_discounted_cumulated_gain(b: GainSums, *, k: Rank | None = None) -> Floats:
     """The discounted gain of the ideal ranking, which is the divisor of nDCG.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("IDCG")([0, 1], missed=[3]), 6)
     3.63093
     """
@@ -267,18 +230,16 @@ def _ideal_dcg_by_rank(b: Batch) -> Floats:
     return np.cumsum(b.ideal * (LOG2(ranks + 1) - LOG2(ranks)), axis=1)
 
 
-@measure(
+@graded(
     "R_nDCG",
     cite="jarvelin2002",
     formula="R_nDCG = mean of nDCG@k over every k at which the ideal gain falls, and over the end of a longer ranking",
-    gains="graded",
 )
 def normalised_discounted_cumulated_gain_at_levels(b: Batch) -> Floats:
     """The mean of nDCG over the ranks at which the gain of the ideal ranking drops.
 
     As in trec_eval, the end of the ranking is added if it is more than one rank below the last of these ranks.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("R_nDCG")([1, 0, 2], missed=[1]), 6)
     0.569394
     """
@@ -297,17 +258,15 @@ def normalised_discounted_cumulated_gain_at_levels(b: Batch) -> Floats:
     return ratio(total, points + longer)
 
 
-@measure(
+@graded(
     "nDCG_rel",
     cite="jarvelin2002",
     formula="nDCG_rel = mean of nDCG at the ranks of the documents with gain;  those not retrieved: nDCG of all ranks",
-    gains="graded",
     rewards_promotion=False,
 )
 def normalised_discounted_cumulated_gain_at_relevant(b: Batch) -> Floats:
     """The mean of nDCG over the ranks of the relevant documents.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("nDCG_rel")([1, 0, 2], missed=[1]), 6)
     0.592525
     """
@@ -344,18 +303,12 @@ def _inverse_ideal_sums(ideal: Floats, depth: Integers, n: Integers) -> tuple[Fl
     )
 
 
-@measure(
-    "RBPq",
-    cite="moffat2008",
-    formula="RBPq = (1-p) Σ_i g_i p^{i-1},  g = gain / max(1, top gain of the query)",
-    gains="graded",
-)
+@graded("RBPq", cite="moffat2008", formula="RBPq = (1-p) Σ_i g_i p^{i-1},  g = gain / max(1, top gain of the query)")
 def rank_biased_precision_by_query(b: GainSums, *, p: Probability = 0.9) -> Floats:
     """RBP of trec_eval 10: gains are divided by the highest gain in the judgments of the query.
 
     Scores of queries with different highest grades are not comparable; RBP divides by the highest grade of all queries.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("RBPq(p=0.5)")([1, 0, 2]), 6)
     0.375
     """
@@ -363,17 +316,10 @@ def rank_biased_precision_by_query(b: GainSums, *, p: Probability = 0.9) -> Floa
     return b.gained(geometric(p)) / np.maximum(best, 1)
 
 
-@measure(
-    "RBPres",
-    cite="moffat2008",
-    formula="RBPres = 1 - (1-p) Σ_{i judged} p^{i-1}",
-    rewards_promotion=False,
-    uses_nonrelevant=True,
-)
+@of_judged("RBPres", cite="moffat2008", formula="RBPres = 1 - (1-p) Σ_{i judged} p^{i-1}")
 def rank_biased_precision_residual(b: Batch, *, p: Probability = 0.9) -> Floats:
     """How much higher RBP could be if all unjudged documents and all ranks below the end were relevant.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("RBPres(p=0.5)")([1, None, 0]), 6)
     0.375
     """

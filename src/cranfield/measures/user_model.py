@@ -6,6 +6,8 @@ the end of the ranking leave a residual: the amount by which the score could be 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -26,8 +28,7 @@ from cranfield.measures.weights import (
     inverse_squares_from,
 )
 from cranfield.ranking.batch import CELLS, Batch, GainSums, Weights
-from cranfield.ranking.row_math import running, summed
-from cranfield.ranking.views import fill
+from cranfield.ranking.row_math import after_first, running, summed
 
 
 def weighted(b: GainSums, cumulative: Weights, k: int | None) -> Floats:
@@ -41,42 +42,90 @@ def unjudged_weight(b: Batch, cumulative: Weights, k: int | None) -> Floats:
     return (1 - summed(b.judged * b.mean_over(cumulative, k))) * b.full_gain
 
 
-def _increase_if_filled(b: Batch, depth: int | None, score: Kernel, **parameters: Any) -> Floats:
-    """The increase of a score if every rank down to a depth without a judged document had full gain."""
-    if depth is None:
+def filled(b: Batch, horizon: int, cost: float) -> Batch:
+    """The rankings in which every rank down to the horizon without a judged document has full gain.
+
+    An unjudged document without a cost, and a rank below the end, has the smallest cost of its ranking, or ``cost`` if
+    that is less.
+    """
+    shape = len(b.length), horizon
+    gain, smallest = np.full(shape, b.full_gain), np.full(len(b.length), cost)
+    row, column = np.nonzero(~np.isnan(b.grade) & (b.start < horizon))
+    rank, judged = b.start[row, column], b.judged[row, column]
+    gain[row[judged], rank[judged]] = b.gain[row, column][judged]
+    costs = None
+    if b.costs is not None:
+        given = b.costs[b.document[row, column]]
+        np.fmin.at(smallest, row, given)
+        table = np.repeat(smallest[:, None], horizon, axis=1)
+        table[row, rank] = np.where(np.isnan(given), np.where(judged, cost, smallest[row]), given)
+        costs = table.ravel()
+    cells = np.arange(gain.size).reshape(shape)
+    return b.changed(
+        grade=gain,
+        gain=gain,
+        start=np.broadcast_to(np.arange(horizon), shape),
+        size=np.broadcast_to(np.int64(1), shape),
+        nil=np.zeros(shape, bool),
+        document=cells,
+        costs=costs,
+        length=np.full_like(b.length, horizon),
+    )
+
+
+def increase_if_filled(kernel: Kernel, b: Batch, **arguments: Any) -> Floats:
+    """The residual: the increase of a score if all ranks without a judged document had full gain and low costs.
+
+    The last rank is the parameter ``horizon``, or the cutoff of a measure without it.
+    """
+    horizon = arguments.get("horizon", arguments.get("k"))
+    if horizon is None:
         raise MeasureError("a residual needs a finite horizon", hint="for example INST(horizon=1000)")
-    return score(fill(b, depth), **parameters) - score(b, **parameters)
+    parts, cost = [b.rows(part) for part in chunks(len(b.length), horizon)], arguments.get("cost", 1.0)
+    return np.concatenate(
+        [kernel(filled(part, horizon, cost), **arguments) - kernel(part, **arguments) for part in parts]
+    )
 
 
-@measure(
+def chunks(queries: int, ranks: int) -> list[Integers]:
+    """Queries in parts with a limited number of ranks; one part if there are no queries."""
+    return np.array_split(np.arange(queries), max(1, -(-queries // max(1, CELLS // ranks))))
+
+
+def filled_measure(symbol: str, **facts: Any) -> Callable[[Kernel], Kernel]:
+    """Add a function to the catalogue, with `increase_if_filled` as its residual."""
+
+    def add(kernel: Kernel) -> Kernel:
+        residual = partial(increase_if_filled, kernel)
+        facts.update(gains="scaled", residual=residual, retrieved_only=True, rewards_promotion=False)
+        return measure(symbol, **facts)(kernel)
+
+    return add
+
+
+user_model = partial(measure, gains="scaled", terminal=TERMINAL, linear=True)
+
+
+@user_model(
     "RBP",
     cite="moffat2008",
     formula="RBP@k = (1-p) Σ_{i≤k} g_i p^{i-1};  residual p^k where all k are judged",
-    gains="scaled",
     residual=lambda b, *, k, p: unjudged_weight(b, geometric(p), k),
-    terminal=TERMINAL,
-    retrieved_only=True,
-    linear=True,
 )
 def rank_biased_precision(b: GainSums, *, k: Rank | None = None, p: Probability = 0.8) -> Floats:
     """The expected gain per document for a reader who continues with probability p.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("RBP(p=0.5)")([1, 0, 1]), 6)
     0.625
     """
     return weighted(b, geometric(p), k)
 
 
-@measure(
+@user_model(
     "RBPbeta",
     cite="carterette2011 moffat2008",
     formula="RBPbeta@k = Σ_{i≤k} g_i E[(1-p) p^{i-1}],  p ~ Beta(a, b);  E[p^n] = B(a+n, b) / B(a, b)",
-    gains="scaled",
     residual=lambda x, *, k, a, b: unjudged_weight(x, beta_geometric(a, b), k),
-    terminal=TERMINAL,
-    retrieved_only=True,
-    linear=True,
 )
 def rank_biased_precision_of_a_population(
     x: GainSums, *, k: Rank | None = None, a: Positive = 8.0, b: Positive = 2.0
@@ -85,27 +134,21 @@ def rank_biased_precision_of_a_population(
 
     The mean of p is a/(a+b). With a = b = 1, every p is equally likely, and the score is that of `InvSq`.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("RBPbeta(a=1, b=1)")([1, 0, 1]), 6), round(cf.parse("InvSq")([1, 0, 1]), 6)
     (0.583333, 0.583333)
     """
     return weighted(x, beta_geometric(a, b), k)
 
 
-@measure(
+@user_model(
     "InvSq",
     cite="moffat2013",
     formula="InvSq@k = Σ_{i≤k} g_i / (i(i+1));  residual 1/(k+1) where all k are judged",
-    gains="scaled",
     residual=lambda b, *, k: unjudged_weight(b, inverse_square, k),
-    terminal=TERMINAL,
-    retrieved_only=True,
-    linear=True,
 )
 def inverse_squares(b: GainSums, *, k: Rank | None = None) -> Floats:
     """The expected gain per document for a reader whose patience grows with each document read.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("InvSq")([1, 0, 1]), 6)
     0.583333
     """
@@ -138,55 +181,35 @@ def zeta_weights(target: float, horizon: int | None) -> Weights:
     return Weights(total, lambda rank: np.where(rank <= end, 1 / (rank + shift - 1.0) ** 2, 0) / total_weight)
 
 
-@measure(
+@user_model(
     "INSQ",
     cite="moffat2012",
     formula="INSQ = Σ_i g_i w_i / Σ_i w_i,  w_i = 1/(i+2T-1)²,  i ≤ horizon",
-    gains="scaled",
     residual=lambda b, *, T, horizon: unjudged_weight(b, zeta_weights(T, horizon), None),
-    terminal=TERMINAL,
-    retrieved_only=True,
-    linear=True,
 )
-def inverse_squares_target(
-    b: GainSums,
-    *,
-    T: Positive = 1.0,
-    horizon: Rank | None = 1000,
-) -> Floats:
+def inverse_squares_target(b: GainSums, *, T: Positive = 1.0, horizon: Rank | None = 1000) -> Floats:
     """The expected gain per document for a reader who expects to need T relevant documents.
 
     Weights are normalised over ``horizon`` ranks, as in cwl_eval; with ``horizon=None``, over an infinite ranking.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("INSQ(T=1)")([1, 0, 1]), 6)
     0.485297
     """
     return weighted(b, zeta_weights(T, horizon), None)
 
 
-@measure(
+@filled_measure(
     "INST",
     cite="moffat2015",
     formula="INST = Σ_i g_i W_i / Σ_i W_i,  W_{i+1}/W_i = ((i+T+T_i-1)/(i+T+T_i))²,  T_i = T - Σ_{j≤i} g_j",
-    gains="scaled",
     ties=OneOpenEnumerated(),
-    residual=lambda b, *, T, horizon: _increase_if_filled(b, horizon, information_satisfied, T=T, horizon=horizon),
-    retrieved_only=True,
-    rewards_promotion=False,
     probabilities=True,
 )
-def information_satisfied(
-    b: Batch,
-    *,
-    T: Target = 1.0,
-    horizon: Rank | None = 1000,
-) -> Floats:
+def information_satisfied(b: Batch, *, T: Target = 1.0, horizon: Rank | None = 1000) -> Floats:
     """The expected gain per document for a reader who wants T relevant ones, and stops sooner the more are found.
 
     Weights are normalised over ``horizon`` ranks, as in cwl_eval; with ``horizon=None``, over an infinite ranking.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("INST(T=1)")([1, 0, 1]), 6)
     0.723289
     """
@@ -247,26 +270,16 @@ def inst_score(b: Batch, target: float, horizon: int) -> Floats:
 ROUNDING = 1e-9  # tolerance for rounding errors in a sum of gains that should be T
 
 
-@measure(
+@filled_measure(
     "BPM",
     cite="zhang2017",
     formula="BPM@k = Σ_{i≤s} g_i / s,  s = the first rank where Σ g ≥ T, at most k",
-    gains="scaled",
     ties=OverOrders(affects_score=lambda b, *, k, T: (b.start < k) & (b.above(b.gain) < T - ROUNDING)),
-    residual=lambda b, *, k, T: _increase_if_filled(b, k, bejeweled_player_model, k=k, T=T),
     terminal=FIXED,
-    retrieved_only=True,
-    rewards_promotion=False,
 )
-def bejeweled_player_model(
-    b: Batch,
-    *,
-    k: Rank,
-    T: Positive = 1.0,
-) -> Floats:
+def bejeweled_player_model(b: Batch, *, k: Rank, T: Positive = 1.0) -> Floats:
     """The gain per document for a reader who stops at a total gain of T or after k documents.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("BPM(T=2)@10")([1, 0, 1]), 6)
     0.666667
     """
@@ -295,90 +308,57 @@ def nearly_err(b: Batch, weights: Weights, end: int | None) -> Floats:
     return summed(gain * p_reach[:, :-1] * own) / total_weight
 
 
-def may_be_read(b: Batch, end: int | None) -> Floats:
+def may_be_read(b: Batch, *, k: int | None = None, horizon: int | None = None, **_: Any) -> Floats:
     """The documents that some reader may see: above the end, and not below one at which every reader stops."""
-    return (b.start < (np.inf if end is None else end)) & (b.above(b.gain >= 1) == 0)
+    return (b.start < (k or horizon or np.inf)) & (b.above(b.gain >= 1) == 0)
 
 
+nearly = partial(
+    measure,
+    cite="azzopardi2021",
+    gains="scaled",
+    ties=OverOrders(may_be_read),
+    retrieved_only=True,
+    rewards_promotion=False,
+    probabilities=True,
+)
 NEARLY = "NERR = Σ_i g_i W_i / Σ_i W_i,  W_{i+1}/W_i = (1 - g_i)"
 
 
-@measure(
-    "NERR8",
-    cite="azzopardi2021",
-    formula=f"{NEARLY},  i ≤ k",
-    gains="scaled",
-    ties=OverOrders(affects_score=lambda b, *, k: may_be_read(b, k)),
-    retrieved_only=True,
-    rewards_promotion=False,
-    terminal=FIXED,
-    probabilities=True,
-)
+@nearly("NERR8", formula=f"{NEARLY},  i ≤ k", terminal=FIXED)
 def nearly_err_at(b: Batch, *, k: Rank) -> Floats:
     """The expected gain per document for a reader who stops with probability g, and always at rank k.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("NERR8(max=2)@3")([1, 0, 1]), 6)
     0.375
     """
     return nearly_err(b, count, k)
 
 
-@measure(
-    "NERR9",
-    cite="azzopardi2021",
-    formula=f"{NEARLY} i/(i+1),  i ≤ k",
-    gains="scaled",
-    ties=OverOrders(affects_score=lambda b, *, k: may_be_read(b, k)),
-    retrieved_only=True,
-    rewards_promotion=False,
-    terminal=FIXED,
-    probabilities=True,
-)
+@nearly("NERR9", formula=f"{NEARLY} i/(i+1),  i ≤ k", terminal=FIXED)
 def nearly_err_discounted(b: Batch, *, k: Rank) -> Floats:
     """The expected gain per document for a reader who stops with probability g or by rank.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("NERR9(max=2)@3")([1, 0, 1]), 6)
     0.411765
     """
     return nearly_err(b, harmonic, k)
 
 
-@measure(
-    "NERR10",
-    cite="azzopardi2021",
-    formula=f"{NEARLY} p,  i ≤ horizon",
-    gains="scaled",
-    ties=OverOrders(affects_score=lambda b, *, p, horizon: may_be_read(b, horizon)),
-    retrieved_only=True,
-    rewards_promotion=False,
-    probabilities=True,
-)
+@nearly("NERR10", formula=f"{NEARLY} p,  i ≤ horizon")
 def nearly_err_persistent(b: Batch, *, p: Probability = 0.9, horizon: Rank | None = 1000) -> Floats:
     """The expected gain per document for a reader who stops with probability g, else continues with probability p.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("NERR10(max=2)")([1, 0, 1]), 6)
     0.191027
     """
     return nearly_err(b, geometric(p), horizon)
 
 
-@measure(
-    "NERR11",
-    cite="azzopardi2021",
-    formula=f"{NEARLY} ((i+2T-1)/(i+2T))²,  i ≤ horizon",
-    gains="scaled",
-    ties=OverOrders(affects_score=lambda b, *, T, horizon: may_be_read(b, horizon)),
-    retrieved_only=True,
-    rewards_promotion=False,
-    probabilities=True,
-)
+@nearly("NERR11", formula=f"{NEARLY} ((i+2T-1)/(i+2T))²,  i ≤ horizon")
 def nearly_err_target(b: Batch, *, T: Positive = 1.0, horizon: Rank | None = 1000) -> Floats:
     """The expected gain per document for a reader who stops with probability g and expects to need T documents.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("NERR11(max=2)")([1, 0, 1]), 6)
     0.358841
     """
@@ -400,7 +380,6 @@ def expected_reciprocal_rank(
 
     ``gain='exp'`` is as published; NTCIREVAL uses ``gain='linear'`` by default.
 
-    >>> import cranfield as cf
     >>> cf.parse("ERR(max=1)@5")([1, 1, 0, 0, 0])
     0.625
     >>> cf.parse("ERR(gain='linear', max=3)@5")([0, 2, 0])
@@ -414,8 +393,7 @@ def expected_reciprocal_rank(
 
 def reach_probability(b: Batch, stop: Floats) -> Floats:
     """The probability that a reader, who stops at documents with these probabilities, reaches each tie."""
-    p_reach = running(1 - stop, np.multiply)
-    p_reach = np.concatenate([np.ones_like(p_reach[:, :1]), p_reach[:, :-1]], axis=1)
+    p_reach = after_first(running(1 - stop, np.multiply), 1.0)
     return np.take_along_axis(p_reach, np.arange(p_reach.shape[1]) - b.order, axis=1)
 
 
@@ -438,8 +416,7 @@ def cascade_score(b: Batch, stop: Floats, k: int | None, weights: Weights = harm
 def ideal_cascade(stop: Floats, k: int | None, weights: Weights = harmonic) -> Floats:
     """`cascade_score` of the ideal ranking, from stopping probabilities in rank order."""
     stop = stop[:, :k]
-    p_reach = running(1 - stop, np.multiply)
-    p_reach = np.concatenate([np.ones_like(p_reach[:, :1]), p_reach[:, :-1]], axis=1)
+    p_reach = after_first(running(1 - stop, np.multiply), 1.0)
     return summed(p_reach * stop * weights.at(np.arange(stop.shape[1]) + 1))
 
 

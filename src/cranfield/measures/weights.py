@@ -106,8 +106,7 @@ def _euler_maclaurin(x: Floats) -> Floats:
 def geometric(p: float) -> Weights:
     """Rank i has weight (1-p) p^(i-1)."""
     return _with_table(
-        lambda n: 1 - np.power(p, n.astype(np.float64)),
-        lambda rank: (1 - p) * np.power(p, rank.astype(np.float64) - 1),
+        lambda n: 1 - np.power(p, n.astype(np.float64)), lambda rank: (1 - p) * np.power(p, rank.astype(np.float64) - 1)
     )
 
 

@@ -18,16 +18,19 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.data import Bytes, Floats, Integers, Opener, Strings
-
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+Opener = Callable[[], Any]
 Column = tuple[Integers, Bytes]
 Fault = tuple[int, str, bytes, bytes, int]
+Row = tuple[int, bytes, bytes, float, float, bytes]  # of a run: line, query, document, score, rank, tag
 
 CUT = 80
 LONGEST = 1 << 20
@@ -58,56 +61,6 @@ class _Faults:
     def result(self) -> dict[str, Any]:
         self._trim()
         return {"faults": self.kept, "faults_total": self.total}
-
-
-class _Group:
-    """The rows of one query, in input order."""
-
-    def __init__(self) -> None:
-        self.documents: list[bytes] = []
-        self.scores: list[float] = []
-        self.ranks: list[float] = []
-        self.lines: list[int] = []
-
-    def add(self, document: bytes, score: float, rank: float, line: int) -> None:
-        self.documents.append(document)
-        self.scores.append(score)
-        self.ranks.append(rank)
-        self.lines.append(line)
-
-    def values(self, key: str) -> Floats:
-        """What orders the rows, low first."""
-        if key == "rank":
-            return np.array(self.ranks, np.float64)
-        scores = -np.array(self.scores, np.float64)
-        with np.errstate(over="ignore"):
-            return scores.astype(np.float32).astype(np.float64) if key == "score32" else scores
-
-
-class _RankCheck:
-    """Whether the rank column agrees with the scores, in the first and the last of consecutive rows of a query."""
-
-    def __init__(self) -> None:
-        self.compared = self.contradicted = 0
-        self._query: bytes | None = None
-        self._first = self._last = (0.0, 0.0)
-
-    def add(self, query: bytes, rank: float, score: float) -> None:
-        if query != self._query:
-            self.close()
-            self._query, self._first = query, (rank, score)
-        self._last = rank, score
-
-    def close(self) -> None:
-        (rank, score), (last_rank, last_score) = self._first, self._last
-        if (rank < last_rank or rank > last_rank) and score != last_score:
-            self.compared += 1
-            self.contradicted += (rank < last_rank) == (score < last_score)
-        self._first = self._last
-
-    def result(self) -> dict[str, int]:
-        self.close()
-        return {"ranks_compared": self.compared, "ranks_contradicted": self.contradicted}
 
 
 class Index:
@@ -183,29 +136,46 @@ def _rows(opener: Opener, width: int, faults: _Faults) -> Iterator[tuple[int, li
         yield number, columns
 
 
+def _run_rows(opener: Opener, keys: Sequence[str], faults: _Faults) -> Iterator[Row]:
+    """The lines of a run file without faults; a rank that is not a number is NaN, unless it is one of the keys."""
+    for line, (query, _, document, rank_text, text, tag) in _rows(opener, 6, faults):
+        score, rank = _number(text), _number(rank_text)
+        rank = np.nan if rank is None else rank
+        if score is None:
+            faults.add(line, "score", query, text)
+        elif np.isnan(score):
+            faults.add(line, "nan", query, text)
+        elif "rank" in keys and np.isnan(rank):
+            faults.add(line, "rank", query, rank_text)
+        else:
+            yield line, query, document, score, rank, tag
+
+
+def _codes(ids: Iterable[bytes]) -> tuple[Column, Integers]:
+    """The distinct ids in order of appearance, and the number of each."""
+    number: dict[bytes, int] = {}
+    codes = np.array([number.setdefault(text, len(number)) for text in ids], np.int64)
+    return _pack(number), codes
+
+
 def scan_qrels(opener: Opener, most: int = 20) -> dict[str, Any]:
     """Every line of a judgments file: query, iteration, document, grade."""
-    faults = _Faults(most)
-    queries: dict[bytes, int] = {}
-    iterations: dict[bytes, int] = {}
-    query_of, iteration_of, documents, grades, lines = [], [], [], [], []
+    faults, rows = _Faults(most), []
     for line, (query, iteration, document, text) in _rows(opener, 4, faults):
         grade = _number(text)
         if grade is None or not np.isfinite(grade):
             faults.add(line, "grade", query, text)
-            continue
-        query_of.append(queries.setdefault(query, len(queries)))
-        iteration_of.append(iterations.setdefault(iteration, len(iterations)))
-        documents.append(document)
-        grades.append(grade)
-        lines.append(line)
+        else:
+            rows.append((line, query, iteration, document, grade))
     if faults.total:
         return faults.result()
+    lines, queries, iterations, documents, grades = zip(*rows, strict=True) if rows else ((),) * 5
+    (query_ids, query_of), (iteration_ids, iteration_of) = _codes(queries), _codes(iterations)
     return {
-        "query": _pack(queries),
-        "iteration": _pack(iterations),
-        "query_of": np.array(query_of, np.int64),
-        "iteration_of": np.array(iteration_of, np.int64),
+        "query": query_ids,
+        "iteration": iteration_ids,
+        "query_of": query_of,
+        "iteration_of": iteration_of,
         "document": _pack(documents),
         "grade": np.array(grades, np.float64),
         "line": np.array(lines, np.int64),
@@ -216,36 +186,19 @@ def scan_qrels(opener: Opener, most: int = 20) -> dict[str, Any]:
 def scan_run(opener: Opener, most: int = 20) -> dict[str, Any]:
     """Every line of a run file: query, document, rank, score; and the tag of the first."""
     faults = _Faults(most)
-    queries: dict[bytes, int] = {}
-    query_of, documents, ranks, scores = [], [], [], []
-    lines: list[int] = []
-    tag = b""
-    for line, (query, _, document, rank_text, text, last) in _rows(opener, 6, faults):
-        score = _number(text)
-        if score is None:
-            faults.add(line, "score", query, text)
-            continue
-        if np.isnan(score):
-            faults.add(line, "nan", query, text)
-            continue
-        rank = _number(rank_text)
-        if not lines:
-            tag = last
-        query_of.append(queries.setdefault(query, len(queries)))
-        documents.append(document)
-        ranks.append(np.nan if rank is None else rank)
-        scores.append(score)
-        lines.append(line)
+    rows = list(_run_rows(opener, (), faults))
     if faults.total:
         return faults.result()
+    lines, queries, documents, scores, ranks, tags = zip(*rows, strict=True) if rows else ((),) * 6
+    query, query_of = _codes(queries)
     return {
-        "query": _pack(queries),
-        "query_of": np.array(query_of, np.int64),
+        "query": query,
+        "query_of": query_of,
         "document": _pack(documents),
         "rank": np.array(ranks, np.float64),
         "score": np.array(scores, np.float64),
         "line": np.array(lines, np.int64),
-        "tag": tag,
+        "tag": tags[0] if tags else b"",
         **faults.result(),
     }
 
@@ -272,27 +225,8 @@ def join_text(
 ) -> dict[str, Any]:
     """Where the judged documents, and the first ones, stand in a run file."""
     faults = _Faults(most)
-    groups: dict[bytes, _Group] = {}
-    tag = b""
-    rows = 0
-    ranks = _RankCheck()
-    for line, (query, _, document, rank_text, text, last) in _rows(opener, 6, faults):
-        score = _number(text)
-        rank = _number(rank_text)
-        if score is None:
-            faults.add(line, "score", query, text)
-        elif np.isnan(score):
-            faults.add(line, "nan", query, text)
-        elif "rank" in keys and (rank is None or np.isnan(rank)):
-            faults.add(line, "rank", query, rank_text)
-        else:
-            if rows == 0:
-                tag = last
-            rows += 1
-            rank = np.nan if rank is None else rank
-            groups.setdefault(query, _Group()).add(document, score, rank, line)
-            ranks.add(query, rank, score)
-    return _join(groups, rows, tag, index, keys, by_id, top, faults, ranks)
+    rows = list(_run_rows(opener, keys, faults))
+    return _join(rows, index, keys, by_id, top, faults) | (_rank_check(rows) if not faults.total else {})
 
 
 def join_table(
@@ -307,10 +241,8 @@ def join_table(
     most: int = 20,
 ) -> dict[str, Any]:
     """The same in a run given as columns."""
-    faults = _Faults(most)
-    groups: dict[bytes, _Group] = {}
+    faults, rows = _Faults(most), list[Row]()
     ranks = np.arange(len(score), dtype=np.float64) if rank is None else rank
-    checked = _RankCheck()
     columns = zip(_unpack(query), _unpack(document), score.tolist(), ranks.tolist(), strict=True)
     for row, (name, text, value, place) in enumerate(columns, 1):
         if np.isnan(value):
@@ -318,10 +250,9 @@ def join_table(
         elif "rank" in keys and np.isnan(place):
             faults.add(row, "rank", name, b"nan")
         else:
-            groups.setdefault(name, _Group()).add(text, value, place, row)
-            if rank is not None:
-                checked.add(name, place, value)
-    return _join(groups, len(score), b"", index, keys, by_id, top, faults, checked)
+            rows.append((row, name, text, value, place, b""))
+    found = _join(rows, index, keys, by_id, top, faults)
+    return found | (_rank_check(rows) if rank is not None and not faults.total else {})
 
 
 def join_dict(
@@ -333,8 +264,7 @@ def join_dict(
     most: int = 20,
 ) -> dict[str, Any]:
     """The same in a run given as ``{query: {document: score}}`` or ``{query: [document, ...]}``."""
-    faults = _Faults(most)
-    groups: dict[bytes, _Group] = {}
+    faults, rows, queries = _Faults(most), list[Row](), list[bytes]()
     row = 0
     for query, ranking in mapping.items():
         name = _id(query)
@@ -342,7 +272,7 @@ def join_dict(
             faults.add(row + 1, "id", b"", _shown(query))
             row += len(ranking)
             continue
-        group = groups.setdefault(name, _Group())
+        queries.append(name)
         scored = (
             ranking.items() if isinstance(ranking, Mapping) else zip(ranking, range(0, -len(ranking), -1), strict=True)
         )
@@ -357,8 +287,8 @@ def join_dict(
             elif np.isnan(value):
                 faults.add(row, "nan", name, b"nan")
             else:
-                group.add(text, value, row, row)
-    return _join(groups, row, b"", index, keys, by_id, top, faults, _RankCheck())
+                rows.append((row, name, text, value, row, b""))
+    return _join(rows, index, keys, by_id, top, faults, queries)
 
 
 def first_rows(group: Integers, ids: Column) -> Integers:
@@ -388,9 +318,7 @@ def locate(
     index.documents, groups = [], []
     for first, last in pairwise(begin.tolist()):
         index.documents.append({ids[i]: judged_row[i] for i in range(first, last) if i in judged_row})
-        groups.append(_Group())
-        for i in range(first, last):
-            groups[-1].add(ids[i], float(score[i]), float(ranks[i]), i)
+        groups.append([(i, b"", ids[i], float(score[i]), float(ranks[i]), b"") for i in range(first, last)])
     return [
         _columns([_Positions(group, key, q, index).hits(by_id) for q, group in enumerate(groups)], "document")
         for key in keys
@@ -419,23 +347,36 @@ def _shown(value: object) -> bytes:
     return repr(value).encode("utf-8", "backslashreplace")
 
 
+def _rank_check(rows: Sequence[Row]) -> dict[str, int]:
+    """Whether the rank column agrees with the scores, in the first and the last of consecutive rows of a query."""
+    compared = contradicted = 0
+    for _, of_query in groupby(rows, key=lambda row: row[1]):
+        first, *others = of_query
+        (score, rank), (last_score, last_rank) = first[3:5], (others or [first])[-1][3:5]
+        if (rank < last_rank or rank > last_rank) and score != last_score:
+            compared += 1
+            contradicted += (rank < last_rank) == (score < last_score)
+    return {"ranks_compared": compared, "ranks_contradicted": contradicted}
+
+
 def _join(
-    groups: dict[bytes, _Group],
-    rows: int,
-    tag: bytes,
+    rows: Sequence[Row],
     index: Index,
     keys: Sequence[str],
     by_id: bool,
     top: int,
     faults: _Faults,
-    ranks: _RankCheck,
+    queries: Iterable[bytes] = (),
 ) -> dict[str, Any]:
-    for query, group in groups.items():
-        first: dict[bytes, int] = {}
-        for document, line in zip(group.documents, group.lines, strict=True):
-            if document in first:
-                faults.add(line, "duplicate", query, document, first[document])
-            first.setdefault(document, line)
+    """``queries``: those that may have no rows."""
+    groups: dict[bytes, list[Row]] = {query: [] for query in queries}
+    first: dict[tuple[bytes, bytes], int] = {}
+    for row in rows:
+        line, query, document, *_ = row
+        groups.setdefault(query, []).append(row)
+        if (query, document) in first:
+            faults.add(line, "duplicate", query, document, first[query, document])
+        first.setdefault((query, document), line)
     if faults.total:
         return faults.result()
 
@@ -443,7 +384,7 @@ def _join(
     other = {query: group for query, group in groups.items() if query not in index.queries}
     length = np.full(len(index.queries), -1, np.int64)
     for query, group in known.items():
-        length[index.queries[query]] = len(group.documents)
+        length[index.queries[query]] = len(group)
     hits, tops = [], []
     for key in keys:
         judged = [_Positions(group, key, index.queries[query], index) for query, group in known.items()]
@@ -458,15 +399,16 @@ def _join(
         **({"tops": tops} if top else {}),
         "length": length,
         "other": _pack(other),
-        "other_length": np.array([len(group.documents) for group in other.values()], np.int64),
-        "lines": rows,
-        "tag": tag,
-        **ranks.result(),
+        "other_length": np.array([len(group) for group in other.values()], np.int64),
+        "lines": len(rows),
+        "tag": rows[0][5] if rows else b"",
+        "ranks_compared": 0,
+        "ranks_contradicted": 0,
         **faults.result(),
     }
 
 
-def _columns(pieces: list[npt.NDArray[np.int64]], document: str) -> dict[str, Integers]:
+def _columns(pieces: list[Integers], document: str) -> dict[str, Integers]:
     names = ("query", document, "start", "size", "by_id", "by_input")
     columns = np.concatenate([np.empty((6, 0), np.int64), *pieces], axis=1)
     return {name: np.ascontiguousarray(column) for name, column in zip(names, columns, strict=True)}
@@ -475,30 +417,33 @@ def _columns(pieces: list[npt.NDArray[np.int64]], document: str) -> dict[str, In
 class _Positions:
     """Where the documents of one query stand, in the six numbers of the contract."""
 
-    def __init__(self, group: _Group, key: str, q: int, index: Index) -> None:
-        values = group.values(key)
+    def __init__(self, rows: Sequence[Row], key: str, q: int, index: Index) -> None:
+        values = np.array([row[4] if key == "rank" else -row[3] for row in rows], np.float64)  # low first
+        if key == "score32":
+            with np.errstate(over="ignore"):
+                values = values.astype(np.float32).astype(np.float64)
         in_order = np.sort(values)
-        self.documents, self.q = group.documents, q
+        self.documents, self.q = [row[2] for row in rows], q
         judged = index.documents[q] if q < len(index.documents) else {}
-        self.judged = np.array([judged.get(document, -1) for document in group.documents], np.int64)
+        self.judged = np.array([judged.get(document, -1) for document in self.documents], np.int64)
         self.start = np.searchsorted(in_order, values, "left")
         self.size = np.searchsorted(in_order, values, "right") - self.start
         self.by_input = _places(np.argsort(values, kind="stable")) - self.start
-        ids = sorted(range(len(values)), key=lambda row: group.documents[row], reverse=True)
+        ids = sorted(range(len(values)), key=lambda row: self.documents[row], reverse=True)
         self.by_id = _places(np.lexsort((_places(np.array(ids, np.int64)), values))) - self.start
 
-    def hits(self, by_id: bool) -> npt.NDArray[np.int64]:
+    def hits(self, by_id: bool) -> Integers:
         """Of the judged documents."""
         columns = self._of(np.flatnonzero(self.judged >= 0))[0]
         if not by_id:
             columns[4] = 0
         return columns
 
-    def tops(self, top: int) -> tuple[npt.NDArray[np.int64], list[bytes]]:
+    def tops(self, top: int) -> tuple[Integers, list[bytes]]:
         """Of the first documents, and their ids."""
         return self._of(np.flatnonzero(self.start < top))
 
-    def _of(self, rows: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int64], list[bytes]]:
+    def _of(self, rows: npt.NDArray[np.intp]) -> tuple[Integers, list[bytes]]:
         rows = rows[np.lexsort((rows, self.start[rows]))]
         query = np.full(len(rows), self.q)
         places = self.judged, self.start, self.size, self.by_id, self.by_input
@@ -647,9 +592,7 @@ class Words:
         return np.array([self.number[word] for word in other.number], np.int64)
 
     def columns(self) -> tuple[Column, Integers]:
-        words = [word.decode("utf-8") for word in self.number]
-        strings = Strings.of(words)
-        return (strings.offsets, strings.data), np.array([self.counts[word] for word in self.number], np.int64)
+        return _pack(self.number), np.array([self.counts[word] for word in self.number], np.int64)
 
     def _words(self, text: bytes) -> list[bytes]:
         found = [word.encode("utf-8") for word in self.pattern.findall(text.decode("utf-8", "surrogateescape"))]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from cranfield import native
 from cranfield.data import Booleans, Floats, Integers, Sample
 from cranfield.data import Preferences as PreferenceJudgments
-from cranfield.ranking.row_math import cells, reorder, running, scatter, summed, take_rows
+from cranfield.ranking.row_math import cells, edges, reorder, running, scatter, summed, take_rows
 from cranfield.ranking.subtopics import GainOfGrade, Subtopics
 
 if TYPE_CHECKING:
@@ -251,10 +251,7 @@ class Batch:
         Of s non-relevant documents in its tie, any number from 0 to s is above with the same probability.
         """
         nonrel = self.judged & ~self.relevant
-        above, limit = self.above(nonrel), limit[:, None]
-        if not self.has_ties:
-            return np.minimum(above, limit)
-        inside = self.within(nonrel)
+        above, inside, limit = self.above(nonrel), self.within(nonrel), limit[:, None]
         room = np.clip(limit - above, 0, inside)
         total = (room + 1) * np.minimum(above, limit) + room * (room + 1) / 2 + (inside - room) * limit
         return total / (inside + 1)
@@ -267,14 +264,9 @@ class Batch:
     @cached_property
     def _edges(self) -> tuple[Integers, Integers]:
         """The first and last column of the tie group of each column."""
-        columns = np.arange(self.start.shape[1])
         first = np.ones_like(self.start, dtype=bool)
         first[:, 1:] = self.start[:, 1:] != self.start[:, :-1]
-        last = np.ones_like(first)
-        last[:, :-1] = first[:, 1:]
-        head = running(np.where(first, columns, 0), np.maximum)
-        tail = running(np.where(last, columns, columns[-1])[:, ::-1], np.minimum)[:, ::-1]
-        return head, tail
+        return edges(first)
 
     def above(self, x: npt.NDArray[Any]) -> Floats:
         """The sum of x over the documents above the span of each document."""

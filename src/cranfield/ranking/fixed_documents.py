@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield import io, native
-from cranfield.data import Bytes, Floats, Integers, Run, Strings, Table
+from cranfield.data import Bytes, Integers, Run, Strings, Table
 from cranfield.errors import UsageError
 from cranfield.io.ids import codes_of
 from cranfield.io.runs import Positions, RunQueries
@@ -53,17 +53,6 @@ class FixedDocuments:
 
     def align(self, scores: npt.ArrayLike, keys: Sequence[Key], *, by_id: bool) -> dict[Key, Alignment]:
         """The positions of the judged documents with these scores, for each key that ranks documents."""
-        given = self._checked(scores)
-        ordered = np.ascontiguousarray(given) if self._in_order else given[self._rows]
-        located = native.locate(
-            self._order_of_ids, self._begin, self._judged_rows, self._judged, ordered, self._rank, list(keys), by_id
-        )
-        queries = RunQueries(self.alignment.length, self.alignment.other, self.alignment.other_length)
-        return {
-            key: Alignment(self.aligner, Positions(**hits), queries) for key, hits in zip(keys, located, strict=True)
-        }
-
-    def _checked(self, scores: npt.ArrayLike) -> Floats:
         given = np.asarray(scores, np.float64)
         if given.shape != (len(self),):
             raise UsageError(
@@ -73,7 +62,14 @@ class FixedDocuments:
             row = int(np.flatnonzero(np.isnan(given))[0])
             document = f"`{self.documents.document[row]}` of query `{self.documents.query[row]}`"
             raise UsageError(f"the score of document {document} is NaN")
-        return given
+        ordered = np.ascontiguousarray(given) if self._in_order else given[self._rows]
+        located = native.locate(
+            self._order_of_ids, self._begin, self._judged_rows, self._judged, ordered, self._rank, list(keys), by_id
+        )
+        queries = RunQueries(self.alignment.length, self.alignment.other, self.alignment.other_length)
+        return {
+            key: Alignment(self.aligner, Positions(**hits), queries) for key, hits in zip(keys, located, strict=True)
+        }
 
 
 def order_of_ids(ids: Strings) -> tuple[Integers, Bytes]:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield import native
-from cranfield.data import Floats, Integers
+from cranfield.data import Booleans, Floats, Integers
 
 NARROW = 8  # tables with up to this many columns are stored column by column
 
@@ -62,6 +62,20 @@ def running(x: npt.NDArray[Any], step: np.ufunc = np.add) -> npt.NDArray[Any]:
     for i in range(1, x.shape[1]):
         step(accumulated[:, i - 1], accumulated[:, i], out=accumulated[:, i])
     return accumulated
+
+
+def edges(first: Booleans) -> tuple[Integers, Integers]:
+    """The first and last column of the group of each column; ``first``: a column begins a group."""
+    last = np.ones_like(first)
+    last[:, :-1] = first[:, 1:]
+    columns = np.arange(first.shape[1])
+    tail = running(np.where(last, columns, columns[-1])[:, ::-1], np.minimum)[:, ::-1]
+    return running(np.where(first, columns, 0), np.maximum), tail
+
+
+def after_first(values: npt.NDArray[Any], first: float) -> npt.NDArray[Any]:
+    """Each row moved to the right by a column, with its last value dropped."""
+    return np.concatenate([np.full((len(values), 1), first), values[:, :-1]], axis=1)
 
 
 def summed(x: Floats) -> Floats:

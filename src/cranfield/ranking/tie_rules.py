@@ -50,10 +50,6 @@ class TieRule:
         """The position that orders a shown ranking; a rule without a single order uses that of trec_eval."""
         return self.position or "by_id"
 
-    def __call__(self, batch: Batch) -> Batch:
-        """Order the tied documents of a batch by ``arrange``, if the rule has it."""
-        return batch if self.arrange is None else self.arrange(batch)
-
 
 def fix_positions(batch: Batch, position: Any) -> Batch:
     """The batch with each document at a fixed position of its tie group."""

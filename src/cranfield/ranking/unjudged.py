@@ -12,12 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from cranfield.corpus import Corpus
-from cranfield.corpus.corpus import WHOLE_RANKING
-from cranfield.corpus.judged import Reading
 from cranfield.data import Booleans, Floats, Judgments, Strings, TextView
 from cranfield.errors import InputError, MeasureError
-from cranfield.io.runs import Positions, TopDocuments
+from cranfield.io.runs import WHOLE_RANKING, Positions, TopDocuments
 from cranfield.ranking.alignment import AlignedRun, Aligner, Alignment
 from cranfield.ranking.batch import Key
 from cranfield.ranking.rankings import Judged, Pool, Rankings
@@ -57,14 +54,6 @@ def documents_read_by(aligned: AlignedRun, measures: Sequence[Measure], queries:
         for query, document in zip(number[rows].tolist(), tops.ids.take(rows), strict=True):
             documents.setdefault(queries[query], set()).add(document)
     return documents
-
-
-def content_aligner(
-    judgments: Judgments, read: Mapping[str, set[str]], corpus: Any, negative: Negative, top_grade: float | None = None
-) -> Aligner:
-    """An aligner for the judgments, the unjudged documents that are read, and the text of both."""
-    extended = with_unjudged(judgments, read, negative)
-    return Aligner(extended, reading=Reading(extended, Corpus.open(corpus, wanted=extended.documents)), top=top_grade)
 
 
 def cost_aligner(

@@ -89,7 +89,7 @@ class Views:
     condensed: bool = False
     full: int | None = None  # lists of this length were cut by the system's limit and get no terminal document
     terminal: bool = False
-    groups: bool = False  # the mean over the groups of a query's judgments; see `evaluation.group_scores`
+    groups: bool = False  # the mean over the groups of a query's judgments; see `evaluation.run_scores`
     sampled: bool = False  # an estimate from judgments of a sample; see `samples.expanded`
 
     def __str__(self) -> str:
@@ -129,7 +129,8 @@ def ordered(rankings: Rankings, gains: Gains, views: Views, *, all_documents: bo
         return rankings.batch(gains, rule.position, all_documents=all_documents)
     key = gains, views.ties, views.depth, all_documents
     if key not in rankings.memo:
-        batch = rule(rankings.batch(gains, rule.position, all_documents=all_documents))
+        batch = rankings.batch(gains, rule.position, all_documents=all_documents)
+        batch = batch if rule.arrange is None else rule.arrange(batch)
         rankings.memo[key] = batch if views.depth is None else truncate(batch, views.depth)
     ordered: Batch = rankings.memo[key]
     return ordered
@@ -250,22 +251,3 @@ def terminate(batch: Batch, *, bounded: bool = False) -> Batch:
         mass=batch.mass + 1,
         tail=terminal_gain,
     ).sorted()
-
-
-def fill(batch: Batch, depth: int) -> Batch:
-    """The rankings in which every position down to a depth without a judged document has full gain."""
-    gain = np.full((len(batch.length), depth), batch.full_gain)
-    row, column = np.nonzero(batch.judged & (batch.start < depth))
-    gain[row, batch.start[row, column]] = batch.gain[row, column]
-    rank = np.broadcast_to(np.arange(depth), gain.shape)
-    zeros = np.zeros_like(rank)
-    length = np.full_like(batch.length, depth)
-    return batch.changed(
-        grade=gain,
-        gain=gain,
-        start=rank,
-        size=zeros + 1,
-        nil=zeros > 0,
-        document=zeros - 1,
-        length=length,
-    )

@@ -1,4 +1,8 @@
-"""An audit as text: the pairs of runs that could swap, then a table for each run, or for many runs an overview."""
+"""An audit as text and as a figure.
+
+The text has the pairs of runs that could swap, then a table for each run, or for many runs an overview. The figure has
+every score as a point, with bands for the values that it could have had.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,28 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cranfield import results
 from cranfield.analysis.audit import CAUSES, Audit, Cause, NilDetection, Swap
-from cranfield.errors import UsageError
-from cranfield.report.pages import BOLD, DIM, GAP, PLAIN, Page, draw, markdown, piped, render, widths
+from cranfield.evaluation.predicted import PredictedMean
+from cranfield.report import canvas
+from cranfield.report import predicted as prediction
+from cranfield.report.pages import BOLD, DIM, GAP, Page, check_format, draw, markdown, piped, render, styled, widths
 from cranfield.report.pages import sheet as titled_sheet
 from cranfield.report.sheet import UNDEFINED, Cell, Layout, Row, Sheet
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import plural, printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 FORMATS = ("table", "markdown", "json")
 HEADING = "What could change the order of the runs"
@@ -33,63 +47,41 @@ MORE = "A table for each of the {runs} runs: -v. All numbers: --format json."
 # Causes that give a range for the same queries, and for others too.
 OWN_RANGES: tuple[Cause, ...] = ("ties", "unjudged")
 RANGES: tuple[Cause, ...] = ("queries", "ties", "unjudged")
+CHANGING = ("could be", "score", "run")
+LEADING = ("score", "95% interval", "ties", "unjudged", "share\nunjudged")
 INTERVALS = {"t": "Student's t", "bca": "BCa bootstrap"}
 
 
-@dataclass(frozen=True)
-class CauseText:
-    """The meaning of a cause, and its effect on two runs: what follows their names in a sentence."""
-
-    meaning: str
-    effect: str
-
-
-CAUSE_TEXTS: dict[Cause, CauseText] = {
-    "ties": CauseText(
-        "Documents with equal scores can be ranked in any order. Worst, expected and best are the lowest, mean and "
-        "highest score over all these orders; place is the position of the score from worst (0%) to best (100%).",
-        "could swap if ties were ordered differently",
-    ),
-    "unjudged": CauseText(
-        "Unjudged documents count as not relevant, but could be relevant. Lowest and highest are the extreme scores "
-        "that judging them could give. `bounds` are proven; `range` covers only the judgments that were tried. Each "
-        "run is considered alone, although a document in two runs would get the same judgment.",
-        "could swap if unjudged documents were judged",
-    ),
-    "condensed": CauseText(
-        "Unjudged documents are removed from the ranking, instead of counted as not relevant.",
-        "swap if unjudged documents are removed",
-    ),
-    "terminal": CauseText(
-        'The end of a list counts as an answer: "no more relevant documents". This answer is right if all relevant '
-        "documents were found, or if the list is empty and no document is relevant. Queries without relevant "
-        "documents count here, even if the score leaves them out.",
-        "swap if the end of a list counts as an answer",
-    ),
-    "queries": CauseText(
-        "Means depend on the choice of queries; the intervals are 95% confidence intervals ({interval}). Overlapping "
-        "intervals do not mean that the runs are equal: a paired test (`cranfield compare`) detects smaller "
-        "differences.",
-        "have overlapping confidence intervals",
-    ),
+# The meaning of each cause, and its effect on two runs: what follows their names in a sentence.
+MEANINGS: dict[Cause, str] = {
+    "ties": "Documents with equal scores can be ranked in any order. Worst, expected and best are the lowest, mean and "
+    "highest score over all these orders; place is the position of the score from worst (0%) to best (100%).",
+    "unjudged": "Unjudged documents count as not relevant, but could be relevant. Lowest and highest are the extreme "
+    "scores that judging them could give. `bounds` are proven; `range` covers only the judgments that were tried. Each "
+    "run is considered alone, although a document in two runs would get the same judgment.",
+    "condensed": "Unjudged documents are removed from the ranking, instead of counted as not relevant.",
+    "terminal": 'The end of a list counts as an answer: "no more relevant documents". This answer is right if all '
+    "relevant documents were found, or if the list is empty and no document is relevant. Queries without relevant "
+    "documents count here, even if the score leaves them out.",
+    "queries": "Means depend on the choice of queries; the intervals are 95% confidence intervals ({interval}). "
+    "Overlapping intervals do not mean that the runs are equal: a paired test (`cranfield compare`) detects smaller "
+    "differences.",
 }
-
-
-@dataclass(frozen=True)
-class Group:
-    """Columns under one title."""
-
-    title: str
-    columns: tuple[str, ...]
-
-
-GROUPS = (
-    Group("", ("score",)),
-    Group("queries", ("95% interval",)),
-    Group("ties", ("worst", "expected", "best", "place")),
-    Group("unjudged documents", ("lowest", "highest", "", "share", "condensed")),
-    Group("lists", ("terminal",)),
-)
+EFFECTS: dict[Cause, str] = {
+    "ties": "could swap if ties were ordered differently",
+    "unjudged": "could swap if unjudged documents were judged",
+    "condensed": "swap if unjudged documents are removed",
+    "terminal": "swap if the end of a list counts as an answer",
+    "queries": "have overlapping confidence intervals",
+}
+# The columns of the table of a run, by the titles over them.
+GROUPS = {
+    "": ("score",),
+    "queries": ("95% interval",),
+    "ties": ("worst", "expected", "best", "place"),
+    "unjudged documents": ("lowest", "highest", "", "share", "condensed"),
+    "lists": ("terminal",),
+}
 
 
 def write(
@@ -101,26 +93,29 @@ def write(
     digits: int = 4,
     width: int = 80,
     colour: bool = False,
+    predicted: Sequence[PredictedMean] = (),
 ) -> str:
     """The audit in one of `FORMATS`, ending in a newline; ``width`` and ``colour`` apply to tables only.
 
-    ``all_runs``: a table for each run, however many there are.
+    ``all_runs``: a table for each run, however many there are. ``predicted``: means to show below.
     """
-    accept(format)
-    all_runs = all_runs or len(audit.runs) <= FEW_RUNS
+    check_format(format, FORMATS)
     if format == "json":
-        return results.text(audit.to_dict())
+        return results.text(audit.to_dict() | ({"predicted": results.plain(predicted)} if predicted else {}))
+    all_runs = all_runs or len(audit.runs) <= FEW_RUNS
     layout = Layout(digits=digits)
     if format == "markdown":
-        return "\n".join(_markdown(audit, layout, all_pairs=all_pairs, all_runs=all_runs)) + "\n"
-    lines = _screen(audit, layout, width, colour=colour, all_pairs=all_pairs, all_runs=all_runs)
-    return "\n".join(lines) + "\n"
-
-
-def accept(format: str) -> None:
-    """Raise if a format is unknown; called before the work starts."""
-    if format not in FORMATS:
-        raise UsageError(f"unknown format `{format}`", hint=f"use one of {', '.join(FORMATS)}")
+        parts = [
+            _markdown_summary(audit, layout, all_pairs=all_pairs),
+            _markdown_runs(audit, layout, all_runs=all_runs),
+        ]
+    else:
+        parts = [
+            _screen_summary(audit, layout, width, colour=colour, all_pairs=all_pairs),
+            _screen_runs(audit, layout, width, colour=colour, all_runs=all_runs),
+        ]
+    text = "\n".join(chain(*(parts if len(audit.runs) > 1 else reversed(parts)))) + "\n"
+    return text + (prediction.text(predicted, format, digits, width=width, colour=colour) if predicted else "")
 
 
 def sheet(audit: Audit, run: int, layout: Layout) -> Sheet:
@@ -143,7 +138,7 @@ def sheet(audit: Audit, run: int, layout: Layout) -> Sheet:
             *shown(audit.condensed, audit.terminal),
         ]
         rows.append(Row((measure,), tuple(map(Cell, texts))))
-    return Sheet(("measure",), tuple(name for group in GROUPS for name in group.columns), tuple(rows))
+    return Sheet(("measure",), tuple(name for group in GROUPS.values() for name in group), tuple(rows))
 
 
 def _within(low: str, high: str) -> str:
@@ -176,30 +171,15 @@ def lists(audit: Audit, run: int) -> str:
             without = f"{plural(detection.nil, 'query')} without relevant documents"
             parts.append(f"{without} ({detection.detected} with an empty ranking){which}")
         if detection.silent:
-            parts.append(f"{nil_detection_text(detection)}{which}")
+            wrong = detection.false_silences
+            false = plural(wrong, "false silence") if wrong else "no false silence"
+            recall = "" if np.isnan(detection.recall) else f", recall {detection.recall:.0%}"
+            parts.append(f"nil detection: precision {detection.precision:.0%}{recall}, {false}{which}")
     return "; ".join(parts)
 
 
-def nil_detection_text(detection: NilDetection) -> str:
-    """Nil detection in a few words, for a run with empty rankings."""
-    false = "no false silence" if not detection.false_silences else plural(detection.false_silences, "false silence")
-    recall = "" if np.isnan(detection.recall) else f", recall {detection.recall:.0%}"
-    return f"nil detection: precision {detection.precision:.0%}{recall}, {false}"
-
-
-def _screen(
-    audit: Audit, layout: Layout, width: int, *, colour: bool, all_pairs: bool, all_runs: bool
-) -> Iterator[str]:
-    parts = [
-        _screen_summary(audit, layout, width, colour=colour, all_pairs=all_pairs),
-        _screen_runs(audit, layout, width, colour=colour, all_runs=all_runs),
-    ]
-    for part in parts if len(audit.runs) > 1 else reversed(parts):
-        yield from part
-
-
 def _screen_summary(audit: Audit, layout: Layout, width: int, *, colour: bool, all_pairs: bool) -> Iterator[str]:
-    yield _styled(HEADING, BOLD, colour=colour) + "\n"
+    yield styled(HEADING, BOLD, colour=colour) + "\n"
     if len(audit.runs) > 1:
         yield _wrapped(COUNTED, width)
         yield ""
@@ -215,14 +195,14 @@ def _screen_summary(audit: Audit, layout: Layout, width: int, *, colour: bool, a
 def _screen_runs(audit: Audit, layout: Layout, width: int, *, colour: bool, all_runs: bool) -> Iterator[str]:
     if not all_runs:
         for page in overview(audit, layout):
-            yield _styled("\n".join(textwrap.wrap(page.title, width)), BOLD, colour=colour)
+            yield styled("\n".join(textwrap.wrap(page.title, width)), BOLD, colour=colour)
             yield render(page.sheet, width=width, colour=colour)
         yield _wrapped(MORE.format(runs=len(audit.runs)), width)
         return
     for r, run in enumerate(audit.runs):
         yield _wrapped(f"{run}: {lists(audit, r)}", width, run, colour=colour)
-        for part, groups in _fitted(sheet(audit, r, layout), width):
-            yield _titles(part, groups, colour=colour)
+        for part, titles in _fitted(sheet(audit, r, layout), width):
+            yield _titles(part, titles, colour=colour)
             yield draw(part, colour=colour)
 
 
@@ -239,32 +219,14 @@ def overview(audit: Audit, layout: Layout) -> list[Page]:
             r = int(np.nanargmax(moved))
             cells = [_range(layout, audit, m, low[r], high[r]), _number(layout, audit, m, score[r]), audit.runs[r]]
             rows.append(((measure, cause), [*map(Cell, cells)]))
-    order = np.argsort(-np.nan_to_num(audit.score[:, 0], nan=-np.inf), kind="stable")[:BEST].tolist()
-    leaders = [
-        (
-            (audit.runs[r],),
-            [
-                Cell(_number(layout, audit, 0, audit.score[r, 0])),
-                *(Cell(_range(layout, audit, 0, *(a[r, 0] for a in audit.reach(c)))) for c in RANGES),
-                Cell(_percent(audit.unjudged[r, 0])),
-            ],
-        )
-        for r in order
-    ]
-    best = f"{audit.measures[0]}: the best {len(order)} of {len(audit.runs)} runs, and the scores they could have had"
-    return [
-        *(
-            [
-                Page(
-                    "The runs whose scores could change most",
-                    titled_sheet(("measure", "cause"), ("could be", "score", "run"), rows),
-                )
-            ]
-            if rows
-            else []
-        ),
-        Page(best, titled_sheet(("run",), ("score", "95% interval", "ties", "unjudged", "share\nunjudged"), leaders)),
-    ]
+    pages = [Page("The runs whose scores could change most", titled_sheet(("measure", "cause"), CHANGING, rows))]
+    leaders = []
+    for r in np.argsort(-np.nan_to_num(audit.score[:, 0], nan=-np.inf), kind="stable")[:BEST].tolist():
+        ranges = [_range(layout, audit, 0, *(array[r, 0] for array in audit.reach(cause))) for cause in RANGES]
+        texts = [_number(layout, audit, 0, audit.score[r, 0]), *ranges, _percent(audit.unjudged[r, 0])]
+        leaders.append(((audit.runs[r],), [*map(Cell, texts)]))
+    best = f"{audit.measures[0]}: the best {len(leaders)} of {len(audit.runs)} runs, and the scores they could have had"
+    return [*(pages if rows else []), Page(best, titled_sheet(("run",), LEADING, leaders))]
 
 
 def _number(layout: Layout, audit: Audit, m: int, value: float) -> str:
@@ -285,41 +247,37 @@ def _wrapped(text: str, width: int, bold: str = "", *, colour: bool = False) -> 
         joined, min(width, PROSE_WIDTH), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
     shown = "\n".join(lines).replace("\xa0", " ")
-    return _styled(bold, BOLD, colour=colour) + shown.removeprefix(bold)
+    return styled(bold, BOLD, colour=colour) + shown.removeprefix(bold)
 
 
-def _styled(text: str, style: str, *, colour: bool) -> str:
-    return f"{style}{text}{PLAIN}" if colour else text
-
-
-def _fitted(sheet: Sheet, width: int) -> Iterator[tuple[Sheet, list[Group]]]:
-    """The sheet split between groups of columns so that each part fits the screen."""
+def _fitted(sheet: Sheet, width: int) -> Iterator[tuple[Sheet, list[str]]]:
+    """The sheet split between groups of columns so that each part fits the screen, and the titles of its groups."""
     needed = widths(sheet)
     begin = end = 0
-    part: list[Group] = []
+    titles: list[str] = []
     used = needed[0] - GAP
-    for group in GROUPS:
-        wide = sum(needed[1 + end : 1 + end + len(group.columns)])
-        if part and used + wide > width:
-            yield sheet.part(slice(begin, end)), part
-            begin, part, used = end, [], needed[0] - GAP
-        part.append(group)
-        end += len(group.columns)
+    for title, columns in GROUPS.items():
+        wide = sum(needed[1 + end : 1 + end + len(columns)])
+        if titles and used + wide > width:
+            yield sheet.part(slice(begin, end)), titles
+            begin, titles, used = end, [], needed[0] - GAP
+        titles.append(title)
+        end += len(columns)
         used += wide
-    yield sheet.part(slice(begin, end)), part
+    yield sheet.part(slice(begin, end)), titles
 
 
-def _titles(part: Sheet, groups: Sequence[Group], *, colour: bool) -> str:
+def _titles(part: Sheet, titles: Sequence[str], *, colour: bool) -> str:
     """The titles of groups, each over a line as wide as its columns."""
     needed = widths(part)
     line, at = " " * needed[0], 1
-    for group in groups:
-        wide = sum(needed[at : at + len(group.columns)]) - GAP
-        title = f" {group.title} " if group.title else ""
-        drawn = title.center(wide, "┄") if len(title) + 1 < wide else group.title.rjust(wide)
+    for name in titles:
+        wide = sum(needed[at : at + len(GROUPS[name])]) - GAP
+        title = f" {name} " if name else ""
+        drawn = title.center(wide, "┄") if len(title) + 1 < wide else name.rjust(wide)
         line += (drawn if title else " " * wide) + " " * GAP
-        at += len(group.columns)
-    return _styled(line.rstrip(), DIM, colour=colour)
+        at += len(GROUPS[name])
+    return styled(line.rstrip(), DIM, colour=colour)
 
 
 def counts(audit: Audit) -> Sheet:
@@ -358,7 +316,7 @@ def unproven(audit: Audit) -> Iterator[str]:
 
 
 def _meaning(audit: Audit, cause: Cause) -> str:
-    return CAUSE_TEXTS[cause].meaning.format(interval=INTERVALS[audit.interval])
+    return MEANINGS[cause].format(interval=INTERVALS[audit.interval])
 
 
 def swap_sentences(audit: Audit, layout: Layout, *, all_pairs: bool) -> Iterator[tuple[Cause, list[str]]]:
@@ -395,9 +353,8 @@ def sentence(audit: Audit, swap: Swap, layout: Layout) -> str:
     count = audit.aggregates[m] == "sum"
     while not count and layout.digits < MOST_DIGITS and layout.number(swap.score[0]) == layout.number(swap.score[1]):
         layout = replace(layout, digits=layout.digits + 1)  # scores that differ are shown to differ
-    higher, lower = (layout.number(value, count=count) for value in swap.score)
-    low = [layout.number(value, count=count) for value in swap.low]
-    high = [layout.number(value, count=count) for value in swap.high]
+    ends = (swap.score, swap.low, swap.high)
+    (higher, lower), low, high = ([layout.number(value, count=count) for value in pair] for pair in ends)
     if swap.cause in ("condensed", "terminal"):
         numbers = f"{higher} vs {lower}; {swap.cause}: {low[0]} vs {low[1]}"
     else:
@@ -405,16 +362,7 @@ def sentence(audit: Audit, swap: Swap, layout: Layout) -> str:
     if swap.cause == "ties":
         a, b = (audit.expected[audit.runs.index(run), m] for run in (swap.higher, swap.lower))
         numbers += f"; expected: {layout.number(a, count=count)} vs {layout.number(b, count=count)}" if a < b else ""
-    return f"{swap.measure}: `{swap.higher}` and `{swap.lower}` {CAUSE_TEXTS[swap.cause].effect} ({numbers})"
-
-
-def _markdown(audit: Audit, layout: Layout, *, all_pairs: bool, all_runs: bool) -> Iterator[str]:
-    parts = [
-        _markdown_summary(audit, layout, all_pairs=all_pairs),
-        _markdown_runs(audit, layout, all_runs=all_runs),
-    ]
-    for part in parts if len(audit.runs) > 1 else reversed(parts):
-        yield from part
+    return f"{swap.measure}: `{swap.higher}` and `{swap.lower}` {EFFECTS[swap.cause]} ({numbers})"
 
 
 def _markdown_summary(audit: Audit, layout: Layout, *, all_pairs: bool) -> Iterator[str]:
@@ -436,3 +384,102 @@ def _markdown_runs(audit: Audit, layout: Layout, *, all_runs: bool) -> Iterator[
         return
     for r, run in enumerate(audit.runs):
         yield f"### {piped(run)}\n\n{lists(audit, r)}\n\n{markdown(sheet(audit, r, layout))}"
+
+
+ROW = 0.17  # inches for a run
+MARGIN = 0.95  # inches for titles and the legend
+ACROSS = 4  # panels side by side
+
+BANDS: tuple[tuple[Cause, str, str, float], ...] = (
+    ("ties", "ties: worst to best", canvas.ORANGE, -0.24),
+    ("unjudged", "unjudged: lowest to highest", canvas.SKY, 0.0),
+    ("queries", "95% confidence interval", canvas.GREY, 0.24),
+)
+MARKS: tuple[tuple[Cause, str, str], ...] = (("condensed", "D", canvas.BLUE), ("terminal", "s", canvas.GREEN))
+
+
+def figures(audit: Audit, folder: str) -> list[Path]:
+    """Draw the audit into a folder."""
+    return canvas.save(partial(drawn, audit), folder, "audit")
+
+
+def drawn(audit: Audit) -> Figure:
+    """A panel for each measure; runs as rows, in the order of the first measure, the highest on top."""
+    across = min(ACROSS, len(audit.measures))
+    down = -(-len(audit.measures) // across)
+    figure = canvas.new_figure(canvas.PAGE, down * (max(len(audit.runs), 3) * ROW + MARGIN))
+    axes = figure.subplots(down, across, squeeze=False, sharey=True)
+    order = np.argsort(-np.nan_to_num(audit.score[:, 0], nan=-np.inf), kind="stable")
+    for m, axis in enumerate(axes.flat):
+        if m < len(audit.measures):
+            panel(audit, m, axis, order)
+        else:
+            axis.set_axis_off()
+    figure.legend(handles=list(_legend(audit)), loc="outside upper center", ncols=6, frameon=False, columnspacing=1.2)
+    return figure
+
+
+def plot(audit: Audit, m: int, *, top: int | None, ax: Axes | None) -> Axes:
+    """One measure of the best runs, on these axes or on new ones."""
+    order = np.argsort(-np.nan_to_num(audit.score[:, m], nan=-np.inf), kind="stable")[:top]
+
+    def draw(axis: Axes) -> Axes:
+        panel(audit, m, axis, order)
+        if len(order) < len(audit.runs):
+            axis.set_title(f"{audit.measures[m]}, the best {len(order)} of {len(audit.runs)} runs")
+        below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": 3.2}
+        axis.legend(handles=list(_legend(audit, canvas.ink(axis))), ncols=3, frameon=False, **below)
+        return axis
+
+    size = max(len(order), 3) * ROW
+    return canvas.plotted_axes(draw, 1.5 * canvas.COLUMN, size + MARGIN, ax)
+
+
+def panel(audit: Audit, measure: int, axis: Axes, order: Any = None) -> Axes:
+    """One measure: a row for each run with its score and the values that it could have had."""
+    order = np.arange(len(audit.runs)) if order is None else order
+    rows = np.arange(len(order))
+    for row in rows[::2]:
+        axis.axhspan(row - 0.5, row + 0.5, color=canvas.GREY, alpha=0.11, linewidth=0, zorder=-1)
+    for cause, _, colour, offset in BANDS:
+        low, high = (ends[order, measure] for ends in audit.reach(cause))
+        axis.hlines(rows + offset, low, high, color=colour, linewidth=1.6, zorder=2)
+    for cause, marker, colour in MARKS:
+        value = audit.reach(cause)[0][order, measure]
+        axis.plot(value, rows, linestyle="", **_hollow(marker, colour), zorder=4)
+    axis.plot(audit.score[order, measure], rows, linestyle="", **_point(canvas.ink(axis)), zorder=3)
+    canvas.name_rows(axis, [audit.runs[r] for r in order])
+    axis.set_ylim(len(order) - 0.5, -0.5)
+    axis.set_title(audit.measures[measure])
+    axis.spines[["top", "right", "left"]].set_visible(False)
+    axis.tick_params(axis="y", length=0)
+    axis.grid(axis="x", color=canvas.GREY, alpha=0.35, linewidth=0.4)
+    axis.set_axisbelow(True)
+    axis.margins(x=0.04)
+    return axis
+
+
+def _legend(audit: Audit, colour: Any = canvas.BLACK) -> Iterator[Any]:
+    """The legend, without symbols that do not occur in the figure."""
+    from matplotlib.lines import Line2D
+
+    yield Line2D([], [], linestyle="", label="score", **_point(colour))
+    for _, label, band, _ in BANDS:
+        yield Line2D([], [], color=band, linewidth=1.6, label=label)
+    for cause, marker, edge in MARKS:
+        if not np.isnan(audit.reach(cause)[0]).all():
+            yield Line2D([], [], linestyle="", label=cause, **_hollow(marker, edge))
+
+
+def _point(colour: Any) -> dict[str, Any]:
+    return {"marker": "o", "color": colour, "markersize": 2.2}
+
+
+def _hollow(marker: str, colour: str) -> dict[str, Any]:
+    return {
+        "marker": marker,
+        "markerfacecolor": "none",  # so that both are visible if it lies on the score
+        "markeredgecolor": colour,
+        "markersize": 4,
+        "markeredgewidth": 0.8,
+    }

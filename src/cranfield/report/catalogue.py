@@ -8,7 +8,7 @@ import math
 import re
 import textwrap
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -22,12 +22,12 @@ from cranfield.measures import CATALOGUE, FAMILIES, parse
 from cranfield.measures.aliases import names_elsewhere, symbol_of
 from cranfield.measures.catalogue import Definition, Measure
 from cranfield.measures.parameters import GainParameter, Parameter
-from cranfield.report.pages import BOLD, PLAIN
+from cranfield.report.pages import BOLD, styled
 from cranfield.wording import plural
 
 SOURCE = Path(__file__).parent.parent / "references.bib"
-HEAD = re.compile(r"^@(\w+)\s*\{\s*([^,\s]+)\s*,", re.MULTILINE)
-FIELD = re.compile(r"(\w+)\s*=\s*")
+# A value has braces in braces at most twice.
+FIELD = re.compile(r"(\w+)\s*=\s*(?:\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}|\"?([^\",}]+))")
 VENUES = ("journal", "booktitle", "publisher", "institution", "school", "howpublished")
 MARKS = {'"': "\u0308", "'": "\u0301", "`": "\u0300", "^": "\u0302", "~": "\u0303", "c": "\u0327", "v": "\u030c"}
 ACCENT = re.compile(r"""\\(["'`^~]|[cv](?=\{))\{?(\w)\}?""")
@@ -36,19 +36,8 @@ ACCENT = re.compile(r"""\\(["'`^~]|[cv](?=\{))\{?(\w)\}?""")
 @cache
 def entries(source: Path) -> dict[str, str]:
     """Every entry of a BibTeX file as it is written there, by its key."""
-    text = source.read_text(encoding="utf-8")
-    return {
-        head[2]: text[head.start() : _closing(text, text.index("{", head.start())) + 1] for head in HEAD.finditer(text)
-    }
-
-
-def _closing(text: str, opening: int) -> int:
-    depth = 0
-    for i in range(opening, len(text)):
-        depth += {"{": 1, "}": -1}.get(text[i], 0)
-        if depth == 0:
-            return i
-    raise CranfieldError(f"an entry of {SOURCE.name} has no closing brace: {text[opening : opening + 40]!r}")
+    texts = re.split(r"^(?=@)", source.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return {re.split("[{,]", text, maxsplit=2)[1].strip(): text.strip() for text in texts}
 
 
 def bibtex(keys: Iterable[str]) -> str:
@@ -67,17 +56,7 @@ def fields(entry: str) -> dict[str, str]:
     >>> fields("@article{x, title = {On {BM25}}, year = 1994}")
     {'title': 'On {BM25}', 'year': '1994'}
     """
-    values, position = {}, entry.index(",") + 1
-    while (head := FIELD.search(entry, position)) is not None:
-        begin = head.end()
-        if entry[begin : begin + 1] == "{":
-            position = _closing(entry, begin) + 1
-            value = entry[begin + 1 : position - 1]
-        else:
-            position = next((i for i in range(begin, len(entry)) if entry[i] in ",}"), len(entry))
-            value = entry[begin:position].strip().strip('"')
-        values[head[1].lower()] = " ".join(value.split())
-    return values
+    return {head.lower(): " ".join((braced or bare).split()) for head, braced, bare in FIELD.findall(entry)}
 
 
 def reference(key: str) -> str:
@@ -167,55 +146,50 @@ OWN_MEANING = {
 }
 CUTOFFS = {"none": "{0}", "optional": "{0}, {0}@k", "required": "{0}@k", "recall": "{0}@recall"}
 
+VARIANTS = ("", "[ties=expected]", "[ties=best]", "[ties=worst]", "[condensed]", "[terminal]")
 # A small ranking with a tie, an unjudged document, and a relevant document that was not retrieved.
 RANKING: tuple[Any, ...] = (1, None, (2, 0), 0, 1)
 MISSED = (2,)
 STORY = "a ranking with grades 1, unjudged, 2 and 0 tied, 0, 1; another document with grade 2 is not retrieved"
-VARIANTS = ("", "[ties=expected]", "[ties=best]", "[ties=worst]", "[condensed]", "[terminal]")
-# The same for diversity measures.
-DIVERSE_RUN = {"q": {"a": 3.0, "b": 2.0, "c": 2.0, "d": 1.0}}
-DIVERSE_QRELS = {"q": {"a": {"1": 1}, "b": {"1": 1, "2": 1}, "d": {"3": 1}}}
-DIVERSE_STORY = "a document on subtopic 1, then one on 1 and 2 tied with an unjudged one, then one on 3"
-# The same for measures of preferences.
-PREFERENCE_RUN = {"q": {"a": 3.0, "b": 2.0, "c": 2.0, "d": 1.0}}
-PREFERENCES = {
-    "q": [["1", "1", "b", 2], ["1", "1", "a", 1], ["1", "1", "d", 0], ["2", "1", "b", 1], ["2", "1", "c", 0]]
-}
-PREFERENCE_STORY = (
-    "the ranking a, then b and c tied, then d; one judge prefers b to a and both to d, another prefers b to c"
+# The same for measures that need more than grades: the story, the parts of the collection, and the run.
+TIED = {"q": {"a": 3.0, "b": 2.0, "c": 2.0, "d": 1.0}}
+DIVERSE = (
+    "a document on subtopic 1, then one on 1 and 2 tied with an unjudged one, then one on 3",
+    {"qrels": {"q": {"a": {"1": 1}, "b": {"1": 1, "2": 1}, "d": {"3": 1}}}},
+    TIED,
 )
-# The same for measures of document text.
-READ_TEXTS = {"a": "lamp oil lamp", "b": "oil lamp wick", "c": "sea gull", "d": "wick trimmed at dusk", "e": "dusk sea"}
-READ_RUN = {"q": {"b": 3.0, "c": 2.0, "d": 2.0, "a": 1.0}}
-READ_QRELS = {"q": {"a": {"1": 1}, "d": {"2": 1}}}
-READ_STORY = (
+PREFERRING = (
+    "the ranking a, then b and c tied, then d; one judge prefers b to a and both to d, another prefers b to c",
+    {
+        "prefs": {
+            "q": [["1", "1", "b", 2], ["1", "1", "a", 1], ["1", "1", "d", 0], ["2", "1", "b", 1], ["2", "1", "c", 0]]
+        }
+    },
+    TIED,
+)
+TEXTS = {"a": "lamp oil lamp", "b": "oil lamp wick", "c": "sea gull", "d": "wick trimmed at dusk", "e": "dusk sea"}
+READING = (
     "`lamp oil lamp` is relevant to subtopic 1, `wick trimmed at dusk` to subtopic 2. The ranking: `oil lamp wick` "
     "(unjudged), `sea gull` (unjudged) tied with `wick trimmed at dusk`, `lamp oil lamp`. The collection also has "
-    "`dusk sea`."
+    "`dusk sea`.",
+    {"qrels": {"q": {"a": {"1": 1}, "d": {"2": 1}}}, "documents": TEXTS},
+    {"q": {"b": 3.0, "c": 2.0, "d": 2.0, "a": 1.0}},
 )
 
 
-@dataclass(frozen=True)
-class CatalogueEntry:
-    """A measure of the catalogue, and the parsed measure if its name could be parsed."""
-
-    definition: Definition
-    measure: Measure | None
-
-
-def find(name: str) -> CatalogueEntry:
-    """The measure of this name, in any tool; a symbol without its cutoff is enough."""
+def find(name: str) -> tuple[Definition, Measure | None]:
+    """The measure of this name, in any tool, and the parsed measure; a symbol without its cutoff is enough."""
     try:
         measure = parse(name)
     except CranfieldError:
         symbol = name if name in CATALOGUE else symbol_of(name)
         if symbol is None:
             raise
-        return CatalogueEntry(CATALOGUE[symbol], None)
+        return CATALOGUE[symbol], None
     # An exact symbol is that measure, even if it is also an alias of another one.
     if name in CATALOGUE and measure.symbol != name:
-        return CatalogueEntry(CATALOGUE[name], None)
-    return CatalogueEntry(measure.definition, measure)
+        return CATALOGUE[name], None
+    return measure.definition, measure
 
 
 def of_family(family: str | None) -> list[Definition]:
@@ -238,17 +212,9 @@ def search(definitions: Iterable[Definition], text: str) -> list[Definition]:
     """
     words = text.casefold().split()
 
-    def described(definition: Definition) -> str:
-        parts = [
-            definition.symbol,
-            definition.function.__name__.replace("_", " "),
-            definition.family.replace("_", " "),
-            definition.summary,
-            definition.formula,
-            definition.cite,
-            *definition.parameters,
-            *names_elsewhere(definition.symbol),
-        ]
+    def described(d: Definition) -> str:
+        names = (d.symbol, d.function.__name__.replace("_", " "), d.family.replace("_", " "))
+        parts = (*names, d.summary, d.formula, d.cite, *d.parameters, *names_elsewhere(d.symbol))
         return " ".join(parts).casefold()
 
     found = [d for d in definitions if all(word in described(d) for word in words)]
@@ -259,23 +225,20 @@ def search(definitions: Iterable[Definition], text: str) -> list[Definition]:
 
 def as_json(definitions: Iterable[Definition]) -> str:
     """The properties of each measure as JSON."""
-    return json.dumps([_properties(d) for d in definitions], indent=2, ensure_ascii=False) + "\n"
-
-
-def _properties(d: Definition) -> dict[str, Any]:
-    return {
-        "measure": d.symbol,
-        "family": d.family,
-        "title": d.title,
-        "summary": d.summary,
-        "usage": d.usage,
-        "formula": d.formula,
-        "bounds": [limit if math.isfinite(limit) else None for limit in d.bounds],
-        "parameters": {p.name: {"default": p.default, "allowed": allowed(p)} for p in d.parameters.values()},
-        "aggregate": d.aggregate,
-        "residual": d.residual is not None,
-        "cite": d.cite.split(),
-    }
+    names = ("family", "title", "summary", "usage", "formula")
+    found = [
+        {
+            "measure": d.symbol,
+            **{name: getattr(d, name) for name in names},
+            "bounds": [limit if math.isfinite(limit) else None for limit in d.bounds],
+            "parameters": {p.name: {"default": p.default, "allowed": allowed(p)} for p in d.parameters.values()},
+            "aggregate": d.aggregate,
+            "residual": d.residual is not None,
+            "cite": d.cite.split(),
+        }
+        for d in definitions
+    ]
+    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 
 def listing(definitions: Iterable[Definition], *, width: int, colour: bool) -> str:
@@ -285,7 +248,7 @@ def listing(definitions: Iterable[Definition], *, width: int, colour: bool) -> s
     lines = []
     for family, grouped in groupby(rows, key=lambda row: row[0]):
         members = list(grouped)
-        title = _bold(family.replace("_", " "), colour=colour)
+        title = styled(family.replace("_", " "), BOLD, colour=colour)
         lines.append(f"{title} ({plural(len(members), 'measure')})")
         for _, name, summary in members:
             lines += _hanging(f"  {name:<{column}}", summary, width)
@@ -308,21 +271,36 @@ def allowed(p: Parameter) -> str:
     return f"{number} {p.range}" if bounded else number
 
 
-def description(entry: CatalogueEntry, *, width: int, colour: bool) -> str:
+def description(d: Definition, measure: Measure | None, *, width: int, colour: bool) -> str:
     """The description of one measure."""
-    d = entry.definition
     doc = (inspect.getdoc(d.function) or "").split(">>>")[0].split("\n\n")[1:]
-    lines = [f"{_bold(d.symbol, colour=colour)}  {d.title}", ""]
+    lines = [f"{styled(d.symbol, BOLD, colour=colour)}  {d.title}", ""]
     for paragraph in [d.summary, *doc]:
         if paragraph.strip():
             lines += [*textwrap.wrap(" ".join(paragraph.split()), width), ""]
-    facts = [("syntax", d.usage), ("formula", d.formula), *_parameters(d), ("bounds", _bounds(d))]
-    facts += [("ties", _ties(d)), ("residual", _residual(d)), ("terminal", _terminal(d))]
-    facts += [("aggregation", d.aggregate)]
-    facts += [("source", reference(key)) for key in d.cite.split()]
+    sampled = ", or over a sample if there are too many" if d.ties.samples else ""
+    facts = [
+        ("syntax", d.usage),
+        ("formula", d.formula),
+        *_parameters(d),
+        ("bounds", _bounds(d)),
+        ("ties", f"ties=expected is {d.ties.summary}{sampled}"),
+        (
+            "residual",
+            "available: --residual shows the effect of unjudged documents" if d.residual else "not available",
+        ),
+        (
+            "terminal",
+            f"not available: {d.terminal}"
+            if d.terminal
+            else "available: --terminal counts the end of a list as an answer",
+        ),
+        ("aggregation", d.aggregate),
+        *(("source", reference(key)) for key in d.cite.split()),
+    ]
     for name, text in ((name, text) for name, text in facts if text):
         lines += _hanging(f"{name:<14}", text, width)
-    lines += ["", *_example(entry, width, colour=colour)]
+    lines += ["", *_example(d, measure, width, colour=colour)]
     return "\n".join(lines) + "\n"
 
 
@@ -335,13 +313,10 @@ def _parameters(d: Definition) -> Iterator[tuple[str, str]]:
     heading = "parameters"
     for p in d.parameters.values():
         meaning = parameter_meaning(d, p.name)
-        default = "" if p.default in (None, ...) else f"; default {_value(p.default)}"
+        value = f"{p.default:g}" if isinstance(p.default, float) else repr(p.default)
+        default = "" if p.default in (None, ...) else f"; default {value}"
         yield heading, f"{p.name}{': ' if meaning else ''}{meaning}; {allowed(p)}{default}"
         heading = ""
-
-
-def _value(default: Any) -> str:
-    return f"{default:g}" if isinstance(default, float) else repr(default)
 
 
 def _bounds(d: Definition) -> str:
@@ -351,57 +326,27 @@ def _bounds(d: Definition) -> str:
     return f"{low:g} to {high:g}" if math.isfinite(high) else f"{low:g} or more"
 
 
-def _ties(d: Definition) -> str:
-    return f"ties=expected is {d.ties.summary}{', or over a sample if there are too many' if d.ties.samples else ''}"
-
-
-def _terminal(d: Definition) -> str:
-    return (
-        f"not available: {d.terminal}" if d.terminal else "available: --terminal counts the end of a list as an answer"
-    )
-
-
-def _residual(d: Definition) -> str:
-    return "available: --residual shows the effect of unjudged documents" if d.residual else "not available"
-
-
-def _example(entry: CatalogueEntry, width: int, *, colour: bool) -> Iterator[str]:
-    d = entry.definition
-    base = str(entry.measure) if entry.measure else f"{d.symbol}@{0.5 if d.cutoff == 'recall' else 3}"
-    variants = [base] if base.endswith("]") else [base + variant for variant in VARIANTS]
-    scored = [(name, value) for name in variants if (value := _scored(name, d)) is not None]
+def _example(d: Definition, measure: Measure | None, width: int, *, colour: bool) -> Iterator[str]:
+    base = str(measure) if measure else f"{d.symbol}@{0.5 if d.cutoff == 'recall' else 3}"
+    example = READING if d.content else PREFERRING if d.preferences else DIVERSE if d.subtopics else None
+    scored = {}
+    for name in [base] if base.endswith("]") else [base + variant for variant in VARIANTS]:
+        with suppress(CranfieldError):  # the measure does not apply to the example
+            if example is None:
+                scored[name] = parse(name)(RANKING, MISSED)
+            else:
+                scored[name] = evaluate(Collection(**example[1]), example[2], name).summary(0, 0)
+    scored = {name: value for name, value in scored.items() if not math.isnan(value)}
     if not scored:
         return
-    yield _bold("example", colour=colour)
-    story = READ_STORY if d.content else DIVERSE_STORY if d.subtopics else STORY
-    story = PREFERENCE_STORY if d.preferences else story
+    yield styled("example", BOLD, colour=colour)
+    story = STORY if example is None else example[0]
     yield from textwrap.wrap(story, width, initial_indent="  ", subsequent_indent="  ")
-    column = max(len(name) for name, _ in scored) + 2
-    for name, value in scored:
-        yield f"  {name:<{column}}{value:.4f}"
-
-
-def _scored(name: str, d: Definition) -> float | None:
-    """The score of the example, or None if the measure does not apply to it."""
-    try:
-        if d.content:
-            value = evaluate(Collection(READ_QRELS, documents=READ_TEXTS), READ_RUN, name).summary(0, 0)
-        elif d.preferences:
-            value = evaluate(Collection(prefs=PREFERENCES), PREFERENCE_RUN, name).summary(0, 0)
-        elif d.subtopics:
-            value = evaluate(DIVERSE_QRELS, DIVERSE_RUN, name).summary(0, 0)
-        else:
-            value = parse(name)(RANKING, MISSED)
-    except CranfieldError:
-        return None
-    return None if math.isnan(value) else value
+    column = max(map(len, scored)) + 2
+    yield from (f"  {name:<{column}}{value:.4f}" for name, value in scored.items())
 
 
 def _hanging(head: str, text: str, width: int) -> list[str]:
     # Keep a minimum width for the text, however narrow the screen.
     room = max(width, len(head) + 30)
     return textwrap.wrap(text, room, initial_indent=head, subsequent_indent=" " * len(head)) or [head.rstrip()]
-
-
-def _bold(text: str, *, colour: bool) -> str:
-    return f"{BOLD}{text}{PLAIN}" if colour else text

@@ -17,7 +17,7 @@ from cranfield.analysis.compare import Comparison, PairComparison
 from cranfield.analysis.significance import SIGNIFICANCE_TESTS
 from cranfield.data import Integers
 from cranfield.evaluation.notes import sentences
-from cranfield.report.figures.canvas import BLUE, COLUMN, GREY, PAGE, ink, name_rows, new_figure, plotted_axes, save
+from cranfield.report.canvas import BLUE, COLUMN, GREY, PAGE, ink, name_rows, new_figure, plotted_axes, save
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, exact, shown, signed
 from cranfield.statistics.resampling import sign_patterns

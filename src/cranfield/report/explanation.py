@@ -12,7 +12,7 @@ import numpy as np
 from cranfield.analysis.explain import Explanation, Step
 from cranfield.errors import check_choice
 from cranfield.io.collection import shortened
-from cranfield.report.figures.canvas import BLUE, COLUMN, GREEN, GREY, ORANGE, PAGE, SKY, new_figure, plotted_axes, save
+from cranfield.report.canvas import BLUE, COLUMN, GREEN, GREY, ORANGE, PAGE, SKY, new_figure, plotted_axes, save
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, shown, signed
 from cranfield.wording import decodable
@@ -28,12 +28,8 @@ def pages(explanation: Explanation, digits: int = 4, words: int = 3, text: str =
     """The ranks in one table, and the ``words`` with the largest contributions in another; ``text`` of the query."""
     score = shown(explanation.score, digits)
     query = f"{explanation.query} ({shortened(text)})" if text else explanation.query
-    first = Page(
-        f"{explanation.measure} of {explanation.run} for query {query}: {score}",
-        _ranks(explanation, digits),
-    )
-    title = "Contributions of words to the coverage of the subtopic"
-    return [first, Page(title, _words(explanation, digits, words))]
+    ranks = Page(f"{explanation.measure} of {explanation.run} for query {query}: {score}", _ranks(explanation, digits))
+    return [ranks, Page("Contributions of words to the coverage of the subtopic", _words(explanation, digits, words))]
 
 
 def judged(step: Step) -> str:
@@ -45,17 +41,11 @@ def judged(step: Step) -> str:
 
 
 def _ranks(explanation: Explanation, digits: int) -> Sheet:
-    rows = [
-        (
-            (str(step.rank), step.document, judged(step), step.subtopic if step.known else MISSING),
-            (
-                Cell(shown(step.earned, digits), best=step.earned > 0),
-                Cell(shown(step.before, digits)),
-                Cell(shown(step.after, digits)),
-            ),
-        )
-        for step in explanation.steps
-    ]
+    rows = []
+    for step in explanation.steps:
+        names = (str(step.rank), step.document, judged(step), step.subtopic if step.known else MISSING)
+        numbers = [Cell(shown(value, digits)) for value in (step.before, step.after)]
+        rows.append((names, [Cell(shown(step.earned, digits), best=step.earned > 0), *numbers]))
     return sheet(("rank", "document", "judged", "subtopic"), ("adds", "coverage\nbefore", "coverage\nafter"), rows)
 
 
@@ -75,7 +65,7 @@ WORDS = 3
 # Five and four have no common factor, so that twenty subtopics have different styles.
 COLOURS = (BLUE, ORANGE, GREEN, SKY, GREY)
 DASHES = ("-", "--", "-.", ":")
-KINDS = {"relevant": (BLUE, ""), "not relevant": (GREY, ""), "unjudged": (ORANGE, "////")}
+KINDS = {"relevant": (BLUE, ""), "not relevant": (GREY, ""), UNJUDGED: (ORANGE, "////")}
 
 
 def figures(found: Explanation, folder: str) -> list[Path]:
@@ -154,5 +144,5 @@ def documents(found: Explanation, axis: Axes) -> Axes:
 def kind_of(step: Step) -> str:
     """Whether a document is relevant, not relevant or unjudged."""
     if step.judged is None:
-        return "unjudged"
+        return UNJUDGED
     return "relevant" if max(step.judged.values(), default=0) > 0 else "not relevant"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cranfield.evaluation.designs import Groups
+from cranfield.report.canvas import BLUE, COLUMN, GREY, ink, name_rows, plotted_axes
 from cranfield.report.compare import chance
-from cranfield.report.figures.canvas import BLUE, COLUMN, GREY, ink, name_rows, plotted_axes
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, exact, shown, signed
 from cranfield.wording import plural, spreadsheet_cell

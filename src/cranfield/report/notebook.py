@@ -6,17 +6,17 @@ No colours: text and rules take those of the page, so that the tables are readab
 from __future__ import annotations
 
 import html as markup
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from cranfield.errors import MeasureError, UnknownName
 from cranfield.evaluation.notes import sentences, summarised
 from cranfield.evaluation.scores import Interval, ScoreTable
 from cranfield.measures import parse
 from cranfield.report.pages import Page, render, titled
-from cranfield.report.sheet import Cell, Layout, Row, Sheet
+from cranfield.report.sheet import Cell, Layout, Sheet
 from cranfield.results import TableText
 from cranfield.wording import decodable, plural, printable
 
@@ -30,27 +30,20 @@ TABLE = "border-collapse:collapse;width:auto;margin:0.3em 0"
 CELL = "padding:0.15em 0.6em;vertical-align:top"
 
 
-class Shown(NamedTuple):
-    """The tables of a result, and notes below them."""
-
-    pages: Sequence[Page]
-    notes: Sequence[str] = ()
-
-
-def html(result: Any) -> str:
-    """The tables and notes of a result for notebooks."""
-    return page_of(shown(result))
+Shown = tuple[Sequence[Page], Sequence[str]]  # the tables of a result, and notes below them
 
 
 def text(result: Any) -> str:
     """The tables and notes of a result as text, without a newline at the end."""
-    found = shown(result)
-    tables = []
-    for page in found.pages:
+    pages, notes = shown(result)
+    parts = []
+    for page in pages:
         sheet, more = first_rows(page.sheet)
-        tables.append(titled(replace(page, sheet=sheet), WIDTH, colour=False) + (f"{more}\n" if more else ""))
-    notes = [f"note: {note}\n" for note in few_notes(found.notes)]
-    return decodable("\n".join([*tables, *(["".join(notes)] if notes else [])])).rstrip("\n")
+        parts.append(titled(replace(page, sheet=sheet), WIDTH, colour=False) + (f"{more}\n" if more else ""))
+    rest = len(notes) - NOTES
+    few = [*notes[:NOTES], *([f"... and {plural(rest, 'more note')}"] if rest > 0 else [])]
+    parts += ["".join(f"note: {note}\n" for note in few)] if few else []
+    return decodable("\n".join(parts)).rstrip("\n")
 
 
 def score_table(
@@ -61,10 +54,11 @@ def score_table(
     return TableText.of(decodable(render(sheet, width=width)), decodable(f"<div>{table(sheet)}</div>"))
 
 
-def page_of(found: Shown) -> str:
-    """Tables with their titles, and notes."""
+def html(result: Any) -> str:
+    """The tables and notes of a result for notebooks: the first ones, and the others folded."""
+    pages, texts = shown(result)
     parts = []
-    for number, page in enumerate(found.pages):
+    for number, page in enumerate(pages):
         sheet, more = first_rows(page.sheet)
         body = table(sheet) + (f"<div><small>{escaped(more)}</small></div>" if more else "")
         title = escaped(page.title)
@@ -72,7 +66,7 @@ def page_of(found: Shown) -> str:
             parts.append(f'<div style="margin-top:0.6em">{title}</div>{body}' if title else body)
         else:
             parts.append(f"<details><summary>{title}</summary>{body}</details>")
-    notes = [f"<div><small>{escaped(note)}</small></div>" for note in found.notes]
+    notes = [f"<div><small>{escaped(note)}</small></div>" for note in texts]
     parts += notes[:OPEN]
     if rest := notes[OPEN:]:
         parts.append(
@@ -86,20 +80,18 @@ def table(sheet: Sheet) -> str:
     left = len(sheet.names)
     heads = [*sheet.names, *(sheet.folded or sheet.columns)]
     head = "".join(_cell("th", _lines(name), right=i >= left) for i, name in enumerate(heads))
-    rows = "".join(_row(sheet, row) for row in sheet.rows)
+    rows = ""
+    for row in sheet.rows:
+        names = "".join(_cell("td", escaped(name), right=False) for name in row.names)
+        cells = "".join(_cell("td", _content(cell), right=True) for cell in row.cells)
+        style = f' style="{RULE}"' if sheet.ends(row) else ""
+        rows += f"<tr{style}>{names}{cells}</tr>"
     return f'<table style="{TABLE}"><thead><tr style="{RULE}">{head}</tr></thead><tbody>{rows}</tbody></table>'
 
 
 def escaped(text: str) -> str:
     """Text of others as HTML."""
     return markup.escape(text, quote=True)
-
-
-def _row(sheet: Sheet, row: Row) -> str:
-    names = "".join(_cell("td", escaped(name), right=False) for name in row.names)
-    cells = "".join(_cell("td", _content(cell), right=True) for cell in row.cells)
-    style = f' style="{RULE}"' if sheet.ends(row) else ""
-    return f"<tr{style}>{names}{cells}</tr>"
 
 
 def _cell(kind: str, content: str, *, right: bool) -> str:
@@ -134,74 +126,63 @@ def first_rows(sheet: Sheet) -> tuple[Sheet, str]:
     return replace(sheet, rows=sheet.rows[:ROWS]), f"... and {plural(rest, f'more {noun}')}"
 
 
-def few_notes(notes: Sequence[str]) -> list[str]:
-    """The first notes, and how many more there are."""
-    rest = len(notes) - NOTES
-    return [*notes[:NOTES], *([f"... and {plural(rest, 'more note')}"] if rest > 0 else [])]
-
-
 def shown(result: Any) -> Shown:
     """The tables and notes of a result."""
-    module, show = _of_class(TABLES, result)
-    found = show(import_module(f"cranfield.{module}"), result)
-    return Shown(found.pages, list(map(printable, found.notes)))
+    kind = next((kind.__name__ for kind in type(result).__mro__ if kind.__name__ in TABLES), None)
+    if kind is None:  # what is above the reports has tables of its own
+        pages, notes = result.pages(), result.notes
+    else:
+        module, show = TABLES[kind]
+        pages, notes = show(import_module(f"cranfield.report.{module}"), result)
+    return pages, list(map(printable, notes))
 
 
 def plot(result: Any, **options: Any) -> Any:
     """Draw a result; returns the axes."""
-    module, draw = _of_class(FIGURES, result)
-    return draw(import_module(f"cranfield.{module}"), result, **options)
-
-
-def _of_class(entries: Mapping[str, tuple[str, Callable[..., Any]]], result: Any) -> tuple[str, Callable[..., Any]]:
-    return next(entries[kind.__name__] for kind in type(result).__mro__ if kind.__name__ in entries)
+    module, draw = next(FIGURES[kind.__name__] for kind in type(result).__mro__ if kind.__name__ in FIGURES)
+    if "measure" in options:
+        options["m"] = measure_index(result.measures, options.pop("measure"))
+    return getattr(import_module(f"cranfield.report.{module}"), draw)(result, **options)
 
 
 def _scores(report: Any, scores: ScoreTable) -> Shown:
     sheet = Layout().sheet(scores.of_runs(scores.order()) if scores.columns else scores)
-    pages = [Page("", sheet), *report.pages(getattr(scores, "predicted", ()))]
-    return Shown(pages, summarised(scores.notes)[0])
+    return [Page("", sheet), *report.pages(getattr(scores, "predicted", ()))], summarised(scores.notes)[0]
 
 
 def _comparison(report: Any, comparison: Any) -> Shown:
     from cranfield.report import predicted
 
     pages = [*report.pages(comparison), *predicted.pages(comparison.predicted)]
-    return Shown(pages, [*sentences(comparison.notes), *report.findings(comparison)])
+    return pages, [*sentences(comparison.notes), *report.findings(comparison)]
 
 
 def _audit(report: Any, audit: Any) -> Shown:
     pages = [Page(report.COUNTED, report.counts(audit)), *report.overview(audit, Layout())]
-    return Shown(pages, [*report.verdict(audit), *summarised(audit.notes)[0]])
-
-
-def _per_query(report: Any, scores: Any) -> Shown:
-    missing = f"{plural(scores.left_out, 'query')} left out because some run has no value there"
-    return Shown([report.queries(scores, bars=False)], [missing] if scores.left_out else [])
-
-
-def _own(_report: Any, result: Any) -> Shown:
-    """What has its tables itself, because it is above the reports."""
-    return Shown(result.pages(), list(result.notes))
+    return pages, [*report.verdict(audit), *summarised(audit.notes)[0]]
 
 
 # What each class shows: the module that makes its tables, which is loaded then, and how.
 TABLES: dict[str, tuple[str, Callable[[Any, Any], Shown]]] = {
-    "ScoreTable": ("report.predicted", _scores),
-    "ScoreColumn": (
-        "report.predicted",
-        lambda report, column: Shown(_scores(report, column.scores.only([column.column])).pages),
-    ),
-    "Evaluation": ("report.predicted", lambda report, evaluation: _scores(report, evaluation.scores)),
-    "Comparison": ("report.compare", _comparison),
-    "Groups": ("report.groups", lambda report, found: Shown(report.pages(found), report.notes(found))),
-    "Audit": ("report.audit", _audit),
-    "Explanation": ("report.explanation", lambda report, found: Shown(report.pages(found), sentences(found.notes))),
-    "PerQueryScores": ("report.per_query", _per_query),
-    "JudgeReport": ("report.pages", _own),
-    "NextDocuments": ("report.pages", _own),
-    "CollectionStatistics": ("report.collection", lambda report, found: Shown(report.tables(found))),
-    "StudyResult": ("report.pages", _own),
+    "ScoreTable": ("predicted", _scores),
+    "ScoreColumn": ("predicted", lambda report, found: (_scores(report, found.scores.only([found.column]))[0], ())),
+    "Evaluation": ("predicted", lambda report, found: _scores(report, found.scores)),
+    "Comparison": ("compare", _comparison),
+    "Groups": ("groups", lambda report, found: (report.pages(found), report.notes(found))),
+    "Audit": ("audit", _audit),
+    "Explanation": ("explanation", lambda report, found: (report.pages(found), sentences(found.notes))),
+    "PerQueryScores": ("per_query", lambda report, found: ([report.queries(found, bars=False)], report.notes(found))),
+    "CollectionStatistics": ("collection", lambda report, found: (report.tables(found), ())),
+}
+# The figure of each class: the module, and the function that draws it.
+FIGURES = {
+    "Scores": ("overview", "plot_means"),
+    "Evaluation": ("overview", "plot_curve"),
+    "Comparison": ("compare", "plot"),
+    "Groups": ("groups", "plot"),
+    "Audit": ("audit", "plot"),
+    "Explanation": ("explanation", "plot"),
+    "PerQueryScores": ("per_query", "plot"),
 }
 
 
@@ -215,18 +196,3 @@ def measure_index(measures: Sequence[str], name: str | None) -> int:
         raise UnknownName(
             f"`{name}` is not one of the measures", hint=f"the measures are {', '.join(measures)}"
         ) from None
-
-
-def _plot_measure(figures: Any, found: Any, measure: str | None, **options: Any) -> Any:
-    return figures.plot(found, measure_index(found.measures, measure), **options)
-
-
-FIGURES: dict[str, tuple[str, Callable[..., Any]]] = {
-    "Scores": ("report.figures.overview", lambda figures, scores, **options: figures.plot_means(scores, **options)),
-    "Evaluation": ("report.figures.overview", lambda figures, found, **options: figures.plot_curve(found, **options)),
-    "Comparison": ("report.compare", _plot_measure),
-    "Groups": ("report.groups", _plot_measure),
-    "Audit": ("report.figures.audit", _plot_measure),
-    "Explanation": ("report.explanation", lambda figures, found, **options: figures.plot(found, **options)),
-    "PerQueryScores": ("report.per_query", lambda figures, found, **options: figures.plot(found, **options)),
-}

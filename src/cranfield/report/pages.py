@@ -7,17 +7,16 @@ import io
 import math
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 from rich.cells import cell_len
 
 from cranfield import results
 from cranfield.data import Floats
 from cranfield.errors import UsageError
-from cranfield.report.sheet import UNDEFINED, Cell, Row, Sheet, shown
+from cranfield.report.sheet import UNDEFINED, Cell, Row, Sheet, highest_text, shown
 from cranfield.wording import printable, spreadsheet_cell
 
 GAP = 2
@@ -239,6 +238,12 @@ class Page:
         object.__setattr__(self, "title", printable(self.title))
 
 
+def check_format(format: str, formats: Sequence[str]) -> None:
+    """Raise if a format is unknown."""
+    if format not in formats:
+        raise UsageError(f"unknown format `{format}`", hint=f"use one of {', '.join(formats)}")
+
+
 def write(
     pages: Sequence[Page], result: dict[str, Any], format: str = "table", *, width: int = 80, colour: bool = False
 ) -> str:
@@ -247,59 +252,53 @@ def write(
         return results.text(result)
     if format == "table":
         return "\n".join(titled(page, width, colour=colour) for page in pages)
-    if format not in WRITERS:
-        raise UsageError(f"unknown format `{format}`", hint=f"use one of {', '.join(FORMATS)}")
+    check_format(format, FORMATS)
     return "\n".join(WRITERS[format](page) for page in pages)
+
+
+def styled(text: str, style: str, *, colour: bool) -> str:
+    """Text in a style of the terminal, if it has colours."""
+    return f"{style}{text}{PLAIN}" if colour else text
 
 
 def titled(page: Page, width: int, *, colour: bool) -> str:
     """The table under its title, if it has one, for a screen of this width."""
     if not page.title:
         return render(page.sheet, width=width, colour=colour)
-    title = textwrap.fill(page.title, width)
-    title = f"{BOLD}{title}{PLAIN}" if colour else title
+    title = styled(textwrap.fill(page.title, width), BOLD, colour=colour)
     return f"{title}\n{render(page.sheet, width=width, colour=colour)}"
-
-
-def markdown_page(page: Page) -> str:
-    """The table under its title."""
-    return f"**{piped(page.title)}**\n\n{markdown(page.sheet)}"
-
-
-def latex_page(page: Page) -> str:
-    """The table, with its title as a comment to use in the caption."""
-    return f"% {escaped(' '.join(page.title.split()))}\n{latex(page.sheet)}"
 
 
 def comma_separated(page: Page) -> str:
     """Rows under a comment; an interval that other formats show beside or below a number gets its own column."""
     sheet = page.sheet
-    has_aside = [any(row.cells[c].aside for row in sheet.rows) for c in range(len(sheet.columns))]
+    aside = [any(row.cells[c].aside for row in sheet.rows) for c in range(len(sheet.columns))]
+
+    def line(names: Sequence[str], pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+        texts = (text for pair, both in zip(pairs, aside, strict=True) for text in pair[: 1 + both])
+        return map(spreadsheet_cell, (*names, *("" if text == UNDEFINED else text for text in texts)))
+
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
-    head = [spreadsheet_cell(" ".join(name.split())) for name in sheet.columns]
-    writer.writerow(
-        [*sheet.names, *(t for h, b in zip(head, has_aside, strict=True) for t in ([h, f"{h} (aside)"] if b else [h]))]
-    )
-    for row in sheet.rows:
-        cells = [
-            t
-            for c, b in zip(row.cells, has_aside, strict=True)
-            for t in ([c.text, c.one_line_aside] if b else [c.text])
-        ]
-        texts = ("" if text == UNDEFINED else text for text in cells)
-        writer.writerow(map(spreadsheet_cell, (*row.names, *texts)))
+    heads = (" ".join(name.split()) for name in sheet.columns)
+    writer.writerow(line(sheet.names, ((head, f"{head} (aside)") for head in heads)))
+    writer.writerows(line(row.names, ((cell.text, cell.one_line_aside) for cell in row.cells)) for row in sheet.rows)
     return f"# {page.title}\n{lines.getvalue()}"
 
 
-WRITERS: dict[str, Callable[[Page], str]] = {"markdown": markdown_page, "latex": latex_page, "csv": comma_separated}
+WRITERS: dict[str, Callable[[Page], str]] = {
+    "markdown": lambda page: f"**{piped(page.title)}**\n\n{markdown(page.sheet)}",
+    # The title is a comment to use in the caption.
+    "latex": lambda page: f"% {escaped(' '.join(page.title.split()))}\n{latex(page.sheet)}",
+    "csv": comma_separated,
+}
 FORMATS = ("table", *WRITERS, "json")
 
 
 def column(values: Sequence[float], digits: int, *, best: bool = True) -> list[Cell]:
     """The numbers of a column, the highest in bold."""
     texts = [shown(value, digits) for value in values]
-    top = texts[int(np.nanargmax(values))] if best and len(set(texts)) > 1 and not np.isnan(values).all() else None
+    top = highest_text(values, texts) if best else None
     return [Cell(text, text == top) for text in texts]
 
 
@@ -330,3 +329,18 @@ def sheet(
 ) -> Sheet:
     """A sheet from rows of names and cells."""
     return Sheet(tuple(names), tuple(columns), tuple(Row(tuple(n), tuple(c)) for n, c in rows), across=across)
+
+
+def table(
+    title: str,
+    names: Sequence[str],
+    columns: Sequence[str],
+    rows: Iterable[tuple[str | Sequence[str], Iterable[Cell | str]]],
+    across: str = "measure",
+) -> Page:
+    """A titled table of rows of names, of which there may be one, and cells, which may be texts."""
+    lines = [
+        ((name,) if isinstance(name, str) else name, [Cell(cell) if isinstance(cell, str) else cell for cell in cells])
+        for name, cells in rows
+    ]
+    return Page(title, sheet(names, columns, lines, across))

@@ -11,14 +11,13 @@ import numpy as np
 
 from cranfield.analysis.per_query import DocumentRanks, PerQueryScores
 from cranfield.io.collection import shortened
-from cranfield.report.figures.canvas import BLUE, COLUMN, GREY, ORANGE, PAGE, ink, new_figure, plotted_axes, save
+from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, PAGE, figure_of, ink, plotted_axes, save
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import UNDEFINED, Cell, shown, signed
-from cranfield.wording import decodable, printable
+from cranfield.wording import decodable, plural, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 BAR = 12  # characters of the longest bar
 
@@ -93,26 +92,26 @@ def documents(ranks: Sequence[DocumentRanks], runs: tuple[str, str], query: str,
     )
 
 
+def notes(scores: PerQueryScores) -> list[str]:
+    """How many queries were left out, if any."""
+    left_out = scores.left_out
+    return [f"{plural(left_out, 'query')} left out because some run has no value there"] if left_out else []
+
+
 NAMED = 80  # the largest number of queries whose names are legible
 LETTERS = 80  # of all names together that fit side by side
 
 
 def figures(found: PerQueryScores, folder: str) -> list[Path]:
     """Draw the queries, in their given order, into a folder."""
-    return save(partial(draw, found), folder, f"queries-{found.measure}")
-
-
-def draw(found: PerQueryScores) -> Figure:
-    """Two runs as bars of their difference; more as the range from the lowest to the highest, with the mean."""
-    figure = new_figure(PAGE, 2.4)
-    draw_queries(figure.subplots(), found)
-    return figure
+    draw = partial(draw_queries, found=found)
+    return save(lambda: figure_of(draw, PAGE, 2.4), folder, f"queries-{found.measure}")
 
 
 def plot(found: PerQueryScores, ax: Axes | None) -> Axes:
     """The queries on these axes or on new ones."""
     width = PAGE if len(found.queries) > NAMED / 2 else 1.5 * COLUMN
-    return plotted_axes(lambda axis: draw_queries(axis, found), width, 2.4, ax)
+    return plotted_axes(partial(draw_queries, found=found), width, 2.4, ax)
 
 
 def draw_queries(axis: Axes, found: PerQueryScores) -> Axes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from cranfield.evaluation.predicted import PredictedMean
@@ -15,7 +16,9 @@ LINES = {"human": "humans only", "predicted": "predictions only", "both": "both 
 
 def pages(means: Sequence[PredictedMean], digits: int = 4) -> list[Page]:
     """A table for each measure: humans only, predictions only, and both together, with 95% intervals."""
-    return [_page(name, [mean for mean in means if mean.measure == name], digits) for name in _measures(means)]
+    # Of some measures, not even the human line says anything.
+    names = dict.fromkeys(mean.measure for mean in means if not (mean.reason and math.isnan(mean.human.estimate)))
+    return [_page(name, [mean for mean in means if mean.measure == name], digits) for name in names]
 
 
 def text(means: Sequence[PredictedMean], format: str, digits: int, *, width: int, colour: bool) -> str:
@@ -25,46 +28,32 @@ def text(means: Sequence[PredictedMean], format: str, digits: int, *, width: int
     return "\n" + write(pages(means, digits), {}, format, width=width, colour=colour)
 
 
-def _measures(means: Sequence[PredictedMean]) -> list[str]:
-    return list(dict.fromkeys(mean.measure for mean in means if not _hopeless(mean)))
-
-
-def _hopeless(mean: PredictedMean) -> bool:
-    """Whether not even the human line says anything."""
-    return bool(mean.reason) and math.isnan(mean.human.estimate)
-
-
 def _page(measure: str, means: Sequence[PredictedMean], digits: int) -> Page:
     differences = bool(means[0].other)
-    names = ("run", "versus", "judgments") if differences else ("run", "judgments")
-    value = "difference" if differences else "mean"
     rows = []
     for mean in means:
         for kind, line in LINES.items():
-            estimate = getattr(mean, kind)
-            text = (signed if differences else shown)(estimate.estimate, digits)
-            limits = (
-                "" if math.isnan(estimate.low) else f"[{shown(estimate.low, digits)}, {shown(estimate.high, digits)}]"
-            )
-            cells = [Cell(text), Cell(limits), Cell(str(estimate.queries))]
-            if differences:
-                cells.append(Cell("" if math.isnan(estimate.p_value) or not limits else f"{estimate.p_value:.4f}"))
+            found = getattr(mean, kind)
+            limits = "" if math.isnan(found.low) else f"[{shown(found.low, digits)}, {shown(found.high, digits)}]"
+            p = "" if math.isnan(found.p_value) or not limits else f"{found.p_value:.4f}"
             worth = (mean.worth, mean.judgments) if kind == "both" else (math.nan, math.nan)
-            cells += [Cell("" if math.isnan(x) else f"{x:+,.0f}") for x in worth]
-            first = kind == "human"
-            who = (mean.run if first else "", *((mean.other if first else "",) if differences else ()), line)
-            rows.append((who, cells))
-    columns = (value, "95% interval", "queries", *(("p",) if differences else ()), "worth\nqueries", "\njudgments")
-    return Page(f"{measure}: human and predicted judgments", sheet(names, columns, rows))
+            texts = [
+                (signed if differences else shown)(found.estimate, digits),
+                *(limits, str(found.queries), *([p] if differences else [])),
+                *("" if math.isnan(x) else f"{x:+,.0f}" for x in worth),
+            ]
+            who = (mean.run, mean.other) if differences else (mean.run,)
+            rows.append(((*(name if kind == "human" else "" for name in who), line), [*map(Cell, texts)]))
+    names = ("run", "versus", "judgments") if differences else ("run", "judgments")
+    columns = ("95% interval", "queries", *(("p",) if differences else ()), "worth\nqueries", "\njudgments")
+    heads = ("difference" if differences else "mean", *columns)
+    return Page(f"{measure}: human and predicted judgments", sheet(names, heads, rows))
 
 
 def notes(means: Sequence[PredictedMean]) -> Iterator[str]:
     """Why some measures or pairs have no estimate, and what the intervals are."""
-    reasons: dict[str, int] = {}
-    for mean in means:
-        if mean.reason:
-            reason = mean.reason if mean.other == "" else f"{mean.measure}: {mean.reason}"
-            reasons[reason] = reasons.get(reason, 0) + 1
+    texts = (f"{mean.measure}: {mean.reason}" if mean.other else mean.reason for mean in means if mean.reason)
+    reasons = Counter(texts)
     for reason, count in reasons.items():
         yield reason if count == 1 else f"{reason} ({plural(count, 'time')})"
     if any(not mean.reason for mean in means):

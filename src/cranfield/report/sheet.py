@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -150,6 +150,12 @@ class Layout:
             return None
         return scores.interval(run, measure, method=self.interval, seed=self.seed)
 
+    def lines(self, scores: ScoreTable, run: int) -> Iterator[tuple[str | None, Floats]]:
+        """The queries of a run and their values, if they are shown; then None and its means."""
+        if self.per_query and isinstance(scores, Scores):
+            yield from ((scores.queries[q], scores.values[run, :, q]) for q in np.flatnonzero(scores.counted[run]))
+        yield None, scores.means[run]
+
     def sheet(self, scores: ScoreTable) -> Sheet:
         """Runs (and queries) as rows, measures as columns, and the number of queries of each mean."""
         names = ("run", "query") if self.per_query else ("run",)
@@ -162,11 +168,10 @@ class Layout:
         texts = [[self.number(v, count=c) for v, c in zip(row, counts, strict=True)] for row in means]
         best = [best_text(column, means[:, m], [row[m] for row in texts]) for m, column in enumerate(scores.columns)]
         for r, run in enumerate(scores.runs):
-            if self.per_query and isinstance(scores, Scores):
-                for q in np.flatnonzero(scores.counted[r]):
-                    values = scores.values[r, :, q]
+            for query, values in self.lines(scores, r):
+                if query is not None:
                     cells = [Cell(self.number(v, count=c)) for v, c in zip(values, counts, strict=True)]
-                    yield Row((run, scores.queries[q]), (*cells, Cell("")))
+                    yield Row((run, query), (*cells, Cell("")))
             cells = [Cell(text, text == best[m], self._aside(scores, r, m)) for m, text in enumerate(texts[r])]
             yield Row((run, ALL) if self.per_query else (run,), (*cells, Cell(averaged(scores, r))), last=True)
 
@@ -189,12 +194,14 @@ def folded_label(column: Column) -> str:
 
 def best_text(column: Column, means: Floats, shown: list[str]) -> str | None:
     """The highest mean of a column as text, or None if higher is not better or all are equal."""
-    if len(set(shown)) < 2 or np.isnan(means).all():
-        return None
     if column.aggregate == "sum" or column.part == "residual":
         return None
-    # Means that round to the same text are equally good: a difference that is not shown is not marked.
-    return shown[int(np.nanargmax(means))]
+    return highest_text(means, shown)
+
+
+def highest_text(values: Floats | Sequence[float], texts: Sequence[str]) -> str | None:
+    """The text of the highest value, or None if all are equal: a difference that is not shown is not marked."""
+    return None if len(set(texts)) < 2 or np.isnan(values).all() else texts[int(np.nanargmax(values))]
 
 
 def averaged(scores: ScoreTable, run: int) -> str:

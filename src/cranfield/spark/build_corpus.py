@@ -36,16 +36,16 @@ from cranfield.spark.shards import Job, binary, record_batch
 MAX_BYTES, MAX_KEPT_TERMS = 1 << 28, 1 << 22
 
 RECORD = {
-    "term": "bytes",
-    "count": "count",
-    "kept": "flag",  # whether a kept document has the term
-    "document": "bytes",
-    "digest": "bytes",  # of its text
-    "terms": "list of bytes",
-    "counts": "list of counts",
-    "size": "count",  # texts
-    "empty": "count",  # texts without words
-    "fault": "text",
+    "term": "binary",
+    "count": "bigint",
+    "kept": "boolean",  # whether a kept document has the term
+    "document": "binary",
+    "digest": "binary",  # of its text
+    "terms": "array<binary>",
+    "counts": "array<bigint>",
+    "size": "bigint",  # texts
+    "empty": "bigint",  # texts without words
+    "fault": "string",
 }
 
 
@@ -266,14 +266,13 @@ def _faults(fields: Fields, batch: Any) -> list[str]:
         value = "null" if ids[row].as_py() is None else "an empty id"
         faults.append(
             f"texts: a document must have an id, found {value} in column `{quotable(fields.id)}`; "
-            f"the text begins with `{quotable(begins.decode('utf-8', 'replace'))}`"
+            f"the text begins with `{_quotable(begins)}`"
         )
     where, contain = ("column", "contains") if len(fields.texts) == 1 else ("columns", "contain")
     columns = ", ".join(f"`{quotable(name)}`" for name in fields.texts)
-    for row in compute.indices_nonzero(compute.and_not(without_text, without_id)).to_pylist():
-        name = quotable(ids[row].as_py().decode("utf-8", "replace"))
-        faults.append(f"texts: document `{name}`: there is no text; {where} {columns} {contain} null")
-    return faults
+    rows = compute.indices_nonzero(compute.and_not(without_text, without_id)).to_pylist()
+    problem = f"there is no text; {where} {columns} {contain} null"
+    return faults + [f"texts: document `{_quotable(ids[row].as_py())}`: {problem}" for row in rows]
 
 
 def _count_records(settings: Settings, counter: WordCounter, kept: Sequence[KeptDocuments]) -> Iterator[Any]:

@@ -50,10 +50,10 @@ def compare_runs(
     pairs, settings = run_pairs(runs, baseline), ComparisonSettings(**terms)
     # The number of queries is not known here; the memory of a task is limited in other ways.
     settings = choose_samples(settings, 1, number_of_tests(settings, len(pairs), len(measures)))
-    tests = PairTests(settings, tuple(runs), pairs, undefined)
     check_comparable(columns)
     shards = values.repartition(len(measures), "measure").sortWithinPartitions("measure", "query")
-    by_measure = unpack(shards.mapInArrow(partial(measure_outcomes, tests), PACKED_SCHEMA).collect())
+    tests = partial(measure_outcomes, settings, tuple(runs), pairs, undefined)
+    by_measure = unpack(shards.mapInArrow(tests, PACKED_SCHEMA).collect())
     results: list[MeasureOutcome] = [by_measure[str(m)] for m in range(len(measures))]
     all_queries = list(results[0].queries)
     masks = [np.unpackbits(result.used, count=result.count).astype(bool) for result in results]
@@ -66,16 +66,6 @@ def compare_runs(
         assert result.outcome is not None
         outcomes.append(result.outcome)
     return build_comparison(settings, runs, measures, baseline, all_queries, queries, outcomes)
-
-
-@dataclass(frozen=True)
-class PairTests:
-    """The settings of a comparison, for every task."""
-
-    settings: ComparisonSettings
-    runs: tuple[str, ...]
-    pairs: Integers
-    undefined: Undefined
 
 
 @dataclass(frozen=True)
@@ -92,24 +82,23 @@ class MeasureOutcome:
     queries: Sequence[str]
 
 
-def measure_outcomes(tests: PairTests, batches: Iterable[Any]) -> Iterator[Any]:
+def measure_outcomes(
+    settings: ComparisonSettings, runs: Sequence[str], pairs: Integers, undefined: Undefined, batches: Iterable[Any]
+) -> Iterator[Any]:
     """Rows of measure (a number), query, run and value, sorted by the first two, in; packed outcomes out."""
     for measure, rows in _by_measure(batches):
-        names, values, counted = _table(tests.runs, rows)
-        if tests.undefined in ("zero", "one"):
-            values = np.where(np.isnan(values), float(tests.undefined == "one"), values)
+        names, values, counted = _table(runs, rows)
+        if undefined in ("zero", "one"):
+            values = np.where(np.isnan(values), float(undefined == "one"), values)
         used = counted & ~np.isnan(values).any(axis=0)
-        yield pack({str(measure): _outcome(tests, values[:, used], used, names if measure == 0 else ())})
-
-
-def _outcome(tests: PairTests, values: Floats, used: npt.NDArray[np.bool_], queries: Sequence[str]) -> MeasureOutcome:
-    outcome: MeasureComparison | CranfieldError | None = None
-    try:
-        if values.shape[1] > 1:
-            outcome = test_pairs(Sample(values), tests.pairs, tests.settings)
-    except CranfieldError as error:
-        outcome = error
-    return MeasureOutcome(outcome, np.packbits(used), len(used), queries)
+        outcome: MeasureComparison | CranfieldError | None = None
+        try:
+            if used.sum() > 1:
+                outcome = test_pairs(Sample(values[:, used]), pairs, settings)
+        except CranfieldError as error:
+            outcome = error
+        queries = names if measure == 0 else ()
+        yield pack({str(measure): MeasureOutcome(outcome, np.packbits(used), len(used), queries)})
 
 
 def _by_measure(batches: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:

@@ -1,20 +1,43 @@
-"""Spark DataFrames of users as rows for shards: columns chosen, types checked, keys added, rows sorted."""
+"""Spark DataFrames: of users, as rows for shards with columns chosen, types checked and keys added; and of files.
+
+Files are Parquet, CSV and JSON with named columns, and TREC text.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from pyspark.sql import functions as sql
 from pyspark.sql import types
 
 from cranfield.errors import InputError, UsageError
+from cranfield.evaluation.evaluator import unique_names
 from cranfield.evaluation.plan import Plan
-from cranfield.io.faults import quotable
-from cranfield.io.tables import QRELS_COLUMNS, RUN_COLUMNS, choose_columns
+from cranfield.io import check_qrels, check_run
+from cranfield.io.faults import Fault, Location, TableKind, input_error, quotable
+from cranfield.io.streams import short_name
+from cranfield.io.tables import NUMBER, QRELS_COLUMNS, RUN_COLUMNS, choose_columns
+from cranfield.spark.session import FAILURES
 from cranfield.spark.shards import RUN_BITS, RUN_MASK
 
 DEFAULT_RUN = "run"  # the name of the run if there is no column of runs
+
+# The columns of TREC text, the one that must be a number, and those that are not used.
+LINES: dict[TableKind, tuple[str, ...]] = {
+    "run": ("query", "iteration", "document", "rank", "score", "tag"),
+    "qrels": ("query", "iteration", "document", "grade"),
+}
+COLUMNS: dict[TableKind, tuple[str, ...]] = {"run": (*RUN_COLUMNS, "run"), "qrels": QRELS_COLUMNS}
+NUMBERS: dict[TableKind, str] = {"run": "score", "qrels": "grade"}
+UNUSED: dict[TableKind, tuple[str, ...]] = {"run": ("iteration", "tag"), "qrels": ()}
+BLANK = "\t\x0b\f\r "
+ROW = "row of the file"  # the column with the input order
+READERS = {"parquet": "parquet", "csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json"}
+COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4")
 
 
 def run_columns(frame: Any, columns: Mapping[str, str] | None, plan: Plan) -> dict[str, str]:
@@ -137,3 +160,168 @@ def sharded(rows: Any, partitions: int | None, *, by_query: bool) -> Any:
     shards = parts.sortWithinPartitions("key", "row")
     # Tasks check numbers from users; positions in files are correct.
     return shards if isinstance(rows.schema["row"].dataType, types.NumericType) else shards.drop("row")
+
+
+def read_runs(spark: Any, paths: Sequence[str]) -> tuple[Any, dict[str, str]]:
+    """All runs in one frame, and the names of runs by path.
+
+    A file is one run and gives it its name, unless the file has a column of runs.
+    """
+    names = unique_names([short_name(path.removesuffix("/")) for path in paths], paths)
+    frame, name_of_path = None, dict[str, str]()
+    for path, name in zip(paths, names, strict=True):
+        rows = _read(spark, path, "run")
+        if "run" not in rows.columns:
+            rows = rows.withColumn("run", sql.lit(name))
+            name_of_path.setdefault(path, name)
+        frame = rows if frame is None else frame.unionByName(rows, allowMissingColumns=True)
+    return frame, name_of_path
+
+
+def read_qrels(spark: Any, path: str) -> Any:
+    """The judgments of a file or a folder of files."""
+    return _read(spark, path, "qrels")
+
+
+def read_texts(spark: Any, paths: Sequence[str]) -> Any:
+    """The documents of files or folders of files with named columns."""
+    frame = None
+    for path in paths:
+        if _reader(path) == "text":
+            raise InputError(
+                [f"{path}: Spark reads collections in Parquet, JSON Lines, TSV or CSV"],
+                hint="use the extension .parquet, .jsonl, .tsv or .csv, or read the collection without --engine spark",
+            )
+        tabs = _uncompressed(path).lower().endswith("tsv")
+        # TSV has no quoting: a quote is text.
+        quote = "" if tabs else '"'
+        rows = _load(spark, path, {"quote": quote, "escape": quote, "multiLine": not tabs})
+        frame = rows if frame is None else frame.unionByName(rows, allowMissingColumns=True)
+    return frame
+
+
+def explained(spark: Any, qrels: str | None, runs: Sequence[str]) -> InputError | None:
+    """The faults of TREC text, with file and line if the file can be opened here; None if there are none.
+
+    It reads all files again, so it is only for input that is known to be faulty.
+    """
+    faults: list[str] = []
+    hints, total = set(), 0
+    sources: list[tuple[str, TableKind]] = [] if qrels is None else [(qrels, "qrels")]
+    sources += [(path, "run") for path in dict.fromkeys(runs)]
+    for path, kind in sources:
+        if _reader(path) != "text":
+            continue
+        rows = _lines(spark, path, kind).where(~sql.col("valid")).select(ROW, "value")
+        first = rows.orderBy(ROW).limit(InputError.SHOWN).collect()
+        for file, lines in groupby(first, lambda row: row[ROW]["file"]):
+            error = _faults(file, kind, [row["value"] for row in lines])
+            faults += error.faults
+            total += error.total
+            hints.add(error.hint)
+    return InputError(faults, total=total, hint=hints.pop() if len(hints) == 1 else "") if faults else None
+
+
+def _faults(file: str, kind: TableKind, lines: Sequence[str]) -> InputError:
+    """The faults of a file with these faulty lines."""
+    address = urlsplit(file)
+    path = unquote(address.path)
+    if address.scheme == "file" and os.access(path, os.R_OK):
+        error = check_run(path) if kind == "run" else check_qrels(path)
+        if error is not None:
+            return error
+    faults: list[Fault] = []
+    for line in lines:
+        parts = line.split()
+        fault, value = "columns", line
+        if len(parts) == len(LINES[kind]):
+            value = parts[LINES[kind].index(NUMBERS[kind])]
+            fault = "nan" if kind == "run" and "nan" in value.lower() else NUMBERS[kind]
+        faults.append(Fault(0, fault, b"", value.encode("utf-8", "surrogateescape"), len(parts)))
+    return input_error(faults, len(faults), Location(file, kind))
+
+
+def _reader(path: str) -> str:
+    """The name of Spark's reader for a path."""
+    return READERS.get(_uncompressed(path).rpartition(".")[2].lower(), "text")
+
+
+def _uncompressed(path: str) -> str:
+    """A path without extensions of compression."""
+    path = path.removesuffix("/")
+    while path.endswith(COMPRESSED):
+        path = path.rpartition(".")[0]
+    return path
+
+
+def _read(spark: Any, path: str, kind: TableKind) -> Any:
+    """The rows of a file with one column per role."""
+    if _reader(path) == "text":
+        return _lines(spark, path, kind).drop("value", "valid")
+    rows = _load(spark, path)
+    chosen = choose_columns(rows.columns, COLUMNS[kind], None, path)
+    is_text = _reader(path) == "csv"
+    cells = {role: _cell(rows[f"`{name}`"], role, is_text=is_text) for role, name in chosen.items()}
+    if kind == "run" and "score" not in cells:
+        cells["score"] = -cells["rank"]
+    return rows.select(*(cell.alias(role) for role, cell in cells.items()), _position().alias(ROW))
+
+
+def _cell(column: Any, role: str, *, is_text: bool) -> Any:
+    """An id as text, a number as a number; text that is not a number becomes null."""
+    if role not in ("score", "rank", "grade"):
+        return column.cast("string")
+    return _number(column) if is_text else column
+
+
+def _number(text: Any) -> Any:
+    # Java accepts more numbers than other readers.
+    return sql.when(text.rlike(rf"^\s*(?i:{NUMBER})\s*$"), text.try_cast("double"))
+
+
+def _load(spark: Any, path: str, csv_options: Mapping[str, Any] | None = None) -> Any:
+    """The rows of a file, or its lines."""
+    if path == "-":
+        raise InputError(["Spark cannot read standard input"], hint="give a path that every worker can open")
+    name, reader = _reader(path), spark.read
+    if name == "csv":
+        reader = reader.options(
+            header=True, sep="\t" if _uncompressed(path).lower().endswith("tsv") else ",", **(csv_options or {})
+        )
+    if name == "text":
+        reader = reader.options(lineSep="\n")
+    try:
+        rows = reader.format(name).load(path)
+    except FAILURES as error:
+        if "PATH_NOT_FOUND" in str(error):
+            raise InputError([f"{path}: there is no such file"]) from None
+        raise InputError([f"{path}: Spark cannot read this as {name}"]) from None
+    if "_corrupt_record" in rows.columns:
+        raise InputError([f"{path}: Spark reads JSON Lines, one object per line; this file has something else"])
+    return rows
+
+
+def _position() -> Any:
+    """The position of a row: its file, its split of the file, and its number in the split."""
+    start, number = sql.col("_metadata.file_block_start"), sql.monotonically_increasing_id()
+    return sql.struct(sql.col("_metadata.file_path").alias("file"), start.alias("start"), number.alias("number"))
+
+
+def _lines(spark: Any, path: str, kind: TableKind) -> Any:
+    """TREC text as columns, and whether a line is ``valid``; other lines have nulls, which the evaluation rejects."""
+    text = sql.btrim(sql.regexp_replace("value", "^\ufeff", ""), sql.lit(BLANK))
+    names, number = LINES[kind], NUMBERS[kind]
+    lines = _load(spark, path).select(sql.col("value"), text.alias("text"), _position().alias(ROW))
+    parts = sql.split("text", r"[\t\x0b\f\r ]+").alias("parts")
+    rows = lines.where((sql.col("text") != "") & ~sql.col("text").startswith("#")).select("value", ROW, parts)
+    fits = (sql.size("parts") == len(names)) & ~sql.col("value").contains("\0")
+    cells = {name: sql.when(fits, sql.get("parts", sql.lit(i))) for i, name in enumerate(names)}
+    value = _number(cells[number])
+    is_number = value.isNotNull() & ~sql.isnan(value)
+    valid = is_number if kind == "run" else is_number & (sql.abs(value) != float("inf"))
+    # The first column is the query even if the number of columns is wrong.
+    cells |= {"query": sql.get("parts", sql.lit(0)), number: value}
+    if kind == "run":
+        cells["rank"] = cells["rank"].try_cast("double")
+    kept = [name for name in names if name not in UNUSED[kind]]
+    return rows.select("value", ROW, valid.alias("valid"), *(cells[name].alias(name) for name in kept))

@@ -14,7 +14,6 @@ from cranfield import errors
 from cranfield.analysis.audit import Audit
 from cranfield.analysis.compare import Comparison
 from cranfield.corpus import Corpus, corpus_file
-from cranfield.data import Integers
 from cranfield.errors import CranfieldError, InputError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import Measures
@@ -214,8 +213,7 @@ def _summed_up(
     """The scores of records, after all tasks have finished; raise if there are faults."""
     overview = _overview(records)
     _check_runs(overview, order, plan)
-    coverage = _coverage(plan, records)
-    _check_coverage(plan, coverage, judgments)
+    coverage = _coverage(plan, records, judgments)
     complete = _complete(records, overview)
     summaries: dict[str, Summary] = _merged(complete.mapInArrow(partial(totals.summaries, plan), PACKED_SCHEMA))
     if plan.policy.undefined == "error":
@@ -230,7 +228,7 @@ def _summed_up(
     notes += evaluation_notes
     for name in runs:
         notes += figure_notes(name, summaries[name].figures(plan), plan)
-        for counts in coverage.tolist():
+        for counts in coverage:
             notes += learning_notes("qrels", *counts)
         for column, (absent, read) in zip(plan.content_columns, summaries[name].read, strict=True):
             notes.append(read_note(name, column, absent, read))
@@ -358,22 +356,18 @@ def _with_corpus(job: Job, spark: Any, corpus: Any) -> Job:
     return replace(job, corpus=broadcast_value(spark, corpus), corpus_file=path)
 
 
-def _coverage(plan: Plan, records: Any) -> Integers:
-    """`Reading.coverage` of all queries together, (content column, 4)."""
-    totals = np.zeros(4 * len(plan.content_columns), np.int64)
-    if plan.content_columns:
-        rows = records.where("run is null").select(sql.posexplode("coverage")).groupBy("pos").agg(sql.sum("col"))
-        for position, total in rows.collect():
-            totals[position] = total
-    return totals.reshape(-1, 4)
-
-
-def _check_coverage(plan: Plan, coverage: Integers, judgments: Any) -> None:
-    """Raise if the corpus has none of the relevant documents."""
-    for column, (absent, relevant, _, _) in zip(plan.content_columns, coverage.tolist(), strict=True):
+def _coverage(plan: Plan, records: Any, judgments: Any) -> list[list[int]]:
+    """`Reading.coverage` of all queries together, by content column; raise if the corpus has no relevant document."""
+    if not plan.content_columns:
+        return []
+    rows = records.where("run is null").select(sql.posexplode("coverage")).groupBy("pos").agg(sql.sum("col"))
+    totals = dict(rows.collect())
+    coverage = [[int(totals.get(4 * c + i, 0)) for i in range(4)] for c in range(len(plan.content_columns))]
+    for column, (absent, relevant, _, _) in zip(plan.content_columns, coverage, strict=True):
         if relevant and absent == relevant:
             rows = judgments.where(sql.col("score") >= column.measure.chosen["rel"])
             raise no_overlap_error("qrels", relevant, rows.agg(sql.min("document")).first()[0])
+    return coverage
 
 
 def _weights_of(judgments: Any, source: Any, *, subtopics: bool) -> tuple[Weights, list[Note]]:

@@ -8,8 +8,8 @@ import shutil
 import sys
 import tempfile
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -45,17 +45,10 @@ def session(master: str | None = None, **config: str) -> Any:
     return builder.getOrCreate()
 
 
-@dataclass(frozen=True)
-class Attached:
-    """A value that is sent with every task, with the interface of a broadcast."""
-
-    value: Any
-
-
 def broadcast(spark: Any, value: Any) -> Any:
     """An object with this ``value`` for every task: a broadcast, or with Spark Connect an attached value."""
     context = getattr(spark, "sparkContext", None)  # Spark Connect has none
-    return Attached(value) if context is None else context.broadcast(value)
+    return SimpleNamespace(value=value) if context is None else context.broadcast(value)
 
 
 def find_java() -> None:

@@ -31,7 +31,7 @@ from cranfield.evaluation.run_notes import (
 )
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.io.faults import Location, quotable
-from cranfield.io.tables import ArrowFrame, arrow_binary, qrels_table, run_table
+from cranfield.io.tables import Frame, arrow_binary, qrels_table, run_table
 from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.nil import with_nil
 
@@ -50,50 +50,46 @@ QRELS_ROLES = {"query": "query", "document": "document", "grade": "score", "iter
 Weights = Mapping[str, Mapping[str, float]]  # of subtopics, by query
 
 
-# The types of the columns of records, for Spark and for Arrow.
-TYPES = {
-    "text": ("string", pyarrow.string()),
-    "texts": ("array<string>", pyarrow.list_(pyarrow.string())),
-    "bytes": ("binary", pyarrow.binary()),
-    "list of bytes": ("array<binary>", pyarrow.list_(pyarrow.binary())),
-    "flag": ("boolean", pyarrow.bool_()),
-    "flags": ("array<boolean>", pyarrow.list_(pyarrow.bool_())),
-    "count": ("bigint", pyarrow.int64()),
-    "list of counts": ("array<bigint>", pyarrow.list_(pyarrow.int64())),
-    "numbers": ("array<double>", pyarrow.list_(pyarrow.float64())),
-}
-FAULT = {"fault": "texts", "faults": "count", "hint": "text", "kind": "text"}
+# The columns of records, by Spark's names of types.
+FAULT = {"fault": "array<string>", "faults": "bigint", "hint": "string", "kind": "string"}
 RECORD = {
-    "run": "text",
-    "query": "text",
-    "judged": "flag",
-    "length": "count",  # documents retrieved; -1 if the run does not have the query
-    "value": "numbers",  # by column
-    "worst": "numbers",  # by column, with ties at their worst; null if ties do not matter
-    "best": "numbers",
-    "error": "numbers",  # by column, of sampled tie orders; null without sampling
-    "seen": "numbers",  # judged documents up to each depth
-    "read": "numbers",  # by content column: `documents_read`
-    "coverage": "numbers",  # by content column, without a run: `Reading.coverage`
-    "unbounded": "flags",  # by column: has no bounds (lowest), or unknown effect of ties (value); null if none
+    "run": "string",
+    "query": "string",
+    "judged": "boolean",
+    "length": "bigint",  # documents retrieved; -1 if the run does not have the query
+    "value": "array<double>",  # by column
+    "worst": "array<double>",  # by column, with ties at their worst; null if ties do not matter
+    "best": "array<double>",
+    "error": "array<double>",  # by column, of sampled tie orders; null without sampling
+    "seen": "array<double>",  # judged documents up to each depth
+    "read": "array<double>",  # by content column: `documents_read`
+    "coverage": "array<double>",  # by content column, without a run: `Reading.coverage`
+    "unbounded": "array<boolean>",  # by column: has no bounds (lowest), or unknown effect of ties (value); null if none
     **FAULT,
 }
-TOP_DOCUMENT = {"query": "bytes", "document": "bytes", **FAULT}
+TOP_DOCUMENT = {"query": "binary", "document": "binary", **FAULT}
 
 
 def schema(record: Mapping[str, str]) -> str:
     """Spark's schema of records with these columns."""
-    return ", ".join(f"`{name}` {TYPES[kind][0]}" for name, kind in record.items())
+    return ", ".join(f"`{name}` {kind}" for name, kind in record.items())
+
+
+def arrow_type(kind: str) -> Any:
+    """Arrow's type for a type of Spark."""
+    if kind.startswith("array<"):
+        return pyarrow.list_(arrow_type(kind[len("array<") : -1]))
+    return pyarrow.type_for_alias({"bigint": "int64", "boolean": "bool"}.get(kind, kind))
 
 
 def record_batch(record: Mapping[str, str], rows: int, **columns: Any) -> Any:
     """Records with these columns; all others are null."""
     arrays = []
     for name, kind in record.items():
-        values, arrow_type = columns.get(name), TYPES[kind][1]
+        values, type = columns.get(name), arrow_type(kind)
         if values is None:
-            values = pyarrow.nulls(rows, arrow_type)
-        arrays.append(values if isinstance(values, pyarrow.Array) else pyarrow.array(values, arrow_type))
+            values = pyarrow.nulls(rows, type)
+        arrays.append(values if isinstance(values, pyarrow.Array) else pyarrow.array(values, type))
     return pyarrow.RecordBatch.from_arrays(arrays, names=list(record))
 
 
@@ -125,16 +121,13 @@ class Job:
 
     def __post_init__(self) -> None:
         for column in self.plan.columns:
+            needs = ""
             if column.measure.definition.collection:
-                raise UsageError(
-                    f"{column.measure} needs the judgments of all queries, and a task has those of some",
-                    hint="use cranfield.evaluate",
-                )
-            if column.measure.definition.sampled or column.measure.views.sampled:
-                raise UsageError(
-                    f"{column.measure} needs to know how documents were drawn, and a task does not",
-                    hint="use cranfield.evaluate",
-                )
+                needs = "the judgments of all queries, and a task has those of some"
+            elif column.measure.definition.sampled or column.measure.views.sampled:
+                needs = "to know how documents were drawn, and a task does not"
+            if needs:
+                raise UsageError(f"{column.measure} needs {needs}", hint="use cranfield.evaluate")
 
     def reader(self, judgments: Judgments) -> RunReader:
         """A reader of the rankings of a shard."""
@@ -347,15 +340,13 @@ def by_run(rows: Any) -> Iterator[tuple[str | None, Any]]:
             yield name, taken.slice(begin, end - begin)
 
 
-def _with_user_names(
-    rows: Any, roles: Mapping[str, str], names: Mapping[str, str]
-) -> tuple[ArrowFrame, Mapping[str, str]]:
+def _with_user_names(rows: Any, roles: Mapping[str, str], names: Mapping[str, str]) -> tuple[Frame, Mapping[str, str]]:
     """The columns under the names that the user gave them, for messages; and these names by role."""
     user_names = {role: names.get(role, role) for role in roles}
     if len(set(user_names.values())) < len(user_names):  # a column has two roles, or the name of another role
         user_names = {role: role for role in roles}
     frame = rows.select(list(roles.values())).rename_columns(list(user_names.values()))
-    return ArrowFrame(frame), user_names
+    return Frame.of_arrow(frame), user_names
 
 
 def _check_order(job: Job, source_name: str, rows: Any) -> None:

@@ -9,7 +9,7 @@ import heapq
 import math
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import reduce
 from itertools import repeat
 from typing import Any
@@ -79,25 +79,12 @@ class Summary:
     counted: int
     missing: QueryNames
     other: QueryNames
-    totals: tuple[tuple[Total, Total, Total], ...]  # by column: the value, with ties at their worst, at their best
+    totals: tuple[tuple[Total, ...], ...]  # by column: the value, with ties at their worst, at their best
     undefined: tuple[QueryNames, ...]
     sampled: Floats  # (2, column): queries, and the sum of squared errors
     seen: Floats  # (2, depth): judged documents, and all
     unbounded: tuple[bool, ...]
     read: Floats  # (content column, 2): documents read that the corpus does not have, and all documents read
-
-    def __add__(self, other: Summary) -> Summary:
-        return Summary(
-            self.counted + other.counted,
-            add_names(self.missing, other.missing),
-            add_names(self.other, other.other),
-            tuple((a[0] + b[0], a[1] + b[1], a[2] + b[2]) for a, b in zip(self.totals, other.totals, strict=True)),
-            tuple(add_names(a, b) for a, b in zip(self.undefined, other.undefined, strict=True)),
-            self.sampled + other.sampled,
-            self.seen + other.seen,
-            tuple(a or b for a, b in zip(self.unbounded, other.unbounded, strict=True)),
-            self.read + other.read,
-        )
 
     def means(self, plan: Plan, which: int = 0) -> list[float]:
         """The mean of every column: of the values (0), or with ties at their worst (1) or best (2)."""
@@ -128,9 +115,15 @@ class Summary:
         )
 
 
-def add_names(a: QueryNames, b: QueryNames) -> QueryNames:
-    """The union of two disjoint sets of queries: their number, and the first ids."""
-    return QueryNames(a.count + b.count, heapq.nsmallest(MAX_NAMES, [*a.first, *b.first]))
+def added(a: Any, b: Any) -> Any:
+    """The sum of two numbers, arrays, or records and tuples of such; of disjoint sets of queries, the union."""
+    if isinstance(a, Summary):
+        return Summary(*(added(getattr(a, field.name), getattr(b, field.name)) for field in fields(a)))
+    if isinstance(a, tuple):
+        return tuple(map(added, a, b))
+    if isinstance(a, QueryNames):
+        return QueryNames(a.count + b.count, heapq.nsmallest(MAX_NAMES, [*a.first, *b.first]))
+    return a or b if isinstance(a, bool) else a + b
 
 
 def query_names(queries: Any) -> QueryNames:
@@ -162,15 +155,14 @@ def summary(plan: Plan, records: Any) -> Summary:
     def names(chosen: npt.NDArray[np.bool_]) -> QueryNames:
         return query_names(queries.filter(pyarrow.array(chosen)))
 
-    totals = []
-    for m, column in enumerate(plan.columns):
-        value, worst, best = (Total.of(table[counted, m], column.aggregate) for table in (values, *ends))
-        totals.append((value, worst, best))
     return Summary(
         int(counted.sum()),
         names(judged & (length < 0)),
         names(~judged),
-        tuple(totals),
+        tuple(
+            tuple(Total.of(table[counted, m], column.aggregate) for table in (values, *ends))
+            for m, column in enumerate(plan.columns)
+        ),
         tuple(names(counted & np.isnan(values[:, m])) for m in range(len(plan.columns))),
         np.stack([(error > 0).sum(axis=0), np.nansum(error**2, axis=0)]),
         np.stack([np.nansum(seen[answered], axis=0), [float(documents[answered].sum()) for documents in retrieved]]),
@@ -199,7 +191,7 @@ def summaries(plan: Plan, batches: Iterable[Any]) -> Iterator[Any]:
         codes = coded.indices.to_numpy()
         for code, run in enumerate(coded.dictionary.to_pylist()):
             by_run.setdefault(run, []).append(summary(plan, records.filter(pyarrow.array(codes == code))))
-    yield pack({run: reduce(Summary.__add__, parts) for run, parts in by_run.items()})
+    yield pack({run: reduce(added, parts) for run, parts in by_run.items()})
 
 
 def undefined_names(batches: Iterable[Any]) -> Iterator[Any]:
@@ -208,9 +200,8 @@ def undefined_names(batches: Iterable[Any]) -> Iterator[Any]:
     for batch in batches:
         for measure in batch.column("measure").unique().to_pylist():
             chosen = compute.equal(batch.column("measure"), measure)
-            by_measure[measure] = add_names(
-                by_measure.get(measure, QueryNames(0, ())), query_names(batch.column("query").filter(chosen))
-            )
+            names = query_names(batch.column("query").filter(chosen))
+            by_measure[measure] = added(by_measure.get(measure, QueryNames()), names)
     yield pack(by_measure)
 
 
@@ -235,10 +226,5 @@ def merged(batches: Iterable[Any]) -> Iterator[Any]:
     for batch in batches:
         for row in batch.to_pylist():
             name, value = row["name"], pickle.loads(row["data"])
-            if name not in total:
-                total[name] = value
-            elif isinstance(value, QueryNames):
-                total[name] = add_names(total[name], value)
-            else:
-                total[name] += value
+            total[name] = added(total[name], value) if name in total else value
     yield pack(total)

@@ -22,7 +22,7 @@ CACHE = 1 << 18  # elements of a block that stays in the cache of a processor
 DEVICE = 1 << 27  # elements of a block on an accelerator
 
 
-class NumPyArrays:
+class Arrays:
     """The operations on NumPy arrays; what NumPy and PyTorch call by the same name is taken from ``xp``."""
 
     xp: Any = np
@@ -40,24 +40,16 @@ class NumPyArrays:
     def sort_rows(self, values: Any) -> Any:
         return np.sort(values, axis=1)
 
-    def argsort(self, values: Any, *, descending: bool = False) -> Any:
-        """The order of the values; equal values stay in input order."""
-        if not descending:
-            return np.argsort(values, kind="stable")
-        return len(values) - 1 - np.argsort(values[::-1], kind="stable")[::-1]
+    def argsort(self, values: Any) -> Any:
+        """The order of the values, or of those of each row; equal values stay in input order."""
+        return np.argsort(values, axis=-1, kind="stable")
 
-    def floats(self, scores: Any) -> Any:
-        """The scores in a type that has minus infinity."""
-        return scores if scores.dtype.kind == "f" else scores.astype(np.float64)
+    def gather(self, table: Any, columns: Any) -> Any:
+        """The elements in these columns of each row."""
+        return np.take_along_axis(table, columns, axis=1)
 
     def zeros(self, count: int, like: Any) -> Any:  # noqa: ARG002 - PyTorch needs the device
         return np.zeros(count, np.int64)
-
-    def arange(self, count: int, like: Any) -> Any:  # noqa: ARG002 - PyTorch needs the device
-        return np.arange(count)
-
-    def running_max(self, values: Any) -> Any:
-        return np.maximum.accumulate(values)
 
     def host(self, values: Any) -> Host:
         return np.asarray(values)
@@ -65,16 +57,26 @@ class NumPyArrays:
     def to_device(self, values: Host, like: Any) -> Any:  # noqa: ARG002 - PyTorch needs the device
         return values
 
+    def is_float(self, values: Any) -> bool:
+        return bool(values.dtype.kind == "f")
+
+    def cast(self, values: Any, dtype: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return values.astype(dtype, copy=False)
+
     def doubles(self, values: Any) -> Any:
-        return values.astype(np.float64)
+        return self.cast(values, self.xp.float64)
+
+    def floats(self, scores: Any) -> Any:
+        """The scores in a type that has minus infinity."""
+        return scores if self.is_float(scores) else self.doubles(scores)
 
     def singles(self, values: Any) -> Any:
         """The scores rounded to 32 bits."""
-        with np.errstate(over="ignore"):
-            return values.astype(np.float32) if values.dtype.itemsize > 4 else values
+        return self.cast(values, self.xp.float32) if values.dtype.itemsize > 4 else values
 
 
-class TorchArrays:
+class TorchArrays(Arrays):
     """The operations on PyTorch tensors."""
 
     def __init__(self, torch: Any, device: Any) -> None:
@@ -92,20 +94,14 @@ class TorchArrays:
     def sort_rows(self, values: Any) -> Any:
         return self.xp.sort(values, dim=1).values
 
-    def argsort(self, values: Any, *, descending: bool = False) -> Any:
-        return self.xp.sort(values, stable=True, descending=descending).indices
+    def argsort(self, values: Any) -> Any:
+        return self.xp.sort(values, dim=-1, stable=True).indices
 
-    def floats(self, scores: Any) -> Any:
-        return scores if scores.is_floating_point() else scores.double()
+    def gather(self, table: Any, columns: Any) -> Any:
+        return self.xp.gather(table, 1, columns)
 
     def zeros(self, count: int, like: Any) -> Any:
         return self.xp.zeros(count, dtype=self.xp.int64, device=like.device)
-
-    def arange(self, count: int, like: Any) -> Any:
-        return self.xp.arange(count, device=like.device)
-
-    def running_max(self, values: Any) -> Any:
-        return self.xp.cummax(values, 0).values if len(values) else values
 
     def host(self, values: Any) -> Host:
         return (values.float() if values.dtype == self.xp.bfloat16 else values).cpu().numpy()
@@ -113,14 +109,11 @@ class TorchArrays:
     def to_device(self, values: Host, like: Any) -> Any:
         return self.xp.from_numpy(np.ascontiguousarray(values)).to(like.device)
 
-    def doubles(self, values: Any) -> Any:
-        return values.cpu().double() if self.device.type == "mps" else values.double()
+    def is_float(self, values: Any) -> bool:
+        return bool(values.is_floating_point())
 
-    def singles(self, values: Any) -> Any:
-        return values.float() if values.element_size() > 4 else values
-
-
-Arrays = NumPyArrays | TorchArrays
+    def cast(self, values: Any, dtype: Any) -> Any:
+        return (values.cpu() if self.device.type == "mps" and dtype == self.xp.float64 else values).to(dtype)
 
 
 def arrays_of(**given: Any) -> tuple[Arrays, dict[str, Any]]:
@@ -133,7 +126,7 @@ def arrays_of(**given: Any) -> tuple[Arrays, dict[str, Any]]:
     if torch is None and any(map(_is_foreign, given.values())):
         torch = available("torch")
     if torch is None:
-        return NumPyArrays(), {name: None if x is None else _host_array(name, x) for name, x in given.items()}
+        return Arrays(), {name: None if x is None else _host_array(name, x) for name, x in given.items()}
     tensors = {name: _tensor(torch, name, x) for name, x in given.items() if x is not None}
     # Arrays of NumPy go where the tensors are.
     devices = {name: x.device for name, x in tensors.items() if _is_foreign(given[name])}
@@ -245,12 +238,6 @@ class DocumentIds:
         flat = [str(name) for name in array.ravel().tolist()]
         codes = np.fromiter((numbers.setdefault(name, len(numbers)) for name in flat), np.int64, len(flat))
         return cls(Strings.of(numbers), codes.reshape(array.shape))
-
-    def take(self, rows: Integers) -> DocumentIds:
-        return DocumentIds(self.names, self.codes[rows])
-
-    def reshape(self, shape: tuple[int, int]) -> DocumentIds:
-        return DocumentIds(self.names, self.codes.reshape(shape))
 
     @cached_property
     def positions(self) -> Integers:

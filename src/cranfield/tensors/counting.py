@@ -5,54 +5,64 @@ On NVIDIA devices, kernels of Triton read every score once. Elsewhere, the same 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from cranfield.data import Integers
 from cranfield.errors import available
-from cranfield.tensors.arrays import Arrays
+from cranfield.tensors.arrays import Arrays, Host
 
 SIZES = {"compare": (4096, 4), "search": (2048, 4)}  # scores that a program holds at a time, and its warps
 JUDGED = 128  # judged documents for which a program holds counts
 SEARCH_FROM = 24  # with this many values a row, searching is faster than comparing
+PADDING = 2  # a table may have this many times the elements of the rankings in it
 PROGRAMS = 4096  # enough programs to fill a device
 
 tl: Any = None  # the language of Triton, loaded with the first kernel; a kernel looks it up among the globals
 
 
-def count_scores(ops: Arrays, scores: Any, row: Any, value: Any) -> tuple[Any, Any]:
-    """For each value, the number of higher and of equal scores in its row of a table.
+def count_scores(
+    ops: Arrays, scores: Any, row: Any, value: Any, positions: Any = None, position: Any = None
+) -> tuple[Any, Any, Any]:
+    """For each value, the number of higher and of equal scores in its row of a table, and of equal ones before it.
 
-    ``row`` must be ascending. On an NVIDIA device a compiled kernel reads every score once.
+    ``row`` must be ascending. ``positions``: the position of each column or, with two dimensions, of each element;
+    ``position``: of each value. Without them, the third result is None.
     """
-    if usable(ops, scores):
+    if positions is None and usable(ops, scores):
         higher, equal = ops.zeros(len(value), scores), ops.zeros(len(value), scores)
         if len(value) and scores.shape[1]:
             FusedCounts(len(scores), row, value).add(scores, 0, higher, equal, ops.zeros(len(scores), scores))
-        return higher, equal
-    if len(value) > ops.sort_from * max(len(scores), 1):
-        return _by_sorting(ops, scores, row, value)
-    return _by_comparing(ops, scores, row, value)
+        return higher, equal, None
+    by_sorting = len(value) > ops.sort_from * max(len(scores), 1)
+    return (_by_sorting if by_sorting else _by_comparing)(ops, scores, row, value, positions, position)
 
 
-def _by_comparing(ops: Arrays, scores: Any, row: Any, value: Any) -> tuple[Any, Any]:
-    higher, equal = ops.zeros(len(value), scores), ops.zeros(len(value), scores)
+def _by_comparing(ops: Arrays, scores: Any, row: Any, value: Any, positions: Any, position: Any) -> Any:
+    higher, equal, before = (ops.zeros(len(value), scores) for _ in range(3))
     width = max(int(scores.shape[1]), 1)
     step = max(ops.block // width, 1)
     for first in range(0, len(value), step):
         part = slice(first, first + step)
         # Rows that are wider than a block are compared in pieces.
-        for begin in range(0, width, max(ops.block, 1)):
-            rows, values = scores[row[part], begin : begin + ops.block], value[part][:, None]
+        for begin in range(0, width, ops.block):
+            columns = slice(begin, begin + ops.block)
+            rows, values = scores[row[part], columns], value[part][:, None]
+            same = rows == values
             higher[part] += ops.count(rows > values)
-            equal[part] += ops.count(rows == values)
-    return higher, equal
+            equal[part] += ops.count(same)
+            if positions is not None:
+                at = positions[row[part], columns] if len(positions.shape) > 1 else positions[None, columns]
+                before[part] += ops.count(same & (at < position[part][:, None]))
+    return higher, equal, None if positions is None else before
 
 
-def _by_sorting(ops: Arrays, scores: Any, row: Any, value: Any) -> tuple[Any, Any]:
-    """The same by binary search in sorted rows."""
-    higher, equal = ops.zeros(len(value), scores), ops.zeros(len(value), scores)
+def _by_sorting(ops: Arrays, scores: Any, row: Any, value: Any, positions: Any, position: Any) -> Any:
+    """The same by binary search in sorted rows; the elements of a tie are in the order of their positions."""
+    higher, equal, before = (ops.zeros(len(value), scores) for _ in range(3))
     width, rows = int(scores.shape[1]), len(scores)
     step = max(ops.block * 4 // max(width, 1), 1)
     for first in range(0, rows, step):
@@ -61,13 +71,22 @@ def _by_sorting(ops: Arrays, scores: Any, row: Any, value: Any) -> tuple[Any, An
         else:
             # Where the values of each block of rows begin is known on the host only without an accelerator.
             part = ops.nonzero((row >= first) & (row < first + step))[0] if ops.on_device else _span(row, first, step)
-        ordered = ops.sort_rows(scores[first : first + step] + 0)  # + 0 turns -0.0 into 0.0
-        local, values = row[part] - first, value[part] + 0
-        below = _search(ops, ordered, local, values, right=False)
-        up_to = _search(ops, ordered, local, values, right=True)
+        table = scores[first : first + step] + 0  # + 0 turns -0.0 into 0.0
+        local, values, low = row[part] - first, value[part] + 0, ops.zeros(len(value[part]), scores)
+        if positions is None:
+            table = ops.sort_rows(table)
+        else:
+            of_table = positions[first : first + step] if len(positions.shape) > 1 else positions
+            order, of_table = (ops.xp.broadcast_to(x, table.shape) for x in (ops.argsort(of_table), of_table))
+            order = ops.gather(order, ops.argsort(ops.gather(table, order)))
+            table, of_table = ops.gather(table, order), ops.gather(of_table, order)
+        below = _search(ops, table, local, values, low, low + width)
+        up_to = _search(ops, table, local, values, below, low + width, right=True)
         higher[part] += width - up_to
         equal[part] += up_to - below
-    return higher, equal
+        if positions is not None:
+            before[part] += _search(ops, of_table, local, position[part], below, up_to) - below
+    return higher, equal, None if positions is None else before
 
 
 def _span(row: Any, first: int, step: int) -> slice:
@@ -76,71 +95,19 @@ def _span(row: Any, first: int, step: int) -> slice:
     return slice(int(bounds[0]), int(bounds[1]))
 
 
-def _search(ops: Arrays, ordered: Any, row: Any, value: Any, *, right: bool) -> Any:
-    """For each value, the number of elements of its row that are lower or, with ``right``, not higher."""
-    low = ops.zeros(len(value), ordered)
-    high = low + int(ordered.shape[1])
+def _search(ops: Arrays, ordered: Any, row: Any, value: Any, low: Any, high: Any, *, right: bool = False) -> Any:
+    """For each value, the first place from ``low`` to ``high`` whose element in its row is not lower.
+
+    With ``right``, the first whose element is higher.
+    """
     last = max(int(ordered.shape[1]) - 1, 0)
     for _ in range(int(ordered.shape[1]).bit_length()):
         middle = (low + high) // 2
         seen = ordered[row, middle.clip(max=last)]
-        lower = (seen <= value) if right else (seen < value)
-        lower = lower & (low < high)
+        lower = ((seen <= value) if right else (seen < value)) & (low < high)
         low = ops.xp.where(lower, middle + 1, low)
         high = ops.xp.where(lower, high, middle)
-        high = ops.xp.where(high < low, low, high)
     return low
-
-
-def count_before(ops: Arrays, scores: Any, row: Any, value: Any, positions: Any, position: Any) -> Any:
-    """For each value, the number of equal scores of its row at lower positions.
-
-    ``positions``: the position of each column or, with two dimensions, of each element; ``position``: of each value.
-    """
-    before = ops.zeros(len(value), scores)
-    width = max(int(scores.shape[1]), 1)
-    step = max(ops.block // width, 1)
-    for first in range(0, len(value), step):
-        part = slice(first, first + step)
-        at = positions[row[part]] if len(positions.shape) > 1 else positions[None]
-        before[part] = ops.count((scores[row[part]] == value[part][:, None]) & (at < position[part][:, None]))
-    return before
-
-
-def changes(ops: Arrays, values: Any) -> Any:
-    """1 for the first element of each series of equal ones, 0 for the others."""
-    first = ops.zeros(len(values), values) + 1
-    first[1:] = first[1:] * (values[1:] != values[:-1])
-    return first
-
-
-def count_segments(ops: Arrays, query: Any, score: Any, weight: Any, chosen: Any, order: Any = None) -> Any:
-    """Rankings in flat form: for each chosen element, higher and equal scores of its query, and equal ones before it.
-
-    ``weight``: 1 for scores that count, 0 for others. ``order``: the order of the elements of a tie; by default the
-    order of the input.
-    """
-    sequence = ops.arange(len(score), score) if order is None else ops.argsort(order)
-    sequence = sequence[ops.argsort(score[sequence], descending=True)]
-    sequence = sequence[ops.argsort(query[sequence])]
-    q, s, w = query[sequence], score[sequence], weight[sequence]
-    at = ops.arange(len(score), score)
-    new_query = changes(ops, q)
-    new_tie = new_query | changes(ops, s)
-    before = w.cumsum(0) - w
-    first_of_query, first_of_tie = ops.running_max(at * new_query), ops.running_max(at * new_tie)
-    # The weight of a tie is the difference of running sums at its first element and after its last one.
-    tie = new_tie.cumsum(0) - 1
-    bounds = ops.zeros(len(score) + 1, score)
-    starts = ops.nonzero(new_tie)[0]
-    bounds[: len(starts)] = before[starts]
-    bounds[len(starts)] = before[-1] + w[-1] if len(score) else 0
-    equal = bounds[tie + 1] - bounds[tie]
-    higher = before[first_of_tie] - before[first_of_query]
-    position = ops.zeros(len(score), score)
-    position[sequence] = at
-    rows = position[chosen]
-    return higher[rows], equal[rows], before[rows] - before[first_of_tie[rows]]
 
 
 class ScoreCounts:
@@ -162,25 +129,29 @@ class ScoreCounts:
             return
         ops, of_rows = self.ops, slice(first, first + len(scores))
         self.length[of_rows] += int(scores.shape[1])
+        outside = None
         if mask is not None:
-            scores = ops.xp.where(mask != 0, ops.floats(scores), -np.inf)
-            self.length[of_rows] -= ops.count(mask == 0)
+            # Documents that are not retrieved get the lowest score of all; ties with it are counted off.
+            scores, outside = ops.xp.where(mask != 0, ops.floats(scores), -np.inf), ops.count(mask == 0)
+            self.length[of_rows] -= outside
+            if positions is not None:
+                of_all = positions if len(positions.shape) > 1 else positions[None]
+                positions = ops.xp.where(mask != 0, of_all, np.iinfo(np.int64).max)
         elif self.before is None and self._fused(scores, first):
             return
-        row, value, chosen = self.row, self.value, slice(None)
+        row, value, position, chosen = self.row, self.value, self.position, slice(None)
         if first != 0 or len(scores) != self.rows:
             chosen = ops.nonzero((self.row >= first) & (self.row < first + len(scores)))[0]
             row, value = self.row[chosen] - first, self.value[chosen]
-        higher, equal = count_scores(ops, scores, row, value)
-        if mask is not None:
-            equal = equal - ops.count(mask == 0)[row] * (value == -np.inf)
+            position = None if position is None else position[chosen]
+        higher, equal, before = count_scores(ops, scores, row, value, positions, position)
+        if outside is not None:
+            equal = equal - outside[row] * (value == -np.inf)
         self.bad[of_rows] += ops.xp.isnan(ops.xp.amax(scores, 1)) * 1  # the highest of scores with NaN is NaN
         self.higher[chosen] += higher
         self.equal[chosen] += equal
         if self.before is not None:
-            if mask is not None:
-                positions = ops.xp.where(mask != 0, positions[None], np.iinfo(np.int64).max)
-            self.before[chosen] += count_before(ops, scores, row, value, positions, self.position[chosen])
+            self.before[chosen] += before
 
     def _fused(self, scores: Any, first: int) -> bool:
         """Count with the kernel, if it can be used."""
@@ -191,13 +162,92 @@ class ScoreCounts:
         self._kernel.add(scores, first, self.higher, self.equal, self.bad)
         return True
 
-    def merge(self, other: ScoreCounts) -> None:
-        for name in self.fields:
-            getattr(self, name).__iadd__(getattr(other, name))
-
     @property
-    def fields(self) -> list[str]:
-        return ["higher", "equal", "length", "bad", *([] if self.before is None else ["before"])]
+    def sums(self) -> list[Any]:
+        """All counts, which are sums over blocks."""
+        return [self.higher, self.equal, self.length, self.bad, *([] if self.before is None else [self.before])]
+
+
+def all_reduce(tensors: Sequence[Any], group: Any) -> None:
+    """Add tensors over all processes of a group of ``torch.distributed``, in place."""
+    import torch.distributed as distributed
+
+    for tensor in tensors:
+        distributed.all_reduce(tensor, group=None if group == "world" else group)
+
+
+class Tables:
+    """Rankings of all lengths as tables: one, or those of similar lengths in one if it would be mostly padding.
+
+    ``begin``: the first element of each ranking, and the number of all elements. Values of the elements are a list, or
+    a table if all rankings have one length.
+    """
+
+    def __init__(self, ops: Arrays, begin: Integers, like: Any) -> None:
+        self.ops, lengths = ops, np.diff(begin)
+        self.table_of, self.row_of = np.zeros(len(lengths), np.int64), np.arange(len(lengths))
+        self.parts: list[tuple[Integers, Any, Any]] = [(self.row_of, None, None)]  # rankings, elements, and if they are
+        width = lengths.max(initial=0)
+        if (lengths == width).all():
+            return
+        skewed = width * len(lengths) > PADDING * begin[-1]
+        sizes = np.frexp(lengths)[1] if skewed else np.zeros_like(lengths)
+        self.parts, self.row_of = [], np.zeros_like(lengths)
+        for size in np.unique(sizes):
+            rows = np.flatnonzero(sizes == size)
+            self.table_of[rows], self.row_of[rows] = len(self.parts), np.arange(len(rows))
+            column = np.arange(lengths[rows].max())
+            inside = column < lengths[rows, None]
+            elements = np.where(inside, begin[rows, None] + column, 0)
+            self.parts.append((rows, ops.to_device(elements, like), ops.to_device(inside, like)))
+
+    def count(
+        self, scores: Any, mask: Any, row: Integers, value: Any, orders: Sequence[tuple[Any, Any]] = ()
+    ) -> tuple[Host, Host]:
+        """Lengths of rankings, and scores that are NaN, (2, ranking); and counts for values, (2 + orders, value).
+
+        ``row``: the ranking of each value, ascending. Counts are those of `count_scores`; ``orders`` has positions, of
+        elements or of columns, and the position of each value.
+        """
+        ops, one = self.ops, len(self.parts) == 1
+        of_rows = np.zeros((2, len(self.row_of)), np.int64)
+        of_values = np.zeros((2 + len(orders), len(row)), np.int64)
+        for number, (rows, elements, inside) in enumerate(self.parts):
+            here: Any = slice(None) if one else np.flatnonzero(self.table_of[row] == number)
+            at = ops.to_device(self.row_of[row[here]], scores)
+            chosen = here if one else ops.to_device(here, scores)
+            table, retrieved = _table(scores, rows, elements), inside
+            if mask is not None:
+                retrieved = _table(mask, rows, elements) if inside is None else inside & _table(mask, rows, elements)
+            counts = ScoreCounts(ops, len(rows), at, value[chosen])
+            for i, (positions, position) in enumerate(orders):
+                if tuple(positions.shape) != tuple(table.shape[1:]):
+                    positions = _table(positions, rows, elements)
+                counts = ScoreCounts(ops, len(rows), at, value[chosen], position[chosen])
+                counts.add(table, mask=retrieved, positions=positions)
+                of_values[2 + i, here] = ops.host(counts.before)
+            if not orders:
+                counts.add(table, mask=retrieved)
+            of_rows[:, rows] = ops.host(ops.xp.stack([counts.length, counts.bad]))
+            of_values[:2, here] = ops.host(ops.xp.stack([counts.higher, counts.equal]))
+        return of_rows, of_values
+
+
+def _table(values: Any, rows: Integers, elements: Any) -> Any:
+    """The values of elements as a table of these rows."""
+    return values.reshape(len(rows), -1) if elements is None else values[elements]
+
+
+def groups(ops: Arrays, numbers: Any) -> tuple[Any, Host, Integers]:
+    """Groups of equal numbers, ascending: the order of elements (None: as it is), their numbers, where they begin."""
+    order = None
+    if not bool((numbers[1:] >= numbers[:-1]).all()):
+        order = ops.argsort(numbers)
+        numbers = numbers[order]
+    new = ops.zeros(len(numbers), numbers) + 1
+    new[1:] = numbers[1:] != numbers[:-1]
+    first = ops.nonzero(new)[0]
+    return order, ops.host(numbers[first]), np.append(ops.host(first), len(numbers)).astype(np.int64)
 
 
 def usable(ops: Arrays, scores: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -16,14 +17,14 @@ from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.evaluation.scores import number
 from cranfield.io.faults import quotable
 from cranfield.ranking.tie_rules import Ties
-from cranfield.tensors.arrays import DocumentIds, NumPyArrays, arrays_of, memory_errors, row_names
-from cranfield.tensors.counting import ScoreCounts
+from cranfield.tensors.arrays import DocumentIds, arrays_of, memory_errors, row_names, shown
+from cranfield.tensors.counting import ScoreCounts, all_reduce
 from cranfield.tensors.ranks import QueryRows, count_run, make_block_evaluator
 
 Similarity = Literal["dot", "cosine"]
 QUERIES = 8192  # the most queries of one product
 ON_DEVICE, ON_HOST = 1 << 30, 1 << 23  # scores of one product
-MOST_DIGITS = 18  # of a number of 64 bits
+NUMBER = re.compile("0|[1-9][0-9]{,17}")  # of 64 bits
 EXACT = 1 << 24  # the integers up to this are exact as 32-bit floats
 TYPES = ("float32", "float16", "bfloat16", "int8")
 
@@ -72,14 +73,12 @@ def evaluate_embeddings(
     names = row_names(query_ids, scorer.queries, "queries")
     located = Located.of(evaluator.judgments, names, document_ids, first_document)
     order = "by_id" if evaluator.reader.by_id else "by_input"
-    positions = None
     rules = {column.measure.views.rule.position for column in evaluator.columns} - {None}
     if len(rules) > 1:
         raise UsageError(
             "ties=trec and ties=input cannot be combined here", hint="evaluate the measures one tie rule at a time"
         )
-    if rules:
-        positions = _positions(document_ids, order)
+    positions = _positions(document_ids, order) if rules else None
     counts = located.count(scorer, positions, group, first_document)
     of_judged = located.query, located.document, located.number
     return evaluator.aligned_evaluation([count_run(evaluator, located.rows, counts, *of_judged, order)])
@@ -95,24 +94,6 @@ def _with_text_ids(qrels: Any) -> Collection:
     return collection.changed(qrels=text)
 
 
-def _numbers(names: Strings) -> Integers:
-    """Ids that are whole numbers, as numbers; -1 for other ids.
-
-    >>> _numbers(Strings.of(["7", "120", "", "x1", "05"])).tolist()
-    [7, 120, -1, -1, -1]
-    """
-    length, first = np.diff(names.offsets), names.offsets[:-1]
-    number, valid = np.zeros(len(length), np.int64), (length > 0) & (length < MOST_DIGITS)
-    data = np.append(names.data, np.zeros(1, np.uint8))
-    for i in range(int(length[valid].max(initial=0))):
-        inside = i < length
-        digit = data[np.where(inside, first + i, -1)].astype(np.int64) - ord("0")
-        valid &= ~inside | ((digit >= 0) & (digit <= 9))
-        number = np.where(inside, number * 10 + digit, number)
-    valid &= (length == 1) | (data[np.minimum(first, len(data) - 1)] != ord("0"))
-    return np.where(valid, number, -1)
-
-
 def _positions(document_ids: Sequence[Any] | None, order: str) -> Callable[[Integers], Integers]:
     """The positions of documents, given by their numbers, in the order of tied documents."""
     if order == "by_input":
@@ -122,14 +103,6 @@ def _positions(document_ids: Sequence[Any] | None, order: str) -> Callable[[Inte
     ids = DocumentIds.of(document_ids, (len(document_ids),))
     position = ids.positions[ids.codes]
     return lambda numbers: position[numbers]
-
-
-def _all_reduce(tensors: Sequence[Any], group: Any) -> None:
-    """Add tensors over all processes; every judged document is in the part of one process."""
-    import torch.distributed as distributed
-
-    for tensor in tensors:
-        distributed.all_reduce(tensor, group=None if group == "world" else group)
 
 
 def _slices(documents: Any, rows: int) -> Iterator[Any]:
@@ -163,26 +136,16 @@ class Scorer:
 
     def _prepared(self, embeddings: Any) -> Any:
         """Embeddings as they are multiplied: integers as floats that are exact, normalised for cosine similarity."""
-        if isinstance(self.ops, NumPyArrays):
-            if embeddings.dtype.kind != "f":
-                embeddings = embeddings.astype(np.float32 if self._small(embeddings.dtype.itemsize) else np.float64)
-            if self.similarity == "cosine":
-                wide = embeddings.astype(np.promote_types(embeddings.dtype, np.float32))
-                norm = np.sqrt((wide * wide).sum(axis=1, keepdims=True))
-                embeddings = (wide / np.where(norm > 0, norm, 1)).astype(embeddings.dtype)
+        ops = self.ops
+        if not ops.is_float(embeddings):
+            # Products of integers of eight bits are exact as 32-bit floats, unless there are very many.
+            small = embeddings.dtype.itemsize == 1 and self.dimensions * 128 * 128 <= EXACT
+            embeddings = ops.cast(embeddings, ops.xp.float32 if small else ops.xp.float64)
+        if self.similarity == "dot":
             return embeddings
-        torch = self.ops.xp
-        if not embeddings.is_floating_point():
-            embeddings = embeddings.to(torch.float32 if self._small(embeddings.element_size()) else torch.float64)
-        if self.similarity == "cosine":
-            wide = embeddings if embeddings.dtype == torch.float64 else embeddings.float()
-            norm = wide.square().sum(1, keepdim=True).sqrt()
-            embeddings = (wide / torch.where(norm > 0, norm, torch.ones_like(norm))).to(embeddings.dtype)
-        return embeddings
-
-    def _small(self, bytes_each: int) -> bool:
-        """Whether products of integers are exact as 32-bit floats."""
-        return bytes_each == 1 and self.dimensions * 128 * 128 <= EXACT
+        wide = embeddings if embeddings.dtype.itemsize > 4 else ops.cast(embeddings, ops.xp.float32)
+        norm = ops.xp.sqrt((wide * wide).sum(1))[:, None]
+        return ops.cast(wide / ops.xp.where(norm > 0, norm, 1), embeddings.dtype)
 
     @property
     def step(self) -> int:
@@ -206,17 +169,16 @@ class Scorer:
             raise UsageError("document_embeddings has no documents")
 
     def _documents(self, piece: Any) -> Any:
-        if isinstance(self.ops, NumPyArrays):
+        if self.ops.xp is np:
             documents = np.asarray(piece)
         elif hasattr(piece, "detach"):
             documents = piece.detach().to(self.embeddings.device, non_blocking=True)
         else:
-            documents = arrays_of(document_embeddings=np.ascontiguousarray(piece))[1]["document_embeddings"]
-            documents = documents.to(self.embeddings.device) if hasattr(documents, "to") else documents
+            documents = arrays_of(documents=np.ascontiguousarray(piece))[1]["documents"].to(self.embeddings.device)
         if len(documents.shape) != 2 or int(documents.shape[1]) != self.dimensions:
-            shape = ", ".join(map(str, documents.shape))
             raise UsageError(
-                f"query embeddings have {self.dimensions} dimensions, but a block of documents has the shape ({shape})"
+                f"query embeddings have {self.dimensions} dimensions, but a block of documents has the shape "
+                f"{shown(documents.shape)}"
             )
         documents = self._prepared(documents)
         if documents.dtype != self.embeddings.dtype:
@@ -246,17 +208,17 @@ class Located:
         row_of = {name: row for row, name in enumerate(names)}
         row_of_query = np.array([row_of.get(query, -1) for query in judgments.queries], np.int64)
         query = np.repeat(row_of_query, np.diff(judgments.begin))
-        if document_ids is None:
-            number = _numbers(judgments.documents)
+        wanted = dict.fromkeys(judgments.documents, -1)
+        if document_ids is None:  # ids are numbers as `str` writes them
+            wanted.update((name, int(name)) for name in wanted if NUMBER.fullmatch(name))
         else:
-            wanted = dict.fromkeys(judgments.documents, -1)
             for row, name in enumerate(document_ids):
                 text = str(name)
                 if text in wanted:
                     if wanted[text] >= 0:
                         raise InputError([f"document_ids has the id `{quotable(text)}` twice"])
                     wanted[text] = row + first_document
-            number = np.array([wanted[name] for name in judgments.documents], np.int64)
+        number = np.array([wanted[name] for name in judgments.documents], np.int64)
         known = np.flatnonzero((query >= 0) & (number >= 0))
         if not len(known):
             raise InputError(
@@ -272,7 +234,7 @@ class Located:
         ops, like = scorer.ops, scorer.embeddings
         values, present = self._judged_scores(scorer, first_document)
         if group is not None:
-            _all_reduce([values, present], group)
+            all_reduce([values, present], group)
         kept = np.flatnonzero(ops.host(present))
         self.query, self.number, self.document = self.query[kept], self.number[kept], self.document[kept]
         position = None if positions is None else ops.to_device(positions(self.number), like)
@@ -285,7 +247,7 @@ class Located:
                 order = ops.to_device(positions(numbers), like)
             counts.add(scores, first=query, positions=order)
         if group is not None:
-            _all_reduce([getattr(counts, name) for name in counts.fields], group)
+            all_reduce(counts.sums, group)
         return counts
 
     def _judged_scores(self, scorer: Scorer, first_document: int) -> tuple[Any, Any]:

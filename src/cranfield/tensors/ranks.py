@@ -19,9 +19,10 @@ from cranfield.io.runs import Positions, RunQueries, TopDocuments
 from cranfield.ranking.alignment import AlignedRun, Alignment
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import Ties
-from cranfield.tensors.arrays import DocumentIds, arrays_of, check_shapes, memory_errors, row_names
-from cranfield.tensors.counting import ScoreCounts
+from cranfield.tensors.arrays import DocumentIds, arrays_of, check_shapes, memory_errors, row_names, shown
+from cranfield.tensors.counting import ScoreCounts, all_reduce
 
+POSITIONS = ("by_id", "by_input")  # of documents in a tie
 NO_RANKS = "needs the ranks of documents, and a collection in blocks has none"
 
 
@@ -91,7 +92,7 @@ def counted_run(
     alignments, tops = {}, {}
     for key, documents in counted.items():
         positions, _ = documents.positions(documents.document >= 0, rows)
-        known = tuple(name for name in ("by_id", "by_input") if getattr(documents, name) is not None)
+        known = tuple(name for name in POSITIONS if getattr(documents, name) is not None)
         alignments[key] = Alignment(evaluator.reader.aligner, positions, queries, tie_positions=known)
         if ids is not None:
             positions, kept = documents.positions(documents.start < evaluator.reader.top, rows)
@@ -220,11 +221,10 @@ class RankCounter:
         scores, mask = arrays["scores"], arrays["mask"]
         counts = self.counts
         if len(scores.shape) != 2 or first < 0 or first + len(scores) > counts.rows:
-            message = f"a block must have up to {counts.rows} rows, one for each query, not the shape"
-            message += f" ({', '.join(map(str, scores.shape))})"
-            raise UsageError(message)
+            rows = f"a block must have up to {counts.rows} rows, one for each query"
+            raise UsageError(f"{rows}, not the shape {shown(scores.shape)}")
         if mask is not None and tuple(mask.shape) != tuple(scores.shape):
-            raise UsageError(f"mask has the shape {tuple(mask.shape)}, but scores has the shape {tuple(scores.shape)}")
+            raise UsageError(f"mask has the shape {shown(mask.shape)}, but scores has the shape {shown(scores.shape)}")
         here, there = getattr(ops, "device", "cpu"), getattr(counts.ops, "device", "cpu")
         if str(here) != str(there):
             raise UsageError(
@@ -246,8 +246,9 @@ class RankCounter:
         merged.__dict__.update(self.__dict__)
         counts = self.counts
         merged.counts = ScoreCounts(counts.ops, counts.rows, counts.row, counts.value, counts.position)
-        merged.counts.merge(counts)
-        merged.counts.merge(other.counts)
+        for part in (counts, other.counts):
+            for total, values in zip(merged.counts.sums, part.sums, strict=True):
+                total += values
         return merged
 
     def _check_same(self, other: RankCounter) -> None:
@@ -262,10 +263,7 @@ class RankCounter:
 
     def all_reduce(self, group: Any = None) -> RankCounter:
         """Add the counts of all processes of a group of ``torch.distributed``, in place."""
-        import torch.distributed as distributed
-
-        for name in self.counts.fields:
-            distributed.all_reduce(getattr(self.counts, name), group=group)
+        all_reduce(self.counts.sums, group)
         return self
 
     def evaluate(self, measures: Measures, *, ties: Ties = "expected", **options: Any) -> Evaluation:

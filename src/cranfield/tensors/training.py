@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.data import Strings
+from cranfield.data import Floats, Integers, Strings
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Measures
 from cranfield.evaluation.plan import Shown, make_plan
 from cranfield.ranking.tie_rules import Ties
-from cranfield.tensors.arrays import Arrays, arrays_of
+from cranfield.tensors.arrays import Arrays, Host, arrays_of
 from cranfield.tensors.candidates import evaluate
-from cranfield.tensors.counting import count_segments
+from cranfield.tensors.counting import Tables, groups
 from cranfield.tensors.ranks import (
     CountedDocuments,
     QueryRows,
@@ -128,7 +128,9 @@ class Accumulator:
         if len(types) > 1:
             raise UsageError(f"the processes have scores of different types: {', '.join(sorted(types))}")
         query, score, grade = (np.concatenate([one[name] for one in messages]) for name in ("query", "score", "grade"))
-        local_counts = _local_counts(ops, preds, indexes, query, score)
+        order = np.argsort(query, kind="stable")
+        query, score, grade = query[order], score[order], grade[order]
+        local_counts = ops.to_device(_local_counts(ops, preds, indexes, query, score), preds)
         distributed.all_reduce(local_counts, group=group)
         counts = local_counts.cpu().numpy()
         every, number = np.unique(np.concatenate([one["queries"] for one in messages]), return_inverse=True)
@@ -138,15 +140,14 @@ class Accumulator:
         )
         names = Strings.of(map(str, every.tolist()))
         check_nan(faults, names)
-        order = np.argsort(query, kind="stable")
-        row, ids = np.searchsorted(every, query[order]), Strings.of(map(str, range(len(query))))
-        judgments, row_of_query = judgments_of(names, row, ids, grade[order])
+        row, ids = np.searchsorted(every, query), Strings.of(map(str, range(len(query))))
+        judgments, row_of_query = judgments_of(names, row, ids, grade)
         reason = "needs the order of documents, which several processes do not have"
         evaluator = make_block_evaluator(
             self.collection.changed(qrels=judgments), self.measures, reason, **self.options
         )
         document = np.arange(len(query))
-        counted = CountedDocuments(row, document, counts[0][order], counts[1][order], document)
+        counted = CountedDocuments(row, document, counts[0], counts[1], document)
         rows = QueryRows(names, row_of_query)
         return evaluator.aligned_evaluation([counted_run(evaluator, "run", rows, length, {"score": counted})])
 
@@ -178,16 +179,14 @@ def _joined(batches: Sequence[Batch]) -> Batch:
     return tuple(torch.cat(column) for column in columns)
 
 
-def _local_counts(ops: Arrays, preds: Any, indexes: Any, query: Any, score: Any) -> Any:
-    """The higher and equal scores of this process for judged documents of all processes."""
-    import torch
-
-    values = torch.from_numpy(score).to(preds.dtype).to(preds.device)
-    of_query = torch.from_numpy(query).to(indexes.device)
-    weight = torch.cat([torch.ones_like(indexes, dtype=torch.int64), torch.zeros_like(of_query)])
-    chosen = torch.arange(len(values), device=preds.device) + len(preds)
-    if not len(values):
-        return torch.zeros((2, 0), dtype=torch.int64, device=preds.device)
-    together = torch.cat([indexes.to(torch.int64), of_query]), torch.cat([preds, values])
-    higher, equal, _ = count_segments(ops, *together, weight, chosen)
-    return torch.stack([higher, equal])
+def _local_counts(ops: Arrays, preds: Any, indexes: Any, query: Integers, score: Floats) -> Host:
+    """The higher and equal scores of this process for judged documents of all processes, by ascending query."""
+    order, numbers, begin = groups(ops, indexes)
+    preds = preds if order is None else preds[order]
+    here = np.flatnonzero(np.isin(query, numbers))
+    counts = np.zeros((2, len(query)), np.int64)
+    if len(here):
+        value = ops.to_device(score[here], preds).to(preds.dtype)
+        row = np.searchsorted(numbers, query[here])
+        counts[:, here] = Tables(ops, begin, preds).count(preds, None, row, value)[1]
+    return counts

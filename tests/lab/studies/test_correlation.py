@@ -13,12 +13,12 @@ from study_samples import call
 
 import cranfield as cf
 from cranfield import example
+from cranfield.lab.simulation import Simulation
 from cranfield.lab.studies.correlation import Correlation, correlation, mean_tables, tables
 from cranfield.lab.systems import COEFFICIENTS
 
 QRELS = example.path(example.QRELS)
 RUNS = [example.path(name) for name in example.RUNS]
-DATA = Path(__file__).parents[4] / "shared" / "data" / "dl19"
 MEASURES = ["AP", "nDCG@5", "RR", "bpref", "Q[condensed]", "P@5"]
 
 
@@ -214,9 +214,8 @@ def test_measures_that_read_take_part_where_there_is_a_corpus() -> None:
         correlation(made.judgments, made.runs, names)
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="needs the data beside the checkout")
-def test_a_track() -> None:
-    result = correlation(DATA / "qrels.txt", sorted((DATA / "runs").iterdir()))
+def test_a_track(simulated: Simulation) -> None:
+    result = correlation(simulated.judgments, simulated.runs)
     place = {name: i for i, name in enumerate(result.measures)}
     assert result.matrix.shape == (10, 10)
     assert result.critical is not None and (result.matrix > result.critical).all()

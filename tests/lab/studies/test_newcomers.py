@@ -13,11 +13,11 @@ from study_samples import call
 import cranfield as cf
 from cranfield import example
 from cranfield.io.side_tables import read_run_groups
+from cranfield.lab.simulation import Simulation
 from cranfield.lab.studies.newcomers import Newcomers, newcomers
 
 QRELS = example.path(example.QRELS)
 RUNS = [example.path(name) for name in example.RUNS]
-DATA = Path(__file__).parents[4] / "shared" / "data" / "dl19"
 MEASURES = ["AP", "AP[condensed]", "bpref", "P@3"]
 
 # At depth 2: u1 alone has a and x, w1 alone b, w2 alone c; nobody has z.
@@ -70,7 +70,7 @@ def test_groups_go_together(how: dict[str, Any]) -> None:
     )
     found = newcomers(judged(), named, MEASURES, pool_depth=2, **how)
     assert found.groups == ("u", "w")
-    assert found.group.tolist() == [0, 1, 1]
+    assert found.group == [0, 1, 1]
     # d is in two lists, but of one group: b, c and d are w's alone.
     assert found.unique.tolist() == [[2, 2], [4, 2]]
     left = cf.evaluate(judged({"b", "c", "d"}), named, MEASURES).means
@@ -149,9 +149,12 @@ def test_figures(tmp_path: Path) -> None:
     assert sorted(p.name for p in (tmp_path / "figures").iterdir()) == [f"newcomers.{k}" for k in ("pdf", "png", "svg")]
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="needs the data beside the checkout")
-def test_a_track() -> None:
-    found = newcomers(DATA / "qrels.txt", sorted((DATA / "runs").iterdir()), ["AP", "AP[condensed]"])
-    plain, condensed = found.change
-    assert (plain <= 1e-12).all()  # what only a run found and what is no longer known to be relevant is lost to it
+def test_a_track(simulated: Simulation) -> None:
+    found = newcomers(simulated.judgments, simulated.runs, ["RBP", "AP", "AP[condensed]"])
+    persistent, plain, condensed = found.change
+    assert (persistent <= 1e-12).all()  # what only a run found and what is no longer known to be relevant is lost to it
+    lost = found.unique[:, 0] > 0
+    assert lost.any() and not lost.all()
+    assert (persistent[lost] < 0).all() and persistent[~lost] == pytest.approx(0, abs=1e-12)
+    assert (plain[lost] < 0).all()  # though fewer documents are then missed
     assert np.mean(condensed) > 0  # a condensed list forgets the run's own mistakes too

@@ -14,12 +14,12 @@ from study_samples import call
 import cranfield as cf
 from cranfield import example, io
 from cranfield.lab.relabelling import Strata, reduced_sizes
+from cranfield.lab.simulation import Simulation
 from cranfield.lab.studies.reduction import Reduction, reduction
 from cranfield.statistics.resampling import bootstrap, draw_queries
 
 QRELS = example.path(example.QRELS)
 RUNS = [example.path(name) for name in example.RUNS]
-DATA = Path(__file__).parents[4] / "shared" / "data" / "dl19"
 MEASURES = ["AP", "AP[condensed]", "bpref", "nDCG@5"]
 QUICK: dict[str, Any] = {"repeats": 3, "samples": 50}
 
@@ -208,7 +208,7 @@ def test_wrong_input() -> None:
 
 
 @pytest.mark.parametrize("format", ["table", "markdown", "latex", "csv", "json"])
-@pytest.mark.parametrize("how", [(), ("--pool-depth", "3,1"), ("--queries", "4")], ids=["rates", "depths", "queries"])
+@pytest.mark.parametrize("how", [(), ("--pool-depth", "3,1"), ("--n-queries", "4")], ids=["rates", "depths", "queries"])
 def test_tables(format: str, how: tuple[str, ...]) -> None:
     args = (QRELS, *RUNS, "-m", "AP AP[condensed]", "--repeats", 4, "--samples", 50, *how, "--format", format)
     result = call("study", "reduction", *args)
@@ -235,11 +235,9 @@ def test_figures(by: str, track: Any, tmp_path: Path) -> None:
     assert names == [f"reduction-{by}.{kind}" for kind in ("pdf", "png", "svg")]
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="needs the data beside the checkout")
-def test_a_track() -> None:
+def test_a_track(simulated: Simulation) -> None:
     names = ["bpref", "AP", "AP[condensed]", "nDCG", "nDCG[condensed]"]
-    runs = sorted((DATA / "runs").iterdir())
-    found = reduction(DATA / "qrels.txt", runs, names, rates=[50, 10], repeats=5, samples=200)
+    found = reduction(simulated.judgments, simulated.runs, names, rates=[50, 10], repeats=5, samples=200)
     tau, power = found.summary(found.agreement)[0], found.summary(found.power)[0]
     assert tau[1, -1] == tau[:, -1].min() and power[1, -1] == power[:, -1].min()  # plain AP suffers most
     assert (power[[2, 4]] > power[0]).all()  # condensed measures tell more runs apart than bpref, at every rate

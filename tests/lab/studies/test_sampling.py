@@ -12,6 +12,7 @@ import pytest
 from study_samples import GOLDEN, call, check_display, labelled, tau_a
 
 import cranfield as cf
+from corpus_samples import search_results
 from cranfield import example, io
 from cranfield.lab.candidates import binary_judgments
 from cranfield.lab.relabelling import Strata, sample_sizes
@@ -19,7 +20,6 @@ from cranfield.lab.simulation import Simulation
 from cranfield.lab.studies.sampling import Sampling, sampling
 
 MEASURES = ["alpha_nDCG@10", "NRBP@10", "ABSRB@10", "DELTARB@10"]
-AMBIENT = Path(__file__).parents[4] / "shared" / "data" / "ambient"
 
 
 @pytest.fixture(scope="module")
@@ -178,16 +178,16 @@ def test_figures(found: Sampling, tmp_path: Path) -> None:
 )
 def test_what_is_seen_with_15_percent_of_the_judgments(words: int, best_last: tuple[str, ...]) -> None:
     # Reading beats lists as they are where documents are long enough to learn from, and condensed lists beat both.
-    made = cf.simulate(documents=2500, words=words, depth=60, seed=2)
+    made = cf.simulate(queries=20, systems=16, documents=1200, words=words, depth=40, seed=2)
     found = sampling(made.judgments, made.runs, ["NRBP@20", "DELTARB@20"], corpus=made.texts, rates=[15], repeats=5)
     tau = dict(zip(found.candidates, found.summary(found.agreement)[0][0, :, 0], strict=True))
     assert tuple(sorted(tau, key=lambda rival: -tau[rival])) == best_last
 
 
-@pytest.mark.skipif(not AMBIENT.is_dir(), reason="the data are not here")
-def test_search_results_with_systems_made_up() -> None:
-    args = ("--corpus", AMBIENT, "--variants", 12, "--rates", "15,100", "--repeats", 3, "-m", "ERR_IA@20 DELTARB@20")
-    result = call("study", "sampling", AMBIENT, AMBIENT, *args, "--format", "json")
+def test_search_results_with_systems_made_up(tmp_path: Path) -> None:
+    search_results(tmp_path)
+    args = ("--corpus", tmp_path, "--variants", 12, "--rates", "15,100", "--repeats", 3, "-m", "ERR_IA@20 DELTARB@20")
+    result = call("study", "sampling", tmp_path, tmp_path, *args, "--format", "json")
     assert result.exit_code == 0
     found = json.loads(result.stdout)
     assert len(found["runs"]) == 13 and found["settings"]["variants"] == 12

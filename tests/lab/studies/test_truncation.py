@@ -140,7 +140,7 @@ def test_scores_above_1_are_pointed_out() -> None:
         ("no json", "not a saved study"),
         ("[]", "not a saved study"),
         ('{"study": "dowsing", "version": 2}', "this version of cranfield has no study `dowsing`"),
-        ('{"study": "truncation", "version": 2}', "not a complete study `truncation` (KeyError('runs'))"),
+        ('{"study": "truncation", "version": 2}', "not a complete study `truncation` (KeyError('settings'))"),
     ],
 )
 def test_files_that_are_no_study(tmp_path: Path, content: str, message: str) -> None:
@@ -233,7 +233,7 @@ def test_figures_need_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_measure_without_a_terminal_form_is_shown_plain(tmp_path: Path) -> None:
     found = truncation(QRELS, RUNS, ["AP", "bpref"])
-    assert found.terminal_measures == ("AP[terminal]", "") and found.paired == [0]
+    assert found.terminal_measures == ("AP[terminal]", None) and found.paired == [0]
     assert np.isnan(found.terminal[:, 1]).all()
     assert any(
         note.startswith("bpref has no terminal form, and is shown in its plain form only: ") for note in found.notes

@@ -26,7 +26,7 @@ from cranfield.io.documents import ROWS_PER_BLOCK, Block, Documents, encode_text
 from cranfield.io.faults import Location, quotable
 from cranfield.io.objects import qrels_from_dict, qrels_from_object
 from cranfield.io.streams import open_stream
-from cranfield.io.tables import ListFrame
+from cranfield.io.tables import Frame
 
 NO_SUBTOPIC = "0"  # the subtopic of documents that are relevant to none, as in TREC's judgments
 RESULTS, RELEVANT = "results.txt", "STRel.txt"
@@ -155,7 +155,7 @@ def read_dataset_qrels(source: str, name: str | None) -> Judgments:
     """The judgments of a data set."""
     rows = list(_load(source, "qrels_iter", "judgments")())
     fields = [field for field in _FIELDS if not rows or hasattr(rows[0], field)]
-    frame = ListFrame({field: [getattr(row, field) for row in rows] for field in fields})
+    frame = Frame.of({field: [getattr(row, field) for row in rows] for field in fields})
     return qrels_from_object(frame, name or source.removeprefix(PREFIX), None, source)
 
 

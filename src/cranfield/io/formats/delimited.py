@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import groupby, islice
+from typing import Any
 
 import numpy as np
 
-from cranfield.data import Judgments, Run
-from cranfield.errors import InputError, max_faults
+from cranfield.errors import InputError
 from cranfield.io.detect import BOM, Columns, ContentKind, FileFormat, Row, WritableTable
 from cranfield.io.documents import (
     ID_FIELDS,
@@ -25,14 +26,14 @@ from cranfield.io.documents import (
     Documents,
     DocumentsBuilder,
     FieldChoice,
-    TextBlocks,
+    TextReader,
 )
-from cranfield.io.faults import Fault, Location, TableKind, input_error
+from cranfield.io.faults import Fault, FaultList, Location, TableKind
 from cranfield.io.formats.json import is_json
-from cranfield.io.objects import qrels_from_object, run_from_object
-from cranfield.io.rows import ROWS_PER_PIECE, Piece, read_qrels_rows, read_run_rows
+from cranfield.io.objects import from_object
+from cranfield.io.rows import ROWS_PER_PIECE, Piece, read_rows
 from cranfield.io.streams import Stream
-from cranfield.io.tables import COLUMN_NAMES, NUMBER, TextFrame, normalise_name
+from cranfield.io.tables import COLUMN_NAMES, NUMBER, Frame, normalise_name
 from cranfield.io.write import ROWS_PER_PIECE as ROWS_PER_WRITE
 from cranfield.io.write import check_ids, unwritable_id
 
@@ -60,16 +61,9 @@ def is_delimited(stream: Stream, kind: ContentKind, columns: Columns = None) -> 
     return has_names or len(first.split()) != _TREC_WIDTH[kind]
 
 
-def read_run(stream: Stream, name: str, columns: Columns) -> Run:
-    """A run whose first line names the columns."""
-    location = Location(stream.source_name, "run", literals=True)
-    return read_run_rows(lambda: parse_delimited(stream), name, columns, location)
-
-
-def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
-    """Judgments whose first line names the columns."""
-    location = Location(stream.source_name, "qrels", literals=True)
-    return read_qrels_rows(lambda: parse_delimited(stream), name, columns, location)
+def read_delimited(kind: TableKind, stream: Stream, name: str, columns: Columns) -> Any:
+    """A run or judgments whose first line names the columns."""
+    return read_rows(kind, lambda: parse_delimited(stream), name, columns, stream.source_name)
 
 
 class _NulByte(Exception):
@@ -90,7 +84,7 @@ def parse_delimited(stream: Stream, delimiter: str = "") -> Iterator[Piece]:
     faults: list[Fault] = []
 
     def piece() -> Piece:
-        return TextFrame(names, records, np.array(lines, np.int64)), faults
+        return Frame.of_text(names, records, np.array(lines, np.int64)), faults
 
     with stream.text_lines(newline="") as text:
         reader = csv.reader(
@@ -125,17 +119,8 @@ def _without_nul(line: str) -> str:
     return line
 
 
-def write_csv(table: WritableTable) -> Iterator[bytes]:
-    """Rows separated by commas, after a line of column names."""
-    return _write(table, ",")
-
-
-def write_tsv(table: WritableTable) -> Iterator[bytes]:
-    """Rows separated by tabs, after a line of column names."""
-    return _write(table, "\t")
-
-
-def _write(table: WritableTable, delimiter: str) -> Iterator[bytes]:
+def write_delimited(delimiter: str, table: WritableTable) -> Iterator[bytes]:
+    """Rows after a line of column names."""
     import csv
     import io
 
@@ -161,18 +146,14 @@ def _write(table: WritableTable, delimiter: str) -> Iterator[bytes]:
         yield encode(piece)
 
 
-class TabSeparated:
+class TabSeparated(TextReader):
     """Documents, one per line, with fields separated by tabs. There is no quoting.
 
     Without a first line of field names, the id comes first and everything else is text.
     """
 
-    unit = "line"
-
     def __init__(self, stream: Stream, choice: FieldChoice) -> None:
-        self.source_name = stream.source_name
-        self.text = TextBlocks(stream)
-        self.bytes = self.text.bytes
+        super().__init__(stream)
         names = stream.first_line.decode("utf-8", "surrogateescape").split("\t")
         lower = {name.strip().lower() for name in names}
         usual = not (lower.isdisjoint(ID_FIELDS) or lower.isdisjoint(TEXT_FIELDS))
@@ -183,9 +164,6 @@ class TabSeparated:
             fields = choice.resolve(names, self.source_name)
             self.id_column = names.index(fields.id)
             self.text_columns = [names.index(name) for name in fields.texts]
-
-    def blocks(self) -> Iterator[Block]:
-        return iter(self.text)
 
     def parse(self, block: Block) -> Documents:
         documents = DocumentsBuilder()
@@ -237,26 +215,15 @@ def _headerless_delimiter(stream: Stream, kind: str) -> str:
     return ""
 
 
-def read_headerless_run(stream: Stream, name: str, columns: Columns) -> Run:
-    """A run with columns in the usual order."""
-    rows, location = _headerless_rows(stream, "run"), Location(stream.source_name, "run", "row")
-    roles = ["query", "document", "rank", "score"]
-    if len(rows[0]) == 3:
-        roles = ["query", "document", "rank" if _are_ranks(rows) else "score"]
-    run = run_from_object(_frame(rows, roles, location), name, columns, stream.source_name)
-    return replace(run, remarks=(_remark(roles),))
-
-
-def read_headerless_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
-    """Judgments with columns in the usual order."""
-    rows, location = _headerless_rows(stream, "qrels"), Location(stream.source_name, "qrels", "row")
+def read_headerless(kind: TableKind, stream: Stream, name: str, columns: Columns) -> Any:
+    """A run or judgments with columns in the usual order."""
+    rows = _headerless_rows(stream, kind)
     roles = ["query", "document", "grade"]
-    judgments = qrels_from_object(_frame(rows, roles, location), name, columns, stream.source_name)
-    return replace(judgments, remarks=(_remark(roles),))
-
-
-def _remark(roles: list[str]) -> str:
-    return f"the file has no column names; its columns were read as {', '.join(roles)}"
+    if kind == "run":
+        roles[2:] = ["rank", "score"] if len(rows[0]) > 3 else ["rank" if _are_ranks(rows) else "score"]
+    frame = _frame(rows, roles, Location(stream.source_name, kind, "row"))
+    remark = f"the file has no column names; its columns were read as {', '.join(roles)}"
+    return replace(from_object(kind, frame, name, columns, stream.source_name), remarks=(remark,))
 
 
 def _headerless_rows(stream: Stream, kind: TableKind) -> list[list[str]]:
@@ -266,7 +233,7 @@ def _headerless_rows(stream: Stream, kind: TableKind) -> list[list[str]]:
     text = stream.read_text()
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
-        raise input_error([Fault(line, "binary", b"", b"", 0)], 1, Location(stream.source_name, kind))
+        FaultList([Fault(line, "binary", b"", b"", 0)]).raise_if_any(Location(stream.source_name, kind))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_headerless_delimiter(stream, kind))
     try:
         return [record for record in reader if record]
@@ -274,17 +241,16 @@ def _headerless_rows(stream: Stream, kind: TableKind) -> list[list[str]]:
         raise InputError([f"{stream.source_name}:{reader.line_num}: invalid CSV: {error}"]) from error
 
 
-def _frame(rows: list[list[str]], roles: list[str], location: Location) -> TextFrame:
+def _frame(rows: list[list[str]], roles: list[str], location: Location) -> Frame:
     width = len(roles)
     faults = [
         Fault(row, "fields", b"", str(width).encode(), len(record))
         for row, record in enumerate(rows, 1)
         if len(record) != width
     ]
-    if faults:
-        raise input_error(faults[: max_faults()], len(faults), location)
+    FaultList(faults).raise_if_any(location)
     records = [[field.strip() for field in record] for record in rows]
-    return TextFrame(roles, records, np.arange(1, len(rows) + 1))
+    return Frame.of_text(roles, records, np.arange(1, len(rows) + 1))
 
 
 MAX_DIGITS = 12  # of a rank
@@ -309,10 +275,10 @@ FORMATS = (
         "CSV",
         priority=3,
         recognises=is_delimited,
-        read_run=read_run,
-        read_qrels=read_qrels,
+        read_run=partial(read_delimited, "run"),
+        read_qrels=partial(read_delimited, "qrels"),
         read_documents=TabSeparated,
-        writers={".csv": write_csv, ".tsv": write_tsv},
+        writers={".csv": partial(write_delimited, ","), ".tsv": partial(write_delimited, "\t")},
         extensions=(".csv", ".tsv"),
         document_extensions=(".tsv",),
         document_name="tab-separated lines",
@@ -321,8 +287,8 @@ FORMATS = (
         "tables without column names",
         priority=-6,
         recognises=is_headerless,
-        read_run=read_headerless_run,
-        read_qrels=read_headerless_qrels,
+        read_run=partial(read_headerless, "run"),
+        read_qrels=partial(read_headerless, "qrels"),
         listed=False,
     ),
 )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import reduce
+import sys
+from collections.abc import Iterator, Mapping
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
-from cranfield.data import Integers, Judgments, Run
 from cranfield.errors import InputError, available
 from cranfield.io.detect import BOM, Columns, ContentKind, FileFormat, WritableTable
 from cranfield.io.documents import (
@@ -19,16 +19,16 @@ from cranfield.io.documents import (
     DocumentsBuilder,
     FieldChoice,
     Fields,
-    TextBlocks,
+    TextReader,
     encode_text,
     field_list,
     join_text_columns,
 )
-from cranfield.io.faults import Fault, FaultList, Location, fault_text, quotable
-from cranfield.io.objects import qrels_from_object, run_from_object
-from cranfield.io.rows import ROWS_PER_PIECE, read_qrels_rows, read_run_rows
+from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, quotable
+from cranfield.io.objects import from_object
+from cranfield.io.rows import ROWS_PER_PIECE, read_rows
 from cranfield.io.streams import Stream
-from cranfield.io.tables import ListFrame, strings_of
+from cranfield.io.tables import Frame, strings_of
 from cranfield.io.write import check_ids
 
 # A query id may begin with a bracket, so the next character decides.
@@ -40,20 +40,14 @@ def is_json(stream: Stream, _kind: ContentKind = "run", _columns: Columns = None
     return _BEGINNING.match(stream.head.removeprefix(BOM)) is not None
 
 
-def read_run(stream: Stream, name: str, columns: Columns) -> Run:
-    """A run from nested objects or from rows."""
+def read_json(kind: TableKind, stream: Stream, name: str, columns: Columns) -> Any:
+    """A run or judgments from nested objects or from rows."""
     if is_json_lines(stream):
-        location = Location(stream.source_name, "run", literals=True)
-        return read_run_rows(lambda: parse_json_lines(stream), name, columns, location)
-    return run_from_object(_not_empty(parse_json(stream), stream.source_name), name, columns, stream.source_name)
-
-
-def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
-    """Judgments from nested objects or from rows."""
-    if is_json_lines(stream):
-        location = Location(stream.source_name, "qrels", literals=True)
-        return read_qrels_rows(lambda: parse_json_lines(stream), name, columns, location)
-    return qrels_from_object(_not_empty(parse_json(stream), stream.source_name), name, columns, stream.source_name)
+        return read_rows(kind, lambda: parse_json_lines(stream), name, columns, stream.source_name)
+    content = parse_json(stream)
+    if not (content.names if isinstance(content, Frame) else content):
+        raise InputError([f"{stream.source_name}: the file has no rows"])
+    return from_object(kind, content, name, columns, stream.source_name)
 
 
 class InvalidJson(ValueError):
@@ -92,15 +86,12 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def parse_json(stream: Stream) -> Mapping[Any, Any] | ListFrame:
+def parse_json(stream: Stream) -> Mapping[Any, Any] | Frame:
     """The content of a JSON file: nested objects as they are, rows as columns."""
     if is_json_lines(stream):
-        frames = list(parse_json_lines(stream))
-        faults = FaultList()
-        for _, line_faults in frames:
-            faults.add(line_faults)
-        faults.raise_if_any(Location(stream.source_name, "qrels"))
-        return _frame([record for frame, _ in frames for record in frame.records], stream.source_name)
+        frame, faults = next(parse_json_lines(stream, sys.maxsize))
+        FaultList(faults).raise_if_any(Location(stream.source_name, "qrels"))
+        return frame
     text = stream.read_text()
     try:
         value = load_json(text)
@@ -114,12 +105,6 @@ def parse_json(stream: Stream) -> Mapping[Any, Any] | ListFrame:
     return dict(value)
 
 
-def _not_empty(content: Mapping[Any, Any] | ListFrame, source_name: str) -> Mapping[Any, Any] | ListFrame:
-    if not (content.names if isinstance(content, ListFrame) else content):
-        raise InputError([f"{source_name}: the file has no rows"])
-    return content
-
-
 def is_json_lines(stream: Stream) -> bool:
     """Whether the first line is a complete object and more lines follow."""
     with stream.text_lines(newline="\n") as lines:
@@ -131,18 +116,8 @@ def is_json_lines(stream: Stream) -> bool:
         return "digits" in error.reason  # of an object that is otherwise complete
 
 
-class RecordFrame(ListFrame):
-    """Records with fields by name, one per line; a field that a record does not have is None."""
-
-    def __init__(self, records: Sequence[dict[str, Any]], line: Integers) -> None:
-        self.records = records
-        self.names = list(dict.fromkeys(name for record in records for name in record))
-        self.column = lambda name: [record.get(name) for record in records]
-        self.line = line
-
-
-def parse_json_lines(stream: Stream) -> Iterator[tuple[RecordFrame, list[Fault]]]:
-    """The objects of a file, one per line, some thousand at a time."""
+def parse_json_lines(stream: Stream, rows: int | None = None) -> Iterator[tuple[Frame, list[Fault]]]:
+    """The objects of a file, one per line, so many at a time; some thousand by default."""
     records: list[dict[str, Any]] = []
     numbers: list[int] = []
     faults: list[Fault] = []
@@ -160,13 +135,13 @@ def parse_json_lines(stream: Stream) -> Iterator[tuple[RecordFrame, list[Fault]]
                 numbers.append(number)
             else:
                 faults.append(Fault(number, "object", b"", fault_text(repr(record))[:80], 0))
-            if len(records) >= ROWS_PER_PIECE:
-                yield RecordFrame(records, np.array(numbers, np.int64)), faults
+            if len(records) >= (rows or ROWS_PER_PIECE):
+                yield Frame.of_records(records, np.array(numbers, np.int64)), faults
                 records, numbers, faults = [], [], []
-    yield RecordFrame(records, np.array(numbers, np.int64)), faults
+    yield Frame.of_records(records, np.array(numbers, np.int64)), faults
 
 
-def _frame(rows: list[Any], source_name: str) -> ListFrame:
+def _frame(rows: list[Any], source_name: str) -> Frame:
     faults = [
         f"{source_name}: row {row}: expected an object"
         for row, value in enumerate(rows, 1)
@@ -174,8 +149,7 @@ def _frame(rows: list[Any], source_name: str) -> ListFrame:
     ]
     if faults:
         raise InputError(faults)
-    names = dict.fromkeys(name for value in rows for name in value)
-    return ListFrame({name: [value.get(name) for value in rows] for name in names})
+    return Frame.of_records(rows)
 
 
 def write_json(table: WritableTable) -> Iterator[bytes]:
@@ -200,25 +174,21 @@ def _dump(value: Any) -> bytes:
 _NO_FIELDS = Fields("", ())  # if no line is a record, every line is a fault
 
 
-class JsonLines:
+class JsonLines(TextReader):
     """Documents, one JSON object per line. The first record decides the names of the fields; others may have more.
 
     PyArrow parses a block at a time and releases the interpreter's lock. A block that it cannot parse, or that is
     unusual in any way, is parsed line by line: that parser defines what is valid.
     """
 
-    unit = "line"
-
     def __init__(self, stream: Stream, choice: FieldChoice) -> None:
-        self.source_name = stream.source_name
-        self.text = TextBlocks(stream)
-        self.bytes = self.text.bytes
+        super().__init__(stream)
         self.choice = choice
         self.fields = _NO_FIELDS
         self.arrow = available("pyarrow") is not None
 
     def blocks(self) -> Iterator[Block]:
-        for block in self.text:
+        for block in super().blocks():
             if self.fields is _NO_FIELDS:
                 self.fields = self._find_fields(block)
             yield block
@@ -329,8 +299,8 @@ FORMATS = (
         "JSON",
         priority=1,
         recognises=is_json,
-        read_run=read_run,
-        read_qrels=read_qrels,
+        read_run=partial(read_json, "run"),
+        read_qrels=partial(read_json, "qrels"),
         read_documents=JsonLines,
         writers={".json": write_json, ".jsonl": write_json_lines},
         extensions=(".json", ".jsonl"),

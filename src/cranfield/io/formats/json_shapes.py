@@ -16,14 +16,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
-from cranfield.data import Judgments, Run
 from cranfield.errors import InputError
 from cranfield.io.detect import Columns, ContentKind, FileFormat, reject_columns
-from cranfield.io.faults import quotable
+from cranfield.io.faults import TableKind, quotable
 from cranfield.io.formats.json import InvalidJson, is_json, load_json
-from cranfield.io.objects import qrels_from_object, run_from_object
+from cranfield.io.objects import from_object
 from cranfield.io.streams import Stream
 
 Head = Callable[[bytes], Any]  # whether the first bytes of a file have the shape
@@ -31,30 +31,18 @@ Value = Callable[[Stream], Any]  # what a file holds, as an object that `objects
 
 
 def _format(name: str, priority: int, run: tuple[Head, Value] | None, qrels: tuple[Head, Value] | None) -> FileFormat:
-    shapes = {"run": run, "qrels": qrels}
+    shapes: dict[TableKind, tuple[Head, Value] | None] = {"run": run, "qrels": qrels}
 
     def recognises(stream: Stream, kind: ContentKind, _columns: Columns = None) -> bool:
-        shape = shapes.get(kind)
+        shape = None if kind == "documents" else shapes[kind]
         return shape is not None and is_json(stream) and bool(shape[0](stream.head))
 
-    def read_run(stream: Stream, name: str, columns: Columns) -> Run:
+    def read(kind: TableKind, value: Value, stream: Stream, name: str, columns: Columns) -> Any:
         reject_columns(columns)
-        assert run is not None
-        return run_from_object(run[1](stream), name, None, stream.source_name)
+        return from_object(kind, value(stream), name, None, stream.source_name)
 
-    def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
-        reject_columns(columns)
-        assert qrels is not None
-        return qrels_from_object(qrels[1](stream), name, None, stream.source_name)
-
-    return FileFormat(
-        name,
-        priority,
-        recognises,
-        read_run=read_run if run else None,
-        read_qrels=read_qrels if qrels else None,
-        listed=False,
-    )
+    readers = {f"read_{kind}": partial(read, kind, shape[1]) for kind, shape in shapes.items() if shape}
+    return FileFormat(name, priority, recognises, **readers, listed=False)  # type: ignore[arg-type]
 
 
 def _read_json(stream: Stream) -> Any:

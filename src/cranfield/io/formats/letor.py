@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,26 +54,8 @@ def read_letor(source: Any, *, name: str | None = None) -> Letor:
 
 
 def _letor(stream: Stream, name: str) -> Letor:
-    lines = _parse(stream)
-    qrels = group_judgments(name, lines.rows, Location(stream.source_name, "qrels"))
-    query = lines.rows.queries.take(lines.rows.query_of)
-    runs = {
-        number: Run(f"{name}#{number}", Table(query, lines.rows.documents, score), f"{stream.source_name}#{number}")
-        for number, score in zip(lines.numbers, np.ascontiguousarray(lines.features.T), strict=True)
-    }
-    return Letor(qrels, runs, lines.features)
-
-
-class _Lines(NamedTuple):
-    rows: Rows
-    numbers: list[str]
-    features: Floats
-
-
-def _parse(stream: Stream) -> _Lines:
     faults: list[str] = []
-    queries: dict[bytes, int] = {}
-    query_of, grades, documents, line_of = list[int](), list[bytes](), list[bytes](), list[int]()
+    queries, grades, documents, line_of = list[bytes](), list[bytes](), list[bytes](), list[int]()
     blocks: list[tuple[Integers, Integers, Floats]] = []  # the row, the number and the value of features
     text = stream.read().removeprefix(BOM).split(b"\n")
     for first in range(0, len(text), LINES_PER_BLOCK):
@@ -91,7 +72,7 @@ def _parse(stream: Stream) -> _Lines:
             tokens = features.split()
             counts.append(len(tokens))
             pairs += tokens
-            query_of.append(queries.setdefault(query, len(queries)))
+            queries.append(query)
             grades.append(grade)
             documents.append(_document(comment, number))
             line_of.append(number)
@@ -109,17 +90,14 @@ def _parse(stream: Stream) -> _Lines:
     _check_features(stream.source_name, lines, row, column, numbers, value)
     table = np.zeros((len(grades), len(numbers)))
     table[row, column] = value
-    zero = np.zeros(len(grades), np.int64)
-    rows = Rows(
-        _strings(list(queries)),
-        np.array(query_of, np.int64),
-        Strings.of(["0"]),
-        zero,
-        _strings(documents),
-        np.array(grades).astype(np.float64),
-        lines,
-    )
-    return _Lines(rows, [str(number) for number in numbers], table)
+    query, document = Strings.packed(queries), Strings.packed(documents)
+    rows = Rows.of(query, document, np.array(grades).astype(np.float64), lines)
+    qrels = group_judgments(name, rows, Location(stream.source_name, "qrels"))
+    runs = {
+        str(number): Run(f"{name}#{number}", Table(query, document, score), f"{stream.source_name}#{number}")
+        for number, score in zip(numbers.tolist(), np.ascontiguousarray(table.T), strict=True)
+    }
+    return Letor(qrels, runs, table)
 
 
 def _document(comment: bytes | None, line: int) -> bytes:
@@ -150,12 +128,6 @@ def _check_features(
             for i in faulty[: max_faults()].tolist()
         ]
         raise InputError(messages, total=len(faulty))
-
-
-def _strings(texts: Sequence[bytes]) -> Strings:
-    offsets = np.zeros(len(texts) + 1, np.int64)
-    np.cumsum([len(text) for text in texts], out=offsets[1:])
-    return Strings(offsets, np.frombuffer(b"".join(texts), np.uint8))
 
 
 def is_letor(stream: Stream, kind: ContentKind, _columns: Columns = None) -> bool:

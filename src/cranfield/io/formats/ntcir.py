@@ -7,14 +7,13 @@ an element ``<SYSDESC>``, which ends in the first lines.
 from __future__ import annotations
 
 import re
-from typing import Any
+from functools import partial
 
 import numpy as np
 
-from cranfield.data import Judgments, Opener, Run, Strings
-from cranfield.errors import max_faults
+from cranfield.data import Judgments, Run, Strings
 from cranfield.io.detect import BOM, Columns, ContentKind, FileFormat, reject_columns
-from cranfield.io.faults import Fault, Location, input_error
+from cranfield.io.faults import Fault, FaultList, Location
 from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.runs import no_rows_error
 from cranfield.io.streams import HEAD, Continued, Stream
@@ -49,7 +48,8 @@ def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
     """The judgments of all lines."""
     reject_columns(columns)
     location = Location(stream.source_name, "qrels")
-    rows: list[tuple[bytes, bytes, bytes, float, int]] = []
+    rows: list[tuple[bytes, bytes, bytes]] = []
+    grades, lines = list[float](), list[int]()
     faults: list[Fault] = []
     width = 0
     for number, line in enumerate(stream.read().removeprefix(BOM).split(b"\n"), 1):
@@ -68,62 +68,33 @@ def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
         if level is None:
             faults.append(Fault(number, "grade", query, grade, 0))
         else:
-            rows.append((query, intent[0] if intent else b"0", document, float(level[1]), number))
-    if faults:
-        raise input_error(faults[: max_faults()], len(faults), location)
+            rows.append((query, intent[0] if intent else b"0", document))
+            grades.append(float(level[1]))
+            lines.append(number)
+    FaultList(faults).raise_if_any(location)
     if not rows:
         raise no_rows_error(stream.source_name)
-    queries, query_of = _numbered([row[0] for row in rows])
-    intents, intent_of = _numbered([row[1] for row in rows])
-    judged = Rows(
-        queries,
-        query_of,
-        intents,
-        intent_of,
-        Strings.of(_text(row[2]) for row in rows),
-        np.array([row[3] for row in rows], np.float64),
-        np.array([row[4] for row in rows], np.int64),
-    )
+    query_of, intent_of, document_of = map(Strings.packed, zip(*rows, strict=True))
+    judged = Rows.of(query_of, document_of, np.array(grades, np.float64), np.array(lines, np.int64), intent_of)
     return group_judgments(name, judged, location)
-
-
-def _text(name: bytes) -> str:
-    return name.decode("utf-8", "surrogateescape")
-
-
-def _numbered(names: list[bytes]) -> tuple[Strings, Any]:
-    """Each different name once, in order of appearance, and the number of each name."""
-    number = {name: i for i, name in enumerate(dict.fromkeys(names))}
-    return Strings.of(map(_text, number)), np.array([number[name] for name in names], np.int64)
 
 
 def read_run(stream: Stream, name: str, columns: Columns) -> Run:
     """A run that is read when it is joined to judgments."""
     reject_columns(columns)
-    return Run(name, without_description(stream.opener), stream.source_name)
+    return Run(name, partial(_without_description, stream), stream.source_name)
 
 
-def without_description(opener: Opener) -> Opener:
-    """The same text with blank lines in place of its description, so that line numbers stay the same."""
-
-    def opened() -> Any:
-        source = opener()
-        file = open(source, "rb", buffering=0) if isinstance(source, int) else source  # noqa: SIM115 - the reader closes it
-        head = b""
-        while len(head) < MAX_DESCRIPTION and (piece := _piece(file)):
-            head += piece
-            if b"</SYSDESC>" in head.upper() and head.endswith(b"\n"):
-                break
-        description = _DESCRIPTION.match(head.removeprefix(BOM))
-        end = 0 if description is None else description.end() + len(head) - len(head.removeprefix(BOM))
-        return Continued(b"\n" * head[:end].count(b"\n") + head[end:], file)
-
-    return opened
-
-
-def _piece(file: Any) -> bytes:
-    buffer = bytearray(HEAD)
-    return bytes(buffer[: file.readinto(buffer) or 0])
+def _without_description(stream: Stream) -> Continued:
+    """The text with blank lines in place of its description, so that line numbers stay the same."""
+    file, head, buffer = stream.open(), b"", bytearray(HEAD)
+    while len(head) < MAX_DESCRIPTION and (count := file.readinto(buffer)):
+        head += buffer[:count]
+        if b"</SYSDESC>" in head.upper() and head.endswith(b"\n"):
+            break
+    description = _DESCRIPTION.match(head.removeprefix(BOM))
+    end = 0 if description is None else description.end() + len(head) - len(head.removeprefix(BOM))
+    return Continued(b"\n" * head[:end].count(b"\n") + head[end:], file)
 
 
 FORMATS = (FileFormat("NTCIR text", priority=8, recognises=is_ntcir, read_run=read_run, read_qrels=read_qrels),)

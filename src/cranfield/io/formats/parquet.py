@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
-from cranfield.data import Judgments, Run, Strings
+from cranfield.data import Strings
 from cranfield.errors import InputError, optional, reading_failed
 from cranfield.io.detect import Columns, ContentKind, FileFormat, WritableTable
 from cranfield.io.documents import (
@@ -18,9 +19,9 @@ from cranfield.io.documents import (
     join_text_columns,
 )
 from cranfield.io.faults import TableKind, quotable
-from cranfield.io.objects import qrels_from_object, run_from_object
+from cranfield.io.objects import from_object
 from cranfield.io.streams import Stream
-from cranfield.io.tables import QRELS_COLUMNS, RUN_COLUMNS, ArrowFrame, arrow_binary, choose_columns, strings_of
+from cranfield.io.tables import QRELS_COLUMNS, RUN_COLUMNS, Frame, arrow_binary, choose_columns, strings_of
 from cranfield.io.write import check_ids
 
 
@@ -52,22 +53,14 @@ def _damaged(source_name: str, error: Exception, where: str = "") -> InputError:
     return InputError([f"{source_name}: the Parquet data are damaged{where}"])
 
 
-def read_run(stream: Stream, name: str, columns: Columns) -> Run:
-    """A run from the columns that are needed."""
-    return run_from_object(_frame(stream, "run", columns), name, columns, stream.source_name)
-
-
-def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
-    """Judgments from the columns that are needed."""
-    return qrels_from_object(_frame(stream, "qrels", columns), name, columns, stream.source_name)
-
-
-def _frame(stream: Stream, kind: TableKind, columns: Columns) -> ArrowFrame:
+def read_parquet(kind: TableKind, stream: Stream, name: str, columns: Columns) -> Any:
+    """A run or judgments from the columns that are needed."""
     roles = RUN_COLUMNS if kind == "run" else QRELS_COLUMNS
-    return read_columns(stream, lambda names: list(choose_columns(names, roles, columns, stream.source_name).values()))
+    chosen = read_columns(stream, lambda names: [*choose_columns(names, roles, columns, stream.source_name).values()])
+    return from_object(kind, chosen, name, columns, stream.source_name)
 
 
-def read_columns(stream: Stream, choose: Callable[[list[str]], list[str]] = list) -> ArrowFrame:
+def read_columns(stream: Stream, choose: Callable[[list[str]], list[str]] = list) -> Frame:
     """The columns of a file that are chosen from their names; by default all."""
     pyarrow = optional("pyarrow", "reading Parquet", "arrow")
     with _open(_seekable(stream), stream.source_name) as file:
@@ -78,7 +71,7 @@ def read_columns(stream: Stream, choose: Callable[[list[str]], list[str]] = list
             raise _damaged(stream.source_name, error) from error
     if not len(table):
         raise InputError([f"{stream.source_name}: the file has no rows"])
-    return ArrowFrame(table)
+    return Frame.of_arrow(table)
 
 
 def write_parquet(table: WritableTable) -> Iterator[bytes]:
@@ -161,8 +154,8 @@ FORMATS = (
         "Parquet",
         priority=0,
         recognises=is_parquet,
-        read_run=read_run,
-        read_qrels=read_qrels,
+        read_run=partial(read_parquet, "run"),
+        read_qrels=partial(read_parquet, "qrels"),
         read_documents=ParquetDocuments,
         writers={".parquet": write_parquet},
         extensions=(".parquet",),

@@ -24,7 +24,6 @@ from cranfield.data import Judgments, Run, Strings, Table
 from cranfield.errors import InputError, max_faults, reading
 from cranfield.io.compression import detect_compression
 from cranfield.io.detect import (
-    BOM,
     Columns,
     ContentKind,
     FileFormat,
@@ -34,7 +33,7 @@ from cranfield.io.detect import (
     detect_file,
     reject_columns,
 )
-from cranfield.io.documents import Block, Documents, DocumentsBuilder, FieldChoice, TextBlocks, encode_text
+from cranfield.io.documents import Block, Documents, DocumentsBuilder, FieldChoice, TextReader, encode_text
 from cranfield.io.faults import Location, quotable
 from cranfield.io.formats.delimited import delimiter_of
 from cranfield.io.judgments import Rows, group_judgments
@@ -68,7 +67,9 @@ def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
         result = raise_faults(native.scan_qrels(stream.opener, max_faults()), location)
     if len(result["line"]) == 0:
         raise no_rows_error(stream.source_name)
-    return group_judgments(name, Rows.from_scan(result), location)
+    query, iteration, document = (Strings(*result[column]) for column in ("query", "iteration", "document"))
+    rows = Rows(query, result["query_of"], iteration, result["iteration_of"], document, result["grade"], result["line"])
+    return group_judgments(name, rows, location)
 
 
 def write_trec(table: WritableTable) -> Iterator[bytes]:
@@ -144,8 +145,7 @@ def read_answers(path: str, name: str | None) -> Run:
 def read_answer_judgments(path: str, name: str | None) -> Judgments:
     """The judgments of answers."""
     stream = open_stream(path.removeprefix(ANSWERS), "qrels")
-    queries: dict[str, int] = {}
-    query_of, documents, grades, lines = list[int](), list[str](), list[float](), list[int]()
+    queries, documents, grades, lines = list[str](), list[str](), list[float](), list[int]()
     faults: list[str] = []
     for line, (query, document, judgment, *answer) in _answer_lines(stream, 3, QRELS_FIELDS, faults):
         grade = ANSWER_GRADES.get(judgment.upper())
@@ -153,27 +153,18 @@ def read_answer_judgments(path: str, name: str | None) -> Judgments:
             expected = "expected a judgment of 1, -1, 2 or 3, or R, W, U or X"
             faults.append(f"{stream.source_name}:{line}: {expected}, found `{quotable(judgment)}`")
             continue
-        query_of.append(queries.setdefault(query, len(queries)))
+        queries.append(query)
         documents.append(answer_id(document, answer[0] if answer else ""))
         grades.append(grade)
         lines.append(line)
     _check_answers(stream, faults, len(lines))
-    rows = Rows(
-        Strings.of(queries),
-        np.array(query_of, np.int64),
-        Strings.of(["0"]),
-        np.zeros(len(lines), np.int64),
-        Strings.of(documents),
-        np.array(grades),
-        np.array(lines, np.int64),
-    )
+    rows = Rows.of(Strings.of(queries), Strings.of(documents), np.array(grades), np.array(lines, np.int64))
     return group_judgments(name or stream.name, rows, Location(stream.source_name, "qrels"))
 
 
 def _answer_lines(stream: Stream, width: int, fields: str, faults: list[str]) -> Iterator[tuple[int, list[str]]]:
     """The fields of each line; the answer, if there is one, is the rest of the line."""
-    text = stream.read().removeprefix(BOM).decode("utf-8", "surrogateescape")
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(stream.read_text().split("\n"), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         parts = line.split(None, width)
@@ -211,22 +202,15 @@ def is_sgml(stream: Stream, kind: ContentKind, _columns: Columns = None) -> bool
     return kind == "documents" and DOC_TAG.search(stream.head) is not None and delimiter_of(stream.source_name) != "\t"
 
 
-class Sgml:
+class Sgml(TextReader):
     """Newswire and web pages. A document with a TEXT element has its text in the named elements; others everywhere."""
 
-    unit = "line"
-
     def __init__(self, stream: Stream, choice: FieldChoice) -> None:
-        self.source_name = stream.source_name
         tag = DOC_TAG.search(stream.head)
-        self.text = TextBlocks(stream, b"</doc>" if tag and tag[0] == b"<doc>" else b"</DOC>")
-        self.bytes = self.text.bytes
+        super().__init__(stream, b"</doc>" if tag and tag[0] == b"<doc>" else b"</DOC>")
         names = b"|".join(re.escape(name.encode("utf-8", "surrogateescape")) for name in choice.texts or TEXT_ELEMENTS)
         self.elements = re.compile(rb"<(" + names + rb")(?:\s[^<>]*)?>(.*?)</\1\s*>", re.IGNORECASE | re.DOTALL)
         self.elements_chosen = choice.texts is not None
-
-    def blocks(self) -> Iterator[Block]:
-        return iter(self.text)
 
     def parse(self, block: Block) -> Documents:
         documents = DocumentsBuilder()

@@ -6,7 +6,7 @@ an image, has no words.
 
 from __future__ import annotations
 
-import os
+import io
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -20,6 +20,8 @@ from cranfield.io.documents import (
     DocumentsBuilder,
     FieldChoice,
     encode_text,
+    position_on_disk,
+    size_on_disk,
 )
 from cranfield.io.formats.trec import html_text
 from cranfield.io.streams import Stream
@@ -53,13 +55,10 @@ class Warc:
     def __init__(self, stream: Stream, choice: FieldChoice) -> None:
         self.source_name, self._stream = stream.source_name, stream
         choice.reject(self.source_name)
-        self.bytes = os.path.getsize(stream.source_name) if os.path.isfile(stream.source_name) else 0
+        self.bytes = size_on_disk(stream)
 
     def blocks(self) -> Iterator[Block]:
-        source = self._stream.opener()
-        with open(source, "rb", buffering=0) if isinstance(source, int) else source as raw:
-            import io
-
+        with self._stream.open() as raw:
             file = io.BufferedReader(raw)
             block: list[Record] = []
             size = 0
@@ -67,10 +66,10 @@ class Warc:
                 block.append(record)
                 size += len(record.content)
                 if size >= BLOCK_BYTES:
-                    yield Block(block[0].number, block, _position(raw))
+                    yield Block(block[0].number, block, position_on_disk(raw))
                     block, size = [], 0
             if block:
-                yield Block(block[0].number, block, _position(raw))
+                yield Block(block[0].number, block, position_on_disk(raw))
 
     def parse(self, block: Block) -> Documents:
         documents = DocumentsBuilder()
@@ -163,13 +162,6 @@ def _as_utf8(text: bytes, charset: str) -> bytes:
         return encode_text(text.decode(charset, "replace"))
     except (LookupError, UnicodeError):
         return text
-
-
-def _position(raw: Any) -> int:
-    """Bytes read so far of the file on disk; 0 if unknown."""
-    if hasattr(raw, "consumed"):
-        return int(raw.consumed())
-    return int(raw.tell()) if not raw.closed and raw.seekable() else 0
 
 
 FORMATS = (FileFormat("WARC", priority=-1, recognises=is_warc, read_documents=Warc, document_extensions=(".warc",)),)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -14,11 +13,12 @@ from cranfield.errors import UsageError, check_fraction
 from cranfield.evaluation.plan import make_columns
 from cranfield.lab import saving
 from cranfield.lab.registry import check_alike, mean_of
-from cranfield.lab.settings import HIGH, SAKAI, Coefficient, Measures, Option, Progress, Threshold
+from cranfield.lab.settings import HIGH, SAKAI, Coefficient, Measures, Progress, Threshold
 from cranfield.lab.systems import get_coefficient, score_systems, tie_notes
-from cranfield.report.figures.canvas import BLUE, COLUMN, GREY, PAGE, Drawings, new_figure, panels
-from cranfield.report.pages import Page, exchanged, sheet
-from cranfield.report.sheet import Cell, Sheet, shown
+from cranfield.report.canvas import BLUE, COLUMN, GREY, PAGE, Drawings, new_figure, panels
+from cranfield.report.pages import Page, exchanged, table
+from cranfield.report.sheet import Cell, shown
+from cranfield.settings import Chance
 from cranfield.statistics.correlation import mean_ranks, swaps
 from cranfield.statistics.standardisation import Standardisation
 
@@ -52,7 +52,12 @@ class Correlation(saving.StudyResult):
     compared with; empty if all are compared with all.
     """
 
-    STUDY = "correlation"
+    KIND: ClassVar[str] = "correlation"
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("settings/coefficient", "settings/alpha", "settings/seed", "settings/threshold", "settings/against"),
+        *("queries", "runs", "measures/{measures}/means/[runs]", "measures/{measures}/agreement/{measures} = matrix"),
+        *("critical", "clustered = clustered_measures", "notes"),
+    )
 
     runs: tuple[str, ...]
     measures: tuple[str, ...]
@@ -101,52 +106,14 @@ class Correlation(saving.StudyResult):
 
         return [int(i) for i in hierarchy.leaves_list(self.linkage)]
 
+    @property
+    def clustered_measures(self) -> list[str]:
+        """Their names."""
+        return [self.measures[i] for i in self.clustered]
+
     def swaps(self, first: int, second: int) -> list[tuple[str, str]]:
         """Pairs of runs that two measures order differently; the run that the first measure prefers comes first."""
         return swaps(self.means[first], self.means[second], self.runs)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
-        return {
-            **self.header(),
-            "settings": {
-                "coefficient": self.coefficient,
-                "alpha": self.alpha,
-                "seed": self.seed,
-                "threshold": self.threshold,
-                "against": list(self.against),
-            },
-            "queries": self.queries,
-            "runs": list(self.runs),
-            "measures": {
-                measure: {
-                    "means": saving.to_json(self.means[m]),
-                    "agreement": dict(zip(self.measures, saving.to_json(self.matrix[m]), strict=True)),
-                }
-                for m, measure in enumerate(self.measures)
-            },
-            "critical": self.critical,
-            "clustered": [self.measures[i] for i in self.clustered],
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Correlation:
-        """The result that `to_dict` returned."""
-        measures, settings, runs = data["measures"], data["settings"], tuple(data["runs"])
-        return cls(
-            runs,
-            saving.nonempty_keys(measures),
-            data["queries"],
-            np.array([saving.from_json(entry["means"], len(runs)) for entry in measures.values()]),
-            np.array([saving.from_json([entry["agreement"][m] for m in measures]) for entry in measures.values()]),
-            settings["coefficient"],
-            settings["alpha"],
-            settings["seed"],
-            settings.get("threshold", HIGH),
-            tuple(data["notes"]),
-            tuple(settings.get("against", ())),
-        )
 
 
 def correlation(
@@ -155,11 +122,11 @@ def correlation(
     measures: Measures = DEFAULT,
     *,
     against: Annotated[
-        Measures | None, Option("Compare the measures of -m, in rows, with these only, in columns; given like -m.")
+        Measures | None, "Compare the measures of -m, in rows, with these only, in columns; given like -m."
     ] = None,
     coefficient: Coefficient = "tau-a",
     threshold: Threshold = HIGH,
-    alpha: Annotated[float, Option("Significance level of the coefficient.", unit=True)] = 0.01,
+    alpha: Annotated[Chance, "Significance level of the coefficient."] = 0.01,
     standardise: Standardisation | None = None,
     corpus: Any = None,
     seed: int = 0,
@@ -212,36 +179,31 @@ def correlation(
 
 def tables(result: Correlation, digits: int = 4) -> list[Page]:
     """The agreement of every pair of measures."""
-    symbol = get_coefficient(result.coefficient).symbol
-    title = (
-        f"{symbol} between measures, {len(result.runs)} runs, {result.queries} queries"
-        f" (bold: above {result.threshold:g}). {significance(result, digits)}"
-    )
-    return [Page(title, _sheet(result, lambda m, n: _cell(result, m, n, digits)))]
-
-
-def _sheet(result: Correlation, cell: Callable[[int, int], Cell]) -> Sheet:
-    """The cells of pairs of measures, given their places."""
-    place = {measure: m for m, measure in enumerate(result.measures)}
-    rows = [((row,), [cell(place[row], place[column]) for column in result.columns]) for row in result.rows]
-    return sheet(("measure",), result.columns, rows)
+    scope, critical = f"{len(result.runs)} runs, {result.queries} queries", result.critical
+    page = _page(result, scope, digits, -1 if critical is None or critical >= 1 else critical)
+    return [replace(page, title=f"{page.title}. {significance(result, digits)}")]
 
 
 def mean_tables(results: list[Correlation], digits: int = 4) -> list[Page]:
     """The agreement of every pair of measures, averaged over collections; there is no test of a mean."""
     check_alike(results, "measures", "against", "coefficient", "threshold")
-    first = results[0]
-    mean = mean_of([result.matrix for result in results])
+    mean = replace(results[0], matrix=mean_of([result.matrix for result in results]))
+    return [_page(mean, f"mean over {len(results)} collections", digits, -1)]
 
-    def cell(m: int, n: int) -> Cell:
-        value = float(mean[m, n])
-        return Cell(shown(value, digits), best=value > first.threshold and m != n)
 
-    title = (
-        f"{get_coefficient(first.coefficient).symbol} between measures, mean over {len(results)} collections"
-        f" (bold: above {first.threshold:g})"
-    )
-    return [Page(title, _sheet(first, cell))]
+def _page(result: Correlation, scope: str, digits: int, critical: float) -> Page:
+    """The coefficients of pairs of measures; those up to the critical value are not significant."""
+    place = {measure: m for m, measure in enumerate(result.measures)}
+
+    def cell(row: str, column: str) -> Cell:
+        value = float(result.matrix[place[row], place[column]])
+        best = value > result.threshold and row != column
+        return Cell(shown(value, digits), best=best, aside="n.s." if abs(value) <= critical else "")
+
+    symbol = get_coefficient(result.coefficient).symbol
+    title = f"{symbol} between measures, {scope} (bold: above {result.threshold:g})"
+    rows = [(row, [cell(row, column) for column in result.columns]) for row in result.rows]
+    return table(title, ("measure",), result.columns, rows)
 
 
 def swap_tables(result: Correlation, digits: int = 4) -> list[Page]:
@@ -268,14 +230,6 @@ def significance(result: Correlation, digits: int = 4) -> str:
     return f"Values within ±{shown(critical, digits)} are not significant at {result.alpha:g} (n.s.)."
 
 
-def _cell(result: Correlation, m: int, n: int, digits: int) -> Cell:
-    value, critical = float(result.matrix[m, n]), result.critical
-    insignificant = critical is not None and critical < 1 and abs(value) <= critical
-    return Cell(
-        shown(value, digits), best=bool(value > result.threshold and m != n), aside="n.s." if insignificant else ""
-    )
-
-
 # Inches: the width of a cell, the least that has room for a number, that below which names are vertical, the least of
 # all; the width of a letter; the width of the colour bar.
 CELL, ROOMY, UPRIGHT, SMALLEST, LETTER, BAR = 0.42, 0.28, 0.2, 0.11, 0.056, 0.75
@@ -283,7 +237,7 @@ CELL, ROOMY, UPRIGHT, SMALLEST, LETTER, BAR = 0.42, 0.28, 0.2, 0.11, 0.056, 0.75
 
 def drawings(result: Correlation) -> Drawings:
     """The heat map and the ranks of runs."""
-    return {result.STUDY: partial(draw, result), f"{result.STUDY}-ranks": partial(scatter, result)}
+    return {result.KIND: partial(draw, result), f"{result.KIND}-ranks": partial(scatter, result)}
 
 
 def draw(result: Correlation) -> Figure:

@@ -8,9 +8,9 @@ width of intervals from human and predicted judgments together.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -44,12 +44,13 @@ from cranfield.lab.few_judgments import (
     scores_by_budget,
     sufficient,
 )
-from cranfield.lab.settings import Option, Progress, Relevant, Threshold
+from cranfield.lab.settings import Progress, Relevant, Threshold
 from cranfield.measures import parse
-from cranfield.ranking.first_page import ranked_lists
-from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, PURPLE, SKY, Drawings, new_figure
+from cranfield.ranking.alignment import ranked_lists
+from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, PURPLE, SKY, Drawings, new_figure
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown
+from cranfield.settings import Count, Limits, Option
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -114,7 +115,7 @@ class SampleResult:
 class Judging(saving.StudyResult):
     """The results of all parts; see their classes. ``different``: documents that differ in a pair, on average."""
 
-    STUDY = "judging"
+    KIND: ClassVar[str] = "judging"
 
     settings: JudgingSettings
     runs: tuple[str, ...]
@@ -126,53 +127,20 @@ class Judging(saving.StudyResult):
     samples: tuple[SampleResult, ...]
     notes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
-        return {
-            **self.header(),
-            "settings": asdict(self.settings),
-            "runs": list(self.runs),
-            "queries": self.queries,
-            "strategies": [asdict(one) for one in self.strategies],
-            "decisions": [asdict(one) for one in self.decisions],
-            "different": self.different,
-            "coverage": [asdict(one) for one in self.coverage],
-            "samples": [asdict(one) for one in self.samples],
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Judging:
-        """The result that `to_dict` returned."""
-        settings = dict(data["settings"])
-        return cls(
-            JudgingSettings(**settings | {"budgets": tuple(settings["budgets"])}),
-            tuple(data["runs"]),
-            data["queries"],
-            tuple(
-                StrategyResult(one["strategy"], tuple(one["tau"]), tuple(one["found"])) for one in data["strategies"]
-            ),
-            tuple(DecisionResult(**one) for one in data["decisions"]),
-            data["different"],
-            tuple(Coverage(**one) for one in data["coverage"]),
-            tuple(SampleResult(**one) for one in data["samples"]),
-            tuple(data["notes"]),
-        )
-
 
 def judging(
     qrels: Any,
     runs: Any,
     *,
     rel: Relevant = 1.0,
-    depth: Annotated[int, Option("Length of lists.")] = 100,
-    budgets: Annotated[Sequence[int], Option("Judgments per query.")] = BUDGETS,
+    depth: Annotated[Count, "Length of lists."] = 100,
+    budgets: Annotated[Sequence[int], "Judgments per query."] = BUDGETS,
     threshold: Threshold = 0.9,
     orders: int = 20,
-    pairs: Annotated[int, Option("Random pairs of runs.")] = 150,
-    repeats: Annotated[int, Option("Repetitions per coverage estimate.")] = 1000,
+    pairs: Annotated[Count, "Random pairs of runs."] = 150,
+    repeats: Annotated[Count, "Repetitions per coverage estimate."] = 1000,
     human: Annotated[
-        int | None, Option("Queries with human judgments.", least=3, default="40 of 100 or more queries, else 15")
+        int | None, Limits(3), "Queries with human judgments.", Option(default="40 of 100 or more queries, else 15")
     ] = None,
     chance: float = 0.3,
     seed: int = 0,
@@ -242,15 +210,14 @@ def _strategies(
     most, found = settings.budgets[-1], []
     for name, options in STRATEGIES.items():
         orders = [order_of(query, most, options) for query in queries]
-        result = compare_budgets(reference, list(scores_by_budget(queries, orders, settings.budgets)))
-        found.append(StrategyResult(name, tuple(result.tau), tuple(result.found)))
+        result = compare_budgets(reference, scores_by_budget(queries, orders, settings.budgets))
+        found.append(StrategyResult(name, *map(tuple, result.tolist())))
         step()
     repeated = []
     for seed in range(settings.orders):
         drawn = [random_order(query, settings.seed + seed, q) for q, query in enumerate(queries)]
-        repeated.append(compare_budgets(reference, list(scores_by_budget(queries, drawn, settings.budgets))))
-    means = [np.mean([getattr(one, part) for one in repeated], axis=0) for part in ("tau", "found")]
-    found.append(StrategyResult(RANDOM, tuple(means[0].tolist()), tuple(means[1].tolist())))
+        repeated.append(compare_budgets(reference, scores_by_budget(queries, drawn, settings.budgets)))
+    found.append(StrategyResult(RANDOM, *map(tuple, np.mean(repeated, axis=0).tolist())))
     step()
     return found
 
@@ -406,12 +373,11 @@ def draw_coverage(result: Judging) -> Figure:
     figure = new_figure(PAGE, 2.8)
     axes = figure.subplots(1, len(subjects), squeeze=False)[0]
     judges = list(dict.fromkeys(one.judge for one in result.coverage))
+    found = {(one.subject, one.method, one.judge): one for one in result.coverage}
     for axis, subject in zip(axes, subjects, strict=True):
         for method, colour in zip((*LIKE, *THESE), COLOURS, strict=True):
             for judge, mark in zip(judges, "os^", strict=False):
-                one = next(
-                    one for one in result.coverage if (one.subject, one.method, one.judge) == (subject, method, judge)
-                )
+                one = found[subject, method, judge]
                 label = method if judge == judges[0] else None
                 axis.plot([one.width], [one.coverage], mark, color=colour, markersize=4, label=label)
         axis.axhline(0.95, color=GREY, linewidth=0.5, linestyle=":")

@@ -7,9 +7,9 @@ Each run, or all runs of a group, in turn: the judgments that only it contribute
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -17,11 +17,12 @@ from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import InputError, UsageError, check_count
 from cranfield.io.side_tables import read_run_groups
 from cranfield.lab import saving
-from cranfield.lab.settings import Coefficient, Measures, Option, Progress, Relevant
+from cranfield.lab.settings import Coefficient, Measures, Progress, Relevant
 from cranfield.lab.systems import SystemScores, defined_for_all, get_coefficient, mean_scores, score_systems, tie_notes
-from cranfield.report.figures.canvas import BLUE, GREY, ORANGE, Drawings, panels
+from cranfield.report.canvas import BLUE, GREY, ORANGE, Drawings, panels
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import UNDEFINED, Cell, shown
+from cranfield.settings import Count, Option
 from cranfield.statistics.rounding import levels
 
 if TYPE_CHECKING:
@@ -46,19 +47,28 @@ class NewcomersSettings:
 class Newcomers(saving.StudyResult):
     """Every run with all judgments, and without those that only its group contributed.
 
-    ``group`` (run,): index into ``groups``; ``unique`` (group, 2): relevant and other judgments that only this group
+    ``members``: the runs of each group; ``unique`` (group, 2): relevant and other judgments that only this group
     contributed. ``score``, ``without`` (measure, run); ``rank``, ``rank_without`` (measure, run): 1 is the best run.
     ``agreement`` (measure, group): between the orders of all runs with and without the group's unique judgments.
     """
 
-    STUDY = "newcomers"
+    KIND: ClassVar[str] = "newcomers"
+    UNIQUE: ClassVar[tuple[str, ...]] = ("unique_relevant", "unique_other")
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("settings", "queries", "groups/{groups}/runs = members"),
+        "groups/{groups}/{UNIQUE} = unique",
+        "groups/{groups.1}/agreement/{measures.0}",
+        *("runs/{runs.1}/{measures.0}/score", "runs/{runs.1}/{measures.0}/without"),
+        *("runs/{runs.1}/{measures.0}/rank", "runs/{runs.1}/{measures.0}/rank_without"),
+        "notes",
+    )
 
     settings: NewcomersSettings
     runs: tuple[str, ...]
     groups: tuple[str, ...]
     measures: tuple[str, ...]
     queries: int
-    group: Integers
+    members: tuple[tuple[str, ...], ...]
     unique: Integers
     score: Floats
     without: Floats
@@ -68,69 +78,16 @@ class Newcomers(saving.StudyResult):
     notes: tuple[str, ...] = ()
 
     @property
+    def group(self) -> list[int]:
+        """The group of each run: an index into ``groups``."""
+        group_of = {run: g for g, members in enumerate(self.members) for run in members}
+        return [group_of[run] for run in self.runs]
+
+    @property
     def change(self) -> Floats:
         """The relative change of each score, (measure, run); undefined where the score was 0."""
         return np.divide(
             self.without - self.score, self.score, out=np.full(self.score.shape, np.nan), where=self.score > 0
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
-        return {
-            **self.header(),
-            "settings": asdict(self.settings),
-            "queries": self.queries,
-            "groups": {
-                name: {
-                    "runs": [run for run, g in zip(self.runs, self.group, strict=True) if g == i],
-                    "unique_relevant": int(self.unique[i, 0]),
-                    "unique_other": int(self.unique[i, 1]),
-                    "agreement": dict(zip(self.measures, saving.to_json(self.agreement[:, i]), strict=True)),
-                }
-                for i, name in enumerate(self.groups)
-            },
-            "runs": {
-                run: {
-                    measure: {
-                        "score": saving.to_json(self.score[m, r : r + 1])[0],
-                        "without": saving.to_json(self.without[m, r : r + 1])[0],
-                        "rank": int(self.rank[m, r]),
-                        "rank_without": int(self.rank_without[m, r]),
-                    }
-                    for m, measure in enumerate(self.measures)
-                }
-                for r, run in enumerate(self.runs)
-            },
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Newcomers:
-        """The result that `to_dict` returned."""
-        runs, groups = data["runs"], data["groups"]
-        measures = saving.nonempty_keys(runs[saving.nonempty_keys(runs)[0]])
-        group_of = {run: i for i, group in enumerate(groups.values()) for run in group["runs"]}
-
-        def scores(name: str) -> Floats:
-            return np.array([saving.from_json([run[m][name] for run in runs.values()]) for m in measures])
-
-        def ranks(name: str) -> Integers:
-            return np.array([[run[m][name] for run in runs.values()] for m in measures], np.int64)
-
-        return cls(
-            NewcomersSettings(**data["settings"]),
-            tuple(runs),
-            tuple(groups),
-            measures,
-            data["queries"],
-            np.array([group_of[run] for run in runs]),
-            np.array([[group["unique_relevant"], group["unique_other"]] for group in groups.values()], np.int64),
-            scores("score"),
-            scores("without"),
-            ranks("rank"),
-            ranks("rank_without"),
-            np.array([saving.from_json([group["agreement"][m] for group in groups.values()]) for m in measures]),
-            tuple(data["notes"]),
         )
 
 
@@ -139,11 +96,12 @@ def newcomers(
     runs: Any,
     measures: Measures = DEFAULT,
     *,
-    pool_depth: Annotated[int, Option("Pool depth: a run contributes the judged documents among its first N.")] = 10,
-    groups: Annotated[Any, Option("Groups of runs: lines `run group`; in Python also {run: group}.")] = None,
+    pool_depth: Annotated[Count, "Pool depth: a run contributes the judged documents among its first N."] = 10,
+    groups: Annotated[Any, "Groups of runs: lines `run group`; in Python also {run: group}."] = None,
     prefix: Annotated[
         str | None,
-        Option("Instead: the group is the part of a run's name before TEXT.", flag="group-prefix", metavar="TEXT"),
+        "Instead: the group is the part of a run's name before TEXT.",
+        Option("--group-prefix", metavar="TEXT"),
     ] = None,
     rel: Relevant = 1.0,
     coefficient: Coefficient = "tau-a",
@@ -194,7 +152,10 @@ def newcomers(
         names,
         systems.measures,
         len(systems.queries),
-        group,
+        tuple(
+            tuple(run for run, of_run in zip(systems.runs, group, strict=True) if of_run == g)
+            for g in range(len(names))
+        ),
         np.stack([(unique & relevant).sum(axis=1), (unique & ~relevant).sum(axis=1)], axis=1),
         score,
         without,
@@ -276,16 +237,9 @@ def tables(result: Newcomers, digits: int = 4) -> list[Page]:
     )
     rows = [((measure,), _summary(result, m, digits)) for m, measure in enumerate(result.measures)]
     symbol = get_coefficient(result.settings.coefficient).symbol
-    heads = (
-        "mean\nchange",
-        "largest\nchange",
-        "of run",
-        "runs with\nnew rank",
-        "largest rank\nchange",
-        f"lowest\n{symbol}",
-    )
+    heads = ("mean\nchange", "largest\nchange", "of run", "runs with\nnew rank", "largest rank\nchange")
     return [
-        Page(title, sheet(("measure",), heads, rows)),
+        Page(title, sheet(("measure",), (*heads, f"lowest\n{symbol}"), rows)),
         *(_run_table(result, m, digits, grouped=grouped) for m in range(len(result.measures))),
     ]
 
@@ -318,14 +272,12 @@ def _summary(result: Newcomers, m: int, digits: int) -> list[Cell]:
 def _run_table(result: Newcomers, m: int, digits: int, *, grouped: bool) -> Page:
     """All runs by one measure, the best first."""
     heads = ("unique\nrelevant", "unique\nother", "score", "without", "change", "rank", "rank\nwithout")
-    rows = []
+    rows, groups = [], result.group
     for r in np.lexsort((np.arange(len(result.runs)), result.rank[m])):
-        group = int(result.group[r])
+        group = groups[r]
         cells = [
-            Cell(f"{result.unique[group, 0]}"),
-            Cell(f"{result.unique[group, 1]}"),
-            Cell(shown(float(result.score[m, r]), digits)),
-            Cell(shown(float(result.without[m, r]), digits)),
+            *(Cell(f"{count}") for count in result.unique[group]),
+            *(Cell(shown(float(scores[m, r]), digits)) for scores in (result.score, result.without)),
             Cell(percent(float(result.change[m, r]))),
             Cell(f"{result.rank[m, r]}"),
             Cell(f"{result.rank_without[m, r]}", best=bool(result.rank_without[m, r] != result.rank[m, r])),

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -20,9 +20,9 @@ from cranfield.evaluation.notes import QueryNames
 from cranfield.evaluation.plan import Undefined
 from cranfield.lab import saving
 from cranfield.lab.registry import check_alike, mean_of
-from cranfield.lab.settings import SAKAI, Measures, Option, Progress, Samples
+from cranfield.lab.settings import SAKAI, Measures, Progress, Samples
 from cranfield.lab.systems import SystemScores, score_systems
-from cranfield.report.figures.canvas import (
+from cranfield.report.canvas import (
     BLACK,
     BLUE,
     COLUMN,
@@ -38,6 +38,7 @@ from cranfield.report.figures.canvas import (
 )
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown
+from cranfield.settings import Chance, Count, Option, Positive
 from cranfield.statistics.resampling import TESTS, PairwiseTests, Test, discriminate
 from cranfield.statistics.sample_size import (
     MAX_QUERIES,
@@ -79,7 +80,12 @@ class Sensitivity:
 class Power(saving.StudyResult):
     """The sensitivity of each measure, on the ``queries`` where every measure is defined for every run."""
 
-    STUDY = "power"
+    KIND: ClassVar[str] = "power"
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("settings/test", "settings/samples", "settings/alpha", "settings/beta", "settings/differences"),
+        *("settings/trials", "settings/undefined", "settings/seed", "runs", "queries"),
+        *("measures/{measures} = summaries", "measures/{measures} = sensitivities", "notes"),
+    )
 
     runs: tuple[str, ...]
     queries: tuple[str, ...]
@@ -93,6 +99,13 @@ class Power(saving.StudyResult):
     undefined: Undefined
     seed: int
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        runs = len(self.runs)
+        for one in self.sensitivities:
+            sizes = [len(one.means), len(one.tests.p), len(one.tests.difference), len(one.tests.required)]
+            if sizes != [runs, *[runs * (runs - 1) // 2] * 3]:
+                raise ValueError(f"{one.measure}: another number of runs")
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -117,98 +130,24 @@ class Power(saving.StudyResult):
         """The difference that a paired t-test detects on the queries of this study."""
         return detectable_difference(sensitivity.variance, len(self.queries), alpha=self.alpha, power=1 - self.beta)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The complete result as plain data: what `save` writes and ``--format json`` prints.
-
-        ``p``, ``difference`` and ``required`` list the pairs of runs: the first with the second, the first with the
-        third, and so on.
-        """
-        return {
-            **self.header(),
-            "settings": {
-                "test": self.test,
-                "samples": self.samples,
-                "alpha": self.alpha,
-                "beta": self.beta,
-                "differences": list(self.differences),
-                "trials": self.trials,
-                "undefined": self.undefined,
-                "seed": self.seed,
-            },
-            "runs": list(self.runs),
-            "queries": list(self.queries),
-            "measures": {sensitivity.measure: self._measure_dict(sensitivity) for sensitivity in self.sensitivities},
-            "notes": list(self.notes),
-        }
-
-    def _measure_dict(self, sensitivity: Sensitivity) -> dict[str, Any]:
-        tests, swaps = sensitivity.tests, sensitivity.swaps
-        extrapolated = swaps.required(MAX_SWAP_RATE, extrapolated=True)
-        return {
-            "significant": int(tests.significant.sum()),
-            "pairs": len(tests.p),
-            "power": tests.power,
-            "difference_required": tests.difference_required,
-            "means": saving.to_json(sensitivity.means),
-            "p": saving.to_json(tests.p),
-            "difference": saving.to_json(tests.difference),
-            "required": saving.to_json(tests.required),
-            "variance": sensitivity.variance,
-            "queries_needed": {
-                f"{difference:g}": self.queries_needed(sensitivity, difference) for difference in self.differences
-            },
-            "detectable": self.detectable_difference(sensitivity),
-            "swaps": {
-                "sizes": swaps.sizes.tolist(),
-                "edges": saving.to_json(swaps.edges),
-                "compared": swaps.compared.tolist(),
-                "swapped": swaps.swapped.tolist(),
-                "required": saving.to_json(np.array([swaps.required(MAX_SWAP_RATE)]))[0],
-                "required_extrapolated": saving.to_json(np.array([extrapolated]))[0],
-            },
-        }
-
-    @classmethod
-    def upgrade(cls, data: dict[str, Any]) -> dict[str, Any]:
-        """Version 1 called the number of resamples ``b`` and the randomised Tukey test ``tukey``."""
-        settings = dict(data["settings"])
-        settings["samples"] = settings.pop("b")
-        settings["test"] = {"tukey": "randomised-tukey"}.get(settings["test"], settings["test"])
-        return data | {"settings": settings}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Power:
-        """The result that `to_dict` returned."""
-        settings, queries, runs = data["settings"], tuple(data["queries"]), tuple(data["runs"])
-        pairs = len(runs) * (len(runs) - 1) // 2
-        saving.nonempty_keys(data["measures"])
-
-        def sensitivity(measure: str, entry: dict[str, Any]) -> Sensitivity:
-            difference, p, required = (saving.from_json(entry[name], pairs) for name in ("difference", "p", "required"))
-            swaps = entry["swaps"]
-            sizes, compared, swapped = (np.array(swaps[name], np.int64) for name in ("sizes", "compared", "swapped"))
-            return Sensitivity(
-                measure,
-                saving.from_json(entry["means"], len(runs)),
-                PairwiseTests(difference, p, required, settings["alpha"]),
-                SwapRates(len(queries), sizes, saving.from_json(swaps["edges"]), compared, swapped),
-                float(entry["variance"]),
-            )
-
-        return cls(
-            runs,
-            queries,
-            tuple(sensitivity(measure, entry) for measure, entry in data["measures"].items()),
-            settings["test"],
-            settings["samples"],
-            settings["alpha"],
-            settings["beta"],
-            tuple(settings["differences"]),
-            settings["trials"],
-            settings["undefined"],
-            settings["seed"],
-            tuple(data["notes"]),
-        )
+    @property
+    def summaries(self) -> list[dict[str, Any]]:
+        """What follows from the tests and the swaps of each measure."""
+        return [
+            {
+                "significant": int(sensitivity.tests.significant.sum()),
+                "pairs": len(sensitivity.tests.p),
+                "power": sensitivity.tests.power,
+                "difference_required": sensitivity.tests.difference_required,
+                "queries_needed": {f"{size:g}": self.queries_needed(sensitivity, size) for size in self.differences},
+                "detectable": self.detectable_difference(sensitivity),
+                "swaps": {
+                    "required": sensitivity.swaps.required(MAX_SWAP_RATE),
+                    "required_extrapolated": sensitivity.swaps.required(MAX_SWAP_RATE, extrapolated=True),
+                },
+            }
+            for sensitivity in self.sensitivities
+        ]
 
 
 def power(
@@ -216,17 +155,17 @@ def power(
     runs: Any,
     measures: Measures = DEFAULT,
     *,
-    test: Annotated[Test, Option("Significance test for pairs.")] = "bootstrap",
+    test: Annotated[Test, "Significance test for pairs."] = "bootstrap",
     samples: Samples = 1000,
-    alpha: Annotated[float, Option("Significance level.", unit=True)] = 0.05,
-    beta: Annotated[float, Option("Accepted probability of missing a --difference.", unit=True)] = 0.2,
+    alpha: Annotated[Chance, "Significance level."] = 0.05,
+    beta: Annotated[Chance, "Accepted probability of missing a --difference."] = 0.2,
     differences: Annotated[
-        Sequence[float],
-        Option(
-            "Difference to detect; the study reports how many queries this takes. May be repeated.", flag="difference"
-        ),
+        Sequence[Positive],
+        tuple,
+        "Difference to detect; the study reports how many queries this takes. May be repeated.",
+        Option("--difference"),
     ] = DIFFERENCES,
-    trials: Annotated[int, Option("Number of pairs of query sets for swap rates.")] = 100,
+    trials: Annotated[Count, "Number of pairs of query sets for swap rates."] = 100,
     undefined: Undefined = "skip",
     standardise: Standardisation | None = None,
     corpus: Any = None,

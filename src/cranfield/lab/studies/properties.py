@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from io import StringIO
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -52,6 +52,8 @@ class CheckedMeasure:
     ``longest``: the length of the longest ranking, of documents of the same kind, that is checked for boundedness.
     """
 
+    JSON: ClassVar[tuple[str, ...]] = ("measure", "domain", "paired", "longest", "properties = verdicts")
+
     measure: str
     domain: str
     paired: str
@@ -68,7 +70,13 @@ class CheckedMeasure:
 class Properties(saving.StudyResult):
     """The properties of several measures; ``documents`` and ``grades`` are None if they were not given."""
 
-    STUDY = "properties"
+    KIND: ClassVar[str] = "properties"
+    JSON: ClassVar[tuple[str, ...]] = (
+        "settings/documents",
+        "settings/grades",
+        "measures = checked",
+        "notes",
+    )
 
     checked: tuple[CheckedMeasure, ...]
     notes: tuple[str, ...] = ()
@@ -79,46 +87,6 @@ class Properties(saving.StudyResult):
     def measures(self) -> tuple[str, ...]:
         """The names of the measures."""
         return tuple(measure.measure for measure in self.checked)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
-        measures = [
-            {
-                "measure": measure.measure,
-                "domain": measure.domain,
-                "paired": measure.paired,
-                "longest": measure.longest,
-                "properties": {
-                    name: {"holds": v.holds, "counterexample": v.counterexample and v.counterexample.to_dict()}
-                    for name, v in measure.verdicts.items()
-                },
-            }
-            for measure in self.checked
-        ]
-        settings = {"documents": self.documents, "grades": self.grades and list(self.grades)}
-        return {**self.header(), "settings": settings, "measures": measures, "notes": list(self.notes)}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Properties:
-        """The result that `to_dict` returned."""
-
-        def verdict(entry: dict[str, Any]) -> PropertyVerdict:
-            counterexample = entry["counterexample"]
-            return PropertyVerdict(entry["holds"], counterexample and Counterexample.from_dict(counterexample))
-
-        checked = tuple(
-            CheckedMeasure(
-                entry["measure"],
-                entry["domain"],
-                entry["paired"],
-                entry["longest"],
-                {name: verdict(entry["properties"][name]) for name in PROPERTIES},
-            )
-            for entry in data["measures"]
-        )
-        settings = data["settings"]
-        grades = settings["grades"]
-        return cls(checked, tuple(data["notes"]), settings["documents"], grades and tuple(grades))
 
 
 def properties(

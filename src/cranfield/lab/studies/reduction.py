@@ -7,10 +7,10 @@ and discriminative power, as judgments are removed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from cranfield.errors import MeasureError, UsageError, check_count, check_fracti
 from cranfield.lab import saving
 from cranfield.lab.registry import check_alike, mean_of
 from cranfield.lab.relabelling import RELEVANT, Strata, reduced_sizes, summarize_repeats
-from cranfield.lab.settings import SAKAI_REDUCED, Coefficient, Measures, Option, Progress, Relevant, Repeats, Samples
+from cranfield.lab.settings import SAKAI_REDUCED, Coefficient, Measures, Progress, Relevant, Repeats, Samples
 from cranfield.lab.studies.power import resolution_notes
 from cranfield.lab.systems import (
     MIN_QUERIES,
@@ -32,9 +32,10 @@ from cranfield.lab.systems import (
 )
 from cranfield.measures import parse
 from cranfield.ranking.views import Views
-from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, SKY, Drawings, across, new_figure
+from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, SKY, Drawings, across, new_figure
 from cranfield.report.pages import Page, column, sheet
 from cranfield.report.sheet import Cell, shown
+from cranfield.settings import Chance, Option, Whole
 from cranfield.statistics.resampling import discriminative_power, draw_queries
 
 if TYPE_CHECKING:
@@ -78,7 +79,13 @@ class Reduction(saving.StudyResult):
     queries that they are computed from. ``judged`` (level, repeat): the number of judged documents.
     """
 
-    STUDY = "reduction"
+    KIND: ClassVar[str] = "reduction"
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("settings", "runs", "queries", "levels/[labels]/level = labels", "levels/[labels]/judged"),
+        *("measures/{measures}/mean/[labels]", "measures/{measures}/agreement/[labels]"),
+        *("measures/{measures}/power/[labels]", "measures/{measures}/counted/[labels]"),
+        "notes",
+    )
 
     settings: ReductionSettings
     runs: tuple[str, ...]
@@ -100,57 +107,6 @@ class Reduction(saving.StudyResult):
 
     summary = staticmethod(summarize_repeats)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
-        return {
-            **self.header(),
-            "settings": asdict(self.settings),
-            "runs": list(self.runs),
-            "queries": self.queries,
-            "levels": [
-                {"level": label, "judged": judged.tolist()}
-                for label, judged in zip(self.labels, self.judged, strict=True)
-            ],
-            "measures": {
-                measure: {
-                    **{name: [saving.to_json(row) for row in getattr(self, name)[m]] for name in QUANTITIES},
-                    "counted": self.counted[m].tolist(),
-                }
-                for m, measure in enumerate(self.measures)
-            },
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def upgrade(cls, data: dict[str, Any]) -> dict[str, Any]:
-        """Version 1 called the number of resamples ``b``."""
-        settings = dict(data["settings"])
-        settings["samples"] = settings.pop("b")
-        return data | {"settings": settings}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Reduction:
-        """The result that `to_dict` returned."""
-        settings, measures = dict(data["settings"]), data["measures"]
-        settings |= {"levels": tuple(settings["levels"]), "least": tuple(settings["least"])}
-        shape = len(measures), 1 + len(settings["levels"]), settings["repeats"]
-        quantities = {
-            name: np.array([[saving.from_json(row) for row in entry[name]] for entry in measures.values()]).reshape(
-                shape
-            )
-            for name in QUANTITIES
-        }
-        return cls(
-            ReductionSettings(**settings),
-            tuple(data["runs"]),
-            saving.nonempty_keys(measures),
-            data["queries"],
-            **quantities,
-            counted=np.array([entry["counted"] for entry in measures.values()], np.int64).reshape(shape),
-            judged=np.array([level["judged"] for level in data["levels"]], np.int64).reshape(shape[1:]),
-            notes=tuple(data["notes"]),
-        )
-
 
 def reduction(
     qrels: Any,
@@ -159,26 +115,27 @@ def reduction(
     *,
     rates: Annotated[
         Sequence[int] | None,
-        Option("Percentages of the judgments to keep at random.", default=",".join(map(str, RATES))),
+        "Percentages of the judgments to keep at random.",
+        Option(default=",".join(map(str, RATES))),
     ] = None,
     pool_depths: Annotated[
         Sequence[int] | None,
-        Option("Instead: keep the judgments of documents that some run ranks in its first N.", flag="pool-depth"),
+        "Instead: keep the judgments of documents that some run ranks in its first N.",
+        Option("--pool-depth"),
     ] = None,
-    queries: Annotated[Sequence[int] | None, Option("Instead: keep N queries, chosen at random.")] = None,
+    queries: Annotated[
+        Sequence[int] | None, "Instead: keep N queries, chosen at random.", Option("--n-queries")
+    ] = None,
     repeats: Repeats = 30,
     rel: Relevant = 1.0,
     least: Annotated[
-        tuple[int, int],
-        Option(
-            "Keep at least R relevant and N non-relevant judgments of each query, at every rate.",
-            metavar="R N",
-            least=0,
-        ),
+        tuple[Whole, Whole],
+        "Keep at least R relevant and N non-relevant judgments of each query, at every rate.",
+        Option(metavar="R N"),
     ] = (1, 10),
     coefficient: Coefficient = "tau-a",
     samples: Samples = 1000,
-    alpha: Annotated[float, Option("Significance level of discriminative power.", unit=True)] = 0.05,
+    alpha: Annotated[Chance, "Significance level of discriminative power."] = 0.05,
     corpus: Any = None,
     seed: int = 0,
     progress: Progress | None = None,
@@ -188,12 +145,11 @@ def reduction(
     The experiment of Sakai, "Alternatives to Bpref" (SIGIR 2007), Figures 1 to 3: judgments are removed at random,
     separately for relevant and non-relevant documents, and the documents become unjudged. Smaller samples are contained
     in larger ones. Reports for each measure the mean score, the agreement with the order of at least two runs under all
-    judgments, and discriminative power. --pool-depth makes pools shallower instead; --queries removes queries instead.
-    ::
+    judgments, and discriminative power. --pool-depth makes pools shallower instead, --n-queries removes queries. ::
 
         cranfield study reduction qrels.txt *.run --figures figures
         cranfield study reduction qrels.txt *.run --pool-depth 100,50,20,10 -m "AP AP[condensed] bpref"
-        cranfield study reduction qrels.txt *.run --queries 40,30,20,10
+        cranfield study reduction qrels.txt *.run --n-queries 40,30,20,10
     """
     comparison = get_coefficient(coefficient)
     by, levels = _levels(rates, pool_depths, queries)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from cranfield.io.side_tables import read_run_groups
 from cranfield.lab import saving
 from cranfield.lab.candidates import CandidateMeasures, DivergenceClaim, binary_judgments, count_divergences
 from cranfield.lab.registry import check_alike, mean_of
-from cranfield.lab.settings import HIGH, Coefficient, Measures, Option, Progress, Relevant, Threshold, Variants
+from cranfield.lab.settings import HIGH, Coefficient, Measures, Progress, Relevant, Threshold, Variants
 from cranfield.lab.studies.sampling import candidate_styles, claim_tables, legend_name
 from cranfield.lab.systems import (
     MIN_QUERIES,
@@ -36,9 +36,10 @@ from cranfield.lab.systems import (
     score_systems,
 )
 from cranfield.ranking.unjudged import last_rank_read
-from cranfield.report.figures.canvas import GREY, Drawings, one_scale, panels
+from cranfield.report.canvas import GREY, Drawings, one_scale, panels
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown
+from cranfield.settings import Chance, Option
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import few, plural
 
@@ -120,11 +121,18 @@ class Reuse(saving.StudyResult):
     ``agreement`` (reference, candidate, source, target): with the reference measure under the target's judgments.
     Candidates use the source's judgments: the same measure on raw and on condensed lists, and every measure that reads
     document text. NaN where a candidate orders no system. ``judged`` (collection, 2): relevant and other documents.
-    ``included`` (collection, run): the run is evaluated where this collection is the target. ``claims``: how often the
+    ``searching``: the runs that are evaluated where each collection is the target. ``claims``: how often the
     results of a run are as close to a subtopic as the collection is, for all judgments.
     """
 
-    STUDY = "reuse"
+    KIND: ClassVar[str] = "reuse"
+    JUDGED: ClassVar[tuple[str, ...]] = ("relevant", "other")
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("settings", "runs", "queries"),
+        *("collections/{collections}/{JUDGED} = judged", "collections/{collections}/runs = searching"),
+        "agreement/{references}/{candidates}/{collections}/{collections}",
+        *("divergence_claims = claims", "notes"),
+    )
 
     settings: ReuseSettings
     runs: tuple[str, ...]
@@ -134,67 +142,14 @@ class Reuse(saving.StudyResult):
     candidates: tuple[str, ...]
     agreement: Floats
     judged: Integers
-    included: Booleans
+    searching: tuple[tuple[str, ...], ...]
     claims: tuple[DivergenceClaim, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
-        return {
-            **self.header(),
-            "settings": asdict(self.settings),
-            "runs": list(self.runs),
-            "queries": self.queries,
-            "collections": {
-                name: {
-                    "relevant": relevant,
-                    "other": other,
-                    "runs": [run for run, included in zip(self.runs, self.included[i], strict=True) if included],
-                }
-                for i, (name, (relevant, other)) in enumerate(zip(self.collections, self.judged.tolist(), strict=True))
-            },
-            "agreement": {
-                reference: {
-                    candidate: {
-                        source: dict(zip(self.collections, saving.to_json(self.agreement[r, c, s]), strict=True))
-                        for s, source in enumerate(self.collections)
-                    }
-                    for c, candidate in enumerate(self.candidates)
-                }
-                for r, reference in enumerate(self.references)
-            },
-            "divergence_claims": [asdict(claim) for claim in self.claims],
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Reuse:
-        """The result that `to_dict` returned; files of earlier versions include every run in every collection."""
-        agreement, names, runs = data["agreement"], tuple(data["collections"]), tuple(data["runs"])
-        candidates = tuple(next(iter(agreement.values())))
-        return cls(
-            ReuseSettings(**data["settings"]),
-            runs,
-            data["queries"],
-            names,
-            tuple(agreement),
-            candidates,
-            np.array(
-                [
-                    [
-                        [saving.from_json([by_candidate[candidate][s][t] for t in names]) for s in names]
-                        for candidate in candidates
-                    ]
-                    for by_candidate in agreement.values()
-                ]
-            ),
-            np.array([[counts["relevant"], counts["other"]] for counts in data["collections"].values()], np.int64),
-            np.array(
-                [[run in entry.get("runs", runs) for run in runs] for entry in data["collections"].values()], bool
-            ),
-            tuple(DivergenceClaim(**claim) for claim in data.get("divergence_claims", ())),
-            tuple(data["notes"]),
-        )
+    @property
+    def included(self) -> Booleans:
+        """Whether a run is evaluated where a collection is the target, (collection, run)."""
+        return np.array([[run in searching for run in self.runs] for searching in self.searching])
 
 
 def reuse(
@@ -204,21 +159,16 @@ def reuse(
     *,
     corpus: Any = None,
     split: Annotated[
-        Any, Option("Parts of the collection: lines `document part`; in Python also {document: part}.")
+        Any, "Parts of the collection: lines `document part`; in Python also {document: part}.", Option("--parts")
     ] = None,
     pattern: Annotated[
-        str | None, Option("Instead: documents whose ids match are in part B, all others in A.", metavar="REGEX")
+        str | None, "Instead: documents whose ids match are in part B, all others in A.", Option(metavar="REGEX")
     ] = None,
-    share: Annotated[
-        float, Option("Otherwise: share of documents that are assigned to part A at random.", unit=True)
-    ] = 0.5,
+    share: Annotated[Chance, "Otherwise: share of documents that are assigned to part A at random."] = 0.5,
     searched: Annotated[
         Mapping[str, str] | None,
-        Option(
-            "The part that a run searched, or `all`; RUN may be a pattern such as *-catb. May be repeated.",
-            metavar="RUN=PART",
-            default="the parts of its documents",
-        ),
+        "The part that a run searched, or `all`; RUN may be a pattern such as *-catb. May be repeated.",
+        Option(metavar="RUN=PART", default="the parts of its documents"),
     ] = None,
     rel: Relevant = 1.0,
     coefficient: Coefficient = "tau-a",
@@ -300,7 +250,7 @@ def reuse(
         candidates.names,
         agreement,
         np.array(counts, np.int64),
-        included,
+        tuple(tuple(run.name for run in restricted) for restricted in targets),
         claims,
         (*notes, *_excluded_notes(run_names, names, included)),
     )
@@ -381,35 +331,25 @@ def mean_tables(results: list[Reuse], digits: int = 4) -> list[Page]:
 
 
 def _agreement_table(result: Reuse, reference: int, digits: int, scope: str = "") -> Page:
-    symbol = get_coefficient(result.settings.coefficient).symbol
+    symbol, threshold = get_coefficient(result.settings.coefficient).symbol, result.settings.threshold
     title = (
         f"{symbol} with the order by {result.references[reference]} under the target's own judgments:"
         f" {scope or f'{len(result.runs)} runs, {result.queries} queries'};"
         " source of the judgments → target of the search"
-        f" (bold: above {result.settings.threshold:g}; –: no order)"
+        f" (bold: above {threshold:g}; –: no order)"
     )
     heads = [f"{source}→{target}" for source in result.collections for target in result.collections]
     rows = [
-        (
-            (candidate,),
-            [
-                _cell(float(value), result.settings.threshold, digits)
-                for value in result.agreement[reference, c].ravel()
-            ],
-        )
-        for c, candidate in enumerate(result.candidates)
+        ((candidate,), [Cell(shown(value, digits), best=value > threshold) for value in values.ravel().tolist()])
+        for candidate, values in zip(result.candidates, result.agreement[reference], strict=True)
     ]
     return Page(title, sheet(("measure",), heads, rows, "source → target"))
 
 
-def _cell(value: float, threshold: float, digits: int) -> Cell:
-    return Cell(shown(value, digits), best=bool(np.isfinite(value) and value > threshold))
-
-
 def _judged_table(result: Reuse) -> Page:
     rows = [
-        ((name,), [Cell(str(int(count))) for count in (*counts, counts.sum(), included.sum())])
-        for name, counts, included in zip(result.collections, result.judged, result.included, strict=True)
+        ((name,), [Cell(str(int(count))) for count in (*counts, counts.sum(), len(runs))])
+        for name, counts, runs in zip(result.collections, result.judged, result.searching, strict=True)
     ]
     return Page(
         f"Judged documents and runs of each part; split {result.settings.rule}",

@@ -7,10 +7,10 @@ measures on raw and on condensed lists, and measures that read the text of judge
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from cranfield.lab.candidates import (
 )
 from cranfield.lab.registry import check_alike, mean_of
 from cranfield.lab.relabelling import Strata, sample_sizes, summarize_repeats
-from cranfield.lab.settings import HIGH, Coefficient, Measures, Option, Progress, Relevant, Repeats, Threshold, Variants
+from cranfield.lab.settings import HIGH, Coefficient, Measures, Progress, Relevant, Repeats, Threshold, Variants
 from cranfield.lab.systems import (
     MIN_QUERIES,
     SystemScores,
@@ -38,7 +38,7 @@ from cranfield.lab.systems import (
     mean_scores,
     score_systems,
 )
-from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, Drawings, one_scale, panels
+from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, Drawings, one_scale, panels
 from cranfield.report.pages import Page, column, sheet
 from cranfield.report.sheet import UNDEFINED, Cell, shown
 from cranfield.statistics.rounding import SAME
@@ -78,7 +78,12 @@ class Sampling(saving.StudyResult):
     often the results of a run are as close to a subtopic as the collection is, for all judgments.
     """
 
-    STUDY = "sampling"
+    KIND: ClassVar[str] = "sampling"
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("settings", "runs", "queries", "judged"),
+        "agreement/{references}/{candidates}",
+        *("divergence_claims = claims", "notes"),
+    )
 
     settings: SamplingSettings
     runs: tuple[str, ...]
@@ -102,47 +107,6 @@ class Sampling(saving.StudyResult):
         rates = [*self.settings.rates, None]
         return [[rates[i] for i in row] for row in first.tolist()]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
-        return {
-            **self.header(),
-            "settings": asdict(self.settings),
-            "runs": list(self.runs),
-            "queries": self.queries,
-            "judged": self.judged.tolist(),
-            "agreement": {
-                reference: {
-                    candidate: [saving.to_json(row) for row in self.agreement[r, c]]
-                    for c, candidate in enumerate(self.candidates)
-                }
-                for r, reference in enumerate(self.references)
-            },
-            "divergence_claims": [asdict(claim) for claim in self.claims],
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Sampling:
-        """The result that `to_dict` returned."""
-        settings, agreement = dict(data["settings"]), data["agreement"]
-        candidates = tuple(next(iter(agreement.values())))
-        return cls(
-            SamplingSettings(**settings | {"rates": tuple(settings["rates"])}),
-            tuple(data["runs"]),
-            data["queries"],
-            tuple(agreement),
-            candidates,
-            np.array(
-                [
-                    [[saving.from_json(row) for row in by_candidate[candidate]] for candidate in candidates]
-                    for by_candidate in agreement.values()
-                ]
-            ),
-            np.array(data["judged"], np.int64),
-            tuple(DivergenceClaim(**claim) for claim in data.get("divergence_claims", ())),
-            tuple(data["notes"]),
-        )
-
 
 def sampling(
     qrels: Any,
@@ -150,7 +114,7 @@ def sampling(
     measures: Measures = DEFAULT,
     *,
     corpus: Any = None,
-    rates: Annotated[Sequence[int], Option("Percentages of the judgments of each query to sample.")] = RATES,
+    rates: Annotated[Sequence[int], "Percentages of the judgments of each query to sample."] = RATES,
     repeats: Repeats = 30,
     rel: Relevant = 1.0,
     coefficient: Coefficient = "tau-a",
@@ -171,11 +135,8 @@ def sampling(
         cranfield study sampling qrels.txt *.run --corpus docs.jsonl -m "ERR_IA@20 DELTARB@20" --rates 1,5,15,50
     """
     comparison, threshold = get_coefficient(coefficient), check_fraction("threshold", threshold)
-    repeats, variants, seed = (
-        check_count("repeats", repeats),
-        check_count("variants", variants, 0),
-        check_count("seed", seed, 0),
-    )
+    repeats, variants = check_count("repeats", repeats), check_count("variants", variants, 0)
+    seed = check_count("seed", seed, 0)
     candidates = CandidateMeasures.of(measures)
     rates = check_numbers("rates", rates, 1, 100)
     settings = SamplingSettings(rates, repeats, seed, rel, coefficient, variants, threshold)
@@ -249,11 +210,9 @@ def mean_tables(results: list[Sampling], digits: int = 4) -> list[Page]:
         judged=np.sum([result.judged for result in results], axis=0),
     )
     scope = f"mean over {len(results)} collections"
-    pages = [_sufficient_table(mean, scope)]
-    for r in range(len(mean.references)):
-        page = _mean_table(mean, r, digits)
-        pages.append(replace(page, title=f"{scope[0].upper()}{scope[1:]}: {page.title}"))
-    return pages
+    pages = [_mean_table(mean, r, digits) for r in range(len(mean.references))]
+    by_reference = [replace(page, title=f"{scope.capitalize()}: {page.title}") for page in pages]
+    return [_sufficient_table(mean, scope), *by_reference]
 
 
 def _sufficient_table(result: Sampling, scope: str) -> Page:

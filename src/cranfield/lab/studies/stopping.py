@@ -8,9 +8,9 @@ on the other half. The last two also for thresholds on other properties of the s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -21,14 +21,15 @@ from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.plan import make_columns
 from cranfield.evaluation.run_scores import check_query_overlap
 from cranfield.lab import saving
-from cranfield.lab.settings import Measures, Option, Progress
+from cranfield.lab.settings import Measures, Progress
 from cranfield.lab.stopping_rules import RULES, DocumentsByScore, RankedLists, ScoredLists
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Aligner
 from cranfield.ranking.tie_rules import TIE_RULES
-from cranfield.report.figures.canvas import BLUE, GREY, ORANGE, SKY, Drawings, panels
-from cranfield.report.pages import Page, sheet
+from cranfield.report.canvas import BLUE, GREY, ORANGE, SKY, Drawings, panels
+from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import Cell, shown
+from cranfield.settings import Count
 from cranfield.statistics.rounding import SAME
 
 if TYPE_CHECKING:
@@ -81,26 +82,17 @@ class Splits:
 class RuleResult:
     """The best threshold of one of `RULES` on all queries, its score there, and thresholds chosen on half of them."""
 
+    JSON: ClassVar[tuple[str, ...]] = ("rule", "threshold", "score", "splits", "held_out")
+
     rule: str
     threshold: float
     score: float
     splits: Splits
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data; a threshold can be the text "inf" or "-inf"."""
-        return {
-            "rule": self.rule,
-            "threshold": saving.to_json(np.array([self.threshold]))[0],
-            "score": self.score,
-            "splits": {name: saving.to_json(values) for name, values in asdict(self.splits).items()},
-            "held_out": float(self.splits.score.mean()),
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> RuleResult:
-        """The result that `to_dict` returned."""
-        splits = Splits(**{name: saving.from_json(values) for name, values in data["splits"].items()})
-        return cls(RULES[data["rule"]].name, float(data["threshold"]), float(data["score"]), splits)
+    @property
+    def held_out(self) -> float:
+        """The mean score on test halves."""
+        return float(self.splits.score.mean())
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +103,11 @@ class CutResult:
     one depth; ``threshold`` and ``threshold_score``: documents that score at least the threshold, chosen on all
     queries; ``splits``: chosen on half of them. ``rules``: the same for the other stopping rules.
     """
+
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("run", "measure", "queries", "length", "uncut", "oracle", "oracle_depth", "depth", "depth_score"),
+        *("threshold", "threshold_score", "by_depth", "by_threshold", "splits", "rules", "held_out"),
+    )
 
     run: str
     measure: str
@@ -128,43 +125,28 @@ class CutResult:
     splits: Splits
     rules: tuple[RuleResult, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data; a threshold can be the text "inf" (nothing is kept) or "-inf" (nothing is cut)."""
-        data = asdict(self)
-        data["rules"] = [rule.to_dict() for rule in self.rules]
-        for name in ("by_depth", "by_threshold", "splits"):
-            data[name] = {key: saving.to_json(values) for key, values in data[name].items()}
-        data["threshold"] = saving.to_json(np.array([self.threshold]))[0]
-        data["held_out"] = {
-            "score": float(self.splits.score.mean()),
-            "uncut": float(self.splits.uncut.mean()),
-            "gain": dict(zip(("p5", "p50", "p95"), self.splits.percentiles(self.splits.gain), strict=True)),
-            "threshold": dict(
-                zip(
-                    ("p5", "p50", "p95"),
-                    saving.to_json(np.array(self.splits.percentiles(self.splits.threshold))),
-                    strict=True,
-                )
-            ),
+    @property
+    def held_out(self) -> dict[str, Any]:
+        """Means over splits of the scores on test halves, and percentiles."""
+        splits = self.splits
+        percentiles = {
+            name: dict(zip(("p5", "p50", "p95"), splits.percentiles(values), strict=True))
+            for name, values in (("gain", splits.gain), ("threshold", splits.threshold))
         }
-        return data
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> CutResult:
-        """The result that `to_dict` returned."""
-        fields = {name: value for name, value in data.items() if name != "held_out"}
-        for name, kind in (("by_depth", Curve), ("by_threshold", Curve), ("splits", Splits)):
-            fields[name] = kind(**{key: saving.from_json(values) for key, values in data[name].items()})
-        fields["threshold"] = float(data["threshold"])
-        fields["rules"] = tuple(RuleResult.from_dict(entry) for entry in data.get("rules", ()))
-        return cls(**fields)
+        return {"score": float(splits.score.mean()), "uncut": float(splits.uncut.mean()), **percentiles}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stopping(saving.StudyResult):
     """The best cuts of each run by each measure."""
 
-    STUDY = "stopping"
+    KIND: ClassVar[str] = "stopping"
+    JSON: ClassVar[tuple[str, ...]] = (
+        "settings/repeats",
+        "settings/seed",
+        "outcomes = results",
+        "notes",
+    )
 
     results: tuple[CutResult, ...]
     repeats: int
@@ -181,28 +163,13 @@ class Stopping(saving.StudyResult):
         """The names of the measures."""
         return tuple(dict.fromkeys(result.measure for result in self.results))
 
-    def to_dict(self) -> dict[str, Any]:
-        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
-        return {
-            **self.header(),
-            "settings": {"repeats": self.repeats, "seed": self.seed},
-            "outcomes": [result.to_dict() for result in self.results],
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Stopping:
-        """The result that `to_dict` returned."""
-        results = tuple(CutResult.from_dict(entry) for entry in data["outcomes"])
-        return cls(results, data["settings"]["repeats"], data["settings"]["seed"], tuple(data["notes"]))
-
 
 def stopping(
     qrels: Any,
     runs: Any,
     measures: Measures = DEFAULT,
     *,
-    repeats: Annotated[int, Option("Number of random splits of the queries.")] = 100,
+    repeats: Annotated[Count, "Number of random splits of the queries."] = 100,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Stopping:
@@ -379,80 +346,53 @@ CUT_COLUMNS = (
     "best\nthreshold",
     "threshold",
 )
-RULE_COLUMNS = ("best", "at", "held out", "gain", "threshold")
-TEST_COLUMNS = ("queries", "uncut", "cut", "gain", "threshold")
 
 
 def tables(result: Stopping, digits: int = 4) -> list[Page]:
     """For each measure the scores at the best cuts, and the scores of thresholds on held-out queries."""
     splits = f"{result.repeats} splits, seed {result.seed}; in brackets the 5th and 95th percentile"
     pages = []
-    for measure in dict.fromkeys(cut.measure for cut in result.results):
+    for measure in result.measures:
         cuts = [cut for cut in result.results if cut.measure == measure]
-        best = [((cut.run,), _best_cells(cut, digits)) for cut in cuts]
-        held_out = [((cut.run,), _held_out_cells(cut, digits)) for cut in cuts]
-        pages += [
-            Page(
-                f"{measure}: lists uncut, each cut at its best depth, all at one depth, all at one score threshold",
-                sheet(("run",), CUT_COLUMNS, best),
-            ),
-            Page(
-                f"{measure}: threshold chosen on half of the queries, tested on the other half ({splits})",
-                sheet(("run",), TEST_COLUMNS, held_out),
-            ),
-        ]
+        title = f"{measure}: lists uncut, each cut at its best depth, all at one depth, all at one score threshold"
+        pages.append(table(title, ("run",), CUT_COLUMNS, [(cut.run, _best_cells(cut, digits)) for cut in cuts]))
+        title = f"{measure}: threshold chosen on half of the queries, tested on the other half ({splits})"
+        heads = ("queries", "uncut", "cut", "gain", "threshold")
+        pages.append(table(title, ("run",), heads, [(c.run, _held_out_cells(c, digits)) for c in cuts]))
         if any(cut.rules for cut in cuts):
-            pages.append(_rule_table(measure, cuts, splits, digits))
+            title = f"{measure}: stopping rules, best on all queries, and chosen on half of them ({splits})"
+            heads = ("best", "at", "held out", "gain", "threshold")
+            pages.append(table(title, ("run", "rule"), heads, [row for cut in cuts for row in _rule_rows(cut, digits)]))
     return pages
 
 
-def _rule_table(measure: str, cuts: list[CutResult], splits: str, digits: int) -> Page:
-    rows = []
-    for cut in cuts:
-        absolute = RuleResult("score", cut.threshold, cut.threshold_score, cut.splits)
-        held_out = [float(entry.splits.score.mean()) for entry in (absolute, *cut.rules)]
-        texts = [shown(score, digits) for score in held_out]
-        best = texts[int(np.argmax(held_out))] if len(set(texts)) > 1 else None
-        for entry, text in zip((absolute, *cut.rules), texts, strict=True):
-            low, _, high = entry.splits.percentiles(entry.splits.gain)
-            cells = [
-                Cell(shown(entry.score, digits)),
-                Cell(rule_threshold(entry.rule, entry.threshold)),
-                Cell(text, best=text == best),
-                Cell(
-                    shown(float(entry.splits.gain.mean()), digits),
-                    aside=f"[{shown(low, digits)}, {shown(high, digits)}]",
-                ),
-                Cell(rule_threshold(entry.rule, entry.splits.percentiles(entry.splits.threshold)[1])),
-            ]
-            rows.append(((cut.run, entry.rule), cells))
-    title = f"{measure}: stopping rules, best on all queries, and chosen on half of them ({splits})"
-    return Page(title, sheet(("run", "rule"), RULE_COLUMNS, rows))
+def _rule_rows(cut: CutResult, digits: int) -> Iterator[tuple[tuple[str, str], list[Cell | str]]]:
+    entries = RuleResult("score", cut.threshold, cut.threshold_score, cut.splits), *cut.rules
+    held_out = column([float(entry.splits.score.mean()) for entry in entries], digits)
+    for entry, cell in zip(entries, held_out, strict=True):
+        median = entry.splits.percentiles(entry.splits.threshold)[1]
+        at, learned = (rule_threshold(entry.rule, value) for value in (entry.threshold, median))
+        yield (cut.run, entry.rule), [shown(entry.score, digits), at, cell, _gain(entry.splits, digits), learned]
 
 
-def _best_cells(cut: CutResult, digits: int) -> list[Cell]:
-    return [
-        Cell(f"{cut.length:.1f}"),
-        Cell(shown(cut.uncut, digits)),
-        Cell(shown(cut.oracle, digits)),
-        Cell(f"{cut.oracle_depth:.1f}"),
-        Cell(shown(cut.depth_score, digits)),
-        Cell(f"{cut.depth}"),
-        Cell(shown(cut.threshold_score, digits)),
-        Cell(threshold(cut.threshold)),
-    ]
+def _gain(splits: Splits, digits: int) -> Cell:
+    low, _, high = (shown(value, digits) for value in splits.percentiles(splits.gain))
+    return Cell(shown(float(splits.gain.mean()), digits), aside=f"[{low}, {high}]")
 
 
-def _held_out_cells(cut: CutResult, digits: int) -> list[Cell]:
-    low, _, high = cut.splits.percentiles(cut.splits.gain)
-    lowest, median, highest = cut.splits.percentiles(cut.splits.threshold)
-    return [
-        Cell(f"{cut.queries}"),
-        Cell(shown(float(cut.splits.uncut.mean()), digits)),
-        Cell(shown(float(cut.splits.score.mean()), digits)),
-        Cell(shown(float(cut.splits.gain.mean()), digits), aside=f"[{shown(low, digits)}, {shown(high, digits)}]"),
-        Cell(threshold(median), aside=f"[{threshold(lowest)}, {threshold(highest)}]"),
-    ]
+def _best_cells(cut: CutResult, digits: int) -> list[str]:
+    uncut, oracle, depth, best = (
+        shown(score, digits) for score in (cut.uncut, cut.oracle, cut.depth_score, cut.threshold_score)
+    )
+    lengths = f"{cut.length:.1f}", uncut, oracle, f"{cut.oracle_depth:.1f}"
+    return [*lengths, depth, f"{cut.depth}", best, threshold(cut.threshold)]
+
+
+def _held_out_cells(cut: CutResult, digits: int) -> list[Cell | str]:
+    lowest, median, highest = (threshold(value) for value in cut.splits.percentiles(cut.splits.threshold))
+    uncut, score = (shown(float(values.mean()), digits) for values in (cut.splits.uncut, cut.splits.score))
+    learned = Cell(median, aside=f"[{lowest}, {highest}]")
+    return [f"{cut.queries}", uncut, score, _gain(cut.splits, digits), learned]
 
 
 def rule_threshold(rule: str, value: float) -> str:

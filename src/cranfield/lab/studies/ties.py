@@ -8,10 +8,10 @@ closed form with tie rules, with random orders, and with scores that are rounded
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -23,17 +23,17 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.plan import Column, Plan, Policy, make_plan
 from cranfield.evaluation.run_scores import RunScores
-from cranfield.io.ids import codes_of
 from cranfield.lab import saving
-from cranfield.lab.settings import Measures, Option, Progress
-from cranfield.lab.systems import defined_for_all, mean_scores, unanswered_notes, undefined_notes
+from cranfield.lab.settings import Measures, Progress
+from cranfield.lab.systems import defined_for_all, judged_scores, mean_scores, unanswered_notes, undefined_notes
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.tie_rules import Ties as TieRuleName
-from cranfield.report.figures.canvas import BLACK, BLUE, COLUMN, GREY, ORANGE, SKY, Drawings, new_figure, panels
-from cranfield.report.pages import Page, sheet
+from cranfield.report.canvas import BLACK, BLUE, GREY, ORANGE, SKY, Drawings, alone, each, legend_below
+from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown
+from cranfield.settings import Limits
 from cranfield.statistics.correlation import swapped_pairs
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import plural
@@ -86,7 +86,7 @@ class TieCounts:
 
 def count_ties(run: Run, judgments: Judgments, alignment: Alignment) -> TieCounts:
     """The tie groups of a run that is in memory, and aligned with the judgments."""
-    query, score = judged_scores(run, judgments)
+    query, score = judged_scores(io.load(run), judgments)
     size = group_sizes(query, score)
     several = size[size > 1]
     judged = alignment.aligner.judged.grade[alignment.positions.document] >= 0
@@ -103,17 +103,6 @@ def count_ties(run: Run, judgments: Judgments, alignment: Alignment) -> TieCount
         len(tied_queries),
         dict(zip(values.tolist(), numbers.tolist(), strict=True)),
     )
-
-
-def judged_scores(run: Run, judgments: Judgments) -> tuple[Integers, Floats]:
-    """The judged query and the score of each document, ordered by query and by score."""
-    table = io.load(run)
-    index = {query: i for i, query in enumerate(judgments.queries)}
-    names, code = codes_of(table.query)
-    query = np.array([index.get(name, -1) for name in names], np.int64)[code]
-    score, query = table.score[query >= 0], query[query >= 0]
-    order = np.lexsort((score, query))
-    return query[order], score[order]
 
 
 def group_sizes(query: Integers, score: Floats) -> Integers:
@@ -260,8 +249,12 @@ class RoundedScores:
     ``tied``: the share of retrieved documents that are tied. ``scores`` (rule, measure, run): as in `Ties`.
     """
 
+    RULES: ClassVar[tuple[str, ...]] = RULES
+    JSON: ClassVar[tuple[str, ...]] = ("rounding", "tied", "measures/{measures.1}/{RULES.0} = scores")
+
     rounding: str
     tied: float
+    measures: tuple[str, ...]
     scores: Floats
 
 
@@ -276,7 +269,19 @@ class Ties(saving.StudyResult):
     reverse their order by expected scores; pairs are first with second, first with third, and so on.
     """
 
-    STUDY = "ties"
+    KIND: ClassVar[str] = "ties"
+    RULES: ClassVar[tuple[str, ...]] = RULES
+    QUANTILES: ClassVar[tuple[float, ...]] = QUANTILES
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("settings", "queries", "runs/{runs} = counts", "all = total"),
+        "measures/{measures.1}/{RULES.0}/[runs] = scores",
+        *("measures/{measures}/error/[runs]", "measures/{measures}/sample_mean/[runs]"),
+        "measures/{measures}/sample_deviation/[runs]",
+        "measures/{measures.1}/quantiles/{QUANTILES.0}/[runs]",
+        "measures/{measures}/swap_chance/[pairs]",
+        "measures/{measures}/swappable = swappable_pairs",
+        *("rounded", "notes"),
+    )
 
     settings: TiesSettings
     runs: tuple[str, ...]
@@ -307,6 +312,10 @@ class Ties(saving.StudyResult):
         """The pairs of runs, in the order of ``swap_chance``."""
         return list(zip(*(i.tolist() for i in np.triu_indices(len(self.runs), 1)), strict=True))
 
+    def most_orders(self, measure: int) -> Floats:
+        """The ends of the range of 90% of random orders, (2, run)."""
+        return self.quantiles[[QUANTILES.index(0.05), QUANTILES.index(0.95)], measure]
+
     def swappable(self, measure: int, least: float = NEVER) -> list[tuple[str, str, float]]:
         """Pairs that random orders swap with at least this probability: the run that is ahead, the other, the chance.
 
@@ -320,6 +329,11 @@ class Ties(saving.StudyResult):
                 chosen.append((self.runs[ahead], self.runs[other], chance))
         return sorted(chosen, key=lambda pair: -pair[2])
 
+    @property
+    def swappable_pairs(self) -> list[list[tuple[str, str, float]]]:
+        """The pairs of each measure that random orders swap."""
+        return [self.swappable(m) for m in range(len(self.measures))]
+
     def rounding_swaps(self, rounded: RoundedScores, rule: int, measure: int) -> int:
         """The number of pairs of runs that a rule orders differently once scores are rounded."""
         return len(swapped_pairs(self.scores[rule, measure], rounded.scores[rule, measure]))
@@ -331,95 +345,16 @@ class Ties(saving.StudyResult):
         ahead = expected[:, None] > expected + SAME
         return int((ahead & (worst[:, None] < best - SAME)).sum())
 
-    def to_dict(self) -> dict[str, Any]:
-        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
-        return {
-            **self.header(),
-            "settings": asdict(self.settings),
-            "queries": self.queries,
-            "runs": {run: _count_dict(counts) for run, counts in zip(self.runs, self.counts, strict=True)},
-            "all": _count_dict(self.total),
-            "measures": {
-                measure: {
-                    **{rule: saving.to_json(self.scores[i, m]) for i, rule in enumerate(RULES)},
-                    "error": saving.to_json(self.error[m]),
-                    "sample_mean": saving.to_json(self.sample_mean[m]),
-                    "sample_deviation": saving.to_json(self.sample_deviation[m]),
-                    "quantiles": {f"{q:g}": saving.to_json(self.quantiles[i, m]) for i, q in enumerate(QUANTILES)},
-                    "swap_chance": saving.to_json(self.swap_chance[m]),
-                    "swappable": [list(pair) for pair in self.swappable(m)],
-                }
-                for m, measure in enumerate(self.measures)
-            },
-            "rounded": [
-                {
-                    "rounding": entry.rounding,
-                    "tied": entry.tied,
-                    "measures": {
-                        measure: {rule: saving.to_json(entry.scores[i, m]) for i, rule in enumerate(RULES)}
-                        for m, measure in enumerate(self.measures)
-                    },
-                }
-                for entry in self.rounded
-            ],
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Ties:
-        """The result that `to_dict` returned."""
-        measures, runs = data["measures"], data["runs"]
-        names, count = saving.nonempty_keys(measures), len(saving.nonempty_keys(runs))
-
-        def table(name: str, size: int = count) -> Floats:
-            return np.array([saving.from_json(entry[name], size) for entry in measures.values()])
-
-        def by_rule(entries: dict[str, Any]) -> Floats:
-            return np.array([[saving.from_json(entries[m][rule], count) for m in names] for rule in RULES])
-
-        settings = dict(data["settings"])
-        settings |= {name: tuple(settings[name]) for name in ("round_digits", "round_bits")}
-        quantiles = [
-            [saving.from_json(entry["quantiles"][f"{q:g}"], count) for entry in measures.values()] for q in QUANTILES
-        ]
-        return cls(
-            TiesSettings(**settings),
-            tuple(runs),
-            names,
-            data["queries"],
-            tuple(_counts_from_dict(entry) for entry in runs.values()),
-            by_rule(measures),
-            table("error"),
-            table("sample_mean"),
-            table("sample_deviation"),
-            np.array(quantiles),
-            table("swap_chance", count * (count - 1) // 2),
-            tuple(
-                RoundedScores(entry["rounding"], float(entry["tied"]), by_rule(entry["measures"]))
-                for entry in data["rounded"]
-            ),
-            tuple(data["notes"]),
-        )
-
-
-def _count_dict(counts: TieCounts) -> dict[str, Any]:
-    return {**asdict(counts), "sizes": {str(size): number for size, number in counts.sizes.items()}}
-
-
-def _counts_from_dict(data: dict[str, Any]) -> TieCounts:
-    numbers = {name: int(value) for name, value in data.items() if name != "sizes"}
-    return TieCounts(**numbers, sizes={int(size): int(number) for size, number in data["sizes"].items()})
-
 
 def ties(
     qrels: Any,
     runs: Any,
     measures: Measures = DEFAULT,
     *,
-    samples: Annotated[int, Option("Number of random orders of the tied documents of each run.", least=2)] = 200,
-    round_digits: Annotated[Sequence[int], Option("Significant digits to round scores to.")] = ROUND_DIGITS,
+    samples: Annotated[int, Limits(2), "Number of random orders of the tied documents of each run."] = 200,
+    round_digits: Annotated[Sequence[int], "Significant digits to round scores to."] = ROUND_DIGITS,
     round_bits: Annotated[
-        Sequence[int], Option("Bits of the significand to round scores to; a 32-bit float has 24.")
+        Sequence[int], "Bits of the significand to round scores to; a 32-bit float has 24."
     ] = ROUND_BITS,
     corpus: Any = None,
     seed: int = 0,
@@ -466,12 +401,9 @@ def ties(
     for r, run in enumerate(evaluation.run_scores):
         drawn[r] = _sampled_means(run, plan, by_rule[EXPECTED][r], defined, samples, np.random.SeedSequence([seed, r]))
         step(r + 1)
-    counts = tuple(
-        count_ties(run, judgments, scored.alignment) for run, scored in zip(loaded, evaluation.run_scores, strict=True)
-    )
     rounded = []
     for i, rounding in enumerate(roundings):
-        rounded.append(_round(rounding, loaded, evaluator, defined))
+        rounded.append(_round(rounding, loaded, evaluator, defined, labels))
         step(len(loaded) + i + 1)
     answered = np.array([run.length >= 0 for run in evaluation.run_scores])
     notes = (
@@ -484,7 +416,7 @@ def ties(
         evaluation.runs,
         labels,
         len(queries),
-        counts,
+        tuple(_counts(loaded, evaluation)),
         scores,
         error,
         drawn.mean(axis=-1).T,
@@ -564,16 +496,19 @@ def swap_chances(samples: Floats, expected: Floats) -> Floats:
     return np.array(chances, np.float64)
 
 
-def _round(rounding: Rounding, runs: Sequence[Run], evaluator: Evaluator, defined: Booleans) -> RoundedScores:
+def _counts(runs: Sequence[Run], evaluation: Evaluation) -> Iterator[TieCounts]:
+    for run, scored in zip(runs, evaluation.run_scores, strict=True):
+        yield count_ties(run, evaluation.judgments, scored.alignment)
+
+
+def _round(
+    rounding: Rounding, runs: Sequence[Run], evaluator: Evaluator, defined: Booleans, labels: tuple[str, ...]
+) -> RoundedScores:
     rounded = [rounding.of_run(run) for run in runs]
     evaluation = evaluator.evaluation(rounded)
     scores = _means([_values(evaluation, rule) for rule in RULES], defined)
-    counts = [
-        count_ties(run, evaluator.judgments, scored.alignment)
-        for run, scored in zip(rounded, evaluation.run_scores, strict=True)
-    ]
-    total = TieCounts.total(counts)
-    return RoundedScores(rounding.label, total.tied / max(total.retrieved, 1), scores)
+    total = TieCounts.total(list(_counts(rounded, evaluation)))
+    return RoundedScores(rounding.label, total.tied / max(total.retrieved, 1), labels, scores)
 
 
 def _estimate_notes(labels: Sequence[str], error: Floats) -> Iterator[str]:
@@ -605,116 +540,100 @@ def _count_rows(result: Ties) -> list[tuple[str, TieCounts]]:
 
 
 def _count_table(result: Ties) -> Page:
-    heads = (
-        "retrieved",
-        "tied",
-        "judged",
-        "judged,\ntied",
-        "order\nmatters",
-        "queries\nwith ties",
-        "tie\ngroups",
-        "largest\ngroup",
-    )
-    rows = []
-    for name, counts in _count_rows(result):
-        cells = [
-            Cell(f"{counts.retrieved}"),
-            Cell(_share(counts.tied, counts.retrieved)),
-            Cell(f"{counts.judged}"),
-            Cell(_share(counts.judged_tied, counts.judged)),
-            Cell(f"{counts.decisive}"),
-            Cell(f"{counts.queries_tied} of {counts.queries}"),
-            Cell(f"{counts.groups}"),
-            Cell(f"{counts.largest}"),
-        ]
-        rows.append(((name,), cells))
+    columns: dict[str, Callable[[TieCounts], str]] = {
+        "retrieved": lambda counts: f"{counts.retrieved}",
+        "tied": lambda counts: _share(counts.tied, counts.retrieved),
+        "judged": lambda counts: f"{counts.judged}",
+        "judged,\ntied": lambda counts: _share(counts.judged_tied, counts.judged),
+        "order\nmatters": lambda counts: f"{counts.decisive}",
+        "queries\nwith ties": lambda counts: f"{counts.queries_tied} of {counts.queries}",
+        "tie\ngroups": lambda counts: f"{counts.groups}",
+        "largest\ngroup": lambda counts: f"{counts.largest}",
+    }
+    rows = [(name, [text(counts) for text in columns.values()]) for name, counts in _count_rows(result)]
     title = (
         "Documents of judged queries that have the score of another document (order matters: relevant documents tied"
         " with a document of another grade or an unjudged one)"
     )
-    return Page(title, sheet(("run",), heads, rows))
+    return table(title, ("run",), tuple(columns), rows)
 
 
 def _share(part: int, whole: int) -> str:
     return f"{part / whole:.1%}" if whole else "–"
 
 
+def _histogram(counts: TieCounts, largest: int) -> dict[str, int]:
+    """The number of tie groups by size, in ranges that cover sizes up to the largest."""
+    return {
+        f"{low}" if low == high else f"{low}–{high}": sum(n for size, n in counts.sizes.items() if low <= size <= high)
+        for low, high in histogram_bins(largest)
+    }
+
+
 def _size_table(result: Ties) -> Page:
-    bins = list(histogram_bins(result.total.largest))
-    heads = [f"{low}" if low == high else f"{low}–{high}" for low, high in bins]
-    rows = [
-        ((name,), [Cell(f"{sum(n for size, n in counts.sizes.items() if low <= size <= high)}") for low, high in bins])
-        for name, counts in _count_rows(result)
-    ]
-    return Page("Number of tie groups by size (documents with the same score)", sheet(("run",), heads, rows))
+    largest = result.total.largest
+    rows = [(name, map(str, _histogram(counts, largest).values())) for name, counts in _count_rows(result)]
+    heads = tuple(_histogram(result.total, largest))
+    return table("Number of tie groups by size (documents with the same score)", ("run",), heads, rows)
 
 
 def _score_table(result: Ties, m: int, digits: int) -> Page:
-    ends = [QUANTILES.index(0.05), QUANTILES.index(0.95)]
     rows = []
     for r, run in enumerate(result.runs):
-        low, high = (shown(float(result.quantiles[i, m, r]), digits) for i in ends)
-        error = float(result.sample_error[m, r])
-        cells = [Cell(shown(float(result.scores[i, m, r]), digits)) for i in range(len(RULES))]
+        low, high = (shown(float(end), digits) for end in result.most_orders(m)[:, r])
+        cells: list[Cell | str] = [shown(float(score), digits) for score in result.scores[:, m, r]]
         cells.append(Cell(shown(float(result.sample_mean[m, r]), digits), aside=f"[{low}, {high}]"))
-        cells.append(Cell(shown(error, digits + 2)))
-        rows.append(((run,), cells))
-    samples = result.settings.samples
+        cells.append(shown(float(result.sample_error[m, r]), digits + 2))
+        rows.append((run, cells))
     title = (
-        f"{result.measures[m]} by tie rule, and the mean of {samples} random orders with their 5th and 95th percentile"
-        f" and its standard error"
+        f"{result.measures[m]} by tie rule, and the mean of {result.settings.samples} random orders with their 5th and"
+        " 95th percentile and its standard error"
     )
-    return Page(title, sheet(("run",), (*RULES, "random\norders", "standard\nerror"), rows))
+    return table(title, ("run",), (*RULES, "random\norders", "standard\nerror"), rows)
 
 
 def _swap_tables(result: Ties, m: int, digits: int) -> Iterator[Page]:
     pairs = result.swappable(m)
-    if not pairs:
-        return
-    column = {run: r for r, run in enumerate(result.runs)}
-    rows = []
-    for ahead, other, chance in pairs[:PAIRS]:
-        cells = [
-            Cell(shown(float(result.scores[i, m, column[run]]), digits))
-            for i in (EXPECTED, TREC)
-            for run in (ahead, other)
-        ]
-        rows.append(((ahead, other), [*cells, Cell(f"{chance:.1%}")]))
+    row = {run: r for r, run in enumerate(result.runs)}
+    rows = [
+        (
+            (ahead, other),
+            [
+                *(
+                    shown(float(result.scores[i, m, row[run]]), digits)
+                    for i in (EXPECTED, TREC)
+                    for run in (ahead, other)
+                ),
+                f"{chance:.1%}",
+            ],
+        )
+        for ahead, other, chance in pairs[:PAIRS]
+    ]
     part = f", first {PAIRS} of {len(pairs)}" if len(pairs) > PAIRS else ""
     title = f"{result.measures[m]}: pairs that random orders swap; A is ahead in expectation{part}"
-    heads = ("expected\nof A", "\nof B", "trec\nof A", "\nof B", "swapped")
-    yield Page(title, sheet(("A", "B"), heads, rows))
+    if pairs:
+        yield table(title, ("A", "B"), ("expected\nof A", "\nof B", "trec\nof A", "\nof B", "swapped"), rows)
 
 
 def _rounding_table(result: Ties, m: int, digits: int) -> Page:
     total = result.total
-    full = [("none", total.tied / max(total.retrieved, 1), result.scores, None)]
+    given = RoundedScores("none", total.tied / max(total.retrieved, 1), result.measures, result.scores)
     rows = []
-    for name, tied, scores, entry in [*full, *((e.rounding, e.tied, e.scores, e) for e in result.rounded)]:
-        cells = [
-            Cell(f"{tied:.1%}"),
-            Cell(shown(_largest(scores[BEST, m] - scores[WORST, m]), digits)),
-            Cell(f"{result.reversible(scores, m)}"),
-        ]
+    for entry in (given, *result.rounded):
+        scores = entry.scores
+        spread = _largest(scores[BEST, m] - scores[WORST, m])
+        cells = [f"{entry.tied:.1%}", shown(spread, digits), f"{result.reversible(scores, m)}"]
         for rule in (TREC, EXPECTED):
-            cells.append(Cell(shown(_largest(np.abs(scores[rule, m] - result.scores[rule, m])), digits)))
-            cells.append(Cell("0" if entry is None else f"{result.rounding_swaps(entry, rule, m)}"))
-        rows.append(((name,), cells))
-    heads = (
-        "tied",
-        "best -\nworst",
-        "reversible\npairs",
-        "trec:\nchange",
-        "trec:\nswapped",
-        "expected:\nchange",
-        "expected:\nswapped",
-    )
-    pairs = plural(len(result.pairs), "pair")
+            cells.append(shown(_largest(np.abs(scores[rule, m] - result.scores[rule, m])), digits))
+            cells.append(f"{result.rounding_swaps(entry, rule, m)}")
+        rows.append((entry.rounding, cells))
+    heads = ["tied", "best -\nworst", "reversible\npairs"]
+    heads += [f"{rule}:\n{what}" for rule in ("trec", "expected") for what in ("change", "swapped")]
     title = (
         f"{result.measures[m]} of runs with rounded scores: largest range from the worst to the best order, largest"
-        f" change against the scores as given, and swaps of {pairs} of runs"
+        f" change against the scores as given, and swaps of {plural(len(result.pairs), 'pair')} of runs"
     )
-    return Page(title, sheet(("rounding",), heads, rows))
+    return table(title, ("rounding",), heads, rows)
 
 
 def _largest(values: Floats) -> float:
@@ -726,73 +645,57 @@ ROW = 0.11  # inches: the height of a run
 
 def drawings(result: Ties) -> Drawings:
     """Ranges of scores, sizes of tie groups, and swaps, which need at least two runs."""
-    draw: Drawings = {"ties-ranges": partial(range_figure, result), "ties-sizes": partial(size_figure, result)}
+    draw: Drawings = {
+        "ties-ranges": partial(range_figure, result),
+        "ties-sizes": partial(alone, partial(draw_sizes, result), 2.0),
+    }
     return draw | ({"ties-swaps": partial(swap_figure, result)} if len(result.runs) > 1 else {})
 
 
 def range_figure(result: Ties) -> Figure:
     """The scores of each run over orders of its ties, a panel per measure."""
-    figure, axes = panels(len(result.measures), 2, max(1.4, 0.6 + ROW * len(result.runs)))
-    for m, axis in enumerate(axes):
-        draw_ranges(result, m, axis)
-    lines, labels = axes[0].get_legend_handles_labels()
-    figure.legend(lines, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    height = max(1.4, 0.6 + ROW * len(result.runs))
+    figure = each(range(len(result.measures)), 2, height, partial(draw_ranges, result))
+    legend_below(figure, figure.axes[0], 4)
     return figure
 
 
-def draw_ranges(result: Ties, measure: int, axis: Axes) -> Axes:
+def draw_ranges(result: Ties, measure: int, axis: Axes) -> None:
     """For each run: worst to best order, 90% of random orders, the expectation, and the order of trec_eval."""
-    expected = result.scores[EXPECTED, measure]
-    order = np.argsort(expected, kind="stable")
+    order = np.argsort(result.scores[EXPECTED, measure], kind="stable")
+    trec, expected, best, worst = result.scores[[TREC, EXPECTED, BEST, WORST], measure][:, order]
     y = np.arange(len(order))
-    low, high = result.scores[[WORST, BEST], measure][:, order]
-    axis.hlines(y, low, high, color=SKY, linewidth=0.8, label="worst to best")
-    ends = result.quantiles[[QUANTILES.index(0.05), QUANTILES.index(0.95)], measure][:, order]
-    axis.hlines(y, *ends, color=BLUE, linewidth=2.4, label="90% of random orders")
-    axis.plot(expected[order], y, "|", color=BLACK, markersize=5, label="expected")
-    trec = result.scores[TREC, measure][order]
+    axis.hlines(y, worst, best, color=SKY, linewidth=0.8, label="worst to best")
+    axis.hlines(y, *result.most_orders(measure)[:, order], color=BLUE, linewidth=2.4, label="90% of random orders")
+    axis.plot(expected, y, "|", color=BLACK, markersize=5, label="expected")
     axis.plot(trec, y, "o", markerfacecolor="none", markeredgecolor=ORANGE, markersize=2.6, label="trec")
     axis.set_yticks(y, [result.runs[r] for r in order], fontsize=min(7, 72 * ROW))
     axis.set_xlabel(result.measures[measure])
     axis.margins(y=0.5 / max(len(y), 1))
-    return axis
 
 
-def size_figure(result: Ties) -> Figure:
-    """The number of tie groups by size, over all runs."""
-    figure = new_figure(COLUMN, 2.0)
-    draw_sizes(result, figure.subplots())
-    return figure
-
-
-def draw_sizes(result: Ties, axis: Axes) -> Axes:
-    """The histogram of the sizes of tie groups, on a logarithmic scale."""
-    total = result.total
-    bins = list(histogram_bins(total.largest)) or [(2, 2)]
-    counts = [sum(n for size, n in total.sizes.items() if low <= size <= high) for low, high in bins]
-    axis.bar(range(len(bins)), counts, 0.8, facecolor=SKY, edgecolor=BLUE, linewidth=0.8)
-    axis.set_xticks(range(len(bins)), [f"{low}" if low == high else f"{low}–{high}" for low, high in bins])
-    if max(counts) > 0:
+def draw_sizes(result: Ties, axis: Axes) -> None:
+    """The histogram of the sizes of tie groups over all runs, on a logarithmic scale."""
+    counts = _histogram(result.total, max(result.total.largest, 2))
+    axis.bar(range(len(counts)), list(counts.values()), 0.8, facecolor=SKY, edgecolor=BLUE, linewidth=0.8)
+    axis.set_xticks(range(len(counts)), list(counts))
+    if any(counts.values()):
         axis.set_yscale("log")
         axis.set_ylim(bottom=0.5)
-    axis.set_xlabel("documents with the same score")
-    axis.set_ylabel("tie groups")
-    return axis
+    axis.set(xlabel="documents with the same score", ylabel="tie groups")
 
 
 def swap_figure(result: Ties) -> Figure:
     """The probability that random orders swap two runs, a panel per measure."""
-    figure, axes = panels(len(result.measures), 3, 2.4)
-    for m, axis in enumerate(axes):
-        draw_swaps(result, m, axis)
-    image = axes[0].images[0]
-    bar = figure.colorbar(image, ax=list(axes), shrink=0.6, pad=0.02, aspect=25)
+    figure = each(range(len(result.measures)), 3, 2.4, partial(draw_swaps, result))
+    axes = figure.axes[: len(result.measures)]
+    bar = figure.colorbar(axes[0].images[0], ax=axes, shrink=0.6, pad=0.02, aspect=25)
     bar.set_label("probability of a swap")
     bar.outline.set_visible(False)
     return figure
 
 
-def draw_swaps(result: Ties, measure: int, axis: Axes) -> Axes:
+def draw_swaps(result: Ties, measure: int, axis: Axes) -> None:
     """The probability of a swap for each pair; runs are ranked by expected score, the best first."""
     from matplotlib.ticker import MaxNLocator
 
@@ -801,13 +704,10 @@ def draw_swaps(result: Ties, measure: int, axis: Axes) -> Axes:
     first, second = np.triu_indices(runs, 1)
     matrix[first, second] = matrix[second, first] = result.swap_chance[measure]
     order = np.argsort(-result.scores[EXPECTED, measure], kind="stable")
-    highest = max(0.5, result.swap_chance.max(initial=0))
-    axis.imshow(
-        matrix[np.ix_(order, order)], cmap="Blues", vmin=0, vmax=highest, extent=(0.5, runs + 0.5, runs + 0.5, 0.5)
-    )
-    axis.plot((0.5, runs + 0.5), (0.5, runs + 0.5), color=GREY, linewidth=0.4)
+    highest, end = max(0.5, result.swap_chance.max(initial=0)), runs + 0.5
+    axis.imshow(matrix[np.ix_(order, order)], cmap="Blues", vmin=0, vmax=highest, extent=(0.5, end, end, 0.5))
+    axis.plot((0.5, end), (0.5, end), color=GREY, linewidth=0.4)
     axis.set_title(f"{result.measures[measure]}: {len(result.swappable(measure))} pairs", fontsize=7)
     for side in (axis.xaxis, axis.yaxis):
         side.set_major_locator(MaxNLocator(4, integer=True))
     axis.set_xlabel("rank by expected score")
-    return axis

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from cranfield import io, results
+from cranfield import io
 from cranfield.analysis.audit import NilDetection, nil_detection
 from cranfield.data import Booleans, Floats, Integers, Judgments
 from cranfield.errors import UsageError
@@ -24,20 +24,20 @@ from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import number
 from cranfield.lab import saving
 from cranfield.lab.registry import check_alike, mean_of
-from cranfield.lab.settings import Option, Progress
+from cranfield.lab.settings import Progress
 from cranfield.measures import Measure, parse
 from cranfield.measures.aliases import LIU, in_notation
 from cranfield.ranking.tie_rules import TIE_RULES, TIES, TieRule, Ties, tie_rule
-from cranfield.report.figures.canvas import BLACK, BLUE, COLUMN, GREEN, GREY, ORANGE, SKY, Drawings, new_figure, panels
-from cranfield.report.pages import Page, column, exchanged, sheet
+from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, Drawings, alone, each
+from cranfield.report.pages import Page, column, exchanged, table
 from cranfield.report.sheet import Cell, shown
+from cranfield.settings import Choices, Option
 from cranfield.statistics.correlation import Agreement, kendall, swapped_pairs, swaps
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 # Tie rules that fix the position of NIL in every list.
@@ -88,16 +88,25 @@ class Truncation(saving.StudyResult):
     """Plain and terminal scores of systems, and the lengths of their lists.
 
     ``plain``, ``terminal`` (run, measure, query): X and X'; undefined values count 0 in means. ``terminal_measures``:
-    the names of X', empty for a measure without a terminal form, whose ``terminal`` values are NaN. ``before``,
+    the names of X', None for a measure without a terminal form, whose ``terminal`` values are NaN. ``before``,
     ``after`` (run, query): list lengths with NIL as an item, and up to NIL. ``correct`` (run, query): the first answer
-    is relevant. ``no_answer`` (query,): no document is relevant; None in files of earlier versions.
+    is relevant. ``no_answer``: queries without a relevant document; None in files of earlier versions.
     """
 
-    STUDY = "truncation"
+    KIND: ClassVar[str] = "truncation"
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("settings/nil", "settings/full_length", "settings/ties"),
+        *("measures/{measures}/terminal = terminal_measures", "measures/{measures} = agreements"),
+        *("no_answer", "lengths", "runs/{runs} = summaries"),
+        *("runs/{runs}/queries/{queries}/before", "runs/{runs}/queries/{queries}/after"),
+        "runs/{runs}/queries/{queries}/correct",
+        *("runs/{runs.0}/queries/{queries.2}/plain", "runs/{runs.0}/queries/{queries.2}/terminal"),
+        "notes",
+    )
 
     runs: tuple[str, ...]
     measures: tuple[str, ...]
-    terminal_measures: tuple[str, ...]
+    terminal_measures: tuple[str | None, ...]
     queries: tuple[str, ...]
     plain: Floats
     terminal: Floats
@@ -107,7 +116,7 @@ class Truncation(saving.StudyResult):
     nil: str | None
     full_length: int | None
     ties: Ties
-    no_answer: Booleans | None = None
+    no_answer: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -117,7 +126,9 @@ class Truncation(saving.StudyResult):
 
     def nil_detection(self, run: int) -> NilDetection | None:
         """How well a run recognises queries without a relevant document, by an empty list or by NIL in first place."""
-        return None if self.no_answer is None else nil_detection(self.no_answer, self.after[run] == 0)
+        if self.no_answer is None:
+            return None
+        return nil_detection(np.isin(self.queries, self.no_answer), self.after[run] == 0)
 
     @property
     def means(self) -> Floats:
@@ -143,6 +154,12 @@ class Truncation(saving.StudyResult):
         counted = enumerate(zip(lengths[0].tolist(), lengths[1].tolist(), strict=True))
         return {length: counts for length, counts in counted if any(counts)}
 
+    @property
+    def list_lengths(self) -> Integers:
+        """The number of lists by length, from 0 to `longest`; before and after, if lists are cut: (length, 1 or 2)."""
+        stages = (self.before, self.after) if self.nil else (self.before,)
+        return np.stack([np.bincount(x.ravel(), minlength=1 + self.longest) for x in stages], axis=1)
+
     def agreement(self, measure: int) -> Agreement:
         """The agreement of X and X' on the order of the systems."""
         x, y = self.means[:, :, measure]
@@ -158,99 +175,55 @@ class Truncation(saving.StudyResult):
         empty = self.after[run] == 0
         return c_at_1(len(self.queries), int((self.correct[run] & ~empty).sum()), int(empty.sum()))
 
-    def to_dict(self) -> dict[str, Any]:
-        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
-        x, y = self.means
-        lengths, paired = self.histogram, self.paired
-        return {
-            **self.header(),
-            "settings": {"nil": self.nil, "full_length": self.full_length, "ties": self.ties},
-            "measures": {measure: self._measure_dict(m) for m, measure in enumerate(self.measures)},
-            "no_answer": None
-            if self.no_answer is None
-            else [query for query, missing in zip(self.queries, self.no_answer, strict=True) if missing],
-            "lengths": {when: {str(n): c[i] for n, c in lengths.items()} for i, when in enumerate(("before", "after"))},
-            "runs": {
-                run: {
-                    "short_before": float(self.short[0, r]),
-                    "short_after": float(self.short[1, r]),
-                    "c_at_1": self.c_at_1(r),
-                    "nil_detection": results.plain(self.nil_detection(r)),
-                    "means": {
-                        measure: {"plain": float(x[r, m]), "terminal": float(y[r, m]) if m in paired else None}
-                        for m, measure in enumerate(self.measures)
-                    },
-                    "queries": {
-                        query: {
-                            "before": int(self.before[r, q]),
-                            "after": int(self.after[r, q]),
-                            "correct": bool(self.correct[r, q]),
-                            "plain": saving.to_json(self.plain[r, :, q]),
-                            "terminal": saving.to_json(self.terminal[r, :, q]),
-                        }
-                        for q, query in enumerate(self.queries)
-                    },
-                }
-                for r, run in enumerate(self.runs)
-            },
-            "notes": list(self.notes),
-        }
+    @property
+    def agreements(self) -> list[dict[str, Any]]:
+        """The agreement of X and X' for each measure; nothing for one without a terminal form."""
+        return [self._agreement_dict(m) if m in self.paired else {} for m in range(len(self.measures))]
 
-    def _measure_dict(self, m: int) -> dict[str, Any]:
-        if m not in self.paired:
-            return {"terminal": None}
+    def _agreement_dict(self, m: int) -> dict[str, Any]:
         agreement = self.agreement(m)
         return {
-            "terminal": self.terminal_measures[m],
             "tau_b": number(agreement.tau_b),
             "tau_a": agreement.tau_a,
             "concordant": agreement.concordant,
             "discordant": agreement.discordant,
             "tied_plain": agreement.tied_x,
             "tied_terminal": agreement.tied_y,
-            "inverted": [list(pair) for pair in self.inverted(m)],
+            "inverted": self.inverted(m),
         }
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Truncation:
-        """The result that `to_dict` returned."""
-        runs, measures, settings = data["runs"], data["measures"], data["settings"]
-        queries = tuple(next(iter(runs.values()))["queries"])
-        cells = [[run["queries"][query] for query in queries] for run in runs.values()]
+    @property
+    def lengths(self) -> dict[str, dict[int, int]]:
+        """The number of lists of each length, before and after the transformation."""
+        return {when: {n: c[i] for n, c in self.histogram.items()} for i, when in enumerate(("before", "after"))}
 
-        def scores(kind: str) -> Floats:
-            rows = [np.array([saving.from_json(cell[kind]) for cell in row]).T for row in cells]
-            return np.array(rows).reshape(len(runs), len(measures), len(queries))
-
-        def facts(name: str) -> Any:
-            return np.array([[cell[name] for cell in row] for row in cells])
-
-        return cls(
-            tuple(runs),
-            tuple(measures),
-            tuple(measure["terminal"] or "" for measure in measures.values()),
-            queries,
-            scores("plain"),
-            scores("terminal"),
-            facts("before"),
-            facts("after"),
-            facts("correct"),
-            settings["nil"],
-            settings["full_length"],
-            settings["ties"],
-            None if (missing := data.get("no_answer")) is None else np.array([q in missing for q in queries], bool),
-            tuple(data["notes"]),
-        )
+    @property
+    def summaries(self) -> list[dict[str, Any]]:
+        """What follows from the lists and the scores of each run."""
+        x, y = self.means
+        return [
+            {
+                "short_before": self.short[0, r],
+                "short_after": self.short[1, r],
+                "c_at_1": self.c_at_1(r),
+                "nil_detection": self.nil_detection(r),
+                "means": {
+                    measure: {"plain": x[r, m], "terminal": y[r, m] if m in self.paired else None}
+                    for m, measure in enumerate(self.measures)
+                },
+            }
+            for r in range(len(self.runs))
+        ]
 
 
 def truncation(
     qrels: Any,
     runs: Sequence[Any],
-    measures: Annotated[Sequence[str | Measure], Option("", default="RR nDCG@N RBP(p=0.5) AP, N the full length")] = (),
+    measures: Annotated[Sequence[str | Measure], Option(default="RR nDCG@N RBP(p=0.5) AP, N the full length")] = (),
     *,
     nil: str | None = None,
     full_length: int | None = None,
-    ties: Annotated[Ties, Option("How to order documents with equal scores.", choices=DEFINITE)] = "trec",
+    ties: Annotated[Ties, Choices(DEFINITE), "How to order documents with equal scores."] = "trec",
     progress: Progress | None = None,
 ) -> Truncation:
     """Scores that count the end of a ranking as an answer.
@@ -284,7 +257,7 @@ def truncation(
     return Truncation(
         scores.runs,
         tuple(str(x) for x, _ in pairs),
-        tuple("" if y is None else str(y) for _, y in pairs),
+        tuple(None if y is None else str(y) for _, y in pairs),
         scores.queries,
         plain,
         terminal,
@@ -299,10 +272,10 @@ def truncation(
     )
 
 
-def _without_relevant(judgments: Judgments) -> Booleans:
+def _without_relevant(judgments: Judgments) -> tuple[str, ...]:
     """The queries without a relevant document."""
-    query = np.repeat(np.arange(len(judgments.queries)), np.diff(judgments.begin))
-    return np.bincount(query[judgments.grade > 0], minlength=len(judgments.queries)) == 0
+    slices = zip(judgments.queries, judgments.begin, judgments.begin[1:], strict=False)
+    return tuple(query for query, begin, end in slices if not (judgments.grade[begin:end] > 0).any())
 
 
 def _terminal_notes(pairs: Sequence[tuple[Measure, Measure | None]], terminal: Floats) -> Iterator[str]:
@@ -371,10 +344,10 @@ def _score_table(result: Truncation, digits: int) -> Page:
     columns["c@1"] = column([result.c_at_1(r) for r in range(len(result.runs))], digits)
     for i, when in enumerate(_stages(result)):
         columns[f"short{when}"] = [Cell(f"{share:.1%}") for share in result.short[i]]
-    rows = [((run,), [cells[r] for cells in columns.values()]) for r, run in enumerate(result.runs)]
+    rows = [(run, [cells[r] for cells in columns.values()]) for r, run in enumerate(result.runs)]
     stages = f", before and after cutting them at {result.nil}" if result.nil else ""
     short = f"short: share of lists with fewer than {result.longest} answers{stages}"
-    return Page(f"Mean scores, {len(result.queries)} queries ({short})", sheet(("run",), tuple(columns), rows))
+    return table(f"Mean scores, {len(result.queries)} queries ({short})", ("run",), tuple(columns), rows)
 
 
 def _stages(result: Truncation) -> tuple[str, ...]:
@@ -385,11 +358,8 @@ def _stages(result: Truncation) -> tuple[str, ...]:
 def mean_tables(results: list[Truncation], digits: int = 4) -> list[Page]:
     """The agreement of plain and terminal measures, averaged over collections; pairs are counted in all of them."""
     check_alike(results, "measures", "nil", "full_length", "ties")
-    return list(
-        _agreement_tables(
-            results, f"of systems, mean over {len(results)} collections; pairs of all collections", digits
-        )
-    )
+    scope = f"of systems, mean over {len(results)} collections; pairs of all collections"
+    return list(_agreement_tables(results, scope, digits))
 
 
 def _agreement_tables(results: list[Truncation], scope: str, digits: int) -> Iterator[Page]:
@@ -399,56 +369,55 @@ def _agreement_tables(results: list[Truncation], scope: str, digits: int) -> Ite
         agreements = [result.agreement(m) for result in results]
         means = mean_of([np.array([agreement.tau_b, agreement.tau_a]) for agreement in agreements])
         counts = np.sum([(a.discordant, a.tied_x, a.tied_y, a.pairs) for a in agreements], axis=0)
-        cells = [*(Cell(shown(tau, digits)) for tau in means.tolist()), *(Cell(f"{count}") for count in counts)]
-        rows.append(((first.measures[m], first.terminal_measures[m]), cells))
+        cells = [*(shown(tau, digits) for tau in means.tolist()), *map(str, counts)]
+        rows.append(((first.measures[m], str(first.terminal_measures[m])), cells))
     heads = ("τ-b", "τ-a", "swapped", "tied\nplain", "tied\nterminal", "pairs")
     title = f"Agreement of plain and terminal measures on the order {scope} (Kendall's τ)"
     if rows:
-        yield Page(title, sheet(("plain", "terminal"), heads, rows))
+        yield table(title, ("plain", "terminal"), heads, rows)
 
 
 def _detection_tables(result: Truncation, digits: int) -> Iterator[Page]:
     """Nil detection as a classification; no table if nothing is to be detected and no list is empty."""
-    detections = [result.nil_detection(r) for r in range(len(result.runs))]
-    rows = []
-    for run, detection in zip(result.runs, detections, strict=True):
-        if detection is None:
-            return
-        counts = (detection.silent, detection.detected, detection.false_silences, detection.missed)
-        shares = (detection.precision, detection.recall, detection.f1)
-        rows.append(((run,), [Cell(f"{n}") for n in counts] + [Cell(shown(share, digits)) for share in shares]))
-    if any(detection and (detection.nil or detection.silent) for detection in detections):
-        nil = int(result.no_answer.sum()) if result.no_answer is not None else 0
-        title = (
-            f"Nil detection: {nil} of {len(result.queries)} queries have no relevant document (silent: lists without an"
-            " answer; false: of these, lists of queries with a relevant document)"
+    found = [result.nil_detection(r) for r in range(len(result.runs))]
+    detections = [detection for detection in found if detection is not None]
+    rows = [
+        (
+            run,
+            [
+                *map(str, (d.silent, d.detected, d.false_silences, d.missed)),
+                *(shown(share, digits) for share in (d.precision, d.recall, d.f1)),
+            ],
         )
-        yield Page(title, sheet(("run",), ("silent", "right", "false", "missed", "precision", "recall", "F1"), rows))
+        for run, d in zip(result.runs, detections, strict=False)
+    ]
+    if any(detection.nil or detection.silent for detection in detections):
+        title = (
+            f"Nil detection: {detections[0].nil} of {len(result.queries)} queries have no relevant document (silent: "
+            "lists without an answer; false: of these, lists of queries with a relevant document)"
+        )
+        yield table(title, ("run",), ("silent", "right", "false", "missed", "precision", "recall", "F1"), rows)
 
 
 def _length_table(result: Truncation) -> Page:
-    counts = np.zeros((result.longest + 1, 2), int)
-    for length, numbers in result.histogram.items():
-        counts[length] = numbers
+    counts = result.list_lengths
     step = max(1, -(-result.longest // RANGES))
     begins = [0, *range(1, len(counts), step)]
-    rows = []
-    for begin, end in zip(begins, [*begins[1:], len(counts)], strict=True):
-        name = f"{begin}" if end - begin == 1 else f"{begin}–{end - 1}"
-        cells = [Cell(f"{n}") for n in counts[begin:end].sum(axis=0)]
-        rows.append(((name,), cells[: len(_stages(result))]))
-    heads = [f"lists{when}" for when in _stages(result)]
+    rows = [
+        (f"{begin}" if end - begin == 1 else f"{begin}–{end - 1}", map(str, counts[begin:end].sum(axis=0)))
+        for begin, end in zip(begins, [*begins[1:], len(counts)], strict=True)
+    ]
     stages = f": before and after cutting them at {result.nil}" if result.nil else ""
-    return Page(f"Number of lists by length{stages}", sheet(("length",), heads, rows))
+    heads = [f"lists{when}" for when in _stages(result)]
+    return table(f"Number of lists by length{stages}", ("length",), heads, rows)
 
 
 def _swap_tables(result: Truncation, digits: int) -> Iterator[Page]:
     for m in result.paired:
-        measures = result.measures[m], result.terminal_measures[m]
         pairs = result.inverted(m)
         if pairs:
             means = dict(zip(result.runs, result.means[:, :, m].T, strict=True))
-            yield exchanged(pairs, measures, means, digits, PAIRS)
+            yield exchanged(pairs, (result.measures[m], str(result.terminal_measures[m])), means, digits, PAIRS)
 
 
 BARS = 25  # the most list lengths that are drawn as separate bars
@@ -456,31 +425,23 @@ SYSTEMS = 20  # the most systems that are drawn as arrows
 
 
 def drawings(result: Truncation) -> Drawings:
-    """Lengths of lists, scores and shifts."""
-    draw: Drawings = {"truncation-lengths": partial(length_figure, result)}
+    """Lengths of lists, scores and shifts: Figures 1 to 3 of the paper, the last two with a panel per measure."""
+    draw: Drawings = {"truncation-lengths": partial(alone, partial(draw_lengths, result), 2.0)}
     if result.paired:  # a measure without a terminal form is in neither
-        draw |= {"truncation-scores": partial(score_figure, result), "truncation-shift": partial(shift_figure, result)}
+        draw["truncation-scores"] = partial(each, result.paired, 2, 2.9, partial(draw_scores, result))
+        draw["truncation-shift"] = partial(each, result.paired, 2, 2.6, partial(draw_shifts, result))
     return draw
 
 
-def length_figure(result: Truncation) -> Figure:
-    """The distribution of list lengths, before and after the transformation (Figure 1)."""
-    figure = new_figure(COLUMN, 2.0)
-    draw_histogram(result, figure.subplots())
-    return figure
-
-
-def draw_histogram(result: Truncation, axis: Axes) -> Axes:
+def draw_lengths(result: Truncation, axis: Axes) -> None:
     """The number of lists by length: bars for each length, or outlines if there are many lengths."""
     from matplotlib.ticker import MaxNLocator
 
-    counts = np.zeros((result.longest + 1, 2))
-    for length, numbers in result.histogram.items():
-        counts[length] = numbers
+    counts = result.list_lengths
     x = np.arange(len(counts))
-    styles = [("before: NIL is an item", "white", SKY), ("after: NIL ends the list", BLUE, BLUE)]
-    if result.nil is None:
-        styles, counts = [("lists", "white", SKY)], counts[:, :1]
+    styles = [("lists", "white", SKY)]
+    if counts.shape[1] > 1:
+        styles = [("before: NIL is an item", "white", SKY), ("after: NIL ends the list", BLUE, BLUE)]
     for i, (label, face, edge) in enumerate(styles):
         if len(x) <= BARS:
             bars: dict[str, Any] = {"facecolor": face, "edgecolor": edge, "linewidth": 0.8, "label": label}
@@ -491,22 +452,12 @@ def draw_histogram(result: Truncation, axis: Axes) -> Axes:
     if len(x) <= BARS:
         axis.set_xticks(x[:: 1 + len(x) // 12])
     axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-    axis.set_xlabel("answers per list")
-    axis.set_ylabel("lists")
+    axis.set(xlabel="answers per list", ylabel="lists")
     axis.margins(y=0.25)
     axis.legend(loc="upper left")
-    return axis
 
 
-def score_figure(result: Truncation) -> Figure:
-    """Systems by X and X', a panel per measure (Figure 2)."""
-    figure, axes = panels(len(result.paired), 2, 2.9)
-    for m, axis in zip(result.paired, axes, strict=True):
-        draw_scores(result, m, axis)
-    return figure
-
-
-def draw_scores(result: Truncation, measure: int, axis: Axes) -> Axes:
+def draw_scores(result: Truncation, measure: int, axis: Axes) -> None:
     """Systems by X and X' of one measure; lines join swapped pairs, and the most distinct pair is labelled."""
     x, y = result.means[:, :, measure]
     pairs = swapped_pairs(x, y)
@@ -520,59 +471,35 @@ def draw_scores(result: Truncation, measure: int, axis: Axes) -> Axes:
     hollow: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": ORANGE, "markeredgewidth": 0.9}
     axis.plot(x[moved], y[moved], "D", markersize=3.2, zorder=3, label="in a swapped pair", **hollow)
     if pairs:
-        a, b = max(pairs, key=lambda pair: (x[pair[0]] - x[pair[1]]) * (y[pair[1]] - y[pair[0]]))
-        for run, (dx, side), level in ((a, (5, "left"), "top"), (b, (-5, "right"), "bottom")):
-            axis.annotate(
-                result.runs[run],
-                (x[run], y[run]),
-                (dx, -3 if level == "top" else 3),
-                textcoords="offset points",
-                ha=side,
-                va=level,
-            )
-    axis.set_xlabel(result.measures[measure])
-    axis.set_ylabel(result.terminal_measures[measure])
+        most_distinct = max(pairs, key=lambda pair: (x[pair[0]] - x[pair[1]]) * (y[pair[1]] - y[pair[0]]))
+        places = ((5, -3), "left", "top"), ((-5, 3), "right", "bottom")
+        for run, (offset, side, level) in zip(most_distinct, places, strict=True):
+            where: dict[str, Any] = {"textcoords": "offset points", "ha": side, "va": level}
+            axis.annotate(result.runs[run], (x[run], y[run]), offset, **where)
+    axis.set(xlabel=result.measures[measure], ylabel=result.terminal_measures[measure])
     axis.set_title(f"τ-b = {result.agreement(measure).tau_b:.3f}, {len(pairs)} swapped", loc="left")
     axis.margins(0.12)
     if measure == result.paired[0]:
         axis.legend(loc="upper left")
-    return axis
 
 
-def shift_figure(result: Truncation) -> Figure:
-    """The change of each system, a panel per measure (Figure 3)."""
-    figure, axes = panels(len(result.paired), 2, 2.6)
-    for m, axis in zip(result.paired, axes, strict=True):
-        draw_shifts(result, m, axis)
-    return figure
-
-
-def draw_shifts(result: Truncation, measure: int, axis: Axes) -> Axes:
+def draw_shifts(result: Truncation, measure: int, axis: Axes) -> None:
     """Arrows from (share of short lists, X) to (share of short lists, X'), for the best systems."""
     x, y = result.means[:, :, measure]
-    best = np.argsort(-np.maximum(x, y), kind="stable")[:SYSTEMS]
     before, after = 100 * result.short
-    for run in best:
+    for run in np.argsort(-np.maximum(x, y), kind="stable")[:SYSTEMS]:
         same = abs(y[run] - x[run]) <= SAME
         colour = BLACK if same else GREEN if y[run] > x[run] else ORANGE
-        axis.annotate(
-            "",
-            (after[run], y[run]),
-            (before[run], x[run]),
-            arrowprops={"arrowstyle": "->", "color": colour, "linewidth": 0.7, "shrinkA": 2, "shrinkB": 1},
-        )
+        arrow = {"arrowstyle": "->", "color": colour, "linewidth": 0.7, "shrinkA": 2, "shrinkB": 1}
+        axis.annotate("", (after[run], y[run]), (before[run], x[run]), arrowprops=arrow)
         axis.plot(before[run], x[run], "o", markersize=3, markerfacecolor="white", markeredgecolor=colour, zorder=3)
         axis.plot(after[run], y[run], "o", markersize=3, color=colour, zorder=3)
-    for label, face in (
-        (f"{result.measures[measure]}, before", "white"),
-        (f"{result.terminal_measures[measure]}, after", BLACK),
-    ):
+    ends = {f"{result.measures[measure]}, before": "white", f"{result.terminal_measures[measure]}, after": BLACK}
+    for label, face in ends.items():
         axis.plot([], [], "o", markersize=3, markerfacecolor=face, markeredgecolor=BLACK, label=label)
     axis.set_xlim(-4, 104)
     axis.margins(y=0.2)
-    axis.set_xlabel(f"lists with fewer than {result.longest} answers (%)")
-    axis.set_ylabel("mean score")
+    axis.set(xlabel=f"lists with fewer than {result.longest} answers (%)", ylabel="mean score")
     axis.legend(loc="best")
     if len(result.runs) > SYSTEMS:
         axis.set_title(f"the best {SYSTEMS} systems", loc="left")
-    return axis

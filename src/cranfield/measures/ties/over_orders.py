@@ -9,7 +9,6 @@ import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from cranfield.measures.ties.expectation import (
 )
 from cranfield.measures.ties.strategies import EXACT, EXACT_DISTINCT, SAMPLES, SAMPLES_DISTINCT, Estimate
 from cranfield.ranking.batch import CELLS, Batch, ragged
-from cranfield.ranking.row_math import running
+from cranfield.ranking.row_math import edges
 
 
 def over_orders(
@@ -66,25 +65,20 @@ def _mean_over_orders(
     cells = np.where(tied.enumerable(positions_at_once), rankings, SAMPLES) * tied.tied.shape[1]
     chunk = (np.cumsum(cells) // (4 * CELLS)).astype(np.int64)
     parts = [np.flatnonzero(chunk == number) for number in range(chunk[-1] + 1)]
-    tied_parts = (tied if len(parts) == 1 else TiedDocuments.of(batch.rows(part)) for part in parts)
-    settings: dict[str, Any] = {"positions_at_once": positions_at_once, "retrieved_only": retrieved_only, "seed": seed}
-    estimates = (_mean_of_chunk(score, part, **settings) for part in tied_parts)
-    return Estimate.joined(len(chunk), zip(parts, estimates, strict=True))
 
+    def mean_of_part(part: Integers) -> Estimate:
+        of_part = tied if len(parts) == 1 else TiedDocuments.of(batch.rows(part))
+        count, enumerable = of_part.tied.sum(axis=1), of_part.enumerable(positions_at_once)
+        enumerated = [
+            _enumerate(of_part, np.flatnonzero(enumerable & (count == documents)), documents)
+            for documents in np.unique(count[enumerable & (count > 0)]).tolist()
+        ]
+        if positions_at_once > 1:
+            enumerated = [rankings.with_ties() for rankings in enumerated]
+        sampled = [_sample(of_part, query, seed) for query in np.flatnonzero(~enumerable).tolist()]
+        return mean_over_rankings(score, of_part.batch, [*enumerated, *sampled], retrieved_only=retrieved_only)
 
-def _mean_of_chunk(
-    score: Scorer, tied: TiedDocuments, *, positions_at_once: float, retrieved_only: bool, seed: int
-) -> Estimate:
-    count = tied.tied.sum(axis=1)
-    enumerable = tied.enumerable(positions_at_once)
-    enumerated = [
-        _enumerate(tied, np.flatnonzero(enumerable & (count == documents)), documents)
-        for documents in np.unique(count[enumerable & (count > 0)]).tolist()
-    ]
-    if positions_at_once > 1:
-        enumerated = [rankings.with_ties() for rankings in enumerated]
-    sampled = [_sample(tied, query, seed) for query in np.flatnonzero(~enumerable).tolist()]
-    return mean_over_rankings(score, tied.batch, [*enumerated, *sampled], retrieved_only=retrieved_only)
+    return Estimate.joined(len(chunk), ((part, mean_of_part(part)) for part in parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +110,9 @@ class TiedDocuments:
         if len(several := np.flatnonzero(same_tie.any(axis=1))):
             same_tie = same_tie[several]
             same_kind = same_tie & (kind[several, 1:] == kind[several, :-1])
-            (tie_first, tie_last), (first, last) = _edges(same_tie), _edges(same_kind)
+            (tie_first, tie_last), (first, last) = (
+                edges(np.pad(~same, ((0, 0), (1, 0)), constant_values=True)) for same in (same_tie, same_kind)
+            )
             nth_of_kind[several], of_kind[several] = np.arange(tied.shape[1]) - first, last - first + 1
             other_kinds[several], single_kind[several] = first - tie_first, (first == tie_first) & (last == tie_last)
         return TiedDocuments(batch, tied, nth_of_kind, of_kind, other_kinds, single_kind)
@@ -144,15 +140,6 @@ class TiedDocuments:
     def enumerable(self, positions_at_once: float) -> Booleans:
         """The queries with few enough rankings to score all of them."""
         return (self.arrangements_of_others <= EXACT) & (self.arrangements <= EXACT * positions_at_once)
-
-
-def _edges(same: Booleans) -> tuple[Integers, Integers]:
-    """The first and last column of the group of each column; ``same``: a column is in the group of the previous one."""
-    first = np.pad(~same, ((0, 0), (1, 0)), constant_values=True)
-    last = np.pad(~same, ((0, 0), (0, 1)), constant_values=True)
-    columns = np.arange(first.shape[1])
-    until = np.where(last, columns, columns[-1])[:, ::-1]
-    return running(np.where(first, columns, 0), np.maximum), running(until, np.minimum)[:, ::-1]
 
 
 def _enumerate(tied: TiedDocuments, query: Integers, documents: int) -> PossibleRankings:

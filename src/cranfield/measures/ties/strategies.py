@@ -1,16 +1,9 @@
 """Strategies: ways to compute the expectation of a measure over the orders of tied documents.
 
 With ``ties=expected`` all orders of tied documents are equally likely, and a score is the mean over them. A measure
-declares its strategy in the catalogue, as in ``@measure("BPM", ties=OverOrders())``. From cheap to expensive:
-
-- `ClosedForm`: the kernel, which is the measure's function, is the expectation itself.
-- `OverCuts`: the kernel is the expectation for a given set of documents in the first k.
-- `OneOpenClosedForm`, `OneOpenEnumerated`: the kernel is the expectation if a single document is tied.
-- `OverOrders`: the kernel scores rankings without ties.
-- `OverOrdersIfCosts`: the same if documents have costs; else the kernel is the expectation.
-- `OverDistinctOrders`: the same, but no two documents are interchangeable, because the measure uses their text.
-
-The other tie rules leave no ties; then every strategy calls the kernel once.
+declares its strategy in the catalogue, as in ``@measure("BPM", ties=OverOrders())``; here they are from cheap to
+expensive. The measure's function is the *kernel*: for `ClosedForm` it is the expectation itself, the others need less
+of it. The other tie rules leave no ties; then every strategy calls the kernel once.
 """
 
 from __future__ import annotations

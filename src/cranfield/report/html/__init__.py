@@ -1,34 +1,324 @@
-"""The HTML report: one file that needs no network, with data, chart library and script."""
+"""The HTML report: one file that needs no network, with data, chart library and script.
+
+Charts use Vega-Lite, which is under 1 MB, draws SVG that prints well, and comes in one Python package.
+"""
 
 from __future__ import annotations
 
+import base64
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from html import escape
 from importlib.resources import files
+from itertools import chain, count, takewhile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from cranfield import __version__
+from cranfield.analysis.audit import CAUSES, Audit, audit_evaluation
+from cranfield.analysis.compare import Comparison, compare_scores
+from cranfield.analysis.significance import ComparisonSettings
+from cranfield.data import Floats
 from cranfield.errors import optional
 from cranfield.evaluation.evaluation import Evaluation
+from cranfield.evaluation.notes import sentences, summarised
+from cranfield.evaluation.predicted import PredictedMean
+from cranfield.evaluation.scores import Scores
+from cranfield.io.collection import read_texts, shortened
 from cranfield.io.write import atomic_write
 from cranfield.parallel import in_background
-from cranfield.report.html.contents import compact, contents
-from cranfield.wording import printable
+from cranfield.report import predicted as prediction
+from cranfield.report.audit import EFFECTS
+from cranfield.report.compare import method, notes
+from cranfield.report.notebook import table
+from cranfield.results import plain
+from cranfield.statistics.correlation import tau
+from cranfield.statistics.design import Sample
+from cranfield.statistics.intervals import bca
+from cranfield.wording import decodable, plural, printable
+
+RECALL = tuple(level / 10 for level in range(11))
+CUTS = (1, 2, 3, 5, 10, 20, 50, 100)
+POINTS = (*(f"IPrec@{r:g}" for r in RECALL), *(f"nDCG@{k}" for k in CUTS))
+SHORTEST_PREFIX = 4  # characters at the beginning or end of all names, from which on labels leave them out
+LONGEST_LABEL = 30  # characters of a label
+LONGEST_TAG = 80  # characters of the tag of a run
+SNIPPET = 400  # characters of a document's text
 
 
-def report(evaluation: Evaluation, *, title: str = "Evaluation", **options: Any) -> str:
-    """The HTML of a report on an evaluation; ``options`` are those of `contents`.
+def contents(
+    evaluation: Evaluation,
+    *,
+    texts: Mapping[str, str] | Sequence[Any] = (),
+    query_texts: Mapping[str, str] | None = None,
+    comparing: Mapping[str, Any] | None = None,
+    commands: Sequence[str] = (),
+    predicted: Sequence[PredictedMean] = (),
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Any]:
+    """The data of the page, from an evaluation that keeps as many top documents as the page shows.
 
-    Charts use Vega-Lite, which is under 1 MB, draws SVG that prints well, and comes in one Python package.
+    ``texts``: the text of documents by id, or collections to read it from. ``query_texts``: the texts of queries by id.
+    ``comparing``: the settings of `compare`. ``commands``: the commands that reproduce the numbers.
+    ``predicted``: the means from human and predicted judgments together.
     """
-    require()
-    return html(contents(evaluation, **options), title)
+    policy = evaluation.policy
+
+    def done(step: int) -> None:
+        if progress is not None:
+            progress(step, 4)
+
+    scores = evaluation.scores
+    matched = [len(scores.matched(m)[1]) for m in range(len(scores.columns))]
+    comparable = [m for m, column in enumerate(scores.columns) if column.aggregate != "geometric" and matched[m] > 1]
+    settings = ComparisonSettings(**{"seed": policy.seed, **(comparing or {})})
+    pending = None
+    if len(scores.runs) > 1 and comparable:
+        pending = in_background(partial(compare_scores, scores.only(comparable), settings))
+    audit = audit_evaluation(evaluation)
+    done(1)
+    comparison = None if pending is None else pending.result().with_swaps(audit.swaps)
+    low, high = _limits(scores, policy.seed)
+    audit = replace(audit, low=low, high=high)
+    done(2)
+    # Precision at a recall level has no terminal form.
+    curves = evaluation.scores_of(POINTS, terminal=False, full_length=None)
+    pages = _rankings(evaluation)
+    done(3)
+    shown = {name for ranking in pages for name in ranking["documents"]}
+    text_of = texts if isinstance(texts, Mapping) else read_texts(texts, shown)
+    snippets = {name: _snippet(text) for name, text in text_of.items() if name in shown}
+    done(4)
+    means, labels = scores.means, short_labels(scores.runs)
+    filled = np.nan_to_num(means.T)
+    counts = f"{plural(len(scores.runs), 'run')}, {plural(len(scores.queries), 'query')}"
+    return {
+        "runs": list(scores.runs),
+        "labels": labels,
+        "ticks": cut_names(labels),
+        "tags": _tags(evaluation),
+        "sizes": scores.sizes.tolist(),
+        "measures": list(scores.measures),
+        "queries": list(scores.queries),
+        "queryTexts": {name: shortened(text) for name, text in (query_texts or {}).items()},
+        "digits": 4,
+        "values": _packed(scores.values),
+        "undefined": {"zero": 0, "one": 1}.get(scores.undefined),
+        "counted": [np.flatnonzero(row).tolist() for row in scores.counted],
+        "means": _table(means),
+        "low": _table(low),
+        "high": _table(high),
+        "ranked": [column.aggregate != "sum" for column in scores.columns],
+        "interval": f"BCa bootstrap, 9,999 resamples, seed {policy.seed}",
+        "method": "" if comparison is None else f"Paired comparisons: {method(comparison)}.",
+        "pairs": _pairs(comparison, len(scores.measures), comparable),
+        "rankings": pages,
+        "texts": snippets,
+        "curves": {
+            "recall": {"x": list(RECALL), "y": _table(curves.means[:, : len(RECALL)])},
+            "gain": {"x": list(CUTS), "y": _table(curves.means[:, len(RECALL) :])},
+        },
+        "agreement": _table(tau(filled[:, None], filled[None], variant="b")) if len(means) > 1 else [],
+        "audit": {name: _table(getattr(audit, name)) for name in AUDITED},
+        "swaps": [_swap_sentences(audit, measure) for measure in scores.measures],
+        "predicted": [f"<h3>{escape(page.title)}</h3>{table(page.sheet)}" for page in prediction.pages(predicted)],
+        "notes": [
+            *prediction.notes(predicted),
+            *summarised(scores.notes)[0],
+            *([] if comparison is None else sentences(comparison.resolution_notes)),
+            *([] if comparison is None else notes(comparison, all_pairs=True)),
+        ],
+        "about": f"{counts}, judgments {evaluation.judgments.name}; Cranfield {__version__}",
+        "commands": list(commands),
+    }
+
+
+def short_labels(names: Sequence[str]) -> list[str]:
+    """Names without a long prefix and a long suffix that all of them share.
+
+    >>> short_labels(["input.bm25", "input.dense"]), short_labels(["run01", "run02"])
+    (['bm25', 'dense'], ['run01', 'run02'])
+    >>> short_labels(["dl19.bm25.passage", "dl19.dense.passage"])
+    ['bm25', 'dense']
+    """
+    begin, end = _shared(names), _shared([name[::-1] for name in names])
+    if len(names) < 2 or any(len(name) <= begin + end for name in names):
+        return list(names)
+    return [name[begin : len(name) - end] for name in names]
+
+
+def _shared(names: Sequence[str]) -> int:
+    """The number of characters at the beginning of all names, up to a separator; 0 if there are few.
+
+    The digits of run01 and run02 would be no label, so that a separator is needed.
+    """
+    end = max((i + 1 for i, sign in enumerate(_same_beginning(names)) if not sign.isalnum()), default=0)
+    return end if end >= SHORTEST_PREFIX else 0
+
+
+def _same_beginning(names: Sequence[str]) -> str:
+    return "".join(signs[0] for signs in takewhile(lambda signs: len(set(signs)) == 1, zip(*names, strict=False)))
+
+
+def cut_names(names: Sequence[str]) -> list[str]:
+    """Names for the axes of charts: long ones are cut, but never to the same text.
+
+    A name is cut in the middle. If several names would then be equal, they show the part in which they differ.
+
+    >>> cut_names(["bm25", "a" * 20 + "b" * 20])
+    ['bm25', 'aaaaaaaaaaaaaaa…bbbbbbbbbbbbbbb']
+    >>> cut_names(["a" * 20 + sign + "b" * 20 for sign in "xy"])
+    ['aaaaaaaa…aaxbbbbbbbbbbbbbbb…', 'aaaaaaaa…aaybbbbbbbbbbbbbbb…']
+    """
+    half = LONGEST_LABEL // 2
+    cut = [f"{name[:half]}…{name[-half:]}" if len(name) > LONGEST_LABEL else name for name in names]
+    groups: dict[str, list[int]] = {}
+    for i, label in enumerate(cut):
+        groups.setdefault(label, []).append(i)
+    taken: set[str] = set()
+    for same in groups.values():
+        differ = len(_same_beginning([names[i] for i in same])) - 2  # two characters before the difference
+        for i in same if len(same) > 1 else ():
+            part = names[i][differ : differ + LONGEST_LABEL - 12]
+            cut[i] = f"{names[i][:8]}…{part}{'…' if differ + len(part) < len(names[i]) else ''}"
+    for i, label in enumerate(cut):
+        others = (f"{label[: LONGEST_LABEL - 5]} ({n})" for n in count(2))
+        cut[i] = next(other for other in chain([label], others) if other not in taken)
+        taken.add(cut[i])
+    return cut
+
+
+def _tags(evaluation: Evaluation) -> list[str]:
+    """The tag of each run, the last column of TREC text; empty if it has none, or if it is the name of the run."""
+    tags = []
+    for scores in evaluation.run_scores:
+        tag = scores.alignment.queries.tag.decode("utf-8", "replace")
+        tags.append("" if tag in scores.run.name else tag[:LONGEST_TAG])
+    return tags
+
+
+AUDITED = (
+    *("score", "low", "high", "worst", "expected", "best"),
+    *("lowest", "highest", "unjudged", "condensed", "terminal"),
+)
+
+
+def _limits(scores: Scores, seed: int) -> tuple[Floats, Floats]:
+    """The interval of every mean, (run, measure), as by `Scores.interval`; runs with the same queries at once."""
+    low, high = np.full((2, len(scores.runs), len(scores.measures)), np.nan)
+    for m, column in enumerate(scores.columns):
+        sizes = [len(scores.sample(r, m)) for r in range(len(scores.runs))]
+        if column.aggregate == "mean" and len(set(sizes)) == 1 and sizes[0] > 1:
+            x = np.array([*(scores.sample(r, m) for r in range(len(scores.runs))), np.zeros(sizes[0])])
+            pairs = np.array([(r, len(scores.runs)) for r in range(len(scores.runs))])
+            low[:, m], high[:, m] = bca(Sample(x), pairs, seed=seed).T
+        else:
+            for r in range(len(scores.runs)):
+                low[r, m], high[r, m] = scores.interval(r, m, seed=seed)
+    return low, high
+
+
+def _packed(values: Floats) -> str:
+    """The exact numbers, in fewer characters than digits would take."""
+    return base64.b64encode(np.ascontiguousarray(values, "<f8").tobytes()).decode()
+
+
+def compact(data: dict[str, Any]) -> dict[str, Any]:
+    """The data of the page with the numbers of pairs packed; they are most of the file if there are many runs."""
+    pairs = {name: _packed(np.array(rows, float)) if name in PACKED else rows for name, rows in data["pairs"].items()}
+    return {**data, "pairs": pairs}
+
+
+PACKED = ("difference", "low", "high", "effect", "effect_low", "effect_high", "p", "corrected")
+
+
+def _table(values: Floats) -> list[Any]:
+    table: list[Any] = plain(np.asarray(values, np.float64))
+    return table
+
+
+def _pairs(comparison: Comparison | None, measures: int, comparable: Sequence[int]) -> dict[str, Any]:
+    if comparison is None:
+        return {}
+    names = ("difference", "low", "high", "wins", "losses", "corrected")
+    arrays = {name: getattr(comparison, name) for name in names}
+    arrays |= {name: comparison.effect[..., i] for i, name in enumerate(("effect", "effect_low", "effect_high"))}
+    arrays["p"] = comparison.p[comparison.test]
+    row_of = {m: i for i, m in enumerate(comparable)}
+    nothing = [None] * len(comparison.pairs)
+
+    def all_measures(rows: Sequence[Any]) -> list[Any]:
+        return [rows[row_of[m]] if m in row_of else nothing for m in range(measures)]
+
+    return {
+        **{name: all_measures(_table(array)) for name, array in arrays.items()},
+        "doubts": all_measures([[" ".join(causes) for causes in row] for row in comparison.doubts]),
+        "queries": [len(comparison.queries[row_of[m]]) if m in row_of else 0 for m in range(measures)],
+        "means": all_measures(_table(comparison.means)),
+        "alpha": comparison.alpha,
+    }
+
+
+def _rankings(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """For each query the top documents of all runs, their grades, and each run's ranking as indices of these."""
+    scores, judgments = evaluation.scores, evaluation.judgments
+    pages_of_runs = evaluation.first_pages(evaluation.page, evaluation.policy.ties)
+    rows = {query: slice(*judgments.begin[q : q + 2]) for q, query in enumerate(judgments.queries)}
+    pages = []
+    for query in scores.queries:
+        judged = rows.get(query, slice(0, 0))
+        names = judgments.documents.take(np.arange(len(judgments.grade))[judged])
+        grades = dict(zip(names, judgments.grade[judged].tolist(), strict=True))
+        numbers: dict[str, int] = {}
+        shown: list[dict[str, Any] | None] = []
+        for pages_by_query in pages_of_runs:
+            page = pages_by_query.get(query)
+            if page is None:
+                shown.append(None)
+                continue
+            documents = [numbers.setdefault(document, len(numbers)) for document in page.documents]
+            shown.append({"documents": documents, "ties": list(page.ties), "length": page.length})
+        pages.append(
+            {
+                "documents": list(numbers),
+                "grades": [_grade(grades.get(document)) for document in numbers],
+                "relevant": sum(grade > 0 for grade in grades.values()),
+                "runs": shown,
+            }
+        )
+    return pages
+
+
+def _grade(grade: float | None) -> float | int | None:
+    """A grade, whole if possible; None for unjudged documents, including negative grades."""
+    if grade is None or grade < 0:
+        return None
+    return int(grade) if float(grade).is_integer() else grade
+
+
+def _snippet(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= SNIPPET else f"{text[:SNIPPET]}…"
+
+
+def _swap_sentences(audit: Audit, measure: str) -> list[str]:
+    """Sentences on how many pairs of runs each cause could reverse."""
+    sentences = []
+    for cause in CAUSES:
+        swaps = [swap for swap in audit.swaps if swap.measure == measure and swap.cause == cause]
+        if swaps:
+            first, effect = swaps[0], EFFECTS[cause]
+            names = f"{first.higher} ({first.score[0]:.4f}) and {first.lower} ({first.score[1]:.4f})"
+            several = f"{len(swaps)} pairs of runs {effect}, for example {names}."
+            sentences.append(f"{names} {effect}." if len(swaps) == 1 else several)
+    return sentences
 
 
 def require() -> None:
@@ -62,10 +352,12 @@ def _kept(name: str, make: Callable[[], str]) -> str:
 def html(data: dict[str, Any], title: str) -> str:
     """The page with its data."""
     library = _chart_library().result()
+    predicted = "".join(f'<div class="scroll" tabindex="0">{part}</div>' for part in data.pop("predicted"))
     parts = {
         "version": escape(__version__),
         "title": escape(printable(title)),
         "style": _asset("style.css"),
+        "predicted": decodable(predicted),
         # Nothing in a script may look like its end tag.
         "data": json.dumps(compact(data), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
         "charts": "(() => {" + library.replace("</script", "<\\/script") + "})();",

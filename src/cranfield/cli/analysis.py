@@ -1,15 +1,17 @@
-"""``cranfield queries`` and ``explain``: per-query scores, where runs differ, and what one score is made of."""
+"""``cranfield queries``, ``explain`` and ``audit``: scores by query, what one is made of, and how far to trust them."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import click
 
+from cranfield.analysis.audit import DEFAULT_MEASURES
 from cranfield.analysis.per_query import Order
 from cranfield.cli import options, results
 from cranfield.cli.commands import Argument, Option, verb
+from cranfield.cli.output import colour, emit, note, progress, run_notes, width
 
 
 class Queries(options.OwnMeasures, options.Evaluating, options.QueryTexts, results.Results):
@@ -36,9 +38,7 @@ class Queries(options.OwnMeasures, options.Evaluating, options.QueryTexts, resul
         from cranfield.errors import UsageError
         from cranfield.evaluation.notes import input_notes
         from cranfield.report import per_query as report
-        from cranfield.wording import plural
 
-        results.drawable(self.figures)
         query, page = self.query, self.top_documents
         if query is not None and len(self.runs) != 2:
             raise UsageError(f"--query compares two runs, not {len(self.runs)}")
@@ -57,9 +57,7 @@ class Queries(options.OwnMeasures, options.Evaluating, options.QueryTexts, resul
             result = by_query.to_dict()
             pages = [report.queries(by_query, self.digits, most=self.top, bars=self.format == "table", texts=texts)]
             draw = partial(report.figures, by_query)
-            notes = input_notes(scores.notes)
-            if by_query.left_out:
-                notes.append(f"{plural(by_query.left_out, 'query')} left out because some run has no value there")
+            notes = [*input_notes(scores.notes), *report.notes(by_query)]
             if notes:
                 result["notes"] = notes
         if texts:
@@ -99,7 +97,6 @@ class Explain(
         from cranfield.report.explanation import figures as draw
         from cranfield.report.explanation import pages
 
-        results.drawable(self.figures)
         collection = Collection(self.qrels, documents=self.corpus)
         chosen = self.values_of(options.Ordering)
         explanation = explain(
@@ -113,5 +110,52 @@ class Explain(
         )
 
 
+class Audit(options.Measures, options.Evaluating, options.Predictions, results.Results, options.Verbose):
+    """Show how ties, unjudged documents, short lists and the choice of queries affect scores.
+
+    Prints the pairs of runs that could swap, and why; then a table for each RUN. Of more than five runs, it shows those
+    that matter; -v shows all.
+
+    \b
+    cranfield audit qrels.txt bm25.run dense.run -m "AP nDCG@10"
+    cranfield audit qrels.txt *.run --figures figures
+    """
+
+    DEFAULT = DEFAULT_MEASURES
+
+    interval: Annotated[
+        Literal["t", "bca"], "95% confidence intervals of the means: Student's t or bootstrap (bca)."
+    ] = "t"
+    all_pairs: Annotated[bool, "Name every pair of runs that could swap, not only a few."] = False
+    format: Annotated[Literal["table", "markdown", "json"], "Output format. json has full precision and all pairs."] = (
+        "table"
+    )
+
+    def run(self) -> None:
+        from cranfield.analysis.audit import audit_evaluation
+        from cranfield.report import audit as report
+        from cranfield.report import predicted as prediction
+
+        evaluation, notes = self.read(self.measures)
+        with progress("Auditing runs") as step:
+            audit = audit_evaluation(evaluation, interval=self.interval, progress=step)
+        predicted = self.predicted_means(evaluation)
+        text = report.write(
+            audit,
+            self.format,
+            all_pairs=self.all_pairs,
+            all_runs=self.verbose,
+            digits=self.digits,
+            width=width(),
+            colour=colour(self.output),
+            predicted=predicted,
+        )
+        emit(text, self.output)
+        results.save_figures(partial(report.figures, audit), self.figures)
+        if self.format != "json":
+            note([*notes, *run_notes(audit.notes, verbose=self.verbose), *prediction.notes(predicted)])
+
+
 queries = verb(Queries, "Show per-query scores and where runs differ.")
 explain = verb(Explain, "Explain a score that uses document text.")
+audit = verb(Audit, "Show how ties, unjudged documents and short lists affect scores.")

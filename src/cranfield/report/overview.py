@@ -13,34 +13,23 @@ from cranfield.data import Floats
 from cranfield.errors import check_choice
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.scores import Interval, Scores
-from cranfield.report.figures.canvas import (
-    BLUE,
-    COLUMN,
-    GREEN,
-    GREY,
-    ORANGE,
-    PAGE,
-    SKY,
-    name_rows,
-    new_figure,
-    plotted_axes,
-    save,
-)
+from cranfield.report import canvas
+from cranfield.wording import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = (BLUE, ORANGE, GREEN, SKY)
+COLOURS = (canvas.BLUE, canvas.ORANGE, canvas.GREEN, canvas.SKY)
 LINES = ("-", "--", "-.", ":")
 CURVES = {"recall": ("recall", "precision"), "gain": ("k", "nDCG@k")}  # the names of their axes
 
 
 def figures(data: dict[str, Any], folder: str) -> list[Path]:
-    """Draw the data from `report.html.contents` into a folder."""
-    written = save(partial(curves, data), folder, "curves")
+    """Draw the data from `report.html` into a folder."""
+    written = canvas.save(partial(curves, data), folder, "curves")
     for m, measure in enumerate(data["measures"]):
-        written += save(partial(means, data, m), folder, f"means-{measure}")
+        written += canvas.save(partial(means, data, m), folder, f"means-{measure}")
     return written
 
 
@@ -52,17 +41,18 @@ def height(rows: int) -> float:
 def means(data: dict[str, Any], m: int) -> Figure:
     """The mean of each run with its 95% confidence interval, best on top."""
     mean, low, high = (np.array([row[m] for row in data[name]], float) for name in ("means", "low", "high"))
-    figure = new_figure(COLUMN, height(len(mean)))
-    draw_means(figure.subplots(), data["runs"], mean, low, high, data["measures"][m])
-    return figure
+    label = data["measures"][m]
+    return canvas.figure_of(
+        lambda axis: draw_means(axis, data["runs"], mean, low, high, label), canvas.COLUMN, height(len(mean))
+    )
 
 
 def draw_means(axis: Axes, runs: Sequence[str], mean: Floats, low: Floats, high: Floats, label: str) -> Axes:
     """Means as points with their intervals, best on top."""
     order = np.argsort(-np.nan_to_num(mean, nan=-np.inf), kind="stable")[::-1]
-    axis.hlines(range(len(order)), low[order], high[order], color=GREY)
-    axis.plot(mean[order], range(len(order)), "o", color=BLUE, markersize=3)
-    name_rows(axis, [runs[r] for r in order])
+    axis.hlines(range(len(order)), low[order], high[order], color=canvas.GREY)
+    axis.plot(mean[order], range(len(order)), "o", color=canvas.BLUE, markersize=3)
+    canvas.name_rows(axis, [runs[r] for r in order])
     axis.set_xlabel(label)
     return axis
 
@@ -77,16 +67,16 @@ def plot_means(scores: Scores, m: int, *, top: int | None, interval: Interval, a
 
     def draw(axis: Axes) -> Axes:
         draw_means(axis, [scores.runs[r] for r in rows], scores.means[rows, m], low, high, label)
-        axis.grid(axis="x", color=GREY, alpha=0.3, linewidth=0.4)
+        axis.grid(axis="x", color=canvas.GREY, alpha=0.3, linewidth=0.4)
         axis.set_axisbelow(True)
         return axis
 
-    return plotted_axes(draw, 1.3 * COLUMN, height(len(rows)), ax)
+    return canvas.plotted_axes(draw, 1.3 * canvas.COLUMN, height(len(rows)), ax)
 
 
 def curves(data: dict[str, Any]) -> Figure:
     """Precision by recall, and nDCG by cutoff; the best four runs in colour."""
-    figure = new_figure(PAGE, 2.4)
+    figure = canvas.new_figure(canvas.PAGE, 2.4)
     first = np.array([row[0] for row in data["means"]], float)
     order = np.argsort(-np.nan_to_num(first, nan=-np.inf), kind="stable").tolist()
     axes = figure.subplots(1, 2)
@@ -101,7 +91,7 @@ def curves(data: dict[str, Any]) -> Figure:
 def draw_curve(axis: Axes, name: str, x: Sequence[float], values: Floats, runs: Sequence[str]) -> Axes:
     """A line for each run, best run first; the first four are coloured."""
     for place in reversed(range(len(runs))):
-        style: dict[str, Any] = {"color": GREY, "linewidth": 0.4, "alpha": 0.6}
+        style: dict[str, Any] = {"color": canvas.GREY, "linewidth": 0.4, "alpha": 0.6}
         if place < len(COLOURS):
             style = {"color": COLOURS[place], "linestyle": LINES[place], "label": runs[place]}
         axis.plot(x, values[place], **style)
@@ -117,11 +107,11 @@ def draw_curve(axis: Axes, name: str, x: Sequence[float], values: Floats, runs: 
 
 def plot_curve(evaluation: Evaluation, curve: str, ax: Axes | None) -> Axes:
     """Precision by recall (``recall``) or nDCG by cutoff (``gain``) of all runs, on these axes or on new ones."""
-    from cranfield.report.html.contents import CUTS, RECALL
+    from cranfield.report.html import CUTS, POINTS, RECALL
 
     check_choice("curve", curve, tuple(CURVES))
-    x = RECALL if curve == "recall" else CUTS
-    measures = [f"IPrec@{r:g}" for r in RECALL] if curve == "recall" else [f"nDCG@{k}" for k in CUTS]
+    part = slice(len(RECALL)) if curve == "recall" else slice(len(RECALL), None)
+    x, measures = (*RECALL, *CUTS)[part], POINTS[part]
     # Precision at a recall level has no terminal form.
     scores = evaluation.remember(
         ("curve", curve), lambda: evaluation.scores_of(measures, terminal=False, full_length=None)
@@ -134,8 +124,8 @@ def plot_curve(evaluation: Evaluation, curve: str, ax: Axes | None) -> Axes:
         others = len(order) - len(labels)
         if others > 0:
             handles = [*axis.lines[:1], *handles]
-            labels = [f"{others} other run{'s' if others > 1 else ''}", *labels]
+            labels = [plural(others, "other run"), *labels]
         axis.legend(handles[::-1], labels[::-1])
         return axis
 
-    return plotted_axes(draw, 1.3 * COLUMN, 2.8, ax)
+    return canvas.plotted_axes(draw, 1.3 * canvas.COLUMN, 2.8, ax)

@@ -57,13 +57,17 @@ def require() -> None:
 
 
 @contextmanager
-def styled() -> Iterator[None]:
-    """A context in which figures have the same style, whatever the user's own settings are."""
+def styled() -> Iterator[Any]:
+    """A context in which figures have the same style, whatever the user's own settings are; yields Matplotlib.
+
+    There is no warning for a name in a script that no installed font has.
+    """
     matplotlib = optional("matplotlib", "a figure", "plot")
-    with matplotlib.rc_context():
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
-        yield
+        yield matplotlib
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -77,12 +81,18 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def figure_of(draw: Callable[[Axes], Any], width: float, height: float) -> Figure:
+    """A figure of this size with one pair of axes, on which something is drawn."""
+    figure = new_figure(width, height)
+    draw(figure.subplots())
+    return figure
+
+
 def plotted(draw: Callable[[], Figure]) -> Figure:
     """Draw a figure for a notebook or a window."""
-    matplotlib = optional("matplotlib", "a figure", "plot")
     token = _on_screen.set(True)
     try:
-        with styled(), without_glyph_warnings():
+        with styled() as matplotlib:
             figure = draw()
             _plainly(figure)
             figure.draw_without_rendering()  # ticks are made here, and have the sizes of this style
@@ -100,12 +110,7 @@ def plotted_axes(draw: Callable[[Axes], Axes], width: float, height: float, ax: 
     if ax is not None:
         return draw(ax)
 
-    def drawn() -> Figure:
-        figure = new_figure(width, height)
-        draw(figure.subplots())
-        return figure
-
-    return plotted(drawn).axes[0]
+    return plotted(lambda: figure_of(draw, width, height)).axes[0]
 
 
 def ink(axis: Axes) -> Any:
@@ -120,14 +125,6 @@ def name_rows(axis: Axes, names: Sequence[str], size: float | None = None) -> No
     axis.set_ylim(-0.6, len(names) - 0.4)
 
 
-@contextmanager
-def without_glyph_warnings() -> Iterator[None]:
-    """No warning for a name in a script that no installed font has."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")
-        yield
-
-
 def save_all(drawings: Drawings, folder: str) -> list[Path]:
     """Write all figures of a result into a folder; returns the files written."""
     return [path for name, draw in drawings.items() for path in save(draw, folder, name)]
@@ -138,7 +135,7 @@ def save(draw: Callable[[], Figure], folder: str, name: str) -> list[Path]:
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     written = []
-    with styled(), without_glyph_warnings():
+    with styled():
         figure = draw()
         _plainly(figure)
         for kind, metadata in FORMATS.items():
@@ -202,8 +199,7 @@ def one_scale(figure: Figure, axes: Sequence[Axes], top: float, most: int) -> No
     low = min(axis.get_ylim()[0] for axis in axes)
     for axis in axes:
         axis.set_ylim(low, top)
-    lines, labels = axes[0].get_legend_handles_labels()
-    figure.legend(lines, labels, loc="outside lower center", ncols=min(most, len(labels)), frameon=False)
+    legend_below(figure, axes[0], most)
 
 
 def panels(count: int, across: int, height: float) -> tuple[Figure, list[Any]]:
@@ -215,3 +211,23 @@ def panels(count: int, across: int, height: float) -> tuple[Figure, list[Any]]:
     for axis in axes[count:]:
         axis.set_axis_off()
     return figure, axes[:count]
+
+
+def each(items: Sequence[Any], across: int, height: float, draw: Callable[[Any, Axes], object]) -> Figure:
+    """A figure with a panel for each item, drawn by a function."""
+    figure, axes = panels(len(items), across, height)
+    for item, axis in zip(items, axes, strict=True):
+        draw(item, axis)
+    return figure
+
+
+def alone(draw: Callable[[Axes], object], height: float) -> Figure:
+    """A figure of one panel and one column."""
+    return each([draw], 1, height, lambda drawing, axis: drawing(axis))
+
+
+def legend_below(figure: Figure, axis: Axes, across: int, **style: Any) -> None:
+    """The names of what is drawn in a panel, at most ``across`` side by side below the figure."""
+    lines, labels = axis.get_legend_handles_labels()
+    columns = min(across, len(labels))
+    figure.legend(lines, labels, loc="outside lower center", ncols=columns, frameon=False, **style)

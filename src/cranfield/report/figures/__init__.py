@@ -1,1 +1,0 @@
-"""Figures for papers, one file each; Matplotlib is loaded only when one is drawn."""
