@@ -222,8 +222,10 @@ class Collection:
 
 def is_several(qrels: Any) -> bool:
     """Whether these are several collections by name, and not the judgments of one."""
-    kinds = Collection, Judgments, os.PathLike, str
-    return isinstance(qrels, Mapping) and bool(qrels) and all(isinstance(one, kinds) for one in qrels.values())
+    if not isinstance(qrels, Mapping) or not qrels:
+        return False
+    kinds = Collection, Judgments, os.PathLike
+    return all(isinstance(one, kinds) or (isinstance(one, str) and os.path.exists(one)) for one in qrels.values())
 
 
 def _check_combinations(given: Mapping[str, Any]) -> None:
