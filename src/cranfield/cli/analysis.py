@@ -14,7 +14,7 @@ from cranfield.cli.commands import Argument, Option, verb
 from cranfield.cli.output import colour, emit, note, progress, run_notes, width
 
 
-class Queries(options.OwnMeasures, options.Evaluating, options.QueryTexts, results.Results):
+class Queries(options.OwnMeasures, options.Elsewhere, options.Evaluating, results.Results):
     """Show the scores of RUNs query by query: the largest differences, the hardest queries, or the most disagreement.
 
     With two runs and --query, show which documents the second run gained, lost and moved.
@@ -23,9 +23,14 @@ class Queries(options.OwnMeasures, options.Evaluating, options.QueryTexts, resul
     cranfield queries qrels.txt bm25.run dense.run -m nDCG@10 --top 10
     cranfield queries qrels.txt *.run --order disagreement
     cranfield queries qrels.txt bm25.run dense.run --query q3 --top-documents 20
+    cranfield queries --scores judge.csv -m faithfulness
     """
 
-    measure: Annotated[options.MeasureText, "The measure to show.", Option("-m --measure")] = "nDCG@10"
+    measure: Annotated[
+        options.MeasureText | None,
+        "The measure to show.",
+        Option("-m --measure", default="nDCG@10; the first one of --scores"),
+    ] = None
     order: Annotated[
         Order | None, "How to sort queries.", Option(default="difference for two runs, otherwise hardest")
     ] = None
@@ -39,14 +44,20 @@ class Queries(options.OwnMeasures, options.Evaluating, options.QueryTexts, resul
         from cranfield.evaluation.notes import input_notes
         from cranfield.report import per_query as report
 
+        self.check_inputs()
         query, page = self.query, self.top_documents
+        if query is not None and self.scores:
+            raise UsageError("--query shows documents, and scores from elsewhere have no rankings")
         if query is not None and len(self.runs) != 2:
             raise UsageError(f"--query compares two runs, not {len(self.runs)}")
         if query is not None and self.figures is not None:
             raise UsageError("--query and --figures cannot be combined")
-        evaluation, _ = self.read([self.measure], page=0 if query is None else page)
-        scores = evaluation.scores
-        texts = self.texts_of(scores.queries)
+        if self.scores:
+            scores = self.outside_scores(None if self.measure is None else [self.measure])
+        else:
+            evaluation, _ = self.read([self.measure or "nDCG@10"], page=0 if query is None else page)
+            scores = evaluation.scores
+        texts = scores.texts
         if query is not None:
             ranks = per_query.documents(evaluation, query, page, self.ties)
             result: Any = {"query": query, "runs": list(scores.runs), "documents": [rank._asdict() for rank in ranks]}
@@ -70,7 +81,6 @@ class Explain(
     options.ReadingRuns,
     options.Ordering,
     options.DocumentText,
-    options.QueryTexts,
     results.Results,
 ):
     """Explain how each document of RUN, judged or not, contributes to the score of one query.
@@ -91,9 +101,11 @@ class Explain(
         str | None, "The query to explain; may be left out if there is only one.", Option(metavar="ID")
     ] = None
     words: Annotated[int, click.IntRange(min=0), "How many words of each document to show."] = 3
+    queries_file: options.QueriesFile = None
 
     def run(self) -> None:
         from cranfield import Collection, explain, read_run
+        from cranfield.io.named_tables import read_query_texts
         from cranfield.report.explanation import figures as draw
         from cranfield.report.explanation import pages
 
@@ -102,7 +114,8 @@ class Explain(
         explanation = explain(
             collection, read_run(self.ranking, duplicates=self.duplicates), self.measure, query=self.query, **chosen
         )
-        text = self.texts_of([explanation.query]).get(explanation.query, "")
+        known = {} if self.queries_file is None else read_query_texts(self.queries_file, [explanation.query])
+        text = known.get(explanation.query, "")
         self.deliver(
             pages(explanation, self.digits, self.words, text),
             explanation.to_dict() | ({"text": text} if text else {}),

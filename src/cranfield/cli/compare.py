@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import click
 
@@ -15,6 +15,8 @@ from cranfield.cli.commands import Option, Settings, verb
 from cranfield.cli.output import colour, emit, note, progress, width
 from cranfield.errors import UsageError
 from cranfield.report.pages import FORMATS
+from cranfield.settings import RARE
+from cranfield.statistics.design import Repeated
 from cranfield.statistics.pair_tests import Correction
 from cranfield.wording import few
 
@@ -40,7 +42,8 @@ class Outcome(NamedTuple):
     comparison: Comparison
     label_of: dict[str, str]
     notes: list[str]
-    scores: Scores | None = None
+    scores: Scores | None = None  # of the runs that were given
+    compared: Scores | None = None  # with a saved baseline, or nested means
 
 
 def _saved_baseline(baseline: str | None, runs: Sequence[str]) -> Scores | None:
@@ -79,8 +82,10 @@ class Testing(Settings):
     GROUP = "Significance"
 
     test: Annotated[
-        Test, "Significance test; tukey is the analytic HSD test, randomised-tukey its randomised form."
-    ] = "randomisation"
+        Test | None,
+        "Significance test; tukey is the analytic HSD test, randomised-tukey its randomised form.",
+        Option(default="randomisation; t if runs have random repeats"),
+    ] = None
     tests: Annotated[
         tuple[str, ...],
         click.Choice((*TESTS, "all")),
@@ -91,12 +96,32 @@ class Testing(Settings):
     family: Annotated[
         Family, "Correct within each measure, or across all measures.", Option("--correction-family", rare=True)
     ] = "measure"
-    alpha: Annotated[options.Chance, "Significance level: corrected p-values below it are significant."] = 0.05
+    alpha: Annotated[options.Chance, "Significance level: corrected p-values below it are significant.", RARE] = 0.05
     samples: Annotated[
         options.Count | None,
         "Number of resamples.",
         Option(rare=True, default="100000, or more if that is too few for the number of pairs"),
     ] = None
+    cluster: Annotated[
+        str | None,
+        "Attribute of queries that are not independent, such as the topic or conversation; they are drawn together.",
+        Option(metavar="ATTRIBUTE", rare=True),
+    ] = None
+    collection_by: Annotated[
+        str | None,
+        "Attribute that names the collection of a query: a mean is that of the collections' means.",
+        Option("--collection", "ATTRIBUTE", rare=True),
+    ] = None
+    repeats: Annotated[
+        Repeated, "Whether repeats of runs stand for others (random), or are the only ones of interest (fixed).", RARE
+    ] = "random"
+
+    @property
+    def testing(self) -> dict[str, Any]:
+        """The arguments of `ComparisonSettings`."""
+        values = self.values_of(Testing)
+        values["collection"] = values.pop("collection_by")
+        return values
 
 
 class Compare(
@@ -104,10 +129,12 @@ class Compare(
     Testing,
     gate.Regressions,
     gate.Limits,
+    options.Elsewhere,
     options.Evaluating,
     options.Predictions,
     options.SparkScores,
     options.Standardising,
+    options.Averaging,
     results.Results,
 ):
     """Test which differences between RUNs are significant, for every pair or against a baseline.
@@ -123,6 +150,9 @@ class Compare(
     cranfield compare qrels.txt *.run -m nDCG@10 --top 10 --baseline best
     cranfield compare qrels.txt main.run new.run --fail-if-worse AP --margin 0.01
     cranfield compare qrels.txt new.run --baseline scores.json --fail-below AP=0.3
+    cranfield compare qrels.txt main.run new.run --not-worse-by nDCG@10=0.01
+    cranfield compare qrels.txt bm25.run dense=seed1.run dense=seed2.run
+    cranfield compare --scores judge.csv --lower latency --group-by segment
     """
 
     baseline: Annotated[
@@ -134,7 +164,7 @@ class Compare(
     top: Annotated[
         options.Count | None, "Compare only the N best runs by the first measure, and the baseline if one is named."
     ] = None
-    all_pairs: Annotated[bool, "List all pairs of runs, however many there are."] = False
+    all_pairs: Annotated[bool, "List all pairs of runs, however many there are.", RARE] = False
     audit: Annotated[
         bool | None,
         "Check whether ties or unjudged documents could reverse a difference: for all pairs, or not at all.",
@@ -151,7 +181,7 @@ class Compare(
         from cranfield.report.pages import write
 
         self._check()
-        settings = ComparisonSettings(seed=self.seed, **self.values_of(Testing))
+        settings = ComparisonSettings(seed=self.seed, **self.testing)
         outcome = (self._compare_on_spark if self.engine == "spark" else self._compare)(settings)
         comparison, label_of, notes = outcome.comparison, outcome.label_of, outcome.notes
         checks = guard.check_regressions(
@@ -160,6 +190,7 @@ class Compare(
             self.margin,
             significance=not self.ignore_significance,
         )
+        checks += guard.check_margins(comparison, gate.limits_of(self.margins, label_of, strictest=min))
         if outcome.scores is not None:
             checks += guard.check_limits(outcome.scores, gate.limits_of(self.limits, label_of))
         if self.format == "csv":
@@ -173,20 +204,29 @@ class Compare(
                 notes = [*notes, *lines.notes(comparison.predicted)]
             text = write(pages, comparison.to_dict(), self.format, width=width(), colour=colour(self.output))
             text = f"{guard.markdown(checks)}{text}" if self.format == "markdown" and checks else text
+        if self.group_by is not None:
+            layout: dict[str, Any] = {"width": width(), "colour": colour(self.output)}
+            compared = outcome.compared
+            text = results.with_groups(
+                text, compared, self.group_by, comparison.baseline, self.format, self.digits, **layout
+            )
         emit(text, self.output)
         if self.format != "json":
             note([*notes, *report.notes(comparison, all_pairs=self.all_pairs or self.format == "csv")])
         results.save_figures(partial(report.figures, comparison), self.figures)
-        gate.conclude(checks, self.junit, "cranfield compare", gate.REMEDY if self.guarded else "")
+        gate.conclude(checks, self.junit, "cranfield compare", gate.REMEDY if self.guarded else gate.MORE)
 
     def _check(self) -> None:
         """Raise if options do not work together."""
+        self.check_inputs()
         self.check_engine()
         guarded, limits, spark = self.guarded, self.limits, self.engine == "spark"
+        if spark and (self.scores or self.average or self.group_by or self.cluster or self.collection_by):
+            raise UsageError("scores from elsewhere, groups and designs do not work with --engine spark")
         alone = {
             "--margin": bool(self.margin),
             "--ignore-significance": self.ignore_significance,
-            "--junit": bool(self.junit) and not limits,
+            "--junit": bool(self.junit) and not limits and not self.margins,
         }
         for name, given in alone.items():
             if given and not guarded:
@@ -209,7 +249,7 @@ class Compare(
     @property
     def _checked(self) -> list[str]:
         """The measures of all checks."""
-        return [*self.guarded, *self.limits]
+        return [*self.guarded, *self.limits, *self.margins]
 
     def _announce(self, notes: Iterable[str]) -> None:
         """Print notes before the work starts."""
@@ -223,7 +263,7 @@ class Compare(
         from cranfield.analysis.compare import baseline_name
 
         if not self.baseline:
-            return runs[0] if self.guarded else None
+            return runs[0] if self.guarded or self.margins else None
         return name_of[self.baseline] if self.baseline in name_of else baseline_name(self.baseline, runs, means)
 
     def _compare(self, settings: ComparisonSettings) -> Outcome:
@@ -231,6 +271,8 @@ class Compare(
         from cranfield.analysis.compare import compare_scores, resolution_of, with_reversals
         from cranfield.evaluation.notes import input_notes, sentences
 
+        if self.scores:
+            return self._compare_scores(settings)
         checked, measures, standardise = self._checked, self.measures, self.standardise
         audit = True if self.format in ("csv", "json") and self.audit is None else self.audit
         saved = _saved_baseline(self.baseline, self.runs)
@@ -238,17 +280,21 @@ class Compare(
             measures = [str(column.measure) for column in saved.columns if column.part == "value"]
         evaluation, notes = self.read(measures, guarded=checked)
         label_of = gate.labels_of(evaluation.columns, checked, options.guarded_columns(checked, evaluation.policy))
-        scores = evaluation.scores if standardise is None else evaluation.scores.standardised(standardise)
+        systems = [one.run.system for one in evaluation.run_scores]
+        own = evaluation.scores.with_repeats(systems)
+        scores = self.averaged(own if standardise is None else own.standardised(standardise))
+        paths = options.named_runs(self.runs)[2]
+        names = [system or run for system, run in zip(systems, evaluation.runs, strict=True)]
         # The first, if a file is given twice.
-        name_of = dict(zip(reversed(self.runs), reversed(evaluation.runs), strict=True))
+        name_of = dict(zip(reversed(paths), reversed(names), strict=True))
         if saved is not None:
             scores = scores.with_run(saved)
             name: str | None = scores.runs[0]
         else:
             name = self._baseline_name(scores.runs, name_of, lambda: scores)
-        if self.top is not None and self.top < len(evaluation.runs):
+        if self.top is not None and self.top < len(own.runs):
             best = f"those with the highest {scores.measures[0]}"
-            notes.append(f"{self.top} of {len(evaluation.runs)} runs are compared, {best}")
+            notes.append(f"{self.top} of {len(own.runs)} runs are compared, {best}")
             scores = _top_runs(scores, self.top, name, saved=saved is not None)
             if len(scores.runs) < 2:
                 raise UsageError(
@@ -260,18 +306,33 @@ class Compare(
             comparison = compare_scores(scores, settings, name, step)
         notes += input_notes(scores.notes)
         if saved is not None:
-            return Outcome(comparison, label_of, notes + ([] if audit is False else [SCORES_ONLY]), evaluation.scores)
-        if standardise is None and audit is not False:
+            return Outcome(comparison, label_of, notes + ([] if audit is False else [SCORES_ONLY]), own, scores)
+        if standardise is None and audit is not False and not self.average and not any(systems):
             with progress("Auditing runs") as step:
                 comparison = with_reversals(comparison, evaluation, only_significant=not audit, progress=step)
-        if evaluation.collection.predicted is not None and standardise is None:
+        if evaluation.collection.predicted is not None and standardise is None and not any(systems):
             from cranfield.analysis.compare import with_predictions
             from cranfield.evaluation.evaluator import read_runs
 
             comparison = with_predictions(
                 comparison, evaluation, read_runs(list(self.runs), duplicates=self.duplicates)
             )
-        return Outcome(comparison, label_of, notes, evaluation.scores)
+        return Outcome(comparison, label_of, notes, own, scores)
+
+    def _compare_scores(self, settings: ComparisonSettings) -> Outcome:
+        """The comparison of scores from elsewhere."""
+        from cranfield.analysis.compare import compare_scores, resolution_of
+        from cranfield.evaluation.notes import sentences
+
+        scores = self.averaged(self.outside_scores(self.measures))
+        label_of = {name: scores.measures[scores.column_of(name)] for name in self._checked}
+        name = self._baseline_name(scores.runs, {}, lambda: scores)
+        if self.top is not None:
+            scores = _top_runs(scores, self.top, name, saved=False)
+        self._announce(sentences(resolution_of(scores, settings, name)))
+        with progress("Comparing measures") as step:
+            comparison = compare_scores(scores, settings, name, step)
+        return Outcome(comparison, label_of, sentences(scores.notes), scores, scores)
 
     def _compare_on_spark(self, settings: ComparisonSettings) -> Outcome:
         """The same, computed by Spark."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cranfield.cli import gate, options
 from cranfield.cli.commands import RARE, Option, verb
 from cranfield.cli.output import colour, emit, note, progress, run_notes, width
+from cranfield.cli.results import with_groups
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class Eval(
     gate.Limits,
     options.SparkScores,
     options.Standardising,
+    options.Averaging,
     options.Writing,
     options.Verbose,
 ):
@@ -78,9 +80,11 @@ class Eval(
         else:
             with progress("Scoring runs") as step:
                 evaluator = Evaluator(collection, columns, **chosen)
-                table = evaluator(list(self.runs), duplicates=self.duplicates, progress=step)
+                runs, given, _ = options.named_runs(self.runs)
+                table = evaluator(runs, names=given, duplicates=self.duplicates, progress=step)
             if self.standardise is not None:
                 table = table.standardised(self.standardise)
+            table = self.averaged(table)
         checks = gate.check_limits(table, gate.limits_of(self.limits, label_of))
         by_input = self.top is None and self.format in ("json", "csv", "trec")
         in_order = table.order(self.sort or ("input" if by_input else None))
@@ -104,6 +108,8 @@ class Eval(
 
             text += lines.text(means, self.format, self.digits, **layout)
             notes = [*notes, *lines.notes(means)]
+        if self.group_by is not None:
+            text = with_groups(text, table, self.group_by, None, self.format, self.digits, **layout)
         emit(text, self.output)
         note(notes)
         if self.format != "json":

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 WORSE = 3  # the exit code if a check fails
 UNDECIDED = 4  # the exit code if no check fails, but one cannot be decided
+MORE = "use more queries, or a larger margin"
 REMEDY = "use more queries, another --test, or --ignore-significance to let --margin alone decide"
 
 
@@ -35,6 +37,14 @@ def _not_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
 
 def _limits(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
     """Measures and their limits, from texts such as ``nDCG@10=0.70``."""
+    limits = _numbers(ctx, param, values)
+    for measure, limit in limits.items():
+        _check_limit(measure, limit)
+    return limits
+
+
+def _numbers(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
+    """Numbers by measure; of several for one measure, the highest."""
     limits: dict[str, float] = {}
     for value in options.measure_names(values):
         measure, _, text = value.rpartition("=")
@@ -44,24 +54,37 @@ def _limits(ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
             limit = math.nan
         if not measure or not math.isfinite(limit):
             raise click.BadParameter(f"`{value}` is not of the form MEASURE=VALUE, such as nDCG@10=0.70.", ctx, param)
-        _check_limit(measure, limit)
         limits[measure] = max(limit, limits.get(measure, -math.inf))
     return limits
 
 
+def _margins(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
+    """Measures and their margins, which are positive."""
+    margins = _numbers(ctx, param, values)
+    for measure, margin in margins.items():
+        if margin <= 0:
+            raise click.BadParameter(f"the margin of {measure} must be positive.", ctx, param)
+    return margins
+
+
 def _check_limit(measure: str, limit: float) -> None:
+    from cranfield.errors import MeasureError
     from cranfield.measures import parse
     from cranfield.report.guard import check_limit
 
-    check_limit(parse(measure), limit)
+    with suppress(MeasureError):  # of scores from elsewhere, any text is a measure; others are refused later
+        check_limit(parse(measure), limit)
 
 
-def limits_of(limits: Mapping[str, float], label_of: Mapping[str, str]) -> dict[str, float]:
-    """The limit of each column; of several limits under different names, the highest."""
-    highest: dict[str, float] = {}
+def limits_of(
+    limits: Mapping[str, float], label_of: Mapping[str, str], strictest: Callable[..., float] = max
+) -> dict[str, float]:
+    """The limit of each column; of several limits under different names, the strictest."""
+    chosen: dict[str, float] = {}
     for name, limit in limits.items():
-        highest[label_of[name]] = max(limit, highest.get(label_of[name], -math.inf))
-    return highest
+        label = label_of[name]
+        chosen[label] = strictest(limit, chosen.get(label, limit))
+    return chosen
 
 
 class Regressions(Settings):
@@ -83,6 +106,14 @@ class Regressions(Settings):
         "With --fail-if-worse: ignore differences up to this size.",
         Option(callback=_not_nan),
     ] = 0.0
+    margins: Annotated[
+        dict[str, float],
+        tuple,
+        str,
+        "Exit with code 3 if a run is shown to be worse than the baseline by more than this, with code 4 if that is "
+        "not decided, and with 0 only if it is shown not to be; such as nDCG@10=0.01; may be repeated.",
+        Option("--not-worse-by", "MEASURE=VALUE", callback=_margins),
+    ] = {}  # noqa: RUF012 - the value of click's callback
     ignore_significance: Annotated[
         bool, "Let --margin alone decide: a mean that is lower by more than that fails, significant or not.", RARE
     ] = False

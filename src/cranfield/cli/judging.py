@@ -23,7 +23,7 @@ RUN_COLUMNS = 6
 QUERIES = 50  # of a collection whose size is not given
 
 
-class Judge(options.OwnMeasures, options.Inputs, options.QueryTexts, results.Pages):
+class Judge(options.OwnMeasures, options.Inputs, results.Pages):
     """List the unjudged documents of RUNs whose judgments settle most, and how far pairs of runs are settled.
 
     --page writes a page on which to judge these documents, without a network. Its file of judgments is added with
@@ -63,6 +63,8 @@ class Judge(options.OwnMeasures, options.Inputs, options.QueryTexts, results.Pag
         Option("--merge"),
     ] = ()
     format: Annotated[str, click.Choice(FORMATS), "Output format. json has all pairs."] = "table"
+
+    queries_file: options.QueriesFile = None
 
     def run(self) -> None:
         from cranfield.evaluation.evaluator import read_runs

@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 
 from cranfield.cli.commands import Argument, OutputFile, Settings
 from cranfield.cli.output import QUIET, progress
+from cranfield.data import Repeats
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.plan import Negative, Queries, Undefined
 from cranfield.io.ids import Duplicates
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.evaluation import Evaluation
     from cranfield.evaluation.plan import Column, Policy
     from cranfield.evaluation.predicted import PredictedMean
+    from cranfield.evaluation.scores import Scores
 
 # The defaults cover the whole ranking (AP, bpref), the first page, the first relevant document, and recall.
 DEFAULT_MEASURES = ("AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref")
@@ -118,8 +120,51 @@ OutputPath = Annotated[str, OutputFile()]
 MeasureText = Annotated[str, MeasureName()]
 
 
-def _check_files(_ctx: click.Context, _param: click.Parameter, value: str | tuple[str, ...]) -> str | tuple[str, ...]:
+class RunPath(str):
+    """The path of a run that was given a name, as in ``BM25=runs/bm25.run``."""
+
+    __slots__ = ("run_name",)
+    run_name: str
+
+    @classmethod
+    def of(cls, word: str) -> list[str]:
+        """The paths of a word of the command line: a file, or ``NAME=FILE``, or ``NAME=PATTERN`` for repeats."""
+        name, _, path = word.partition("=")
+        if not name or not path or os.path.lexists(word):
+            return [word]
+        import glob
+
+        found = [path] if os.path.lexists(path) else sorted(glob.glob(path))  # noqa: PTH207 - the path may be absolute
+        paths = [cls(one) for one in found or [path]]
+        for one in paths:
+            one.run_name = name
+        return list(paths)
+
+
+def named_runs(paths: Sequence[str]) -> tuple[list[Any], list[str | None], list[str]]:
+    """The runs, their names (None for that of the file), and the paths in the same order.
+
+    Several files with one name are repeats of a run.
+    """
+    groups: dict[Any, list[str]] = {}
+    for number, path in enumerate(paths):
+        groups.setdefault(getattr(path, "run_name", number), []).append(path)
+    runs = [group[0] if len(group) == 1 else Repeats(group) for group in groups.values()]
+    return (
+        runs,
+        [key if isinstance(key, str) else None for key in groups],
+        [p for group in groups.values() for p in group],
+    )
+
+
+def _check_files(
+    _ctx: click.Context, _param: click.Parameter, value: str | tuple[str, ...] | None
+) -> str | tuple[str, ...]:
     """Raise if a missing file is a measure: the shell makes files of -m AP nDCG@10."""
+    if value is None:  # an argument that may be left out
+        return ""
+    if not isinstance(value, str):
+        value = tuple(path for word in value for path in RunPath.of(word))
     for path in (value,) if isinstance(value, str) else value:
         if os.path.lexists(path):
             continue
@@ -204,14 +249,14 @@ class UndefinedValues(Settings):
     GROUP = "Rankings and queries"
 
     undefined: Annotated[
-        Undefined, "How to count a query for which a measure is undefined, such as AP without relevant documents."
+        Undefined, "How to count a query for which a measure is undefined, such as AP without relevant documents.", RARE
     ] = "skip"
 
 
 class Rankings(Ordering, UndefinedValues):
     """All options of an evaluation but the seed."""
 
-    terminal: Annotated[bool, 'Score the end of each list as an answer: "no more relevant documents".'] = False
+    terminal: Annotated[bool, 'Score the end of each list as an answer: "no more relevant documents".', RARE] = False
     queries: Annotated[
         Queries,
         "Queries to average over: all judged queries (a missing one is scored as an empty ranking), judged "
@@ -236,6 +281,14 @@ class DocumentText(Settings):
 KINDS = {"grades": "qrels", "preferences": "prefs", "groups": "groups"}
 
 
+QueriesFile = Annotated[
+    File | None,
+    "What is known of queries: texts, which are shown, and attributes such as a type or topic. CSV, TSV, JSON Lines or "
+    "Parquet with a column for the query, lines of an id, a tab and a text, or TREC topics.",
+    RARE,
+]
+
+
 class CollectionFacts(DocumentText):
     """What is true of the test collection: the parameters of `Collection`; ``corpus`` is its ``documents``."""
 
@@ -257,6 +310,7 @@ class CollectionFacts(DocumentText):
     costs: Annotated[
         File | None, "Costs of documents, for measures that use them, in lines `query document cost`.", RARE
     ] = None
+    queries_file: QueriesFile = None
 
 
 class Predictions(Settings):
@@ -388,24 +442,64 @@ class Writing(Digits, Output):
     ] = "table"
 
 
-class QueryTexts(Settings):
-    """The texts of queries."""
+class Averaging(Settings):
+    """Means by attributes of queries."""
 
-    GROUP = "Output"
+    GROUP = "Rankings and queries"
 
-    queries_file: Annotated[
-        File | None,
-        "Show the texts of queries from this file: JSON Lines, lines of an id, a tab and a text, or TREC topics.",
-        RARE,
+    average: Annotated[
+        Sequence[str] | None,
+        "Average over the queries with the same values of these attributes first, such as topic,question.",
+        Option(metavar="ATTRIBUTE,...", rare=True),
+    ] = None
+    group_by: Annotated[
+        str | None,
+        "Also show means, and differences to the baseline, for each value of this attribute of queries.",
+        Option(metavar="ATTRIBUTE"),
     ] = None
 
-    def texts_of(self, queries: Sequence[str]) -> dict[str, str]:
-        """The texts of these queries, if there is a file."""
-        if self.queries_file is None:
-            return {}
-        from cranfield.io.collection import read_query_texts
+    def averaged(self, scores: Scores) -> Scores:
+        """The scores, or nested means of them."""
+        return scores.averaged(*self.average) if self.average else scores
 
-        return read_query_texts(self.queries_file, queries)
+
+class Elsewhere(Settings):
+    """Scores from elsewhere, in place of judgments and runs."""
+
+    scores: Annotated[
+        tuple[File, ...],
+        "Per-query scores of another program in place of QRELS and RUN: tables with run, query and measures, output of "
+        "trec_eval -q or ir_measures, or saved scores. More files may follow.",
+        Option(metavar="FILE..."),
+    ] = ()
+    lower: Annotated[
+        tuple[str, ...], "With --scores: of this measure lower values are better; may be repeated.", RARE
+    ] = ()
+    qrels: Annotated[File, Argument("[QRELS]", callback=_check_files)] = ""
+    runs: Annotated[tuple[File, ...], Argument("[RUN]...", _check_files)] = ()
+    queries_file: QueriesFile = None
+
+    def outside_scores(self, measures: Sequence[str] | None = None) -> Scores:
+        """The scores of all files, of some measures if they are given."""
+        from cranfield.evaluation.elsewhere import read_scores
+
+        scores = read_scores(
+            [*self.scores, *([self.qrels] if self.qrels else []), *self.runs],
+            queries=self.queries_file,
+            lower=self.lower,
+        )
+        return scores if measures is None else scores.only([scores.column_of(name) for name in measures])
+
+    def check_inputs(self) -> None:
+        """Raise if there is nothing to read."""
+        if not self.scores and (not self.qrels or not self.runs):
+            verb = type(self).__name__.lower()
+            raise UsageError(
+                f"{verb} needs judgments and runs, or --scores",
+                hint=f"cranfield {verb} QRELS RUN..., or cranfield {verb} --scores FILE...",
+            )
+        if self.lower and not self.scores:
+            raise UsageError("--lower needs --scores")
 
 
 class Evaluating(Inputs, Rankings, CollectionFacts, Seed):
@@ -419,7 +513,7 @@ class Evaluating(Inputs, Rankings, CollectionFacts, Seed):
         others = {*KINDS.values(), "queries"}  # --queries is an option of the evaluation
         parts: dict[str, Any] = {KINDS[self.judgments]: self.qrels, "documents": self.corpus}
         parts |= {name: getattr(self, name) for name in PARTS if hasattr(self, name) and name not in others}
-        return Collection(**parts)
+        return Collection(**parts, queries=self.queries_file)
 
     @property
     def chosen(self) -> dict[str, Any]:
@@ -448,5 +542,7 @@ class Evaluating(Inputs, Rankings, CollectionFacts, Seed):
             columns = make_columns(names, policy.views)
         columns += absent(guarded_columns(guarded, policy), columns)
         evaluator = Evaluator.of(collection, Plan(tuple(columns), policy))
+        runs, given, _ = named_runs(self.runs)
         with progress("Reading runs") as step:
-            return evaluator.evaluation(list(self.runs), page=page, duplicates=self.duplicates, progress=step), notes
+            evaluation = evaluator.evaluation(runs, names=given, page=page, duplicates=self.duplicates, progress=step)
+        return evaluation, notes

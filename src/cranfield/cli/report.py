@@ -23,7 +23,6 @@ REPORT = "report.html"
 
 class Report(
     options.Measures,
-    options.QueryTexts,
     options.Quiet,
     results.Drawing,
     Testing,
@@ -75,8 +74,8 @@ class Report(
             data = contents(
                 evaluation,
                 texts=self.texts,
-                query_texts=self.texts_of(evaluation.queries),
-                comparing=self.values_of(Testing),
+                query_texts=evaluation.scores.texts,
+                comparing=self.testing,
                 commands=self.commands(best, evaluation.columns),
                 predicted=self.predicted_means(evaluation),
                 progress=step,

@@ -11,7 +11,9 @@ import click
 from cranfield.cli import options
 from cranfield.cli.commands import Settings
 from cranfield.cli.output import colour, emit, note, say_written, width
+from cranfield.io.formats.json import load_json
 from cranfield.report.pages import FORMATS, Page, write
+from cranfield.results import text as as_json
 from cranfield.settings import Choices, Option
 
 Draw = Callable[[str], list[Path]]
@@ -48,6 +50,22 @@ class Results(Pages, Drawing):
     def deliver(self, pages: Sequence[Page], result: dict[str, Any], draw: Draw | None = None) -> None:
         """Write tables, figures and notes."""
         deliver(pages, result, draw, format=self.format, output=self.output, figures=self.figures)
+
+
+def with_groups(
+    text: str, scores: Any, attribute: str, baseline: str | None, format: str, digits: int, **layout: Any
+) -> str:
+    """The text of a result with tables of the scores by group; JSON has them under ``groups``."""
+    from cranfield.report import groups
+
+    found = scores.by(attribute, baseline)
+    if format == "csv":
+        return groups.csv(found)
+    if format == "json":
+        return as_json({**load_json(text), "groups": found.to_dict()})
+    pages = write(groups.pages(found, digits), {}, format, **layout)
+    note(groups.notes(found))
+    return f"{text}\n{pages}"
 
 
 def deliver(

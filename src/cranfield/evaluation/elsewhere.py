@@ -19,7 +19,7 @@ from cranfield.io.score_tables import Cell, Cells, sources_of
 from cranfield.io.streams import is_stream
 from cranfield.measures import parse
 from cranfield.measures.catalogue import outside_measure
-from cranfield.wording import few, nearest
+from cranfield.wording import few, nearest, plural
 
 
 @checked_keywords
@@ -104,7 +104,8 @@ def _scores(cells: Cells, lower: Sequence[str]) -> Scores:
             raise InputError(
                 [f"{place}: run `{quotable(run)}` has no value"], hint="take the run out, or add its scores"
             )
-    notes = tuple(map(Note.saved, cells.remarks))
+    skipped = [f"{plural(cells.means, 'row')} of the query `all` were not read: they are means"] if cells.means else []
+    notes = tuple(map(Note.saved, [*cells.remarks, *skipped]))
     return Scores(runs, columns, queries, values, counted, notes=notes, repeats=tables)
 
 

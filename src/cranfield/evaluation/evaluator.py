@@ -189,7 +189,7 @@ class Evaluator:
         self,
         run: Any,
         *,
-        names: Sequence[str] | None = None,
+        names: Sequence[str | None] | None = None,
         duplicates: Duplicates = "error",
         progress: Progress | None = None,
     ) -> Scores:
@@ -242,7 +242,7 @@ class Evaluator:
         self,
         run: Any,
         *,
-        names: Sequence[str] | None = None,
+        names: Sequence[str | None] | None = None,
         page: int = 0,
         duplicates: Duplicates = "error",
         progress: Progress | None = None,
@@ -453,7 +453,7 @@ MIN_GRADES, MIN_SHARE = 4, 0.9
 MAX_SCORES = 1000  # the number of grades, and of scores of a run, that are checked
 
 
-def read_runs(run: Any, names: Sequence[str] | None = None, duplicates: Duplicates = "error") -> list[Run]:
+def read_runs(run: Any, names: Sequence[str | None] | None = None, duplicates: Duplicates = "error") -> list[Run]:
     """The runs, not yet read, with unique names."""
     given: list[Any]
     if is_mapping_of_runs(run):

@@ -35,6 +35,7 @@ Layout = Literal["long", "wide"]
 
 # The lower limit of values in a geometric mean; otherwise a single zero would make the mean 0.
 SMALLEST = 1e-5
+TEXT = "text"  # the attribute of queries that is shown beside their ids
 COLLECTION = "collection"  # the attribute of queries of several collections
 SHOWN_RUNS = 6  # in one line of text
 
@@ -449,6 +450,11 @@ class Scores(ScoreTable, Saved):
         runs = len(self.runs) if chosen is None else int(chosen.sum())
         note = Note("standardised", values={"method": method, "runs": runs})
         return replace(self, columns=columns, values=values, notes=(note, *self.notes), repeats={})
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts of queries, as far as they are known."""
+        return {query: about[TEXT] for query, about in self.attributes.items() if TEXT in about}
 
     def with_attributes(self, table: Mapping[str, Mapping[str, str]]) -> Scores:
         """The scores, with the attributes of their queries in this table."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
@@ -12,7 +11,6 @@ from cranfield.io.compression import without_compression
 from cranfield.io.detect import detect_file, detect_source, document_extensions
 from cranfield.io.documents import Block, DocumentReader, Documents, DocumentsBuilder, FieldChoice, location_of
 from cranfield.io.faults import quotable
-from cranfield.io.formats.json import InvalidJson, load_json
 from cranfield.io.formats.trec import DOC_TAG
 from cranfield.io.streams import open_stream
 
@@ -153,42 +151,6 @@ def read_texts(sources: Sequence[Any], names: Collection[str], choice: FieldChoi
 
 
 MAX_LENGTH = 60  # characters of a text in a table
-QUERY_ID_FIELDS = ("query_id", "qid", "_id", "id", "topic_id")
-QUERY_TEXT_FIELDS = ("text", "query", "title", "question", "topic")
-_TOPIC = re.compile(r"<num>\s*(?:Number:)?\s*(\S+?)\s*(?:</num>\s*)?<title>\s*(?:Topic:)?\s*(.*?)\s*<", re.I | re.S)
-_JSON = re.compile(rb'\s*\{\s*"')
-
-
-def read_query_texts(source: Any, queries: Collection[str]) -> dict[str, str]:
-    """The texts of these queries, as far as the source has them; an error if it has none of them.
-
-    The source is a BEIR folder, JSON Lines with an id and a text, lines with an id, a tab and a text, or TREC topics.
-    """
-    path = os.fsdecode(source)
-    if os.path.isdir(path):
-        path = os.path.join(path, "queries.jsonl")
-    stream = open_stream(path, "queries")
-    if b"<num>" in stream.head.lower():
-        found = {name: " ".join(text.split()) for name, text in _TOPIC.findall(stream.read_text() + "<")}
-        texts = {name: found[name] for name in queries if name in found}
-    else:
-        texts = read_texts([path], queries, _query_fields(stream.head))
-    if not texts:
-        raise InputError([f"{path}: no text for any query (first query: `{quotable(next(iter(queries), ''))}`)"])
-    return texts
-
-
-def _query_fields(head: bytes) -> FieldChoice:
-    """The fields of JSON Lines, which are other ones than those of documents."""
-    if not _JSON.match(head):
-        return FieldChoice()
-    try:
-        record = load_json(head.split(b"\n")[0].decode("utf-8", "replace"))
-    except InvalidJson:
-        return FieldChoice()
-    name = next((field for field in QUERY_ID_FIELDS if field in record), None)
-    text = next((field for field in QUERY_TEXT_FIELDS if field in record and field != name), None)
-    return FieldChoice(name, (text,)) if name and text else FieldChoice()
 
 
 def shortened(text: str) -> str:

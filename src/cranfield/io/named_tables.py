@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cranfield.errors import InputError, UsageError
@@ -206,7 +206,7 @@ def _plain(text: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", text)).split())
 
 
-def read_query_texts(source: Any, queries: Sequence[str]) -> dict[str, str]:
+def read_query_texts(source: Any, queries: Collection[str]) -> dict[str, str]:
     """The texts of these queries, as far as the source has them; an error if it has none of them."""
     about = read_queries(source)
     texts = {query: about[query][TEXT] for query in queries if TEXT in about.get(query, {})}

@@ -205,7 +205,7 @@ def _is_run(item: Any) -> bool:
     """Whether an item of a list is a run."""
     if type(item) is dict and item and type(next(iter(item.values()))) is dict and not {"hits", "error"} & item.keys():
         return True
-    if isinstance(item, str | os.PathLike | Run) or hasattr(item, "read"):
+    if isinstance(item, str | os.PathLike | Run | Repeats) or hasattr(item, "read"):
         return True
     from cranfield.io.lists import is_object
     from cranfield.io.records import is_response, rankings_of_records

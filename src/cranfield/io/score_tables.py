@@ -46,6 +46,7 @@ class Cells:
                 raise UsageError(f"unknown column role `{role}`", hint=f"columns= takes {', '.join(COLUMNS)}")
         self.found: list[Cell] = []
         self.remarks: list[str] = []
+        self.means = 0  # rows with means over all queries, which are not read
         self._faults: list[str] = []
         self._first: dict[tuple[str, str, str, str], str] = {}
 
@@ -127,6 +128,9 @@ class Cells:
         if not measures and "measure" not in chosen:
             raise _no_column(table, "no column with scores", "give a column for each measure, or measure and value")
         for place, row in table:
+            if row[chosen["query"]] == ALL:
+                self.means += 1
+                continue
             of = row[chosen["run"]] if "run" in chosen else run
             repeat = str(row[chosen["repeat"]]) if "repeat" in chosen else ""
             if measures:
@@ -140,9 +144,14 @@ class Cells:
         rows = [(f"{stream.source_name}:{number}", columns) for number, columns, _ in stream.columns()]
         if not rows:
             raise InputError([f"{stream.source_name}: no scores"])
-        named = [columns for _, columns in rows if columns[0] == "runid" and len(columns) == 3]
-        run = named[0][2] if named else run
-        rows = [(place, columns) for place, columns in rows if columns not in named]
+        runs: list[str] = []
+        for _, columns in rows:
+            # trec_eval names the run first; several outputs may follow each other.
+            if columns[0] == "runid" and len(columns) == 3:
+                run = columns[2]
+            else:
+                runs.append(run)
+        rows = [(place, columns) for place, columns in rows if columns[0] != "runid" or len(columns) != 3]
         width = len(rows[0][1]) if rows else 3
         wrong = [f"{place}: expected {width} columns, found {len(row)}" for place, row in rows if len(row) != width]
         if wrong or width not in (3, 4):
@@ -153,7 +162,10 @@ class Cells:
         # The run is the first or the last of four columns; the value is the last of the others.
         last = width == 4 and all(_number(row[2]) is not None for _, row in rows)
         order = [3, 0, 1, 2] if last else [0, 1, 2, 3]
-        table = [(place, [row[i] for i in order] if width == 4 else [run, *row]) for place, row in rows]
+        table = [
+            (place, [row[i] for i in order] if width == 4 else [of, *row])
+            for of, (place, row) in zip(runs, rows, strict=True)
+        ]
         measure = self._measure_column([row for _, row in table], stream.source_name)
         for place, row in table:
             query = row[3 - measure]

@@ -26,9 +26,10 @@ from cranfield.errors import InputError, UsageError, max_faults
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.evaluation.scores import Scores
 from cranfield.io import read_qrels
-from cranfield.io.collection import read_query_texts, read_texts
+from cranfield.io.collection import read_texts
 from cranfield.io.faults import quotable
 from cranfield.io.formats.json import load_json
+from cranfield.io.named_tables import read_query_texts
 from cranfield.io.streams import is_stream, open_stream
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown, signed

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from math import atan, cos, exp, lgamma, pi, sin, sqrt
+from math import atan, ceil, cos, exp, inf, lgamma, pi, sin, sqrt
 from statistics import NormalDist
 from typing import Any
 
@@ -17,7 +17,7 @@ from cranfield import native
 from cranfield.data import Floats, Integers
 from cranfield.parallel import parallel
 from cranfield.statistics.design import Error, Sample
-from cranfield.statistics.resampling import draw_signs
+from cranfield.statistics.resampling import draw_signs, sign_patterns
 from cranfield.statistics.rounding import SAME, equalize
 
 PARTS = 32  # in which pairs are distributed over cores
@@ -69,29 +69,40 @@ def subset_means(x: Floats, pairs: Integers, *, level: float = 0.95, seed: int =
     """The mean differences that a randomisation test does not reject, (pair, 2); ``x`` is (system, unit).
 
     Flipped signs add up to at least the observed sum if and only if the mean of the flipped differences is at most the
-    tested one, so that the limits are quantiles of means over random subsets (Hartigan, *Using subsample values as
-    typical values*, 1969). Beyond the resamples, the distribution of signed sums is taken as normal.
+    tested one, so that the limits are means over random subsets, by rank (Hartigan, *Using subsample values as typical
+    values*, 1969). If no p-value can be low enough, nothing is rejected. Beyond the resamples, the distribution of
+    signed sums is taken as normal.
     """
     units = x.shape[1]
-    if (1 - level) / 2 < TAIL / SUBSETS:
-        from scipy.special import ndtri
-
-        z = min(float(ndtri(0.5 + level / 2)), 0.999 * sqrt(units))
-
-        def distance(a: Integers, b: Integers) -> Floats:
-            difference = x[a] - x[b]
-            squares = ((difference - difference.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-            half = z * np.sqrt(squares / (1 - z * z / units)) / units
-            return difference.mean(axis=1)[:, None] + half[:, None] * np.array([-1, 1])
-
-        step = max(1, DRAWN // units)
-        return np.concatenate([distance(*pairs[i : i + step].T) for i in range(0, len(pairs), step)])
-    signs = draw_signs(units, SUBSETS, seed).values
-    flipped = np.ascontiguousarray(signs[(signs < 0).any(axis=1)].T < 0, np.float64)
-    means = x @ flipped / flipped.sum(axis=0)
+    if (1 - level) / 2 < TAIL / SUBSETS and sign_patterns(units, SUBSETS) is None:
+        return _normal_limits(x, pairs, level)
+    signs = draw_signs(units, SUBSETS, seed)
+    flipped = np.ascontiguousarray(signs.values[(signs.values < 0).any(axis=1)].T < 0, np.float64)
+    means = np.ascontiguousarray(x @ flipped / flipped.sum(axis=0))
+    # The observed signs, which flip nothing, count too.
+    rank = ceil((1 - level) / 2 * (means.shape[1] + 1) - SAME) - 2
+    if rank < 0:
+        return np.tile([-inf, inf], (len(pairs), 1))
     a, b = np.ascontiguousarray(pairs.T, np.int64)
-    at = np.full((2, len(pairs)), [[0.5 - level / 2], [0.5 + level / 2]])
-    return _quantiles(np.ascontiguousarray(means), a, b, at)
+    ranks = np.tile(np.array([rank, means.shape[1] - 1 - rank]), (len(pairs), 1))
+    limits: Floats = native.ranked_differences(means, a, b, ranks)[:, :, 0]
+    return limits
+
+
+def _normal_limits(x: Floats, pairs: Integers, level: float) -> Floats:
+    from scipy.special import ndtri
+
+    units, z = x.shape[1], float(ndtri(0.5 + level / 2))
+    factor = z / units / sqrt(1 - z * z / units) if z * z < units else inf
+
+    def limits(a: Integers, b: Integers) -> Floats:
+        difference = x[a] - x[b]
+        mean = difference.mean(axis=1, keepdims=True)
+        half = factor * np.sqrt(((difference - mean) ** 2).sum(axis=1, keepdims=True).clip(min=SAME**2))
+        return mean + half * np.array([-1, 1])
+
+    step = max(1, DRAWN // units)
+    return np.concatenate([limits(*pairs[i : i + step].T) for i in range(0, len(pairs), step)])
 
 
 def inverted(test: Callable[[Floats], Floats], difference: Floats, alpha: float) -> Floats:
