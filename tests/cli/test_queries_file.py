@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from cranfield.cli.main import cli
-from cranfield.io.collection import read_query_texts
+from cranfield.io.named_tables import read_query_texts
 
 FILES = {
     "qrels.txt": "q1 0 d1 1\nq2 0 d2 1\n",
@@ -54,9 +54,9 @@ def test_report() -> None:
 
 
 def test_no_query_has_a_text() -> None:
-    assert "none.tsv: no text for any query (first query: `q1`)" in call(
-        *["queries", "qrels.txt", "a.run", "b.run", "--queries-file", "none.tsv"]
-    )
+    said = call(*["queries", "qrels.txt", "a.run", "b.run", "--queries-file", "none.tsv"])
+    assert "queries: none of them has a score (first query: `q7`)" in said
+    assert "the scores are of queries such as `q1`" in said
 
 
 def test_explain() -> None:

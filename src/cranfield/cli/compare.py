@@ -113,7 +113,9 @@ class Testing(Settings):
         Option("--collection", "ATTRIBUTE", rare=True),
     ] = None
     repeats: Annotated[
-        Repeated, "Whether repeats of runs stand for others (random), or are the only ones of interest (fixed).", RARE
+        Repeated,
+        "Whether repeats of runs stand for others (random), or are the only ones of interest (fixed).",
+        Option("--repeats-are", rare=True),
     ] = "random"
 
     @property

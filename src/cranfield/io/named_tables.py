@@ -50,8 +50,11 @@ class NamedTable(NamedTuple):
         return next((normalised[name] for name in names if name in normalised), None)
 
 
-def read_table(source: Any, what: str) -> NamedTable | Mapping[Any, Any] | Stream:
-    """The table of a source: a frame, a list of records or a file; a dict, and text without names, as they are."""
+def read_table(source: Any, what: str, *, has_names: bool = True) -> NamedTable | Mapping[Any, Any] | Stream:
+    """The table of a source: a frame, a list of records or a file; a dict, and text without names, as they are.
+
+    ``has_names``: whether the first line of a file called .csv or .tsv names columns, whatever they are.
+    """
     if isinstance(source, Mapping):
         return source
     if is_frame(source):
@@ -70,7 +73,7 @@ def read_table(source: Any, what: str) -> NamedTable | Mapping[Any, Any] | Strea
     if is_json(stream):
         content = parse_json(stream)
         return content if isinstance(content, Mapping) else _of_frame(content, stream.source_name)
-    delimiter = delimiter_of(stream.source_name) or named_by(stream)
+    delimiter = named_by(stream) or (delimiter_of(stream.source_name) if has_names else "")
     return _pieces(stream, parse_delimited(stream, delimiter)) if delimiter else stream
 
 
@@ -126,7 +129,7 @@ def read_queries(source: Any) -> dict[str, dict[str, str]]:
     """
     if isinstance(source, str | os.PathLike) and os.path.isdir(source):
         source = os.path.join(os.fsdecode(source), "queries.jsonl")
-    table = read_table(source, "queries")
+    table = read_table(source, "queries", has_names=False)
     if isinstance(table, NamedTable):
         return _of_table(table)
     if isinstance(table, Stream):
