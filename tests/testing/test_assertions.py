@@ -56,6 +56,21 @@ def test_not_worse(
         assert type(raised.value) is error
 
 
+def test_a_margin_asks_for_evidence() -> None:
+    qrels = {f"q{i}": {"a": 1} for i in range(40)}
+    good = {q: ["a", "b"] for q in qrels}
+    some = {q: ["b", "a"] if i < 4 else ["a", "b"] for i, q in enumerate(qrels)}
+    comparison = assert_not_worse(qrels, good, some, "RR", margin=0.01)
+    assert comparison.contests[0].difference == pytest.approx(0.05)
+    with pytest.raises(UndecidedError, match="cannot decide whether new is worse than baseline by more than 0.05"):
+        assert_not_worse(qrels, some, good, "RR", margin=0.05)
+    with pytest.raises(QualityError, match="new is worse than baseline by more than 0.1"):
+        assert_not_worse(qrels, {q: ["b", "a"] for q in qrels} | {"q0": ["a"]}, good, "RR", margin=0.1)
+    assert_not_worse(qrels, some, good, "RR", margin=0.2)
+    with pytest.raises(UsageError, match="margin must be positive"):
+        assert_not_worse(qrels, some, good, "RR", margin=0)
+
+
 def test_a_failure_shows_queries_and_documents() -> None:
     qrels, old, new = collection(20, 10)
     with pytest.raises(QualityError) as raised:

@@ -29,7 +29,7 @@ from cranfield.results import PathLike
 from cranfield.wording import few
 
 WIDTH = 100  # characters of a line in a message
-TESTING = ("test", "correction", "family", "alpha", "samples")
+TESTING = ("test", "correction", "family", "alpha", "samples", "cluster", "collection")
 
 
 class QualityError(AssertionError):
@@ -52,6 +52,7 @@ def assert_not_worse(
     *,
     by: float = 0.0,
     significance: bool = True,
+    margin: float | None = None,
     worst: int = 5,
     page: int = 10,
     **options: Any,
@@ -59,9 +60,11 @@ def assert_not_worse(
     """Raise if a run is worse than the baseline in a measure: significantly lower, by more than ``by``.
 
     ``baseline``: a run, `Scores` of one run, or the path of saved scores (``.json``). ``significance=False``: ``by``
-    alone decides. With significance, too few queries to decide are an error too, never a silent pass. ``worst``: how
-    many queries a failure shows; ``page``: how many documents of the worst query. ``options``: those of `evaluate`, and
-    ``test``, ``correction``, ``family``, ``alpha`` and ``samples`` of `compare`.
+    alone decides. With significance, too few queries to decide are an error too, never a silent pass. No significant
+    loss is no evidence that there is none: ``margin`` asks for evidence that the run is not worse by so much, as in
+    `guard.check_margins`. ``worst``: how many queries a failure shows; ``page``: how many documents of the worst query.
+    ``options``: those of `evaluate`, and ``test``, ``correction``, ``family``, ``alpha``, ``samples``, ``cluster`` and
+    ``collection`` of `compare`.
 
     >>> qrels = {f"q{i}": {"a": 1} for i in range(8)}
     >>> good, bad = ({q: {"a": 2.0, "b": b} for q in qrels} for b in (1.0, 3.0))
@@ -86,9 +89,14 @@ def assert_not_worse(
     evaluation = _evaluate(qrels, runs, measures, page, options)
     scores = evaluation.scores if saved is None else evaluation.scores.with_run(saved)
     comparison = compare_scores(scores, settings, scores.runs[0])
-    checks = guard.check_regressions(comparison, scores.measures, by, significance=significance)
+    if margin is not None:
+        if not margin > 0 or by or not significance:
+            raise UsageError("margin must be positive, and by and significance do not go with it")
+        checks = guard.check_margins(comparison, dict.fromkeys(scores.measures, margin))
+    else:
+        checks = guard.check_regressions(comparison, scores.measures, by, significance=significance)
     note = sentences(resolution_of(scores, settings, scores.runs[0]))
-    _raise_unless_passed(checks, scores, evaluation, worst, page, note if significance else [])
+    _raise_unless_passed(checks, scores, evaluation, worst, page, note if significance and margin is None else [])
     return comparison
 
 

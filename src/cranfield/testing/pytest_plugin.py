@@ -56,7 +56,7 @@ class Rankings:
         path = self.path(baseline)
         if self.update:
             path.parent.mkdir(parents=True, exist_ok=True)
-            unused = {"by", "significance", "worst", "page", *TESTING}
+            unused = {"by", "significance", "margin", "worst", "page", *TESTING}
             save_baseline(path, qrels, run, measures, **{k: v for k, v in options.items() if k not in unused})
             self.written.append(path)
             return None
