@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from cranfield.evaluation.plan import Policy
     from cranfield.evaluation.scores import Scores
     from cranfield.io import read_qrels, read_run
-    from cranfield.io.formats.letor import read_letor
     from cranfield.io.records import records
     from cranfield.lab.simulation import simulate
-    from cranfield.measures import Measure, measure, parse
+    from cranfield.measures import measure, parse
     from cranfield.results import load
 
 __version__ = "0.1.0"
@@ -40,7 +39,6 @@ __all__ = [
     "Evaluator",
     "InputError",
     "Judgments",
-    "Measure",
     "MeasureError",
     "Policy",
     "Repeats",
@@ -56,7 +54,6 @@ __all__ = [
     "measures",
     "parse",
     "queries",
-    "read_letor",
     "read_qrels",
     "read_run",
     "read_scores",
@@ -82,10 +79,9 @@ MODULES = {
     "evaluation.plan": ("Policy",),
     "evaluation.scores": ("Scores",),
     "io": ("read_qrels", "read_run"),
-    "io.formats.letor": ("read_letor",),
     "io.records": ("records",),
     "lab.simulation": ("simulate",),
-    "measures": ("Measure", "measure", "parse"),
+    "measures": ("measure", "parse"),
     "results": ("load",),
 }
 

@@ -162,7 +162,7 @@ def test_the_greedy_ideal_can_be_beaten_and_the_exact_one_cannot() -> None:
 @pytest.mark.parametrize("name", ["alpha_nDCG", "alpha_nDCG@2", "nERR_IA@3", "nNRBP(beta=0.8)", "nNRBP(alpha=0.9)@2"])
 def test_the_exact_ideal_is_the_best_of_all_orders(name: str) -> None:
     measure = cf.parse(name)
-    exact = str(cf.Measure(measure.symbol, (*measure.parameters, ("ideal", "exact")), measure.cutoff))
+    exact = str(cf.measures.Measure(measure.symbol, (*measure.parameters, ("ideal", "exact")), measure.cutoff))
     rng = random.Random(name)
     for _ in range(4):
         qrels = {"q": {f"d{i}": {s: int(rng.random() < 0.5) for s in "wxyz"} for i in range(4)} | {"sure": {"w": 1}}}

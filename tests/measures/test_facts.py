@@ -23,12 +23,12 @@ def same(a: float, b: float) -> bool:
     return a == b or bool(np.isnan(a) and np.isnan(b))
 
 
-def retrieved_only(measure: cf.Measure) -> bool:
+def retrieved_only(measure: cf.measures.Measure) -> bool:
     """Documents that were not retrieved change nothing, but for the top grade, which is the collection's."""
     return all(same(measure(world, [3, *missed]), measure(world, [3])) for world in WORLDS for missed in MISSED)
 
 
-def rewards_promotion(measure: cf.Measure) -> bool:
+def rewards_promotion(measure: cf.measures.Measure) -> bool:
     """A better document that changes places with a worse one above it never lowers the score."""
     for world, missed in itertools.product(WORLDS, MISSED):
         score = measure(world, [3, *missed])
@@ -41,7 +41,7 @@ def rewards_promotion(measure: cf.Measure) -> bool:
     return True
 
 
-def rising(measure: cf.Measure) -> bool:
+def rising(measure: cf.measures.Measure) -> bool:
     """A better document in the place of a worse one never lowers the score."""
     for world in WORLDS:
         score = measure(world, [3])
@@ -51,7 +51,7 @@ def rising(measure: cf.Measure) -> bool:
     return True
 
 
-def blind_to_nonrelevant(measure: cf.Measure) -> bool:
+def blind_to_nonrelevant(measure: cf.measures.Measure) -> bool:
     """A document judged not relevant is as good as one that nobody judged."""
     whole = [measure(world, [3]) for world in WORLDS]
     holes = [measure([grade or None for grade in world], [3]) for world in WORLDS]

@@ -62,9 +62,9 @@ def test_a_margin_asks_for_evidence() -> None:
     some = {q: ["b", "a"] if i < 4 else ["a", "b"] for i, q in enumerate(qrels)}
     comparison = assert_not_worse(qrels, good, some, "RR", margin=0.01)
     assert comparison.contests[0].difference == pytest.approx(0.05)
-    with pytest.raises(UndecidedError, match="cannot decide whether new is worse than baseline by more than 0.05"):
+    with pytest.raises(UndecidedError, match="cannot decide whether new is worse than baseline"):
         assert_not_worse(qrels, some, good, "RR", margin=0.05)
-    with pytest.raises(QualityError, match="new is worse than baseline by more than 0.1"):
+    with pytest.raises(QualityError, match="new is worse than baseline by more than"):
         assert_not_worse(qrels, {q: ["b", "a"] for q in qrels} | {"q0": ["a"]}, good, "RR", margin=0.1)
     assert_not_worse(qrels, some, good, "RR", margin=0.2)
     with pytest.raises(UsageError, match="margin must be positive"):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cranfield.lab.studies import study_names
 
 if TYPE_CHECKING:
+    from cranfield.io.formats.letor import read_letor as read_letor
     from cranfield.lab.judge_reports import JudgeReport as JudgeReport
     from cranfield.lab.judge_reports import judges as judges
     from cranfield.lab.judgment_files import draw_sample as draw_sample
@@ -37,20 +38,21 @@ if TYPE_CHECKING:
 
 # The names beside the studies, by module.
 MODULES = {
-    "judge_reports": ("JudgeReport", "judges"),
-    "judgment_files": ("draw_sample", "judging_page", "merge"),
-    "proposals": ("NextDocuments", "judging_order", "next_documents"),
-    "registry": ("run_on_collections",),
-    "simulation": ("Simulation", "simulate"),
+    "io.formats.letor": ("read_letor",),
+    "lab.judge_reports": ("JudgeReport", "judges"),
+    "lab.judgment_files": ("draw_sample", "judging_page", "merge"),
+    "lab.proposals": ("NextDocuments", "judging_order", "next_documents"),
+    "lab.registry": ("run_on_collections",),
+    "lab.simulation": ("Simulation", "simulate"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    module = f"studies.{name}" if name in study_names() else None
+    module = f"lab.studies.{name}" if name in study_names() else None
     module = next((module for module, names in MODULES.items() if name in names), module)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"cranfield.lab.{module}"), name)
+    return getattr(import_module(f"cranfield.{module}"), name)
 
 
 def __dir__() -> list[str]:

@@ -47,7 +47,7 @@ PREFERENCES = {
 }
 
 
-def rankings_of(evaluator: cf.Evaluator, measure: cf.Measure) -> Any:
+def rankings_of(evaluator: cf.Evaluator, measure: cf.measures.Measure) -> Any:
     scores = evaluator.evaluation(RANKED).run_scores[0]
     return scores.alignments[AlignmentKey(measure.definition.content, "score")].rankings
 
