@@ -380,6 +380,21 @@ def power(settings: Settings) -> Iterator[Row]:
         yield Row(what, f"loop, {name}", statistics.median(seconds), f"{ratio:.0f}x ours", target, met)
 
 
+def designs(settings: Settings) -> Iterator[Row]:
+    """Comparisons with clusters and with repeats, beside the same comparisons without them."""
+    settings.log("designs: clusters and repeats")
+    size = "quick" if settings.quick else "full"
+    found = rounds.answer([PYTHON, str(HERE / "designs.py"), str(settings.repeat), size])
+    for work, seconds in found.items():
+        plain = seconds["without"]
+        yield Row(f"designs: {work}", "without a design", statistics.median(plain), "")
+        for name, most in (("clusters", 1.5), ("repeats", 3)):
+            if name in seconds:
+                ratio = rounds.ratio(seconds[name], plain)
+                median, shown = statistics.median(seconds[name]), f"{ratio:.2f}x without"
+                yield Row(f"designs: {work}", name, median, shown, f"at most {most}x", ratio <= most)
+
+
 def corpus(settings: Settings) -> Iterator[Row]:
     """A collection through one pass, beside a plain loop over its lines."""
     folder = settings.folder("corpus")
@@ -436,6 +451,7 @@ CONTESTS: dict[str, Callable[[Settings], Iterator[Row | grid.Cell]]] = {
     "start": start,
     "ties": ties,
     "power": power,
+    "designs": designs,
     "corpus": corpus,
     "content": content,
     "XL": huge,
