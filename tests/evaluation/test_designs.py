@@ -190,6 +190,22 @@ def test_a_test_that_is_not_defined_for_a_design_is_refused(test: Any, design: d
         cf.compare(scores_of(x, topic=[q // 3 for q in range(12)]), test=test, **design)
 
 
+def test_variance_by_source_is_that_of_the_model() -> None:
+    rng = np.random.default_rng(0)
+    n, r = 4000, 40
+    x = rng.normal(0, 0.5, (2, n, 1)) + rng.normal(0, 0.3, (2, 1, r)) + rng.normal(0, 0.2, (2, n, r))
+    sample = Sample(x.mean(axis=2), None, {0: x[0], 1: x[1]})
+    for parts in sample.sources().values():
+        assert parts == pytest.approx((0.25, 0.09, 0.04), rel=0.5)
+        assert parts[2] == pytest.approx(0.04, rel=0.02)
+
+
+def test_two_repeats_are_said_to_be_few() -> None:
+    x = np.random.default_rng(0).random((2, 12, 2))
+    assert any("two repeats are few" in str(note) for note in cf.compare(scores_of(x)).notes)
+    assert not any("two repeats" in str(note) for note in cf.compare(scores_of(x), repeats="fixed").notes)
+
+
 def test_fixed_repeats_are_means() -> None:
     x = np.random.default_rng(0).random((2, 12, 3))
     repeated = cf.compare(scores_of(x), repeats="fixed", test="t").contests[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from operator import attrgetter
@@ -103,7 +103,8 @@ class Comparison(Saved):
     ``wins``, ``losses``: queries on which the first is better, or worse. ``p``: by test. ``corrected``: of ``test``.
     ``doubts``: what could reverse the difference, if an audit was given. ``better``: whether higher or lower values
     are better. ``units``: how many independent queries, or clusters of them, each measure has; ``cluster``,
-    ``collection``: the attributes that say so, and ``repeats``: random or fixed, if runs have repeats.
+    ``collection``: the attributes that say so, and ``repeats``: random or fixed, if runs have repeats. ``sources``: by
+    measure and repeated run, the variance of a score between queries, between repeats, and the rest.
     ``lowest_p`` (measure,): the lowest corrected p-value that the test could give; if it is not below ``alpha``, no
     difference can be significant. ``query_notes``, ``resolution_notes``: which queries were compared, and whether the
     test can decide; ``notes`` are both.
@@ -150,6 +151,7 @@ class Comparison(Saved):
     cluster: str | None = None
     collection: str | None = None
     repeats: Repeated | None = None
+    sources: Mapping[str, Mapping[str, tuple[float, float, float]]] = field(default_factory=dict)
     query_notes: tuple[Note, ...] = ()
     resolution_notes: tuple[Note, ...] = ()
     predicted: tuple[PredictedMean, ...] = ()  # the differences with predicted judgments
@@ -281,6 +283,7 @@ class Comparison(Saved):
             "notes": sentences(self.notes),
             "resolution_notes": sentences(self.resolution_notes),
             **({"predicted": plain(self.predicted)} if self.predicted else {}),
+            **({"sources": plain(self.sources)} if self.sources else {}),
         }
 
     @classmethod
@@ -315,6 +318,7 @@ class Comparison(Saved):
             query_notes=tuple(map(Note.saved, notes[: len(notes) - len(resolution)])),
             resolution_notes=tuple(map(Note.saved, resolution)),
             predicted=typed(hints["predicted"], data.get("predicted", []), "predicted"),
+            sources=typed(hints["sources"], data.get("sources", {}), "sources"),
             **values,
             **{name: table(attrgetter(name)) for name in (*NUMBERS, "wins", "losses")},
         )
@@ -506,10 +510,20 @@ def compare_scores(
             progress(i + 1, len(matched))
     used = [queries for _, queries in matched]
     comparison = build_comparison(settings, scores.runs, scores.measures, baseline, all_queries, used, outcomes)
+    few_repeats = [run for run, table in scores.repeats.items() if table.shape[2] == 2 and settings.repeats == "random"]
+    two = (
+        [Note.saved(f"two repeats are few to know how much repeats differ: {few(few_repeats)}")] if few_repeats else []
+    )
     return replace(
         comparison,
+        query_notes=(*comparison.query_notes, *two),
         better=tuple(column.better for column in scores.columns),
         repeats=settings.repeats if scores.repeats else None,
+        sources={
+            measure: {scores.runs[run]: parts for run, parts in sample.sources().items()}
+            for measure, (sample, _) in zip(scores.measures, matched, strict=True)
+            if sample.repeats
+        },
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import click
 from click.shell_completion import CompletionItem
 
-from cranfield.cli.commands import Argument, OutputFile, Settings
+from cranfield.cli.commands import Argument, OutputFile, Settings, groups_of
 from cranfield.cli.output import QUIET, progress
 from cranfield.data import Repeats
 from cranfield.errors import InputError, UsageError
@@ -500,6 +500,12 @@ class Elsewhere(Settings):
             )
         if self.lower and not self.scores:
             raise UsageError("--lower needs --scores")
+        facts = [name for name in groups_of(CollectionFacts) if name != "queries_file"]
+        about_rankings = (*groups_of(Rankings), *facts, *groups_of(Predictions), "duplicates", "standardise", "audit")
+        known = groups_of(type(self))
+        unused = self.typed(*(name for name in about_rankings if name in known)) if self.scores else []
+        if unused:
+            raise UsageError(f"{unused[0]} needs rankings, and --scores has none")
 
 
 class Evaluating(Inputs, Rankings, CollectionFacts, Seed):

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 MAX_PAIRS = 45  # pairs per measure that are listed by default: those of ten runs
 MAX_LETTERS = 26  # with more runs, numbers stand for letters
 HALF = 0.5
+MOST_SOURCES = 3  # runs whose variance is said by source
 WORSE, BETTER = "▼", "▲"  # than the baseline
 MARKS = "letters mark the runs that are significantly worse"
 CORRECTIONS = {
@@ -283,6 +284,13 @@ def design_notes(comparison: Comparison) -> list[str]:
         share = comparison.variance[..., 1].sum() / max(comparison.variance.sum(), 1e-300)
         advice = "more repeats would help most" if share > HALF else "more queries would help most"
         texts.append(f"{share:.0%} of the variance of the differences comes from repeats: {advice}")
+        measure, runs = next(iter(comparison.sources.items()))
+        for run, parts in list(runs.items())[:MOST_SOURCES]:
+            queries, repeats, rest = (part / max(sum(parts), 1e-300) for part in parts)
+            texts.append(
+                f"{run}: the {measure} varies by {queries:.0%} between queries, {repeats:.0%} between repeats, "
+                f"{rest:.0%} for a query and repeat"
+            )
     texts += [needed] if (needed := _queries_needed(comparison)) else []
     return texts
 

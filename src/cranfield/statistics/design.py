@@ -183,10 +183,18 @@ class Sample(NamedTuple):
         With b the variance of the means of the repeats and e the residual mean square, it is max(0, b - e/n) / r.
         """
         queries, repeats = values.shape
-        residual = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
-        noise = float((residual**2).sum()) / ((queries - 1) * (repeats - 1))
         means = self._design.estimate(values.T)
-        return max(0.0, float(means.var(ddof=1)) - noise / queries) / repeats, repeats - 1.0
+        return max(0.0, float(means.var(ddof=1)) - _noise(values) / queries) / repeats, repeats - 1.0
+
+    def sources(self) -> dict[int, tuple[float, float, float]]:
+        """The variance of a score of each repeated run between queries, between repeats, and the rest."""
+        found = {}
+        for run, values in self.repeats.items():
+            queries, repeats = values.shape
+            rest = _noise(values)
+            between = max(0.0, float(values.mean(axis=1).var(ddof=1)) - rest / repeats)
+            found[run] = between, max(0.0, float(values.mean(axis=0).var(ddof=1)) - rest / queries), rest
+        return found
 
     def error(self, pairs: Integers) -> Error:
         """The error of the mean difference of each pair."""
@@ -245,6 +253,13 @@ class Sample(NamedTuple):
             count += native.differences_at_least(np.ascontiguousarray(drawn - means[:, None]), first, second, limit)
         p: Floats = count / (resamples + 1)
         return p
+
+
+def _noise(values: Floats) -> float:
+    """The residual mean square of queries by repeats."""
+    queries, repeats = values.shape
+    residual = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
+    return float((residual**2).sum()) / ((queries - 1) * (repeats - 1))
 
 
 def _blocks(pairs: Integers, width: int) -> Iterator[tuple[Integers, Integers]]:
