@@ -308,6 +308,9 @@ class Comparison(Saved):
 
         means = np.full((len(rows), len(runs)), np.nan)
         means[:, pairs[:, 0]], means[:, pairs[:, 1]] = table(lambda row: row.mean), table(lambda row: row.other_mean)
+        numbers = {name: table(attrgetter(name)) for name in (*NUMBERS, "wins", "losses")}
+        for name, infinite in (("test_low", -np.inf), ("test_high", np.inf)):
+            numbers[name] = np.where(np.isnan(numbers[name]), infinite, numbers[name])  # null in JSON
         return cls(
             pairs=pairs,
             means=means,
@@ -320,7 +323,7 @@ class Comparison(Saved):
             predicted=typed(hints["predicted"], data.get("predicted", []), "predicted"),
             sources=typed(hints["sources"], data.get("sources", {}), "sources"),
             **values,
-            **{name: table(attrgetter(name)) for name in (*NUMBERS, "wins", "losses")},
+            **numbers,
         )
 
     def save(self, path: PathLike) -> None:
