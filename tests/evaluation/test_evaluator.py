@@ -47,6 +47,10 @@ def test_swapped_arguments_are_noticed() -> None:
     with pytest.raises(UsageError, match="the judgments look like a run, and the run looks like judgments") as caught:
         cf.evaluate(run, qrels, "AP")
     assert "judgments come first" in str(caught.value)
+    # The same scores for every query are scores nevertheless.
+    same = {q: {f"d{i}": 1 - i / 100 for i in range(8)} for q in ("q1", "q2", "q3")}
+    with pytest.raises(UsageError, match="look like a run"):
+        cf.evaluate(same, qrels, "AP")
     # Grades that are fractions are no fault as long as scores do not look like grades.
     cf.evaluate(run, run, "nDCG")
 

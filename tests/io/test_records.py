@@ -83,3 +83,10 @@ def test_names_are_found_in_every_record() -> None:
         cf.records([[{"source": "d1"}]], document=lambda record: record["url"])
     with pytest.raises(CranfieldError, match="found a list of dict without a query"):
         cf.records([{"id": "d1"}, {"id": "d2"}])
+
+
+@pytest.mark.parametrize("name", ["chunk_id", "doc_id", "passage_id", "id"])
+@pytest.mark.parametrize("document", [17, "17"])
+def test_a_list_of_dicts_is_a_ranking_and_never_a_run(name: str, document: object) -> None:
+    scores = cf.evaluate({1: [document]}, {1: [{name: 18, "score": 0.5}, {name: document, "score": 0.9}]}, "RR")
+    assert (scores.runs, scores.means.tolist()) == (("run",), [[1.0]])

@@ -416,14 +416,12 @@ def check_argument_order(judgments: Judgments, runs: Sequence[Run]) -> None:
 
 
 def looks_like_scores(judgments: Judgments) -> bool:
-    """Whether the grades look like scores: fractions, nearly all different."""
+    """Whether the grades look like scores: mostly fractions, and nearly all different within a query."""
     grade = judgments.grade[:MAX_SCORES]
     fractions = np.count_nonzero(grade != np.floor(grade))
-    return bool(
-        len(grade) >= MIN_GRADES
-        and fractions > MIN_SHARE * len(grade)
-        and len(np.unique(grade)) > MIN_SHARE * len(grade)
-    )
+    query = judgments.begin.searchsorted(np.arange(len(grade)), "right")
+    different = len(np.unique(np.stack([query, grade]), axis=1).T)
+    return bool(len(grade) >= MIN_GRADES and fractions >= len(grade) / 2 and different > MIN_SHARE * len(grade))
 
 
 def looks_like_grades(run: Run) -> bool:
@@ -448,7 +446,7 @@ def are_grades(scores: Sequence[Any]) -> bool:
     return bool(scores) and len(grades) <= 6 and all(score in grades and -2 <= score <= 10 for score in scores)
 
 
-# Judgments look like a run if they have at least so many grades, and if at least this share of them are fractions.
+# Judgments look like a run if they have at least so many grades, and if this share of them differ within queries.
 MIN_GRADES, MIN_SHARE = 4, 0.9
 MAX_SCORES = 1000  # the number of grades, and of scores of a run, that are checked
 

@@ -262,11 +262,11 @@ def _is_list_of_rankings(value: Sequence[Any], name: str) -> bool:
     """Whether a value of a dict is a list of rankings, as a run is, and not one ranking; ``name`` is its key."""
     from cranfield.io.ids import is_id
     from cranfield.io.lists import is_pair
-    from cranfield.io.records import is_response, usual_field
+    from cranfield.io.records import is_response
 
     first = value[0]
     if isinstance(first, Mapping):
-        return is_response(first) or usual_field(first, "document") is None
+        return is_response(first)
     if isinstance(first, set | frozenset) or not isinstance(first, list | tuple) or hasattr(first, "_fields"):
         return False
     if any(isinstance(item, float) for item in first) and not is_pair(first):

@@ -22,7 +22,7 @@ Accessor = str | Callable[[Any], Any] | None
 # The usual fields, the most reliable ones first. A dot leads to a field of a field.
 FIELDS: dict[str, tuple[str, ...]] = {
     "document": (
-        *("doc_id", "docno", "document_id", "corpus_id", "docid", "did", "pid", "passage_id", "_id", "id"),
+        *("doc_id", "docno", "document_id", "corpus_id", "docid", "did", "pid", "passage_id", "chunk_id", "_id", "id"),
         *("node.node_id", "node_id", "id_", "uuid"),
         *("metadata.doc_id", "metadata.document_id", "metadata.id", "meta.doc_id", "meta.document_id", "meta.id"),
     ),
