@@ -11,6 +11,7 @@ import numpy as np
 from cranfield.data import Floats, Integers
 from cranfield.errors import CranfieldError, UsageError, check_fraction
 from cranfield.evaluation.scores import COLLECTION, Scores
+from cranfield.measures.catalogue import Better
 from cranfield.results import Saved
 from cranfield.statistics.design import Design, GroupEffect, Repeated, Sample, group_effect
 from cranfield.wording import few, listed, nearest, plural
@@ -76,6 +77,7 @@ class Groups(Saved):
     ``queries`` (measure, group): how many queries a group has. ``means`` (measure, run, group). With a baseline,
     ``difference``, ``low`` and ``high`` (measure, run, group) are the run minus the baseline with the limits of its
     interval by Student's t, and ``effects`` (measure, run) says whether the difference depends on the group.
+    ``better``: whether higher or lower values of each measure are better.
     """
 
     KIND: ClassVar[str] = "groups"
@@ -94,6 +96,7 @@ class Groups(Saved):
     low: Floats
     high: Floats
     effects: tuple[tuple[GroupEffect, ...], ...]
+    better: tuple[Better, ...]
 
     def plot(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw the differences from the baseline in each group, or the means; returns the Matplotlib axes.
@@ -166,6 +169,7 @@ def grouped(
         low,
         high,
         tuple(effects),
+        tuple(column.better for column in scores.columns),
     )
 
 
