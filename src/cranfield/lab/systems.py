@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, wraps
 from statistics import NormalDist
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.notes import Note, QueryNames, sentences
 from cranfield.evaluation.plan import Column, Negative, Policy, Undefined, make_columns, make_plan
 from cranfield.evaluation.run_notes import reading_notes
-from cranfield.evaluation.scores import Scores
+from cranfield.evaluation.scores import Scores, check_rankings
 from cranfield.io.ids import codes_of
 from cranfield.lab.relabelling import Relabeller
 from cranfield.lab.simulation import variants
@@ -29,7 +29,20 @@ from cranfield.statistics.correlation import critical_tau, pearson, rbo, spearma
 from cranfield.statistics.rounding import levels
 from cranfield.statistics.standardisation import Standardisation
 
+Experiment = TypeVar("Experiment", bound=Callable[..., Any])
 MIN_QUERIES = 2  # the fewest queries that give an order of systems or a test
+
+
+def of_rankings(experiment: Experiment) -> Experiment:
+    """An experiment that says so if it is given scores in place of judgments and runs."""
+
+    @wraps(experiment)
+    def checked(*args: Any, **settings: Any) -> Any:
+        for given in (*args[:1], settings.get("qrels")):
+            check_rankings(given, f"the study `{experiment.__name__}`")
+        return experiment(*args, **settings)
+
+    return cast(Experiment, checked)
 
 
 @dataclass(frozen=True, eq=False)
