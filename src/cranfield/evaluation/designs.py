@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+NO_EFFECT = GroupEffect(np.nan, 0, 0, np.nan)
+
+
 def attribute_values(scores: Scores, name: str, queries: Sequence[int]) -> list[str]:
     """The value of an attribute for each of these queries; a query without one is an error."""
     known = sorted({key for query in scores.queries for key in scores.attributes.get(query, {})})
@@ -137,7 +140,10 @@ def grouped(
     if baseline is not None:
         base = scores.runs.index(baseline)
         pairs = np.array([(r, base) for r in range(len(scores.runs))])
-        for m in range(len(scores.measures)):
+        for m, column in enumerate(scores.columns):
+            if column.aggregate == "geometric":  # no difference of means over queries
+                effects.append((NO_EFFECT,) * len(scores.runs))
+                continue
             for g, part in enumerate(parts):
                 sample, names = matched_sample(part, m, cluster=cluster, repeats=repeats)
                 if len(names) > 1:
@@ -179,9 +185,8 @@ def _effects(
     sample, names = matched_sample(scores, measure, cluster=cluster, repeats="fixed")
     labels = np.unique([group_of[name] for name in names], return_inverse=True)[1] if names else np.zeros(0, np.int64)
     clusters = None if sample.design is None else sample.design.cluster
-    nothing = GroupEffect(np.nan, 0, 0, np.nan)
     return tuple(
-        nothing if r == base or not len(names) else group_effect(row - sample.x[base], labels, clusters, seed=seed)
+        NO_EFFECT if r == base or not len(names) else group_effect(row - sample.x[base], labels, clusters, seed=seed)
         for r, row in enumerate(sample.x)
     )
 
