@@ -789,7 +789,7 @@ def test_scores_from_elsewhere_have_a_report_without_rankings(shown: Any) -> Non
     means = {run: f"{mean:.4f}" for run, mean in scores["faithfulness"].items()}
     rows = texts(browser, "#scores tbody tr")
     assert len(rows) == 4 and all(any(row.startswith(run + mean) for row in rows) for run, mean in means.items())
-    needing = "This needs rankings, and the report was made from scores alone."
+    needing = "This needs one ranking for each run: it is not shown for scores from elsewhere and for repeats."
     assert texts(browser, "#curves p") == texts(browser, "#audit p") == [needing]
     browser.execute_script("report.open(3)")
     assert texts(browser, "#detail p") == [needing]

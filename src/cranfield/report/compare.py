@@ -274,6 +274,15 @@ def chance(p: float) -> str:
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
+def chance_words(p: float) -> str:
+    """How a p-value stands in a sentence, after the letter.
+
+    >>> chance_words(0.5), chance_words(0.00004)
+    ('= 0.5000', '< 0.0001')
+    """
+    return chance(p).replace("<", "< ") if p < 0.0001 else f"= {chance(p)}"
+
+
 def doubt(result: PairComparison) -> str:
     """The causes that could reverse a significant difference."""
     return ", ".join(result.doubts) if result.significant else ""

@@ -10,7 +10,7 @@ import numpy as np
 
 from cranfield.evaluation.designs import Groups
 from cranfield.report.canvas import BLUE, COLUMN, GREY, ink, name_rows, plotted_axes
-from cranfield.report.compare import chance
+from cranfield.report.compare import chance, chance_words
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, exact, highest_text, shown, signed
 from cranfield.wording import plural, spreadsheet_cell
@@ -69,7 +69,7 @@ def notes(found: Groups) -> list[str]:
                 sentences.append(
                     f"{measure}: the difference of {run} from {found.baseline} depends on {found.attribute} "
                     f"(F = {effect.F:.2f} with {effect.between} and {effect.within} degrees of freedom, "
-                    f"p = {chance(effect.p)})"
+                    f"p {chance_words(effect.p)})"
                 )
     return sentences or [f"no difference from {found.baseline} depends significantly on {found.attribute}"]
 
