@@ -305,8 +305,8 @@ def test_a_verdict_says_what_the_comparison_says(opened: Any) -> None:
     assert f"difference {one.difference:.4f}" in told
     assert f"corrected {one.corrected:.4f}" in told
     browser.execute_script("report.select({a: 2, b: 0})")
-    ends = f"[{0 - one.test_high:.4f}, +{-one.test_low:.4f}]"  # not significant: the interval has 0
-    assert one.test_high >= 0 and f"difference +{-one.difference:.4f} {ends}" in texts(browser, "#pair")[0]
+    # Seven queries cannot be significant after correction: no difference is excluded.
+    assert one.test_high == np.inf and f"difference +{-one.difference:.4f} [-∞, +∞]" in texts(browser, "#pair")[0]
 
 
 def test_ids_are_text_and_never_run(opened: Any) -> None:
@@ -803,7 +803,10 @@ def test_where_less_is_better_the_lowest_is_best(shown: Any) -> None:
     browser = shown(report(scores))
     browser.execute_script("report.select({measure: 1, a: 3, b: 0})")
     assert texts(browser, "#headline")[0].startswith(f"d has the lowest latency ({scores['latency']['d']:.4f})")
-    assert texts(browser, "#pair")[0].startswith("d is significantly better than base: latency")
+    one = cf.compare(scores).contest(1, 2)
+    ends = f"difference {-one.difference:.4f} [{-one.test_high:.4f}, {-one.test_low:.4f}]"
+    told = texts(browser, "#pair")[0]
+    assert told.startswith("d is significantly better than base: latency") and ends in told
     assert "Bars below the line: d is better." in texts(browser, "#caption-queries")[0]
     assert browser.execute_script("return report.matrix.order") == scores.order("latency")
     # Both measures order the runs alike, though one falls and the other rises.
@@ -870,3 +873,72 @@ def test_several_collections_are_groups_of_queries(shown: Any) -> None:
 def test_an_unknown_group_is_a_sentence() -> None:
     with pytest.raises(cf.CranfieldError, match="no attribute `kin`"):
         contents(judged_elsewhere(), group_by="kin")
+
+
+def written(tmp_path: Path, *words: str) -> dict[str, Any]:
+    """The data of the report that a command writes."""
+    file = tmp_path / "report.html"
+    result = CliRunner().invoke(cli, ["report", *words, "-o", str(file)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    data: dict[str, Any] = json.loads(re.search(r'id="data">(.*?)</script>', file.read_text(), re.S)[1])
+    return data
+
+
+def answers(command: str) -> dict[str, Any]:
+    """What a command of a report prints, as JSON."""
+    result = CliRunner().invoke(cli, [*shlex.split(command)[1:], "--format", "json"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def test_a_report_of_files_of_scores(tmp_path: Path) -> None:
+    scores = judged_elsewhere()
+    files = []
+    for measure in scores.measures:
+        files.append(str(tmp_path / f"{measure}.csv"))
+        rows = [(run, q, repr(v)) for run, of in scores[measure].per_query.items() for q, v in of.items()]
+        Path(files[-1]).write_text("\n".join(map(",".join, [("run", "query", measure), *rows])) + "\n")
+    table = tmp_path / "queries.jsonl"
+    table.write_text("".join(json.dumps({"query": q, **of}) + "\n" for q, of in scores.attributes.items()))
+    words = ["--scores", *files, "--lower", "latency", "--queries-file", str(table), "--group-by", "kind"]
+    data = written(tmp_path, *words)
+    assert data["means"] == scores.means.tolist() and data["rankings"] is None
+    assert data["queryTexts"]["q03"] == "question 3"
+    by_query, compared, grouped, agreed = map(answers, data["commands"])
+    assert by_query["measure"] == "faithfulness"
+    packed = np.frombuffer(base64.b64decode(data["pairs"]["low"]), "<f8").tolist()
+    assert [pair["test_low"] for pair in compared["pairs"]] == packed
+    assert grouped["groups"]["difference"] == data["groups"]["difference"]
+    assert [list(one["agreement"].values()) for one in agreed["measures"].values()] == data["agreement"]
+
+
+def test_a_report_of_runs_by_group(tmp_path: Path) -> None:
+    runs, qrels = museum()
+    table = tmp_path / "queries.csv"
+    table.write_text("query,kind\n" + "".join(f"q{i},{'odd' if i % 2 else 'even'}\n" for i in range(1, 9)))
+    named = [f"first={runs[0]}", *runs[1:]]
+    data = written(tmp_path, qrels, *named, "-m", "AP", "--queries-file", str(table), "--group-by", "kind")
+    (grouped,) = [answers(line) for line in data["commands"] if "--group-by" in line]
+    assert grouped["baseline"] == "first" == data["runs"][0]
+    assert grouped["groups"]["means"] == data["groups"]["means"]
+    assert data["groups"]["names"] == ["even", "odd"]
+
+
+def test_a_report_of_repeats_is_on_means_over_them(tmp_path: Path) -> None:
+    runs, qrels = museum()
+    data = written(tmp_path, qrels, runs[0], f"both={runs[1]}", f"both={runs[2]}", "-m", "AP nDCG@10")
+    assert data["runs"] == ["bm25", "both"] and data["rankings"] is None
+    (compared,) = [answers(line) for line in data["commands"] if " compare " in line]
+    assert [pair["difference"] for pair in compared["pairs"]] == np.frombuffer(
+        base64.b64decode(data["pairs"]["difference"]), "<f8"
+    ).tolist()
+    means = cf.evaluate(qrels, {"bm25": runs[0], "both": cf.Repeats(runs[1:3])}, ["AP", "nDCG@10"]).means
+    assert data["means"] == means.tolist()
+
+
+@pytest.mark.parametrize("option", [("--texts", "x"), ("--corpus", "x"), ("--predicted", "x")])
+def test_options_of_rankings_are_refused_with_scores(option: tuple[str, str]) -> None:
+    result = CliRunner().invoke(cli, ["report", "--scores", "scores.csv", *option])
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[0] == f"error: {option[0]} needs rankings, and scores have none"

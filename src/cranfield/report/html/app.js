@@ -270,7 +270,8 @@
     if (a === b || !pairs.difference || pairs.difference[m][0] === null) return null;
     const p = pairAt(a, b), sign = a < b ? 1 : -1;
     const of = (name) => (pairs[name][m][p] === null ? null : pairs[name][m][p]);
-    const ends = (low, high) => (of(low) === null ? [null, null] : sign > 0 ? [of(low), of(high)] : [-of(high), -of(low)]);
+    const minus = (x) => (x === null ? null : -x);
+    const ends = (low, high) => (sign > 0 ? [of(low), of(high)] : [minus(of(high)), minus(of(low))]);
     return {
       difference: sign * of("difference"), better: sign * signs[m] * of("difference") > 0, interval: ends("low", "high"), effect: of("effect") === null ? null : sign * of("effect"),
       effects: ends("effect_low", "effect_high"), wins: sign > 0 ? of("wins") : of("losses"), losses: sign > 0 ? of("losses") : of("wins"),
@@ -289,7 +290,7 @@
     const causes = pair.significant && pair.doubts ? pair.doubts.split(" ").map((cause) => TEXT[cause]).join(TEXT.or) : "";
     const details = [
       TEXT.means(measures[m], shown(pairs.means[m][a]), shown(pairs.means[m][b]), n),
-      TEXT.difference(signed(pair.difference), signed(pair.interval[0]), signed(pair.interval[1])),
+      TEXT.difference(signed(pair.difference), ...pair.interval.map((x, i) => (x === null ? ["-∞", "+∞"][i] : signed(x)))),
       TEXT.effect(signed(pair.effect, 2), pair.effects[0] === null ? null : signed(pair.effects[0], 2), signed(pair.effects[1], 2)),
       TEXT.p(chance(pair.p), chance(pair.corrected)),
     ].join("; ");
