@@ -51,9 +51,9 @@ def ranks_hold(rng: np.random.Generator, systems: int = 6, queries: int = 40) ->
     x = truth[:, None] + rng.normal(0.4, 0.2, queries) + rng.normal(0, 0.1, (systems, queries))
     values = {f"s{s}": {"m": {str(q): float(v) for q, v in enumerate(row)}} for s, row in enumerate(x)}
     ranks = cf.compare(cf.read_scores(values), test="t").ranks["m"]
-    # Equal systems share their ranks: an interval is right if it has one of them.
+    # Equal systems share their ranks: an interval is right if it has all of them.
     return all(
-        low <= 1 + np.count_nonzero(truth >= truth[s]) - 1 and high >= 1 + np.count_nonzero(truth > truth[s])
+        low <= 1 + np.count_nonzero(truth > truth[s]) and high >= np.count_nonzero(truth >= truth[s])
         for s, (low, high) in enumerate(ranks.values())
     )
 

@@ -163,7 +163,7 @@ def test_one_loader_reads_scores_and_comparisons(tmp_path: Any) -> None:
     assert isinstance(cf.load(tmp_path / "scores.json"), cf.Scores)
     assert isinstance(cf.load(tmp_path / "comparison.json"), cf.Comparison)
     (tmp_path / "other.json").write_text('{"kind": "weather", "version": 1}')
-    with pytest.raises(InputError, match="not saved scores or a saved comparison"):
+    with pytest.raises(InputError, match="not saved scores, groups or a comparison"):
         load(tmp_path / "other.json")
 
 

@@ -39,7 +39,11 @@ PathLike = str | os.PathLike[str]
 DAMAGED = CranfieldError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
 INFINITE = {"inf": math.inf, "-inf": -math.inf}
 # The results that `load` reads: their kinds, and where their classes are.
-SAVED = {"scores": "evaluation.scores.Scores", "comparison": "analysis.compare.Comparison"}
+SAVED = {
+    "scores": "evaluation.scores.Scores",
+    "comparison": "analysis.compare.Comparison",
+    "groups": "evaluation.designs.Groups",
+}
 
 DISPLAY = "cranfield.report.notebook"  # the module with the tables and figures of all classes of results
 
@@ -157,11 +161,11 @@ class Saved(Result):
 
 
 def load(path: PathLike) -> Any:
-    """Read saved scores or a saved comparison: what ``save`` of either, or ``--format json``, wrote.
+    """Read saved scores, groups or a saved comparison: what ``save`` of these, or ``--format json``, wrote.
 
     All numbers are the same to the last digit; notes become plain sentences.
     """
-    what, hint = "saved scores or a saved comparison", "save them with `result.save(FILE)` or `--format json -o FILE`"
+    what, hint = "saved scores, groups or a comparison", "save them with `result.save(FILE)` or `--format json -o FILE`"
     data = content(path, what, hint)
     if data.get("kind") not in SAVED:
         raise InputError([f"{os.fspath(path)}: not {what}"], hint=hint)

@@ -96,6 +96,7 @@ VIEWED = (
     "--alpha",
     "0.1",
 )
+INTERVAL = (("low", "test_low"), ("high", "test_high"))
 TOLD = ("--queries", "both", "--undefined", "zero", "--seed", "3", "--samples", "999", "--nil", "none")
 
 
@@ -126,9 +127,10 @@ def test_commands_give_the_numbers_again(tmp_path: Path, more: tuple[str, ...]) 
     assert means == data["means"]
     assert curves == [a + b for a, b in zip(*(data["curves"][name]["y"] for name in ("recall", "gain")), strict=True)]
     pairs = found["compare"][0]["pairs"]
-    for name in ("difference", "low", "high", "effect", "corrected"):
+    # The interval of a difference is that of its test.
+    for name, of_pair in (*((one, one) for one in ("difference", "effect", "corrected")), *INTERVAL):
         packed = np.frombuffer(base64.b64decode(data["pairs"][name]), "<f8")
-        assert [one[name] for one in pairs] == [None if np.isnan(value) else value for value in packed.tolist()]
+        assert [one[of_pair] for one in pairs] == [None if np.isnan(value) else value for value in packed.tolist()]
     for name in ("wins", "losses"):
         assert [one[name] for one in pairs] == [value for row in data["pairs"][name] for value in row]
     audits = found["audit"][0]["runs"].values()
@@ -198,12 +200,11 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def opened(browser: Any, tmp_path: Path) -> Any:
-    """A function that opens a report with all its charts drawn."""
+def shown(browser: Any, tmp_path: Path) -> Any:
+    """A function that opens a page with all its charts drawn."""
 
-    def show(runs: Any, qrels: Any, measures: Any, texts: Any = (), title: str = "Report", **how: Any) -> Any:
+    def show(page: str) -> Any:
         path = tmp_path / "report.html"
-        page = report(evaluated(qrels, runs, measures, **how), texts=texts, title=title)
         path.write_text(page, encoding="utf-8")
         browser.get(path.as_uri())
         browser.execute_async_script("report.paint().then(() => arguments[0]())")
@@ -212,6 +213,16 @@ def opened(browser: Any, tmp_path: Path) -> Any:
     yield show
     said = [(entry["level"], entry["message"]) for entry in browser.get_log("browser")]
     assert said == []
+
+
+@pytest.fixture
+def opened(shown: Any) -> Any:
+    """A function that opens a report with all its charts drawn."""
+
+    def show(runs: Any, qrels: Any, measures: Any, texts: Any = (), title: str = "Report", **how: Any) -> Any:
+        return shown(report(evaluated(qrels, runs, measures, **how), texts=texts, title=title))
+
+    return show
 
 
 def texts(browser: Any, selector: str) -> list[str]:
@@ -294,7 +305,8 @@ def test_a_verdict_says_what_the_comparison_says(opened: Any) -> None:
     assert f"difference {one.difference:.4f}" in told
     assert f"corrected {one.corrected:.4f}" in told
     browser.execute_script("report.select({a: 2, b: 0})")
-    assert f"difference +{-one.difference:.4f} [+{-one.high:.4f}, +{-one.low:.4f}]" in texts(browser, "#pair")[0]
+    # Seven queries cannot be significant after correction: no difference is excluded.
+    assert one.test_high == np.inf and f"difference +{-one.difference:.4f} [-∞, +∞]" in texts(browser, "#pair")[0]
 
 
 def test_ids_are_text_and_never_run(opened: Any) -> None:
@@ -754,3 +766,179 @@ def test_texts_of_other_documents(tmp_path: Path) -> None:
     files = [str(example.path(name)) for name in ("qrels.txt", "bm25.run", "dense.run")]
     done = CliRunner().invoke(cli, ["report", *files, "-o", str(tmp_path / "r.html"), "--texts", str(texts)])
     assert f"note: {texts}: no text for any of the shown documents" in done.output
+
+
+def judged_elsewhere() -> cf.Scores:
+    """Scores of four systems for two kinds of queries: an advantage in one kind, a lower latency."""
+    rng = np.random.default_rng(1)
+    kinds = {f"q{q:02}": {"kind": "how" if q % 3 else NASTY, "text": f"question {q}"} for q in range(30)}
+    values: dict[str, Any] = {}
+    for r, run in enumerate(("base", "constructor", "c", "d")):
+        gain = [r * (0.3 if of["kind"] == "how" else 0.0) for of in kinds.values()]
+        good = rng.normal(0, 0.2, 30) + gain
+        values[run] = {
+            "faithfulness": dict(zip(kinds, good.tolist(), strict=True)),
+            "latency": dict(zip(kinds, (rng.normal(0, 5, 30) + 100 - 20 * r).tolist(), strict=True)),
+        }
+    return cf.read_scores(values, queries=kinds, lower="latency")
+
+
+def test_scores_from_elsewhere_have_a_report_without_rankings(shown: Any) -> None:
+    scores = judged_elsewhere()
+    browser = shown(report(scores))
+    means = {run: f"{mean:.4f}" for run, mean in scores["faithfulness"].items()}
+    rows = texts(browser, "#scores tbody tr")
+    assert len(rows) == 4 and all(any(row.startswith(run + mean) for row in rows) for run, mean in means.items())
+    needing = "This needs one ranking for each run: it is not shown for scores from elsewhere and for repeats."
+    assert texts(browser, "#curves p") == texts(browser, "#audit p") == [needing]
+    browser.execute_script("report.open(3)")
+    assert texts(browser, "#detail p") == [needing]
+    assert not browser.execute_script("return document.getElementById('click-query').offsetParent")
+    assert "scores from elsewhere" in texts(browser, "#about")[0]
+    assert not browser.execute_script("return document.getElementById('by-group').offsetParent")
+
+
+def test_where_less_is_better_the_lowest_is_best(shown: Any) -> None:
+    scores = judged_elsewhere()
+    browser = shown(report(scores))
+    browser.execute_script("report.select({measure: 1, a: 3, b: 0})")
+    assert texts(browser, "#headline")[0].startswith(f"d has the lowest latency ({scores['latency']['d']:.4f})")
+    one = cf.compare(scores).contest(1, 2)
+    ends = f"difference {-one.difference:.4f} [{-one.test_high:.4f}, {-one.test_low:.4f}]"
+    told = texts(browser, "#pair")[0]
+    assert told.startswith("d is significantly better than base: latency") and ends in told
+    assert "Bars below the line: d is better." in texts(browser, "#caption-queries")[0]
+    assert browser.execute_script("return report.matrix.order") == scores.order("latency")
+    # Both measures order the runs alike, though one falls and the other rises.
+    assert browser.execute_script("return report.data.agreement") == [[1, 1], [1, 1]]
+
+
+def test_ranks_are_those_of_the_comparison(shown: Any) -> None:
+    scores = judged_elsewhere()
+    ranks = cf.compare(scores).ranks
+    browser = shown(report(scores))
+    for m, measure in enumerate(scores.measures):
+        browser.execute_script(f"report.select({{measure: {m}}})")
+        heads = texts(browser, "#scores thead th")
+        assert heads[3] == f"rank in {measure}"
+        found = {run: texts(browser, f'#scores tr[data-run="{run}"] td:nth-child(4)')[0] for run in scores.runs}
+        assert found == {run: str(a) if a == b else f"{a} to {b}" for run, (a, b) in ranks[measure].items()}
+    assert len(set(ranks["latency"].values())) == 4  # all of them differ
+    assert "right together with 95% confidence" in texts(browser, "#ranks")[0]
+    found = contents(scores, comparing={"correction": "bh"})
+    assert "no confidence statement" in found["ranks"] and any("no confidence" in note for note in found["notes"])
+    lines = list(csv.DictReader(StringIO(browser.execute_script("return report.csv('scores')"))))
+    limits = {one["run"]: (int(one["first rank"]), int(one["last rank"])) for one in lines}
+    assert limits == ranks["latency"]
+
+
+def test_groups_of_queries_have_a_table_and_a_chart(shown: Any) -> None:
+    scores = judged_elsewhere()
+    groups = scores.by("kind", "base")
+    browser = shown(report(scores, group_by="kind"))
+    assert texts(browser, "#query-groups thead th") == [
+        "run",
+        f"{NASTY} (10 queries)",
+        "how (20 queries)",
+        "p of interaction",
+    ]
+    browser.execute_script("report.select({a: 3, b: 1})")
+    row = texts(browser, '#query-groups tr[data-run="d"] td')
+    gap, low, high = (table[0, 3, 1] for table in (groups.difference, groups.low, groups.high))
+    assert row[2] == f"{groups.means[0, 3, 1]:.4f}+{gap:.4f} [+{low:.4f}, +{high:.4f}]"
+    assert row[3] == "<0.0001" and groups.effects[0][3].p < 0.0001
+    assert texts(browser, '#query-groups tr[data-run="base"] td')[3] == ""
+    # Of both selected runs, the difference in each group.
+    assert len(texts(browser, "#chart-groups .mark-symbol path")) == 4
+    assert any("depends on kind" in note for note in texts(browser, "#group-notes li"))
+    assert not browser.execute_script("return window.hacked")
+
+
+def test_groups_of_one_run_have_means_only(shown: Any) -> None:
+    browser = shown(report(judged_elsewhere().only_run("c"), group_by="kind"))
+    assert texts(browser, "#query-groups thead th") == ["run", f"{NASTY} (10 queries)", "how (20 queries)"]
+    assert len(texts(browser, "#chart-groups .mark-symbol path")) == 2
+
+
+def test_several_collections_are_groups_of_queries(shown: Any) -> None:
+    runs, qrels = museum()
+    both = {"museum": qrels, "again": qrels}
+    scores = cf.evaluate(both, {run: dict.fromkeys(both, path) for run, path in zip("abcd", runs, strict=True)}, "AP")
+    found = contents(scores)
+    assert found["groups"]["attribute"] == "collection" and found["groups"]["names"] == ["again", "museum"]
+    assert found["low"][0][0] == pytest.approx(scores.interval(0, 0)[0], abs=1e-12)
+    assert "collection" in texts(shown(html(found, "Both")), "#about-groups")[0]
+
+
+def test_an_unknown_group_is_a_sentence() -> None:
+    with pytest.raises(cf.CranfieldError, match="no attribute `kin`"):
+        contents(judged_elsewhere(), group_by="kin")
+
+
+def written(tmp_path: Path, *words: str) -> dict[str, Any]:
+    """The data of the report that a command writes."""
+    file = tmp_path / "report.html"
+    result = CliRunner().invoke(cli, ["report", *words, "-o", str(file)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    data: dict[str, Any] = json.loads(re.search(r'id="data">(.*?)</script>', file.read_text(), re.S)[1])
+    return data
+
+
+def answers(command: str) -> dict[str, Any]:
+    """What a command of a report prints, as JSON."""
+    result = CliRunner().invoke(cli, [*shlex.split(command)[1:], "--format", "json"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def test_a_report_of_files_of_scores(tmp_path: Path) -> None:
+    scores = judged_elsewhere()
+    files = []
+    for measure in scores.measures:
+        files.append(str(tmp_path / f"{measure}.csv"))
+        rows = [(run, q, repr(v)) for run, of in scores[measure].per_query.items() for q, v in of.items()]
+        Path(files[-1]).write_text("\n".join(map(",".join, [("run", "query", measure), *rows])) + "\n")
+    table = tmp_path / "queries.jsonl"
+    table.write_text("".join(json.dumps({"query": q, **of}) + "\n" for q, of in scores.attributes.items()))
+    words = ["--scores", *files, "--lower", "latency", "--queries-file", str(table), "--group-by", "kind"]
+    data = written(tmp_path, *words)
+    assert data["means"] == scores.means.tolist() and data["rankings"] is None
+    assert data["queryTexts"]["q03"] == "question 3"
+    by_query, compared, grouped, agreed = map(answers, data["commands"])
+    assert by_query["measure"] == "faithfulness"
+    packed = np.frombuffer(base64.b64decode(data["pairs"]["low"]), "<f8").tolist()
+    assert [pair["test_low"] for pair in compared["pairs"]] == packed
+    assert grouped["groups"]["difference"] == data["groups"]["difference"]
+    assert [list(one["agreement"].values()) for one in agreed["measures"].values()] == data["agreement"]
+
+
+def test_a_report_of_runs_by_group(tmp_path: Path) -> None:
+    runs, qrels = museum()
+    table = tmp_path / "queries.csv"
+    table.write_text("query,kind\n" + "".join(f"q{i},{'odd' if i % 2 else 'even'}\n" for i in range(1, 9)))
+    named = [f"first={runs[0]}", *runs[1:]]
+    data = written(tmp_path, qrels, *named, "-m", "AP", "--queries-file", str(table), "--group-by", "kind")
+    (grouped,) = [answers(line) for line in data["commands"] if "--group-by" in line]
+    assert grouped["baseline"] == "first" == data["runs"][0]
+    assert grouped["groups"]["means"] == data["groups"]["means"]
+    assert data["groups"]["names"] == ["even", "odd"]
+
+
+def test_a_report_of_repeats_is_on_means_over_them(tmp_path: Path) -> None:
+    runs, qrels = museum()
+    data = written(tmp_path, qrels, runs[0], f"both={runs[1]}", f"both={runs[2]}", "-m", "AP nDCG@10")
+    assert data["runs"] == ["bm25", "both"] and data["rankings"] is None
+    (compared,) = [answers(line) for line in data["commands"] if " compare " in line]
+    assert [pair["difference"] for pair in compared["pairs"]] == np.frombuffer(
+        base64.b64decode(data["pairs"]["difference"]), "<f8"
+    ).tolist()
+    means = cf.evaluate(qrels, {"bm25": runs[0], "both": cf.Repeats(runs[1:3])}, ["AP", "nDCG@10"]).means
+    assert data["means"] == means.tolist()
+
+
+@pytest.mark.parametrize("option", [("--texts", "x"), ("--corpus", "x"), ("--predicted", "x")])
+def test_options_of_rankings_are_refused_with_scores(option: tuple[str, str]) -> None:
+    result = CliRunner().invoke(cli, ["report", "--scores", "scores.csv", *option])
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[0] == f"error: {option[0]} needs rankings, and scores have none"

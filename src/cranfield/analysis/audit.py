@@ -21,7 +21,7 @@ from cranfield.evaluation.pair_bounds import lowest_differences
 from cranfield.evaluation.plan import Aggregate, Column
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.run_scores import RunScores
-from cranfield.evaluation.scores import Interval, Scores
+from cranfield.evaluation.scores import Interval, Scores, check_rankings
 from cranfield.measures.weights import count
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.row_math import summed
@@ -303,6 +303,7 @@ def audit(
     ([[0.5], [0.5]], [[1.0], [0.5]])
     """
     check_choice("interval", interval, get_args(Interval))
+    check_rankings(qrels, "an audit")
     if isinstance(qrels, Evaluation):
         if run is not None or options:
             raise UsageError("audit takes no runs, measures or options together with an Evaluation")

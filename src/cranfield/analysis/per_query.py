@@ -10,7 +10,7 @@ import numpy as np
 from cranfield.data import Floats
 from cranfield.errors import InputError, UsageError, check_choice, check_count
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.scores import Scores
+from cranfield.evaluation.scores import Scores, check_rankings
 from cranfield.ranking.tie_rules import Ties
 from cranfield.results import Displayed, plain
 from cranfield.wording import listed
@@ -139,6 +139,7 @@ def documents(evaluation: Evaluation, query: str, page: int = 10, ties: Ties | N
      DocumentRanks(document='c', grade=1.0, first=None, second=2),
      DocumentRanks(document='a', grade=None, first=1, second=None)]
     """
+    check_rankings(evaluation, "a comparison of documents")
     if len(evaluation.runs) != 2:
         raise UsageError(f"comparing documents needs two runs, not {len(evaluation.runs)}")
     pages = [pages_by_query.get(query) for pages_by_query in evaluation.first_pages(check_count("page", page), ties)]
@@ -171,5 +172,6 @@ def top_documents(evaluation: Evaluation, query: str, page: int = 10) -> list[tu
     >>> top_documents(evaluation, "q")
     [('b', None), ('c', 1.0)]
     """
+    check_rankings(evaluation, "a list of documents")
     grades, ranking = judged_grades(evaluation, query), evaluation.first_pages(check_count("page", page))[0].get(query)
     return [] if ranking is None else [(document, grades.get(document)) for document in ranking.documents[:page]]

@@ -280,19 +280,24 @@ def _show_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
+def _visible(params: Sequence[click.Parameter]) -> int:
+    """The number of parameters that help may show."""
+    return sum(not getattr(param, "hidden", False) for param in params)
+
+
 class Verb(click.Command):
     """A command whose help page shows its options in titled groups, and the rare ones only for --help-all."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         params = super().get_params(ctx)
-        if len(params) <= SCREEN or not any(getattr(param, "rare", False) for param in params):
+        if _visible(params) <= SCREEN or not any(getattr(param, "rare", False) for param in params):
             return params
         facts: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _show_all}
         return [*params, click.Option(["--help-all"], is_flag=True, help="Show all options and exit.", **facts)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         params = self.get_params(ctx)
-        every = bool(ctx.meta.get(HELP_ALL)) or len(params) <= SCREEN
+        every = bool(ctx.meta.get(HELP_ALL)) or _visible(params) <= SCREEN
         groups: dict[str, list[tuple[str, str]]] = {"": []}
         for param in params:
             record = param.get_help_record(ctx)

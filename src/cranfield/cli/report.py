@@ -16,7 +16,9 @@ from cranfield.cli.output import emit, note, progress, say_written
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
-    from cranfield.evaluation.plan import Column
+    from cranfield.evaluation.evaluation import Evaluation
+    from cranfield.evaluation.predicted import PredictedMean
+    from cranfield.evaluation.scores import Scores
 
 REPORT = "report.html"
 
@@ -26,18 +28,22 @@ class Report(
     options.Quiet,
     results.Drawing,
     Testing,
+    options.Elsewhere,
     options.Evaluating,
     options.Predictions,
 ):
     """Write an HTML report on RUNs: scores, significance, per-query differences, rankings, curves and an audit.
 
     The report is one file that needs no network, so it can be sent and archived. It ends with the commands that
-    reproduce its numbers. If QRELS has judgments by subtopic, the default is a set of diversity measures.
+    reproduce its numbers. If QRELS has judgments by subtopic, the default is a set of diversity measures. A report on
+    scores from elsewhere has no rankings, curves and audit.
 
     \b
     cranfield report qrels.txt *.run -o report.html --title "Museum search"
     cranfield report qrels.txt bm25.run dense.run -m "nDCG@10 RR" \\
       --texts documents.jsonl
+    cranfield report --scores judge.csv --lower latency \\
+      --queries-file queries.csv --group-by segment
     """
 
     DEFAULT = ("AP", "nDCG@10", "RR", "P@10")  # quick to audit: bounds over the whole ranking take long
@@ -52,11 +58,20 @@ class Report(
         "Include document text from this collection (any input of `cranfield corpus`); may be repeated.",
         Option(metavar="SOURCE"),
     ] = ()
+    group_by: Annotated[
+        str | None,
+        "Also show means, and differences from the first run, for each value of this attribute of queries.",
+        Option(metavar="ATTRIBUTE"),
+    ] = None
 
     def run(self) -> None:
         from cranfield.report.html import contents, html, require
 
         require()
+        self.check_inputs()
+        for name in ("texts", "predicted", "corpus") if self.scores else ():
+            if getattr(self, name):
+                raise UsageError(f"--{name} needs rankings, and scores have none", hint="give QRELS and RUN...")
         if self.judgments != "grades":
             raise UsageError(
                 f"a report needs judgments by grade, not {self.judgments}",
@@ -68,22 +83,33 @@ class Report(
                 f"{output}: the file exists and is not a Cranfield report",
                 hint="give another name, or this one, with -o FILE",
             )
-        evaluation, notes = self.read(self.measures, page=self.top_documents)
-        best = [self.runs[r] for r in evaluation.scores.order()[:2]]
+        source: Evaluation | Scores
+        notes: list[str] = []
+        predicted: tuple[PredictedMean, ...] = ()
+        if self.scores:
+            source = scores = self.outside_scores(self.measures)
+            files, commands = shlex.join(self.score_files), self.commands_of_scores(scores)
+        else:
+            evaluation, notes = self.read(self.measures, page=self.top_documents)
+            predicted = self.predicted_means(evaluation)
+            scores = evaluation.scores.with_repeats([one.run.system for one in evaluation.run_scores])
+            source = scores if scores.repeats else evaluation
+            files, commands = shlex.join(self.inputs), self.commands(evaluation, scores)
         with progress("Building the report") as step:
             data = contents(
-                evaluation,
+                source,
                 texts=self.texts,
-                query_texts=evaluation.scores.texts,
-                comparing=self.testing,
-                commands=self.commands(best, evaluation.columns),
-                predicted=self.predicted_means(evaluation),
+                query_texts=scores.texts,
+                comparing={"seed": self.seed, **self.testing},
+                group_by=self.group_by,
+                commands=commands,
+                predicted=predicted,
                 progress=step,
             )
         if self.texts and not data["texts"]:
             note([f"{', '.join(self.texts)}: no text for any of the shown documents"])
         data["notes"] = [*notes, *data["notes"]]
-        data["files"] = shlex.join([self.qrels, *self.runs])
+        data["files"] = files
         text = html(data, self.title)
         emit(text, output)
         say_written(f"{output} written ({len(text) / 1e6:.1f} MB)")
@@ -92,13 +118,41 @@ class Report(
 
             results.save_figures(lambda folder: overview.figures(data, folder), self.figures)
 
-    def commands(self, best: Sequence[str], columns: Sequence[Column]) -> list[str]:
-        """The commands that reproduce the numbers of a report, part by part; ``best``: the two best runs."""
+    @property
+    def score_files(self) -> list[str]:
+        """The files of scores, all of which may follow one option."""
+        return [*self.scores, *([self.qrels] if self.qrels else []), *self.runs]
+
+    def commands_of_scores(self, scores: Scores) -> list[str]:
+        """The commands that reproduce the numbers of a report on scores."""
+        files = ["--scores", *self.score_files, *self.typed("lower")]
+        measuring = ["-m", " ".join(self.measures)] if self.measures else []
+        about = self.typed("queries_file")
+        lines = [["queries", *files, *about, "-m", scores.measures[0]]]
+        if len(scores.runs) > 1:
+            comparing = [*files, *measuring, *about, *self.typed(*groups_of(Testing), "seed")]
+            lines += [["compare", *comparing, "--all-pairs"], *self.grouping(comparing, scores.runs[0])]
+            if len(scores.measures) > 1:
+                lines += [["study", "correlation", *files, *measuring, "--coefficient", "tau-b"]]
+        return [f"cranfield {shlex.join(line)}" for line in lines]
+
+    def grouping(self, words: Sequence[str], baseline: str) -> list[list[str]]:
+        """The command for the section on groups, if there is one."""
+        return [["compare", *words, *self.typed("group_by"), "--baseline", baseline]] if self.group_by else []
+
+    @property
+    def inputs(self) -> list[str]:
+        """Judgments and runs, as they were given."""
+        return [self.qrels, *map(_word, self.runs)]
+
+    def commands(self, evaluation: Evaluation, scores: Scores) -> list[str]:
+        """The commands that reproduce the numbers of a report, part by part."""
         from cranfield.report.html import POINTS
 
-        files = [self.qrels, *self.runs]
+        files, columns, ranked = self.inputs, evaluation.columns, not scores.repeats
+        paths = options.named_runs(self.runs)[2]
         facts = (*groups_of(options.CollectionFacts), "queries", "undefined", "seed")
-        others = [fact for fact in facts if fact not in ("corpus", "full_length")]
+        others = [fact for fact in facts if fact not in ("corpus", "full_length", "queries_file")]
         labels = " ".join(column.label for column in columns)  # labels name the views
         own = self.typed("measures_file")
         measuring = ["-m", labels, *own, *self.typed(*facts)]
@@ -108,17 +162,26 @@ class Report(
             ["eval", *files, *measuring, "--per-query"],
         ]
         if len(self.runs) > 1:
-            lines += [["compare", *files, *measuring, *self.typed(*groups_of(Testing)), "--all-pairs"]]
+            comparing = [*files, *measuring, *self.typed(*groups_of(Testing))]
+            lines += [["compare", *comparing, "--all-pairs"], *self.grouping(comparing, scores.runs[0])]
+        if len(self.runs) > 1 and ranked:
+            best = [_word(paths[r]) for r in scores.order()[:2]]
             lines += [["queries", self.qrels, *best, "-m", columns[0].label, *measuring[2:]]]
             if not self.typed(*others):
                 correlating = ["--coefficient", "tau-b", *self.typed("corpus")]
                 lines += [["study", "correlation", *files, "-m", labels, *own, *correlating]]
-        lines += [["eval", *files, "-m", " ".join(POINTS), *self.typed("ties", "depth", "condensed", *others)]]
-        lines += [["audit", *files, *measuring, "--interval", "bca", "--all-pairs"]]
+        if ranked:
+            lines += [["eval", *files, "-m", " ".join(POINTS), *self.typed("ties", "depth", "condensed", *others)]]
+            lines += [["audit", *files, *measuring, "--interval", "bca", "--all-pairs"]]
         return [f"cranfield {shlex.join([*line, *self.typed('duplicates')])}" for line in lines]
 
 
 command = verb(Report, "Write an HTML report.")
+
+
+def _word(path: str) -> str:
+    """The path of a run as it was given: with its name, if it has one."""
+    return f"{path.run_name}={path}" if isinstance(path, options.RunPath) else path
 
 
 def _is_report(path: Path) -> bool:

@@ -16,7 +16,7 @@ from cranfield.cli import options, results
 from cranfield.cli.commands import Argument, Field, LazyGroup, command_of, fields_of, fields_of_function, said_of, verb
 from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, emit, note, progress, width
-from cranfield.errors import InputError
+from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.lab import saving
 from cranfield.lab.registry import CollectionFiles, SeveralCollections, Study, run_on_collections
@@ -80,6 +80,31 @@ class ChosenRuns(options.Inputs):
     ] = ()
 
 
+class ScoresOrRuns(options.Elsewhere, ChosenRuns):
+    """The input of a study that needs scores only."""
+
+
+def _refuse_scores(ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    if value:
+        raise UsageError(
+            f"the study `{ctx.info_name}` needs rankings, and scores have none", hint="give QRELS and RUN..."
+        )
+    return value
+
+
+# Before the judgments that are missing are an error.
+REFUSED = Field(Annotated[tuple[options.File, ...], "", Option(callback=_refuse_scores, eager=True)], ())
+
+
+def _inputs(study: Study) -> dict[str, Field]:
+    """The fields of judgments and runs, or of scores."""
+    if not study.takes_scores:
+        return {**fields_of(ChosenRuns), "scores": REFUSED}
+    fields = fields_of(ScoresOrRuns)
+    del fields["queries_file"]  # no study uses attributes of queries
+    return fields
+
+
 def _on_request(study: Study) -> dict[str, tuple[str, Callable[..., list[Page]]]]:
     """Further tables of a study: the name of the option of each, its description, and the function that makes it."""
     found: dict[str, tuple[str, Callable[..., list[Page]]]] = getattr(study.module, "ON_REQUEST", {})
@@ -102,7 +127,7 @@ def _flags(study: Study) -> dict[str, Field]:
 def study_command(study: Study) -> click.Command:
     """The command of a study of runs."""
     settings = fields_of_experiment(study.experiment)
-    fields = fields_of(ChosenRuns) | _flags(study) | settings | fields_of(results.Results)
+    fields = _inputs(study) | _flags(study) | settings | fields_of(results.Results)
     names = [name for name in settings if name != "measures_file"]
 
     def run(**values: Any) -> None:
@@ -110,12 +135,13 @@ def study_command(study: Study) -> click.Command:
 
     command = command_of(study.name, fields, run, **help_of(study.experiment))
     for param in command.params:
-        if isinstance(param, click.Option) and param.name == "also":
-            param.hidden = not study.takes_several  # then it is an error that says so
+        hidden = {"also": not study.takes_several, "scores": not study.takes_scores}
+        if isinstance(param, click.Option) and hidden.get(param.name or ""):
+            param.hidden = True  # it is an error that says so
     return command
 
 
-class StudyOfRuns(ChosenRuns, results.Results):
+class StudyOfRuns(ScoresOrRuns, results.Results):
     """The values of the command of a study; those of its own settings have the names of the parameters."""
 
     paper: bool = False
@@ -123,6 +149,7 @@ class StudyOfRuns(ChosenRuns, results.Results):
     def run_study(self, study: Study, settings: list[str]) -> None:
         """Run a study with these settings, and write its tables, figures and notes."""
         _check_figures(study, self.figures)
+        self._check(study)
         chosen = {name: getattr(self, name) for name in settings}
         top, by = self.top, self.top_by
         if self.paper:
@@ -139,17 +166,34 @@ class StudyOfRuns(ChosenRuns, results.Results):
         opened = partial(read_runs, duplicates=self.duplicates)
         result: StudyResult
         with progress(study.name.capitalize()) as step:
-            if others:
+            if self.scores:
+                result = study.experiment(self.outside_scores(), progress=step, **chosen)
+            elif others:
                 first = CollectionFiles(_collection_name(self.qrels), self.qrels, list(self.runs))
                 collections = [replace(files, runs=opened(files.runs)) for files in (first, *others)]
                 result = run_on_collections(study.name, collections, experiment=experiment, progress=step, **chosen)
             else:
-                result = experiment(self.qrels, opened(list(self.runs)), progress=step, **chosen)
+                runs, names, _ = options.named_runs(self.runs)
+                result = experiment(self.qrels, opened(runs, names), progress=step, **chosen)
         parts = result.results.values() if isinstance(result, SeveralCollections) else [result]
         requested = [table for name, (_, table) in _on_request(study).items() if getattr(self, name)]
         pages = study.tables(result, self.digits)
         pages += [page for make in requested for part in parts for page in make(part, self.digits)]
         self.deliver(pages, result.to_dict(), partial(study.save_figures, result))
+
+    def _check(self, study: Study) -> None:
+        """Raise if there is nothing to study, or if options need rankings."""
+        if self.scores:
+            for name, given in {"--top": self.top, "--also-collection": self.also, "--paper": self.paper}.items():
+                if given:
+                    raise UsageError(f"{name} needs rankings, and scores have none", hint="give QRELS and RUN...")
+        elif not self.qrels or not self.runs:
+            raise UsageError(
+                f"the study `{study.name}` needs judgments and runs, or --scores",
+                hint=f"cranfield study {study.name} QRELS RUN..., or cranfield study {study.name} --scores FILE...",
+            )
+        elif self.lower:
+            raise UsageError("--lower needs --scores")
 
 
 def _check_figures(study: Study, figures: str | None) -> None:

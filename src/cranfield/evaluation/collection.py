@@ -15,6 +15,7 @@ from cranfield.data import Judgments
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.notes import Note
 from cranfield.evaluation.plan import Negative, Policy
+from cranfield.evaluation.scores import check_rankings
 from cranfield.io.faults import quotable
 from cranfield.wording import nearest, one_of
 
@@ -116,6 +117,7 @@ class Collection:
         name: str | None = None,
     ) -> None:
         given = {key: value for key, value in locals().items() if key != "self" and value is not None}
+        check_rankings(qrels, "an evaluation")
         _check_combinations(given)
         self.given: Mapping[str, Any] = given
         self.qrels, self.prefs, self.groups, self.documents = qrels, prefs, groups, documents

@@ -11,12 +11,16 @@ import numpy as np
 from cranfield.data import Floats, Integers
 from cranfield.errors import CranfieldError, UsageError, check_fraction
 from cranfield.evaluation.scores import COLLECTION, Scores
+from cranfield.measures.catalogue import Better
 from cranfield.results import Saved
 from cranfield.statistics.design import Design, GroupEffect, Repeated, Sample, group_effect
 from cranfield.wording import few, listed, nearest, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+NO_EFFECT = GroupEffect(np.nan, 0, 0, np.nan)
 
 
 def attribute_values(scores: Scores, name: str, queries: Sequence[int]) -> list[str]:
@@ -76,6 +80,7 @@ class Groups(Saved):
     ``queries`` (measure, group): how many queries a group has. ``means`` (measure, run, group). With a baseline,
     ``difference``, ``low`` and ``high`` (measure, run, group) are the run minus the baseline with the limits of its
     interval by Student's t, and ``effects`` (measure, run) says whether the difference depends on the group.
+    ``better``: whether higher or lower values of each measure are better.
     """
 
     KIND: ClassVar[str] = "groups"
@@ -94,6 +99,7 @@ class Groups(Saved):
     low: Floats
     high: Floats
     effects: tuple[tuple[GroupEffect, ...], ...]
+    better: tuple[Better, ...]
 
     def plot(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw the differences from the baseline in each group, or the means; returns the Matplotlib axes.
@@ -134,7 +140,10 @@ def grouped(
     if baseline is not None:
         base = scores.runs.index(baseline)
         pairs = np.array([(r, base) for r in range(len(scores.runs))])
-        for m in range(len(scores.measures)):
+        for m, column in enumerate(scores.columns):
+            if column.aggregate == "geometric":  # no difference of means over queries
+                effects.append((NO_EFFECT,) * len(scores.runs))
+                continue
             for g, part in enumerate(parts):
                 sample, names = matched_sample(part, m, cluster=cluster, repeats=repeats)
                 if len(names) > 1:
@@ -166,6 +175,7 @@ def grouped(
         low,
         high,
         tuple(effects),
+        tuple(column.better for column in scores.columns),
     )
 
 
@@ -175,9 +185,8 @@ def _effects(
     sample, names = matched_sample(scores, measure, cluster=cluster, repeats="fixed")
     labels = np.unique([group_of[name] for name in names], return_inverse=True)[1] if names else np.zeros(0, np.int64)
     clusters = None if sample.design is None else sample.design.cluster
-    nothing = GroupEffect(np.nan, 0, 0, np.nan)
     return tuple(
-        nothing if r == base or not len(names) else group_effect(row - sample.x[base], labels, clusters, seed=seed)
+        NO_EFFECT if r == base or not len(names) else group_effect(row - sample.x[base], labels, clusters, seed=seed)
         for r, row in enumerate(sample.x)
     )
 

@@ -31,7 +31,7 @@ from cranfield.evaluation.run_scores import (
     layer_rows,
     without_groups,
 )
-from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
+from cranfield.evaluation.scores import Scores, check_rankings, handle_undefined, summary_of
 from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import AlignedRun
@@ -453,6 +453,7 @@ MAX_SCORES = 1000  # the number of grades, and of scores of a run, that are chec
 
 def read_runs(run: Any, names: Sequence[str | None] | None = None, duplicates: Duplicates = "error") -> list[Run]:
     """The runs, not yet read, with unique names."""
+    check_rankings(run, "an evaluation")
     given: list[Any]
     if is_mapping_of_runs(run):
         names, given = list(run) if names is None else names, list(run.values())

@@ -286,17 +286,16 @@ class Scores(ScoreTable, Saved):
         kind = self.columns[measure].aggregate
         if not self.by_collection:
             return summary_of(self.sample(run, measure, instead=instead), kind)
-        parts = [self.part(queries) for queries in self.collections.values()]
-        means = [part.summary(run, measure) for part in parts if part.counted[run].any()]
+        means = [part.summary(run, measure) for part in self.collections.values() if part.counted[run].any()]
         return summary_of(np.array([mean for mean in means if not math.isnan(mean)]), "mean")
 
     @cached_property
-    def collections(self) -> dict[str, list[int]]:
-        """The queries of each collection, if there are several."""
+    def collections(self) -> dict[str, Self]:
+        """The scores on each collection, if there are several."""
         found: dict[str, list[int]] = {}
         for q, query in enumerate(self.queries) if self.by_collection else ():
             found.setdefault(self.attributes[query][COLLECTION], []).append(q)
-        return found
+        return {name: self.part(queries) for name, queries in found.items()}
 
     def part(self, queries: Sequence[int]) -> Self:
         """The scores of these queries."""
@@ -517,10 +516,7 @@ class Scores(ScoreTable, Saved):
             from cranfield.statistics.intervals import t_quantile
 
             half = t_quantile(level, len(sample) - 1) * sample.std(ddof=1) / np.sqrt(len(sample))
-            # Of few values near a bound of the measure, Student's t knows nothing of the bound.
-            limited = self.columns[measure].part in ("value", "lowest", "highest")
-            least, most = self.columns[measure].measure.definition.bounds if limited else (-math.inf, math.inf)
-            return max(float(sample.mean() - half), least), min(float(sample.mean() + half), most)
+            return self._within_bounds(measure, float(sample.mean() - half), float(sample.mean() + half))
         if kind != "geometric":
             from cranfield.statistics.design import Sample
             from cranfield.statistics.intervals import bca
@@ -541,6 +537,12 @@ class Scores(ScoreTable, Saved):
         ).confidence_interval
         return float(limits.low), float(limits.high)
 
+    def _within_bounds(self, measure: int, low: float, high: float) -> tuple[float, float]:
+        """An interval by Student's t, which knows nothing of the bounds of the measure, cut at these."""
+        limited = self.columns[measure].part in ("value", "lowest", "highest")
+        least, most = self.columns[measure].measure.definition.bounds if limited else (-math.inf, math.inf)
+        return max(low, least), min(high, most)
+
     def _interval_over_collections(
         self, run: int, measure: int, *, level: float, method: Interval, seed: int
     ) -> tuple[float, float]:
@@ -559,7 +561,7 @@ class Scores(ScoreTable, Saved):
         sample, pair = Sample(x, Design.of(len(defined), names)), np.array([[0, 1]])
         ends = sample.error(pair).interval(level) if method == "t" else bca(sample, pair, level=level, seed=seed)
         low, high = ends[0].tolist()
-        return low, high
+        return self._within_bounds(measure, low, high) if method == "t" else (low, high)
 
     def plot(
         self,
@@ -778,6 +780,12 @@ class ScoreColumn(Displayed, Mapping[str, float]):
         if not isinstance(self.scores, Scores):
             raise UsageError("a figure with intervals needs per-query values, and these scores have none")
         return self.scores.plot(self.measure, top=top, interval=interval, ax=ax)
+
+
+def check_rankings(source: Any, what: str) -> None:
+    """Raise if these are scores, which say nothing of the documents that were ranked."""
+    if isinstance(source, ScoreTable):
+        raise UsageError(f"{what} needs rankings, and scores have none", hint="give judgments and runs")
 
 
 def handle_undefined(values: Floats, undefined: Undefined, kind: Aggregate = "mean") -> Floats:

@@ -177,6 +177,12 @@ class Study:
         """Whether it takes several collections: whether it has tables of their mean."""
         return hasattr(self.module, "mean_tables")
 
+    @property
+    def takes_scores(self) -> bool:
+        """Whether scores can take the place of judgments and runs: whether runs may be left out."""
+        runs = signature(self.experiment).parameters.get("runs")
+        return runs is not None and runs.default is None
+
     def require_several(self) -> None:
         """Raise if the study takes one collection only."""
         if not self.takes_several:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, wraps
 from statistics import NormalDist
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -17,8 +17,9 @@ from cranfield.errors import InputError, MeasureError, UsageError, check_count
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.notes import Note, QueryNames, sentences
-from cranfield.evaluation.plan import Negative, Policy, Undefined, make_plan
+from cranfield.evaluation.plan import Column, Negative, Policy, Undefined, make_columns, make_plan
 from cranfield.evaluation.run_notes import reading_notes
+from cranfield.evaluation.scores import Scores, check_rankings
 from cranfield.io.ids import codes_of
 from cranfield.lab.relabelling import Relabeller
 from cranfield.lab.simulation import variants
@@ -28,18 +29,30 @@ from cranfield.statistics.correlation import critical_tau, pearson, rbo, spearma
 from cranfield.statistics.rounding import levels
 from cranfield.statistics.standardisation import Standardisation
 
+Experiment = TypeVar("Experiment", bound=Callable[..., Any])
 MIN_QUERIES = 2  # the fewest queries that give an order of systems or a test
 
 
+def of_rankings(experiment: Experiment) -> Experiment:
+    """An experiment that says so if it is given scores in place of judgments and runs."""
+
+    @wraps(experiment)
+    def checked(*args: Any, **settings: Any) -> Any:
+        for given in (*args[:1], settings.get("qrels")):
+            check_rankings(given, f"the study `{experiment.__name__}`")
+        return experiment(*args, **settings)
+
+    return cast(Experiment, checked)
+
+
 @dataclass(frozen=True, eq=False)
-class SystemScores:
-    """Runs, read once, and their scores under all judgments.
+class SystemValues:
+    """The values of runs.
 
     ``values`` (run, measure, query): NaN where undefined. ``defined`` (measure, query): the measure is defined for
     every run. ``input_notes``: notes on runs that do not answer all queries, and on documents that the corpus lacks.
     """
 
-    relabeller: Relabeller
     runs: tuple[str, ...]
     measures: tuple[str, ...]
     queries: tuple[str, ...]
@@ -56,6 +69,66 @@ class SystemScores:
     def means(self) -> Floats:
         """The score of each system, (measure, run): its mean over the queries where the measure is always defined."""
         return mean_scores(self.values, self.defined)
+
+
+@dataclass(frozen=True, eq=False)
+class SystemScores(SystemValues):
+    """Runs, read once, and their scores under all judgments."""
+
+    relabeller: Relabeller
+
+
+def columns_of(qrels: Any, measures: Any, default: Sequence[str]) -> Sequence[Column]:
+    """The columns of measures; of scores, those that they have, by default all."""
+    if not isinstance(qrels, Scores):
+        return make_columns(measures)
+    if measures is default:
+        return qrels.columns
+    names = [measures] if isinstance(measures, (str, Measure)) else measures
+    return [qrels.columns[qrels.column_of(str(name))] for name in names]
+
+
+def systems_of(
+    qrels: Any,
+    runs: Any,
+    columns: Sequence[Column],
+    *,
+    undefined: Undefined = "skip",
+    corpus: Any = None,
+    seed: int = 0,
+    standardise: Standardisation | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> SystemValues:
+    """The values of systems for studies that need no rankings: given as scores, or by `score_systems`.
+
+    Values of a measure of which lower values are better are negated: then higher values of all measures are better.
+    """
+    if not isinstance(qrels, Scores):
+        return score_systems(
+            qrels,
+            runs,
+            columns,
+            undefined=undefined,
+            corpus=corpus,
+            seed=seed,
+            standardise=standardise,
+            progress=progress,
+        )
+    if runs is not None or corpus is not None:
+        raise UsageError("a study of scores takes no runs and no corpus", hint="give the scores alone")
+    _check_systems(len(qrels.runs), columns)
+    if len(qrels.queries) < MIN_QUERIES:
+        raise InputError([f"this study needs scores of at least two queries, found {len(qrels.queries)}"])
+    scores = qrels.only([qrels.measures.index(column.label) for column in columns])
+    signs = np.array([-1 if column.lower_is_better else 1 for column in columns])
+    values = np.where(scores.counted[:, None], scores.values, np.nan) * signs[:, None]
+    notes = list(sentences(note for note in scores.notes if note.run is None))
+    if lower := [column.label for column in columns if column.lower_is_better]:
+        notes.append(f"{', '.join(lower)}: lower values are better, so values are negated")
+    if scores.by_collection:
+        notes.append("queries count equally, whatever their collection")
+    undefined = scores.undefined if undefined == "skip" else undefined
+    return SystemValues(*_defined_values(values, undefined, standardise, scores.runs, columns, scores.queries, notes))
 
 
 def score_systems(
@@ -76,16 +149,9 @@ def score_systems(
     document text need a ``corpus``. ``standardise``: compare each score with those of the other runs for the query.
     """
     policy = Policy(negative=negative, undefined=undefined, seed=seed)
-    given = list(runs) if isinstance(runs, (list, tuple)) else [runs]
-    if len(given) < 2:
-        raise UsageError(f"this study needs at least two runs, got {len(given)}", hint="give the runs of two systems")
+    given = [] if runs is None else list(runs) if isinstance(runs, (list, tuple)) else [runs]
     plan = make_plan(measures, policy)
-    for column in plan.columns:
-        if column.aggregate != "mean":
-            raise MeasureError(
-                f"{column.label} is not a mean over queries and cannot be used to order systems",
-                hint="use AP instead of GMAP, and a proportion instead of a count",
-            )
+    _check_systems(len(given), plan.columns)
     judgments = io.read_qrels(qrels)
     queries = tuple(judgments.queries)
     if len(queries) < MIN_QUERIES:
@@ -93,8 +159,36 @@ def score_systems(
     relabeller = Relabeller(
         Evaluator.of(Collection(judgments, documents=corpus), plan).evaluation(given, progress=progress)
     )
-    labels = tuple(column.label for column in plan.columns)
-    values = _replace_undefined(relabeller.scores(), undefined, labels, queries)
+    names = relabeller.evaluation.runs
+    notes = (*unanswered_notes(names, relabeller.answered, queries), *dict.fromkeys(_corpus_notes(relabeller)))
+    found = _defined_values(relabeller.scores(), undefined, standardise, names, plan.columns, queries, notes)
+    return SystemScores(*found, relabeller)
+
+
+def _check_systems(runs: int, columns: Sequence[Column]) -> None:
+    """Raise if there is a single run, or a measure that is no mean over queries."""
+    if runs < 2:
+        raise UsageError(f"this study needs at least two runs, got {runs}", hint="give the runs of two systems")
+    for column in columns:
+        if column.aggregate != "mean":
+            raise MeasureError(
+                f"{column.label} is not a mean over queries and cannot be used to order systems",
+                hint="use AP instead of GMAP, and a proportion instead of a count",
+            )
+
+
+def _defined_values(
+    values: Floats,
+    undefined: Undefined,
+    standardise: Standardisation | None,
+    names: tuple[str, ...],
+    columns: Sequence[Column],
+    queries: tuple[str, ...],
+    notes: Iterable[str],
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], Floats, Booleans, tuple[str, ...]]:
+    """The fields of `SystemValues`; raises if a measure is undefined for almost all queries."""
+    labels = tuple(column.label for column in columns)
+    values = _replace_undefined(values, undefined, labels, queries)
     defined = defined_for_all(values)
     for label, row in zip(labels, defined, strict=True):
         if row.sum() < MIN_QUERIES:
@@ -102,14 +196,12 @@ def score_systems(
                 [f"{label} is defined for all runs on {row.sum()} of {len(queries)} queries; at least two are needed"],
                 hint=f"leave out {label}, or the runs for which it is undefined",
             )
-    names = relabeller.evaluation.runs
     standardised: tuple[str, ...] = ()
     if standardise is not None:
         values = standardisation.standardise(values, standardise)
         labels = tuple(f"{label} standardised" for label in labels)
         standardised = (str(Note("standardised", values={"method": standardise, "runs": len(names)})),)
-    notes = (*unanswered_notes(names, relabeller.answered, queries), *dict.fromkeys(_corpus_notes(relabeller)))
-    return SystemScores(relabeller, names, labels, queries, values, defined, (*standardised, *notes))
+    return names, labels, queries, values, defined, (*standardised, *notes)
 
 
 def judged_scores(table: Table, judgments: Judgments) -> tuple[Integers, Floats]:

@@ -10,24 +10,32 @@ import numpy as np
 
 from cranfield import results
 from cranfield.errors import UsageError
-from cranfield.evaluation.scores import Interval, ScoreTable
+from cranfield.evaluation.scores import COLLECTION, Interval, ScoreTable
 from cranfield.report.pages import check_format, latex, markdown, render
-from cranfield.report.sheet import ALL, Layout, exact
+from cranfield.report.sheet import ALL, Layout, exact, parts_of
 from cranfield.wording import printable, spreadsheet_cell
 
 
 def csv(scores: ScoreTable, layout: Layout) -> str:
-    """One value per line, at full precision, empty if undefined; the query of means is ``all``."""
+    """One value per line, at full precision, empty if undefined; the query of means is ``all``.
+
+    With several collections, the last column says which one; it is empty for the mean over them.
+    """
     out = StringIO()
     lines = comma.writer(out, lineterminator="\n")
-    ends = ["low", "high"] if layout.interval else []
-    lines.writerow(["run", "query", "measure", "value", *ends])
+    ends, parts = ["low", "high"] if layout.interval else [], parts_of(scores)
+    several = len(parts) > 1
+    lines.writerow(["run", "query", "measure", "value", *ends, *([COLLECTION] if several else [])])
     for r, run in enumerate(map(spreadsheet_cell, scores.runs)):
-        for query, values in layout.lines(scores, r):
-            name = ALL if query is None else spreadsheet_cell(query)
-            for m, measure in enumerate(scores.measures):
-                limits = layout.limits(scores, r, m) or () if query is None else [np.nan] * len(ends)
-                lines.writerow([run, name, measure, exact(values[m]), *map(exact, limits)])
+        for part in parts:
+            for query, values in layout.lines(part.scores, r):
+                if query is not None and query not in part.queries:
+                    continue
+                name = ALL if query is None else spreadsheet_cell(query)
+                of = [spreadsheet_cell(part.collection)] if several else []
+                for m, measure in enumerate(scores.measures):
+                    limits = layout.limits(part.scores, r, m) or () if query is None else [np.nan] * len(ends)
+                    lines.writerow([run, name, measure, exact(values[m]), *map(exact, limits), *of])
     return out.getvalue()
 
 

@@ -41,6 +41,12 @@ CORRECTIONS = {
 }
 
 
+NO_CONFIDENCE = {
+    "bh": "after Benjamini and Hochberg's correction, ranks are no confidence statement",
+    "none": "without a correction, ranks are no confidence statement",
+}
+
+
 def pages(comparison: Comparison, digits: int = 4, *, all_pairs: bool = False) -> list[Page]:
     """The leaderboard, and the pairs of each measure if they are few or requested."""
     marks = "how many runs are significantly worse/better" if counted(comparison) else MARKS
@@ -172,6 +178,20 @@ def rank_head(comparison: Comparison) -> str:
     return "rank" if len(comparison.measures) == 1 else f"rank\n{comparison.measures[0]}"
 
 
+def rank_meaning(comparison: Comparison) -> str:
+    """What ranks follow from, and whether they are a confidence statement."""
+    rule = "behind the runs that are significantly better, ahead of those that are significantly worse"
+    if ranks_hold(comparison):
+        return f"{rule}; all ranks in a measure are right together with {1 - comparison.alpha:.0%} confidence"
+    return f"{rule}; {NO_CONFIDENCE[comparison.correction]}"
+
+
+def ranks_hold(comparison: Comparison) -> bool:
+    """Whether the family-wise error is controlled, so that ranks are a confidence statement."""
+    joint = SIGNIFICANCE_TESTS[comparison.test].joint or len(comparison.pairs) == 1
+    return joint or comparison.correction in ("holm", "bonferroni")
+
+
 def rank_cell(comparison: Comparison, m: int, r: int) -> Cell:
     """The ranks that a run may have."""
     low, high = comparison.ranks[comparison.measures[m]][comparison.runs[r]]
@@ -255,6 +275,15 @@ def chance(p: float) -> str:
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
+def chance_words(p: float) -> str:
+    """How a p-value stands in a sentence, after the letter.
+
+    >>> chance_words(0.5), chance_words(0.00004)
+    ('= 0.5000', '< 0.0001')
+    """
+    return chance(p).replace("<", "< ") if p < 0.0001 else f"= {chance(p)}"
+
+
 def doubt(result: PairComparison) -> str:
     """The causes that could reverse a significant difference."""
     return ", ".join(result.doubts) if result.significant else ""
@@ -265,6 +294,8 @@ def notes(comparison: Comparison, *, all_pairs: bool = False) -> list[str]:
     texts = sentences(comparison.query_notes)
     if len(comparison.pairs) > MAX_PAIRS and not all_pairs:
         texts.append(f"{len(comparison.pairs):,} pairs per measure hidden; use --all-pairs, or --format csv or json")
+    if comparison.baseline is None and not ranks_hold(comparison):
+        texts.append(NO_CONFIDENCE[comparison.correction])
     return [*texts, *findings(comparison), *design_notes(comparison)]
 
 

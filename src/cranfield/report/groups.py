@@ -10,9 +10,9 @@ import numpy as np
 
 from cranfield.evaluation.designs import Groups
 from cranfield.report.canvas import BLUE, COLUMN, GREY, ink, name_rows, plotted_axes
-from cranfield.report.compare import chance
+from cranfield.report.compare import chance, chance_words
 from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell, Sheet, exact, shown, signed
+from cranfield.report.sheet import Cell, Sheet, exact, highest_text, shown, signed
 from cranfield.wording import plural, spreadsheet_cell
 
 if TYPE_CHECKING:
@@ -35,14 +35,15 @@ def pages(found: Groups, digits: int = 4) -> list[Page]:
 def _table(found: Groups, m: int, digits: int) -> Sheet:
     heads = [f"{group}\n{plural(int(n), 'query')}" for group, n in zip(found.groups, found.queries[m], strict=True)]
     compared = found.baseline is not None
+    sign = -1 if found.better[m] == "lower" else 1
+    texts = [[shown(mean, digits) for mean in of_group] for of_group in found.means[m].T.tolist()]
+    best = [highest_text(sign * values, row) for values, row in zip(found.means[m].T, texts, strict=True)]
     rows = []
     for r, run in enumerate(found.runs):
-        means = found.means[m, :]
         cells = []
         for g in range(len(found.groups)):
             aside = _difference(found, m, r, g, digits) if compared and run != found.baseline else ""
-            text = shown(float(means[r, g]), digits)
-            cells.append(Cell(text, text == shown(float(np.nanmax(means[:, g], initial=-np.inf)), digits), aside))
+            cells.append(Cell(texts[g][r], texts[g][r] == best[g], aside))
         effect = found.effects[m][r].p if compared else np.nan
         rows.append(((run,), [*cells, *([Cell("" if np.isnan(effect) else chance(effect))] if compared else [])]))
     return sheet(("run",), [*heads, *(["p of\ninteraction"] if compared else [])], rows)
@@ -68,7 +69,7 @@ def notes(found: Groups) -> list[str]:
                 sentences.append(
                     f"{measure}: the difference of {run} from {found.baseline} depends on {found.attribute} "
                     f"(F = {effect.F:.2f} with {effect.between} and {effect.within} degrees of freedom, "
-                    f"p = {chance(effect.p)})"
+                    f"p {chance_words(effect.p)})"
                 )
     return sentences or [f"no difference from {found.baseline} depends significantly on {found.attribute}"]
 

@@ -12,7 +12,7 @@ from cranfield.analysis.compare import Comparison, PairComparison
 from cranfield.errors import UsageError
 from cranfield.evaluation.scores import ScoreTable
 from cranfield.measures import Measure
-from cranfield.report.compare import chance, method
+from cranfield.report.compare import chance_words, method
 from cranfield.report.pages import piped
 from cranfield.report.sheet import shown, signed
 from cranfield.statistics.rounding import SAME
@@ -62,8 +62,7 @@ def _regression(comparison: Comparison, measure: int, pair: PairComparison, by: 
         sentence = f"cannot decide whether {pair.run} is worse than {pair.other}: {numbers}{reason}"
         return Check(pair.run, title, "undecided", sentence)
     if significance:
-        p = chance(pair.corrected).replace("<", "< ") if pair.corrected < 0.0001 else f"= {chance(pair.corrected)}"
-        reason = f"; corrected p {p}; {method(comparison, measure)})"
+        reason = f"; corrected p {chance_words(pair.corrected)}; {method(comparison, measure)})"
     else:
         reason = f"; {queries}, significance ignored)"
     worse = lower and (pair.significant or not significance)

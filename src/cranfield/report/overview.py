@@ -27,7 +27,7 @@ CURVES = {"recall": ("recall", "precision"), "gain": ("k", "nDCG@k")}  # the nam
 
 def figures(data: dict[str, Any], folder: str) -> list[Path]:
     """Draw the data from `report.html` into a folder."""
-    written = canvas.save(partial(curves, data), folder, "curves")
+    written = [] if data["curves"] is None else canvas.save(partial(curves, data), folder, "curves")
     for m, measure in enumerate(data["measures"]):
         written += canvas.save(partial(means, data, m), folder, f"means-{measure}")
     return written
@@ -43,13 +43,17 @@ def means(data: dict[str, Any], m: int) -> Figure:
     mean, low, high = (np.array([row[m] for row in data[name]], float) for name in ("means", "low", "high"))
     label = data["measures"][m]
     return canvas.figure_of(
-        lambda axis: draw_means(axis, data["runs"], mean, low, high, label), canvas.COLUMN, height(len(mean))
+        lambda axis: draw_means(axis, data["runs"], mean, low, high, label, data["signs"][m]),
+        canvas.COLUMN,
+        height(len(mean)),
     )
 
 
-def draw_means(axis: Axes, runs: Sequence[str], mean: Floats, low: Floats, high: Floats, label: str) -> Axes:
-    """Means as points with their intervals, best on top."""
-    order = np.argsort(-np.nan_to_num(mean, nan=-np.inf), kind="stable")[::-1]
+def draw_means(
+    axis: Axes, runs: Sequence[str], mean: Floats, low: Floats, high: Floats, label: str, sign: int = 1
+) -> Axes:
+    """Means as points with their intervals, best on top; ``sign`` is -1 if lower means are better."""
+    order = np.argsort(-np.nan_to_num(sign * mean, nan=-np.inf), kind="stable")[::-1]
     axis.hlines(range(len(order)), low[order], high[order], color=canvas.GREY)
     axis.plot(mean[order], range(len(order)), "o", color=canvas.BLUE, markersize=3)
     canvas.name_rows(axis, [runs[r] for r in order])
@@ -66,7 +70,8 @@ def plot_means(scores: Scores, m: int, *, top: int | None, interval: Interval, a
         label += f", the best {len(rows)} of {len(scores.runs)} runs"
 
     def draw(axis: Axes) -> Axes:
-        draw_means(axis, [scores.runs[r] for r in rows], scores.means[rows, m], low, high, label)
+        sign = -1 if scores.columns[m].lower_is_better else 1
+        draw_means(axis, [scores.runs[r] for r in rows], scores.means[rows, m], low, high, label, sign)
         axis.grid(axis="x", color=canvas.GREY, alpha=0.3, linewidth=0.4)
         axis.set_axisbelow(True)
         return axis
@@ -77,7 +82,7 @@ def plot_means(scores: Scores, m: int, *, top: int | None, interval: Interval, a
 def curves(data: dict[str, Any]) -> Figure:
     """Precision by recall, and nDCG by cutoff; the best four runs in colour."""
     figure = canvas.new_figure(canvas.PAGE, 2.4)
-    first = np.array([row[0] for row in data["means"]], float)
+    first = np.array([row[0] for row in data["means"]], float) * data["signs"][0]
     order = np.argsort(-np.nan_to_num(first, nan=-np.inf), kind="stable").tolist()
     axes = figure.subplots(1, 2)
     for axis, name in zip(axes, CURVES, strict=True):

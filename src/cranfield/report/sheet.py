@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -54,6 +54,7 @@ def exact(value: float) -> str:
 
 
 ALL = "all"  # the row of means, as trec_eval calls it
+MEAN = "mean"  # the column of the mean over collections
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,28 @@ class Sheet:
         return replace(self, columns=self.columns[columns], rows=rows, folded=self.folded[columns])
 
 
+class ScoresPart(NamedTuple):
+    """The scores on one of several collections, or the mean over them; ``queries`` are those whose values it shows.
+
+    ``head``: what stands below the name of a measure, if anything.
+    """
+
+    collection: str
+    head: tuple[str, ...]
+    scores: ScoreTable
+    queries: frozenset[str]
+
+
+def parts_of(scores: ScoreTable) -> list[ScoresPart]:
+    """The scores on each collection, then their mean; without several collections, the scores as they are."""
+    if not isinstance(scores, Scores):
+        return [ScoresPart("", (), scores, frozenset())]
+    if len(scores.collections) < 2:
+        return [ScoresPart("", (), scores, frozenset(scores.queries))]
+    parts = [ScoresPart(name, (name,), part, frozenset(part.queries)) for name, part in scores.collections.items()]
+    return [*parts, ScoresPart("", (MEAN,), scores, frozenset())]
+
+
 @dataclass(frozen=True)
 class Layout:
     """What to show of scores, in any format."""
@@ -157,23 +180,36 @@ class Layout:
         yield None, scores.means[run]
 
     def sheet(self, scores: ScoreTable) -> Sheet:
-        """Runs (and queries) as rows, measures as columns, and the number of queries of each mean."""
-        names = ("run", "query") if self.per_query else ("run",)
-        folded = (*map(folded_label, scores.columns), "queries")
-        return Sheet(names, (*scores.measures, "queries"), tuple(self._rows(scores)), folded)
+        """Runs (and queries) as rows, measures as columns, and the number of queries of each mean.
 
-    def _rows(self, scores: ScoreTable) -> Iterator[Row]:
+        With several collections, a measure has a column for each of them, and one for the mean over them.
+        """
+        names = ("run", "query") if self.per_query else ("run",)
+        parts = parts_of(scores)
+        places = [(m, p) for m in range(len(scores.columns)) for p in range(len(parts))]
+        heads = tuple(" ".join([scores.measures[m], *parts[p].head]) for m, p in places)
+        folded = tuple("\n".join([folded_label(scores.columns[m]), *parts[p].head]) for m, p in places)
+        cells = [list(self._means(parts[p].scores, m)) for m, p in places]
         counts = [column.aggregate == "sum" for column in scores.columns]
-        means = scores.means
-        texts = [[self.number(v, count=c) for v, c in zip(row, counts, strict=True)] for row in means]
-        best = [best_text(column, means[:, m], [row[m] for row in texts]) for m, column in enumerate(scores.columns)]
+        rows = []
         for r, run in enumerate(scores.runs):
             for query, values in self.lines(scores, r):
                 if query is not None:
-                    cells = [Cell(self.number(v, count=c)) for v, c in zip(values, counts, strict=True)]
-                    yield Row((run, query), (*cells, Cell("")))
-            cells = [Cell(text, text == best[m], self._aside(scores, r, m)) for m, text in enumerate(texts[r])]
-            yield Row((run, ALL) if self.per_query else (run,), (*cells, Cell(averaged(scores, r))), last=True)
+                    texts = (
+                        self.number(values[m], count=counts[m]) if query in parts[p].queries else "" for m, p in places
+                    )
+                    rows.append(Row((run, query), (*map(Cell, texts), Cell(""))))
+            last = (*(column[r] for column in cells), Cell(averaged(scores, r)))
+            rows.append(Row((run, ALL) if self.per_query else (run,), last, last=True))
+        return Sheet(names, (*heads, "queries"), tuple(rows), (*folded, "queries"))
+
+    def _means(self, scores: ScoreTable, m: int) -> Iterator[Cell]:
+        """The mean of each run, the best in bold, with its interval."""
+        column, means = scores.columns[m], scores.means[:, m]
+        texts = [self.number(mean, count=column.aggregate == "sum") for mean in means]
+        best = best_text(column, means, texts)
+        for r, text in enumerate(texts):
+            yield Cell(text, text == best, self._aside(scores, r, m))
 
     def _aside(self, scores: ScoreTable, run: int, measure: int) -> str:
         limits = self.limits(scores, run, measure)
@@ -193,10 +229,10 @@ def folded_label(column: Column) -> str:
 
 
 def best_text(column: Column, means: Floats, shown: list[str]) -> str | None:
-    """The highest mean of a column as text, or None if higher is not better or all are equal."""
+    """The best mean of a column as text, or None if no mean is better than another, or all are equal."""
     if column.aggregate == "sum" or column.part == "residual":
         return None
-    return highest_text(means, shown)
+    return highest_text(-means if column.lower_is_better else means, shown)
 
 
 def highest_text(values: Floats | Sequence[float], texts: Sequence[str]) -> str | None:

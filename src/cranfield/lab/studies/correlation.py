@@ -10,11 +10,10 @@ import numpy as np
 
 from cranfield.data import Floats
 from cranfield.errors import UsageError, check_fraction
-from cranfield.evaluation.plan import make_columns
 from cranfield.lab import saving
 from cranfield.lab.registry import check_alike, mean_of
 from cranfield.lab.settings import HIGH, SAKAI, Coefficient, Measures, Progress, Threshold
-from cranfield.lab.systems import get_coefficient, score_systems, tie_notes
+from cranfield.lab.systems import columns_of, get_coefficient, systems_of, tie_notes
 from cranfield.report.canvas import BLUE, COLUMN, GREY, PAGE, Drawings, new_figure, panels
 from cranfield.report.pages import Page, exchanged, table
 from cranfield.report.sheet import Cell, shown
@@ -118,7 +117,7 @@ class Correlation(saving.StudyResult):
 
 def correlation(
     qrels: Any,
-    runs: Any,
+    runs: Any = None,
     measures: Measures = DEFAULT,
     *,
     against: Annotated[
@@ -137,20 +136,22 @@ def correlation(
     As in Table 2 of Sakai, "Alternatives to Bpref" (SIGIR 2007), for at least two runs. A run's score is its mean over
     the queries where the measure is defined for all runs. The first figure is a heat map with similar measures next to
     each other; the second plots the ranks of runs under each measure against their ranks under the first. Measures that
-    read document text need a corpus (Hui et al., ICTIR 2017, Tables 3 and 4 and Figure 2). ::
+    read document text need a corpus (Hui et al., ICTIR 2017, Tables 3 and 4 and Figure 2). Scores that another program
+    computed take the place of judgments and runs. ::
 
         cranfield study correlation qrels.txt *.run -m "AP nDCG@10 RR bpref" --coefficient tau_ap
         cranfield study correlation qrels.txt *.run -m "ERR_IA@20 NRBP" --against DELTARB@20 --corpus docs.jsonl
+        cranfield study correlation --scores judge.csv
     """
     comparison, threshold = get_coefficient(coefficient), check_fraction("threshold", threshold)
     alpha = check_fraction("alpha", alpha)
-    asked = [] if against is None else make_columns(against)
+    asked = [] if against is None else columns_of(qrels, against, DEFAULT)
     others = {column.measure for column in asked}
-    chosen = [column for column in make_columns(measures) if column.measure not in others]
+    chosen = [column for column in columns_of(qrels, measures, DEFAULT) if column.measure not in others]
     if not chosen:
         raise UsageError("all measures are also in `against`, so that there is nothing to compare")
     chosen += asked
-    systems = score_systems(qrels, runs, chosen, corpus=corpus, seed=seed, standardise=standardise, progress=progress)
+    systems = systems_of(qrels, runs, chosen, corpus=corpus, seed=seed, standardise=standardise, progress=progress)
     if len(systems.measures) < 2:
         raise UsageError("this study compares measures and needs at least two, got one")
     means = systems.means

@@ -45,6 +45,7 @@ from cranfield.lab.few_judgments import (
     sufficient,
 )
 from cranfield.lab.settings import Progress, Relevant, Threshold
+from cranfield.lab.systems import of_rankings
 from cranfield.measures import parse
 from cranfield.ranking.alignment import ranked_lists
 from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, PURPLE, SKY, Drawings, new_figure
@@ -128,6 +129,7 @@ class Judging(saving.StudyResult):
     notes: tuple[str, ...] = ()
 
 
+@of_rankings
 def judging(
     qrels: Any,
     runs: Any,

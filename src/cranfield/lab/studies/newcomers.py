@@ -18,7 +18,15 @@ from cranfield.errors import InputError, UsageError, check_count
 from cranfield.io.side_tables import read_run_groups
 from cranfield.lab import saving
 from cranfield.lab.settings import Coefficient, Measures, Progress, Relevant
-from cranfield.lab.systems import SystemScores, defined_for_all, get_coefficient, mean_scores, score_systems, tie_notes
+from cranfield.lab.systems import (
+    SystemScores,
+    defined_for_all,
+    get_coefficient,
+    mean_scores,
+    of_rankings,
+    score_systems,
+    tie_notes,
+)
 from cranfield.report.canvas import BLUE, GREY, ORANGE, Drawings, panels
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import UNDEFINED, Cell, shown
@@ -91,6 +99,7 @@ class Newcomers(saving.StudyResult):
         )
 
 
+@of_rankings
 def newcomers(
     qrels: Any,
     runs: Any,

@@ -21,7 +21,7 @@ from cranfield.evaluation.plan import Undefined
 from cranfield.lab import saving
 from cranfield.lab.registry import check_alike, mean_of
 from cranfield.lab.settings import SAKAI, Measures, Progress, Samples
-from cranfield.lab.systems import SystemScores, score_systems
+from cranfield.lab.systems import SystemValues, columns_of, systems_of
 from cranfield.report.canvas import (
     BLACK,
     BLUE,
@@ -152,7 +152,7 @@ class Power(saving.StudyResult):
 
 def power(
     qrels: Any,
-    runs: Any,
+    runs: Any = None,
     measures: Measures = DEFAULT,
     *,
     test: Annotated[Test, "Significance test for pairs."] = "bootstrap",
@@ -177,10 +177,12 @@ def power(
     Tests every pair of at least two runs, and reports discriminative power and the difference required, as in Table 3
     of Sakai, "Alternatives to Bpref" (SIGIR 2007). Also reports how often other queries reverse the order of a pair,
     and how many queries are needed to detect a given difference. A query where a measure is undefined is omitted for
-    all measures, unless undefined scores count as 0 or 1. ::
+    all measures, unless undefined scores count as 0 or 1. Scores that another program computed take the place of
+    judgments and runs. ::
 
         cranfield study power qrels.txt *.run -m "AP nDCG@10 RR" --figures figures
         cranfield study power qrels.txt *.run --test randomised-tukey --samples 10000
+        cranfield study power --scores judge.csv
     """
     check_choice("test", test, TESTS)
     samples, trials = check_count("samples", samples), check_count("trials", trials)
@@ -188,8 +190,15 @@ def power(
     for difference in differences:
         if not 0 < difference < math.inf:
             raise UsageError(f"a difference must be positive and finite, not {difference:g}")
-    systems = score_systems(
-        qrels, runs, measures, undefined=undefined, corpus=corpus, seed=seed, standardise=standardise, progress=progress
+    systems = systems_of(
+        qrels,
+        runs,
+        columns_of(qrels, measures, DEFAULT),
+        undefined=undefined,
+        corpus=corpus,
+        seed=seed,
+        standardise=standardise,
+        progress=progress,
     )
     used: Booleans = np.logical_and.reduce(systems.defined, axis=0)
     if used.sum() < 2:
@@ -225,7 +234,7 @@ def power(
     )
 
 
-def _omitted_notes(systems: SystemScores) -> Iterator[str]:
+def _omitted_notes(systems: SystemValues) -> Iterator[str]:
     omitted = np.flatnonzero((~systems.defined).any(axis=0)).tolist()
     if not omitted:
         return

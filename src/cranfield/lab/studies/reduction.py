@@ -27,6 +27,7 @@ from cranfield.lab.systems import (
     defined_for_all,
     get_coefficient,
     mean_scores,
+    of_rankings,
     score_systems,
     tie_notes,
 )
@@ -108,6 +109,7 @@ class Reduction(saving.StudyResult):
     summary = staticmethod(summarize_repeats)
 
 
+@of_rankings
 def reduction(
     qrels: Any,
     runs: Any,

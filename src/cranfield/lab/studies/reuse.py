@@ -33,6 +33,7 @@ from cranfield.lab.systems import (
     defined_for_all,
     get_coefficient,
     mean_scores,
+    of_rankings,
     score_systems,
 )
 from cranfield.ranking.unjudged import last_rank_read
@@ -152,6 +153,7 @@ class Reuse(saving.StudyResult):
         return np.array([[run in searching for run in self.runs] for searching in self.searching])
 
 
+@of_rankings
 def reuse(
     qrels: Any,
     runs: Any,

@@ -36,6 +36,7 @@ from cranfield.lab.systems import (
     defined_for_all,
     get_coefficient,
     mean_scores,
+    of_rankings,
     score_systems,
 )
 from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, Drawings, one_scale, panels
@@ -108,6 +109,7 @@ class Sampling(saving.StudyResult):
         return [[rates[i] for i in row] for row in first.tolist()]
 
 
+@of_rankings
 def sampling(
     qrels: Any,
     runs: Any,

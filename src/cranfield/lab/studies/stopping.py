@@ -23,6 +23,7 @@ from cranfield.evaluation.run_scores import check_query_overlap
 from cranfield.lab import saving
 from cranfield.lab.settings import Measures, Progress
 from cranfield.lab.stopping_rules import RULES, DocumentsByScore, RankedLists, ScoredLists
+from cranfield.lab.systems import of_rankings
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Aligner
 from cranfield.ranking.tie_rules import TIE_RULES
@@ -164,6 +165,7 @@ class Stopping(saving.StudyResult):
         return tuple(dict.fromkeys(result.measure for result in self.results))
 
 
+@of_rankings
 def stopping(
     qrels: Any,
     runs: Any,

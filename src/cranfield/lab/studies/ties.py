@@ -25,7 +25,14 @@ from cranfield.evaluation.plan import Column, Plan, Policy, make_plan
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.lab import saving
 from cranfield.lab.settings import Measures, Progress
-from cranfield.lab.systems import defined_for_all, judged_scores, mean_scores, unanswered_notes, undefined_notes
+from cranfield.lab.systems import (
+    defined_for_all,
+    judged_scores,
+    mean_scores,
+    of_rankings,
+    unanswered_notes,
+    undefined_notes,
+)
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.rankings import Rankings
@@ -346,6 +353,7 @@ class Ties(saving.StudyResult):
         return int((ahead & (worst[:, None] < best - SAME)).sum())
 
 
+@of_rankings
 def ties(
     qrels: Any,
     runs: Any,

@@ -25,6 +25,7 @@ from cranfield.evaluation.scores import number
 from cranfield.lab import saving
 from cranfield.lab.registry import check_alike, mean_of
 from cranfield.lab.settings import Progress
+from cranfield.lab.systems import of_rankings
 from cranfield.measures import Measure, parse
 from cranfield.measures.aliases import LIU, in_notation
 from cranfield.ranking.tie_rules import TIE_RULES, TIES, TieRule, Ties, tie_rule
@@ -216,6 +217,7 @@ class Truncation(saving.StudyResult):
         ]
 
 
+@of_rankings
 def truncation(
     qrels: Any,
     runs: Sequence[Any],

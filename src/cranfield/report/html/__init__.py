@@ -30,13 +30,14 @@ from cranfield.errors import optional
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.notes import sentences, summarised
 from cranfield.evaluation.predicted import PredictedMean
-from cranfield.evaluation.scores import Scores
+from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.collection import read_texts, shortened
 from cranfield.io.write import atomic_write
 from cranfield.parallel import in_background
+from cranfield.report import groups as by_group
 from cranfield.report import predicted as prediction
 from cranfield.report.audit import EFFECTS
-from cranfield.report.compare import method, notes
+from cranfield.report.compare import method, notes, rank_meaning
 from cranfield.report.notebook import table
 from cranfield.results import plain
 from cranfield.statistics.correlation import tau
@@ -54,58 +55,64 @@ SNIPPET = 400  # characters of a document's text
 
 
 def contents(
-    evaluation: Evaluation,
+    source: Evaluation | Scores,
     *,
     texts: Mapping[str, str] | Sequence[Any] = (),
     query_texts: Mapping[str, str] | None = None,
     comparing: Mapping[str, Any] | None = None,
+    group_by: str | None = None,
     commands: Sequence[str] = (),
     predicted: Sequence[PredictedMean] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """The data of the page, from an evaluation that keeps as many top documents as the page shows.
+    """The data of the page, from an evaluation that keeps as many top documents as the page shows, or from scores.
 
-    ``texts``: the text of documents by id, or collections to read it from. ``query_texts``: the texts of queries by id.
-    ``comparing``: the settings of `compare`. ``commands``: the commands that reproduce the numbers.
-    ``predicted``: the means from human and predicted judgments together.
+    A page of scores has no rankings, curves and audit. ``texts``: the text of documents by id, or collections to read
+    it from. ``query_texts``: the texts of queries by id. ``comparing``: the settings of `compare`. ``group_by``: the
+    attribute of queries by which scores are grouped; by default the collection, if there are several. ``commands``: the
+    commands that reproduce the numbers. ``predicted``: the means from human and predicted judgments together.
     """
-    policy = evaluation.policy
+    evaluation = None if isinstance(source, Scores) else source
+    scores = source if isinstance(source, Scores) else source.scores
 
     def done(step: int) -> None:
         if progress is not None:
             progress(step, 4)
 
-    scores = evaluation.scores
     matched = [len(scores.matched(m)[1]) for m in range(len(scores.columns))]
     comparable = [m for m, column in enumerate(scores.columns) if column.aggregate != "geometric" and matched[m] > 1]
-    settings = ComparisonSettings(**{"seed": policy.seed, **(comparing or {})})
+    seed = 0 if evaluation is None else evaluation.policy.seed
+    settings = ComparisonSettings(**{"seed": seed, **(comparing or {})})
     pending = None
     if len(scores.runs) > 1 and comparable:
         pending = in_background(partial(compare_scores, scores.only(comparable), settings))
-    audit = audit_evaluation(evaluation)
+    audit = None if evaluation is None else audit_evaluation(evaluation)
     done(1)
-    comparison = None if pending is None else pending.result().with_swaps(audit.swaps)
-    low, high = _limits(scores, policy.seed)
-    audit = replace(audit, low=low, high=high)
+    comparison = None if pending is None else pending.result()
+    if comparison is not None and audit is not None:
+        comparison = comparison.with_swaps(audit.swaps)
+    low, high = _limits(scores, settings.seed)
     done(2)
-    # Precision at a recall level has no terminal form.
-    curves = evaluation.scores_of(POINTS, terminal=False, full_length=None)
-    pages = _rankings(evaluation)
-    done(3)
-    shown = {name for ranking in pages for name in ranking["documents"]}
-    text_of = texts if isinstance(texts, Mapping) else read_texts(texts, shown)
-    snippets = {name: _snippet(text) for name, text in text_of.items() if name in shown}
+    attribute = group_by or (COLLECTION if scores.by_collection else None)
+    groups = None if attribute is None else _groups(scores, attribute, settings)
+    if evaluation is None or audit is None:
+        of_rankings: dict[str, Any] = {"tags": [""] * len(scores.runs), **WITHOUT_RANKINGS}
+        origin = "means over repeats" if scores.repeats else "scores from elsewhere"
+    else:
+        of_rankings = _of_rankings(evaluation, replace(audit, low=low, high=high), texts, done)
+        origin = f"judgments {evaluation.judgments.name}"
     done(4)
     means, labels = scores.means, short_labels(scores.runs)
-    filled = np.nan_to_num(means.T)
+    signs = [-1 if column.lower_is_better else 1 for column in scores.columns]
+    filled = np.nan_to_num(means.T * np.array(signs)[:, None])
     counts = f"{plural(len(scores.runs), 'run')}, {plural(len(scores.queries), 'query')}"
     return {
         "runs": list(scores.runs),
         "labels": labels,
         "ticks": cut_names(labels),
-        "tags": _tags(evaluation),
         "sizes": scores.sizes.tolist(),
         "measures": list(scores.measures),
+        "signs": signs,
         "queries": list(scores.queries),
         "queryTexts": {name: shortened(text) for name, text in (query_texts or {}).items()},
         "digits": 4,
@@ -116,18 +123,13 @@ def contents(
         "low": _table(low),
         "high": _table(high),
         "ranked": [column.aggregate != "sum" for column in scores.columns],
-        "interval": f"BCa bootstrap, 9,999 resamples, seed {policy.seed}",
+        "interval": f"BCa bootstrap, 9,999 resamples, seed {settings.seed}",
         "method": "" if comparison is None else f"Paired comparisons: {method(comparison)}.",
+        "ranks": "" if comparison is None else f"A rank is a range: {rank_meaning(comparison)}.",
         "pairs": _pairs(comparison, len(scores.measures), comparable),
-        "rankings": pages,
-        "texts": snippets,
-        "curves": {
-            "recall": {"x": list(RECALL), "y": _table(curves.means[:, : len(RECALL)])},
-            "gain": {"x": list(CUTS), "y": _table(curves.means[:, len(RECALL) :])},
-        },
+        "groups": groups,
+        **of_rankings,
         "agreement": _table(tau(filled[:, None], filled[None], variant="b")) if len(means) > 1 else [],
-        "audit": {name: _table(getattr(audit, name)) for name in AUDITED},
-        "swaps": [_swap_sentences(audit, measure) for measure in scores.measures],
         "predicted": [f"<h3>{escape(page.title)}</h3>{table(page.sheet)}" for page in prediction.pages(predicted)],
         "notes": [
             *prediction.notes(predicted),
@@ -135,8 +137,51 @@ def contents(
             *([] if comparison is None else sentences(comparison.resolution_notes)),
             *([] if comparison is None else notes(comparison, all_pairs=True)),
         ],
-        "about": f"{counts}, judgments {evaluation.judgments.name}; Cranfield {__version__}",
+        "about": f"{counts}, {origin}; Cranfield {__version__}",
         "commands": list(commands),
+    }
+
+
+WITHOUT_RANKINGS: dict[str, Any] = {"rankings": None, "texts": {}, "curves": None, "audit": None, "swaps": []}
+
+
+def _of_rankings(
+    evaluation: Evaluation, audit: Audit, texts: Mapping[str, str] | Sequence[Any], done: Callable[[int], None]
+) -> dict[str, Any]:
+    """What the page shows of rankings: tags, first documents and their texts, curves, and the audit."""
+    # Precision at a recall level has no terminal form.
+    curves = evaluation.scores_of(POINTS, terminal=False, full_length=None)
+    pages = _rankings(evaluation)
+    done(3)
+    shown = {name for ranking in pages for name in ranking["documents"]}
+    text_of = texts if isinstance(texts, Mapping) else read_texts(texts, shown)
+    return {
+        "tags": _tags(evaluation),
+        "rankings": pages,
+        "texts": {name: _snippet(text) for name, text in text_of.items() if name in shown},
+        "curves": {
+            "recall": {"x": list(RECALL), "y": _table(curves.means[:, : len(RECALL)])},
+            "gain": {"x": list(CUTS), "y": _table(curves.means[:, len(RECALL) :])},
+        },
+        "audit": {name: _table(getattr(audit, name)) for name in AUDITED},
+        "swaps": [_swap_sentences(audit, measure) for measure in audit.measures],
+    }
+
+
+def _groups(scores: Scores, attribute: str, settings: ComparisonSettings) -> dict[str, Any]:
+    """The scores by group of queries; differences are from the first run."""
+    baseline = scores.runs[0] if len(scores.runs) > 1 else None
+    chosen: dict[str, Any] = {name: getattr(settings, name) for name in ("cluster", "repeats", "level", "seed")}
+    found = scores.by(attribute, baseline, **chosen)
+    return {
+        "attribute": attribute,
+        "names": list(found.groups),
+        "baseline": None if baseline is None else 0,
+        "level": f"{found.level:.0%}",
+        "queries": found.queries.tolist(),
+        **{name: _table(getattr(found, name)) for name in ("means", "difference", "low", "high")},
+        "p": [[plain(effect.p) for effect in row] for row in found.effects],
+        "notes": by_group.notes(found),
     }
 
 
@@ -215,7 +260,7 @@ def _limits(scores: Scores, seed: int) -> tuple[Floats, Floats]:
     low, high = np.full((2, len(scores.runs), len(scores.measures)), np.nan)
     for m, column in enumerate(scores.columns):
         sizes = [len(scores.sample(r, m)) for r in range(len(scores.runs))]
-        if column.aggregate == "mean" and len(set(sizes)) == 1 and sizes[0] > 1:
+        if column.aggregate == "mean" and len(set(sizes)) == 1 and sizes[0] > 1 and not scores.by_collection:
             x = np.array([*(scores.sample(r, m) for r in range(len(scores.runs))), np.zeros(sizes[0])])
             pairs = np.array([(r, len(scores.runs)) for r in range(len(scores.runs))])
             low[:, m], high[:, m] = bca(Sample(x), pairs, seed=seed).T
@@ -247,8 +292,9 @@ def _table(values: Floats) -> list[Any]:
 def _pairs(comparison: Comparison | None, measures: int, comparable: Sequence[int]) -> dict[str, Any]:
     if comparison is None:
         return {}
-    names = ("difference", "low", "high", "wins", "losses", "corrected")
+    names = ("difference", "wins", "losses", "corrected")
     arrays = {name: getattr(comparison, name) for name in names}
+    arrays |= {"low": comparison.test_low, "high": comparison.test_high}
     arrays |= {name: comparison.effect[..., i] for i, name in enumerate(("effect", "effect_low", "effect_high"))}
     arrays["p"] = comparison.p[comparison.test]
     row_of = {m: i for i, m in enumerate(comparable)}

@@ -8,7 +8,7 @@
     for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);  // several times faster than Uint8Array.from
     return new Float64Array(bytes.buffer);
   };
-  const { runs, labels, ticks, tags, measures, queries, digits } = data;
+  const { runs, labels, ticks, tags, measures, signs, queries, digits } = data;
   const values = floats(data.values);
   const counted = data.counted.map((row) => new Set(row));
   const queryLabel = (q) => (data.queryTexts[queries[q]] ? `${queries[q]}: ${data.queryTexts[queries[q]]}` : queries[q]);
@@ -18,12 +18,19 @@
   const chance = (p) => (p === null ? "–" : p < 0.0001 ? "<0.0001" : p.toFixed(4));
   // Every sentence and label of the page that is not in page.html.
   const TEXT = {
-    headline: (run, measure, mean) => `${run} has the highest ${measure} (${mean}).`,
+    headline: (run, measure, mean, lower) => `${run} has the ${lower ? "lowest" : "highest"} ${measure} (${mean}).`,
     headlineOne: (run, measure, mean, n) => `${run}: ${measure} ${mean} over ${n} ${n === 1 ? "query" : "queries"}.`,
     beats: (n, all) => (n === all ? ` It is significantly better than ${all === 1 ? "the other run" : all === 2 ? "both other runs" : `all ${all} other runs`}.` : n ? ` It is significantly better than ${n} of ${all} other runs.` : " It is not significantly better than any other run."),
     notBeaten: (names, more) => ` It does not differ significantly from ${names.join(", ")}${more ? ` and ${more} more` : ""}.`,
     headlineReversible: (n) => ` Ties or unjudged documents could reverse ${n} of these differences.`,
-    wonLost: (measure) => `significantly better / worse in ${measure}`,
+    rank: (measure) => `rank in ${measure}`,
+    ranks: "ranks",
+    range: (low, high) => (low === high ? String(low) : `${low} to ${high}`),
+    needsRankings: "This needs one ranking for each run: it is not shown for scores from elsewhere and for repeats.",
+    groupHead: (name, n) => `${name} (${n} ${n === 1 ? "query" : "queries"})`,
+    interaction: "p of interaction",
+    aboutGroups: (attribute, baseline, level) => `Means of the queries of each ${attribute}` + (baseline === null ? "." : `, and the difference from ${baseline} with its ${level} interval by Student’s t. The p of interaction says whether the difference depends on the ${attribute}.`),
+    groupsCaption: (measure, attribute, baseline) => (baseline === null ? `${measure} by ${attribute}.` : `${measure} by ${attribute}: difference of the selected runs from ${baseline}.`),
     linkToPair: "Link to this pair",
     linkToQuery: "Link to this query",
     named: (run, tag) => (tag ? `${run} (${tag})` : run),
@@ -68,7 +75,7 @@
     differenceIn: (measure) => `difference in ${measure}`,
     meanOfAll: "mean of all runs",
     disagreement: "disagreement",
-    queriesCaption: (a, b, measure) => `${measure} of ${a} minus that of ${b}, by query. Bars above the line: ${a} is better.`,
+    queriesCaption: (a, b, measure, lower) => `${measure} of ${a} minus that of ${b}, by query. Bars ${lower ? "below" : "above"} the line: ${a} is better.`,
     meansCaption: (measure, interval) => `${measure}: means and 95% confidence intervals (${interval}).`,
     noRanking: "This run has no ranking for the query.",
     unjudgedDocument: "unjudged",
@@ -132,7 +139,7 @@
     columns.forEach((column, i) => head.append(h("th", { scope: "col", class: column.left ? "left" : null }, h("button", {
       type: "button",
       onclick: () => {
-        falling = i === at ? !falling : !column.text;
+        falling = i === at ? !falling : !column.text && !column.rising;
         at = i;
         $(id).sorting = { at, falling };
         draw();
@@ -190,7 +197,9 @@
   const room = (id, count) => count * 12 < $(id).clientWidth - 120;
   const repaint = (...ids) => ids.forEach((id) => { charts[id].stale = true; paint(id); });
 
-  const byMean = (m) => runs.map((_, r) => r).sort((x, y) => (data.means[y][m] ?? -1) - (data.means[x][m] ?? -1) || x - y);
+  // Means by which higher is better, whatever the measure.
+  const rated = (r, m) => (data.means[r][m] === null ? -Infinity : signs[m] * data.means[r][m]);
+  const byMean = (m) => runs.map((_, r) => r).sort((x, y) => rated(y, m) - rated(x, m) || x - y);
 
   const pairs = data.pairs;
   // Numbers of pairs are packed, as they are most of the file of a report on many runs.
@@ -214,14 +223,16 @@
         const pair = a === b ? null : pairResult(m, a, b);
         if (!pair) return;
         if (!pair.significant) found.open.push(b);
-        else if (pair.difference > 0) { found.won += 1; found.doubtful += pair.doubts ? 1 : 0; } else found.lost += 1;
+        else if (pair.better) { found.won += 1; found.doubtful += pair.doubts ? 1 : 0; } else found.lost += 1;
       });
       return found;
     });
     return tallies[m][r];
   }
+  const rankOf = (m, r) => { const { won, lost } = tally(m, r); return [1 + lost, runs.length - won]; };
+  const rankShown = (m, r) => (pairs.difference && pairs.difference[m][0] !== null ? TEXT.range(...rankOf(m, r)) : "–");
   // Leaderboard
-  const best = measures.map((_, m) => Math.max(...runs.map((_, r) => data.means[r][m] ?? -Infinity)));
+  const best = measures.map((_, m) => signs[m] * Math.max(...runs.map((_, r) => rated(r, m))));
   const marked = (r) => ({ class: r === state.a ? "a" : r === state.b ? "b" : null, "data-run": runs[r] });
   const board = table("scores", [
     { title: TEXT.run, of: (r) => runs[r], find: (r) => `${runs[r]} ${tags[r]}`, show: (r) => [h("button", { type: "button", class: "link", title: runs[r], onclick: () => select({ a: r }) }, labels[r]), ...(tags[r] ? [h("small", {}, TEXT.tag(tags[r]))] : [])], text: true, id: true },
@@ -230,22 +241,24 @@
       of: (r) => data.means[r][m],
       best: (r) => runs.length > 1 && shown(data.means[r][m]) === shown(best[m]) && data.ranked[m],
       show: (r) => [shown(data.means[r][m], data.ranked[m] ? digits : 0), h("small", {}, data.low[r][m] === null ? "" : `[${shown(data.low[r][m])}, ${shown(data.high[r][m])}]`)],
+      rising: signs[m] < 0,
       selected: () => select({ measure: m }),
     })),
     ...(runs.length > 1 ? [{
-      title: () => TEXT.wonLost(measures[state.measure]),
-      of: (r) => tally(state.measure, r).won - tally(state.measure, r).lost,
-      show: (r) => `${tally(state.measure, r).won} / ${tally(state.measure, r).lost}`,
+      title: () => TEXT.rank(measures[state.measure]),
+      of: (r) => rankOf(state.measure, r)[0] + rankOf(state.measure, r)[1] / runs.length / 2,
+      show: (r) => rankShown(state.measure, r),
+      rising: true,
     }] : []),
     { title: TEXT.queries, of: (r) => Math.max(...data.sizes[r]), show: (r) => sizeOf(r) },
-  ], runs.map((_, r) => r), { sort: 1, attributes: marked });
+  ], runs.map((_, r) => r), { sort: 1, down: signs[0] > 0, attributes: marked });
   $("find-run").addEventListener("input", (event) => board.find(event.target.value));
   $("scores").parentElement.classList.toggle("long", runs.length > 40);
   $("audited").parentElement.classList.toggle("long", runs.length > 40);
   const rowHeight = Math.max(12, Math.min(22, 700 / runs.length));
   chart("chart-means", Math.max(60, rowHeight * runs.length), (t) => ({
     data: { values: runs.map((run, r) => ({ run: safeName(ticks[r]), mean: data.means[r][state.measure], low: data.low[r][state.measure], high: data.high[r][state.measure], who: r === state.a ? "a" : r === state.b ? "b" : "" })) },
-    encoding: { y: { field: "run", type: "nominal", sort: { field: "mean", order: "descending" }, title: null } },
+    encoding: { y: { field: "run", type: "nominal", sort: { field: "mean", order: signs[state.measure] < 0 ? "ascending" : "descending" }, title: null } },
     layer: [
       { mark: { type: "rule", color: t.soft }, encoding: { x: { field: "low", type: "quantitative", title: measures[state.measure], axis: { tickCount: 8 } }, x2: { field: "high" } } },
       { mark: { type: "point", filled: true, size: 60, opacity: 1, tooltip: true }, encoding: { x: { field: "mean", type: "quantitative", scale: { zero: false } }, color: { field: "who", type: "nominal", legend: null, scale: { domain: ["a", "b", ""], range: [t.accent, t.other, t.ink] } } } },
@@ -257,9 +270,10 @@
     if (a === b || !pairs.difference || pairs.difference[m][0] === null) return null;
     const p = pairAt(a, b), sign = a < b ? 1 : -1;
     const of = (name) => (pairs[name][m][p] === null ? null : pairs[name][m][p]);
-    const ends = (low, high) => (of(low) === null ? [null, null] : sign > 0 ? [of(low), of(high)] : [-of(high), -of(low)]);
+    const minus = (x) => (x === null ? null : -x);
+    const ends = (low, high) => (sign > 0 ? [of(low), of(high)] : [minus(of(high)), minus(of(low))]);
     return {
-      difference: sign * of("difference"), interval: ends("low", "high"), effect: of("effect") === null ? null : sign * of("effect"),
+      difference: sign * of("difference"), better: sign * signs[m] * of("difference") > 0, interval: ends("low", "high"), effect: of("effect") === null ? null : sign * of("effect"),
       effects: ends("effect_low", "effect_high"), wins: sign > 0 ? of("wins") : of("losses"), losses: sign > 0 ? of("losses") : of("wins"),
       p: of("p"), corrected: of("corrected"), significant: of("corrected") < pairs.alpha, doubts: pairs.doubts[m][p] || "",
     };
@@ -272,11 +286,11 @@
       return;
     }
     const n = pairs.queries[m], same = n - pair.wins - pair.losses;
-    const verdict = pair.significant ? (pair.difference > 0 ? TEXT.better : TEXT.worse) : TEXT.equal;
+    const verdict = pair.significant ? (pair.better ? TEXT.better : TEXT.worse) : TEXT.equal;
     const causes = pair.significant && pair.doubts ? pair.doubts.split(" ").map((cause) => TEXT[cause]).join(TEXT.or) : "";
     const details = [
       TEXT.means(measures[m], shown(pairs.means[m][a]), shown(pairs.means[m][b]), n),
-      TEXT.difference(signed(pair.difference), signed(pair.interval[0]), signed(pair.interval[1])),
+      TEXT.difference(signed(pair.difference), ...pair.interval.map((x, i) => (x === null ? ["-∞", "+∞"][i] : signed(x)))),
       TEXT.effect(signed(pair.effect, 2), pair.effects[0] === null ? null : signed(pair.effects[0], 2), signed(pair.effects[1], 2)),
       TEXT.p(chance(pair.p), chance(pair.corrected)),
     ].join("; ");
@@ -289,7 +303,7 @@
     if (runs.length < 2) { $("headline").textContent = TEXT.headlineOne(runs[0], measures[m], mean, data.sizes[0][m]); return; }
     const { won, open, doubtful } = tally(m, top), tested = pairResult(m, top, top ? 0 : 1);
     const near = byMean(m).filter((r) => open.includes(r));
-    const words = TEXT.headline(labels[top], measures[m], mean);
+    const words = TEXT.headline(labels[top], measures[m], mean, signs[m] < 0);
     if (!tested) { $("headline").textContent = words; return; }
     $("headline").textContent = words + TEXT.beats(won, runs.length - 1) + (won && near.length ? TEXT.notBeaten(near.slice(0, 3).map((r) => labels[r]), Math.max(0, near.length - 3)) : "") + (doubtful ? TEXT.headlineReversible(doubtful) : "");
   }
@@ -348,7 +362,7 @@
       if (!pair || !pair.significant) return;
       // Even the smallest significant difference is visible.
       const share = .25 + .75 * Math.abs(pair.difference) / matrix.most;
-      pen.fillStyle = blend(colours.zero, pair.difference > 0 ? colours.up : colours.down, share);
+      pen.fillStyle = blend(colours.zero, pair.better ? colours.up : colours.down, share);
       pen.fillRect(x, y, w - gap, h - gap);
       if (pair.doubts && cell >= 5) {
         const dot = cell > 14 ? 3 : cell > 8 ? 2 : 1;
@@ -482,11 +496,13 @@
     document.querySelector(".matrix").hidden = !tested;
     if (!tested) return;
     const name = (i) => h("span", { title: runs[matrix.order[i]] }, labels[matrix.order[i]]), mean = (i) => shown(data.means[matrix.order[i]][m]);
+    const inGroup = (g) => matrix.order.slice(matrix.groups[g].from, matrix.groups[g].to + 1);
     table("groups", [
       { title: TEXT.group, of: (g) => -g, show: (g) => h("button", { type: "button", class: "link", onclick: () => { const { from, to } = matrix.groups[g], n = to - from + 1; look(from + n / 2, from + n / 2, n + 2); $("matrix").scrollIntoView({ block: "nearest" }); } }, g + 1) },
       { title: TEXT.groupRuns, of: (g) => matrix.groups[g].to - matrix.groups[g].from + 1, show: (g) => matrix.groups[g].to - matrix.groups[g].from + 1 },
       { title: TEXT.groupFrom, of: (g) => -matrix.groups[g].from, show: (g) => name(matrix.groups[g].from), left: true, id: true },
       { title: TEXT.groupTo, of: (g) => -matrix.groups[g].to, show: (g) => (matrix.groups[g].to > matrix.groups[g].from ? name(matrix.groups[g].to) : ""), left: true, id: true },
+      { title: TEXT.ranks, of: (g) => -matrix.groups[g].from, show: (g) => { const ranks = inGroup(g).map((r) => rankOf(m, r)); return TEXT.range(Math.min(...ranks.map(([low]) => low)), Math.max(...ranks.map(([, high]) => high))); } },
       { title: TEXT.groupMeans(measures[m]), of: (g) => data.means[matrix.order[matrix.groups[g].from]][m], show: (g) => [...new Set([mean(matrix.groups[g].from), mean(matrix.groups[g].to)])].join("–") },
     ], matrix.groups.map((_, g) => g), { sort: 0 });
     const sample = (colour, text) => h("span", { class: "sample" }, h("i", { style: `background:var(--${colour})` }), text);
@@ -514,9 +530,9 @@
       data: { values: rows },
       mark: { type: "bar", cursor: "pointer", tooltip: true },
       encoding: {
-        x: { field: "query", type: "nominal", sort: { field: "difference", order: "descending" }, title: null, axis: room("chart-queries", rows.length) ? { labelAngle: -90 } : NONE },
+        x: { field: "query", type: "nominal", sort: { field: "difference", order: signs[state.measure] < 0 ? "ascending" : "descending" }, title: null, axis: room("chart-queries", rows.length) ? { labelAngle: -90 } : NONE },
         y: { field: "difference", type: "quantitative", title: TEXT.differenceIn(measures[state.measure]) },
-        color: { condition: { test: "datum.difference > 0", value: t.accent }, value: t.other },
+        color: { condition: { test: `datum.difference * ${signs[state.measure]} > 0`, value: t.accent }, value: t.other },
       },
     };
   });
@@ -533,9 +549,9 @@
       { title: TEXT.differenceTitle, of: gap, show: (q) => (Number.isNaN(gap(q)) ? "–" : signed(gap(q))) },
       { title: TEXT.meanOfAll, of: (q) => spread(q).mean, show: (q) => shown(spread(q).mean) },
       { title: TEXT.disagreement, of: (q) => spread(q).deviation, show: (q) => shown(spread(q).deviation) },
-    ], queries.map((_, q) => q).filter(both), { sort: 3, attributes: (q) => ({ "data-query": queries[q] }) });
+    ], queries.map((_, q) => q).filter(both), { sort: 3, down: signs[m] > 0, attributes: (q) => ({ "data-query": queries[q] }) });
     listed.find($("find-query").value);
-    $("caption-queries").textContent = TEXT.queriesCaption(runs[a], runs[b], measures[m]);
+    $("caption-queries").textContent = TEXT.queriesCaption(runs[a], runs[b], measures[m], signs[m] < 0);
   }
   $("find-query").addEventListener("input", (event) => listed.find(event.target.value));
   function open(q) {
@@ -546,8 +562,12 @@
   }
   function show(q) {
     state.query = q;
-    const pages = data.rankings[q];
     const detail = $("detail");
+    if (!data.rankings) {
+      detail.replaceChildren(h("h3", {}, TEXT.queryTitle(queryLabel(q))), h("p", { class: "lead" }, TEXT.needsRankings));
+      return;
+    }
+    const pages = data.rankings[q];
     const side = (r, other) => {
       const page = pages.runs[r], there = new Set(pages.runs[other] ? pages.runs[other].documents : []);
       if (!page) return h("div", {}, h("h4", {}, runs[r]), h("p", {}, TEXT.noRanking));
@@ -574,6 +594,48 @@
       h("div", { class: "rankings" }, side(state.a, state.b), ...(state.a === state.b ? [] : [side(state.b, state.a)])));
   }
 
+  // Groups of queries
+  const grouping = data.groups, base = grouping && grouping.baseline;
+  $("by-group").hidden = $("to-groups").hidden = !grouping;
+  function showGroups() {
+    if (!grouping) return;
+    const m = state.measure, g = grouping, baseline = base === null ? null : runs[base];
+    const mean = (r, i) => g.means[m][r][i];
+    const top = g.names.map((_, i) => shown(signs[m] * Math.max(...runs.map((_, r) => (mean(r, i) === null ? -Infinity : signs[m] * mean(r, i))))));
+    const aside = (r, i) => (r === base || g.difference[m][r][i] === null ? "" : signed(g.difference[m][r][i]) + (g.low[m][r][i] === null ? "" : ` [${signed(g.low[m][r][i])}, ${signed(g.high[m][r][i])}]`));
+    table("query-groups", [
+      { title: TEXT.run, of: (r) => runs[r], show: (r) => h("span", { title: runs[r] }, labels[r]), text: true, id: true },
+      ...g.names.map((name, i) => ({
+        title: TEXT.groupHead(name, g.queries[m][i]),
+        of: (r) => mean(r, i),
+        best: (r) => runs.length > 1 && shown(mean(r, i)) === top[i] && data.ranked[m],
+        show: (r) => [shown(mean(r, i)), h("small", {}, base === null ? "" : aside(r, i))],
+        rising: signs[m] < 0,
+      })),
+      ...(base === null ? [] : [{ title: TEXT.interaction, of: (r) => g.p[m][r], show: (r) => (r === base ? "" : chance(g.p[m][r])), rising: true }]),
+    ], runs.map((_, r) => r), { sort: 1, down: signs[m] > 0, attributes: marked });
+    $("about-groups").textContent = TEXT.aboutGroups(g.attribute, baseline, g.level);
+    $("caption-groups").textContent = TEXT.groupsCaption(measures[m], g.attribute, baseline);
+    $("group-notes").replaceChildren(...g.notes.map((text) => h("li", {}, text)));
+  }
+  if (grouping) {
+    const drawn = () => [...new Set([state.a, state.b])].filter((r) => r !== base);
+    chart("chart-groups", Math.max(80, 34 * grouping.names.length), (t) => {
+      const m = state.measure, what = base === null ? grouping.means : grouping.difference;
+      const rows = drawn().flatMap((r) => grouping.names.map((name, i) => ({ group: safeName(name), run: safeName(ticks[r]), value: what[m][r][i], low: grouping.low[m][r][i], high: grouping.high[m][r][i], who: r === state.a ? "a" : "b" })));
+      const title = base === null ? measures[m] : TEXT.differenceIn(measures[m]), colour = { field: "who", type: "nominal", legend: null, scale: { domain: ["a", "b"], range: [t.accent, t.other] } };
+      return {
+        data: { values: rows },
+        encoding: { y: { field: "group", type: "nominal", sort: grouping.names.map(safeName), title: null }, yOffset: { field: "run", type: "nominal", sort: drawn().map((r) => safeName(ticks[r])) } },
+        layer: [
+          ...(base === null ? [] : [{ mark: { type: "rule", color: t.soft }, data: { values: [{}] }, encoding: { x: { datum: 0, type: "quantitative" }, y: null, yOffset: null } }]),
+          { mark: { type: "rule" }, encoding: { x: { field: "low", type: "quantitative", title, axis: { tickCount: 8 } }, x2: { field: "high" }, color: colour } },
+          { mark: { type: "point", filled: true, size: 60, opacity: 1 }, encoding: { x: { field: "value", type: "quantitative", title, scale: { zero: base !== null } }, color: colour, tooltip: ["run", "group", "value", "low", "high"].map((field) => ({ field })) } },
+        ],
+      };
+    });
+  }
+
   // Curves and agreement
   const curve = (name, x, y) => (t) => ({
     data: { values: runs.flatMap((run, r) => data.curves[name].x.map((at, i) => ({ run: safeName(ticks[r]), x: at, y: data.curves[name].y[r][i], who: r === state.a ? "a" : r === state.b ? "b" : "", front: r === state.a || r === state.b ? 1 : 0 }))) },
@@ -586,8 +648,10 @@
       tooltip: [{ field: "run" }, { field: "x", title: x }, { field: "y", title: y, format: ".4f" }],
     },
   });
-  chart("chart-recall", 280, curve("recall", TEXT.recall, TEXT.precision));
-  chart("chart-gain", 280, curve("gain", TEXT.cutoff, TEXT.gain));
+  if (data.curves) {
+    chart("chart-recall", 280, curve("recall", TEXT.recall, TEXT.precision));
+    chart("chart-gain", 280, curve("gain", TEXT.cutoff, TEXT.gain));
+  }
   chart("chart-agreement", Math.max(160, Math.min(420, measures.length * 44)), (t) => {
     const rows = data.agreement.flatMap((row, i) => row.map((tau, j) => ({ measure: measures[i], other: measures[j], tau, shown: tau === null ? "–" : tau.toFixed(2) })));
     const ends = { x: { field: "other", type: "nominal", sort: measures, title: null, axis: { labelAngle: -40 } }, y: { field: "measure", type: "nominal", sort: measures, title: null } };
@@ -602,6 +666,7 @@
 
   // Audit
   function audited() {
+    if (!data.audit) return;
     const m = state.measure, of = (name) => (r) => data.audit[name][r][m];
     const column = (heading, name, d = digits) => ({ title: heading, of: of(name), show: (r) => shown(of(name)(r), d) });
     const range = (heading, low, high) => ({ title: heading, of: (r) => of(high)(r) - of(low)(r), show: (r) => (of(low)(r) === null ? "–" : `${shown(of(low)(r))} … ${shown(of(high)(r))}`) });
@@ -646,7 +711,7 @@
   const quoted = (x) => (x === null || Number.isNaN(x) ? "" : /[",\n\r]/.test(String(x)) ? `"${String(x).replaceAll('"', '""')}"` : String(x));
   const lines = (rows) => rows.map((row) => row.map(quoted).join(",") + "\n").join("");
   const CSV = {
-    scores: () => [["run", "tag", "group", ...measures, "queries"], ...byMean(state.measure).map((r, i) => [runs[r], tags[r], 1 + groupsOf(state.measure).findIndex(({ from, to }) => from <= i && i <= to), ...data.means[r], sizeOf(r)])],
+    scores: () => [["run", "tag", "group", "first rank", "last rank", ...measures, "queries"], ...byMean(state.measure).map((r, i) => [runs[r], tags[r], 1 + groupsOf(state.measure).findIndex(({ from, to }) => from <= i && i <= to), ...rankOf(state.measure, r), ...data.means[r], sizeOf(r)])],
     queries: () => [["query", "run", ...measures], ...queries.flatMap((query, q) => [state.a, state.b].filter((r) => counted[r].has(q)).map((r) => [query, runs[r], ...measures.map((_, m) => value(r, m, q))]))],
     pairs: () => [
       ["measure", "run", "versus", "difference", "low", "high", "p", "corrected", "significant", "reversible by"],
@@ -674,6 +739,7 @@
     showPair();
     arrange();
     list();
+    showGroups();
     audited();
     board.draw();
     $("caption-means").textContent = TEXT.meansCaption(measures[state.measure], data.interval);
@@ -694,7 +760,12 @@
     repaint(...Object.keys(charts));
   });
   addEventListener("beforeprint", () => Object.keys(charts).forEach((id) => { charts[id].near = true; paint(id); }));
+  if (!data.rankings) {
+    $("click-query").hidden = true;
+    for (const id of ["curves", "audit"]) $(id).replaceChildren($(id).querySelector("h2"), h("p", { class: "lead" }, TEXT.needsRankings));
+  }
   $("about").textContent = data.about;
+  $("ranks").textContent = data.ranks;
   $("note-list").replaceChildren(...data.notes.map((text) => h("li", {}, text)));
   // The names of many files are written once.
   const inputs = data.files && data.files.length > 300 ? data.files : "";
