@@ -385,7 +385,9 @@ class Auditor:
         """Variants of the column with another tie rule or view, by the name of the rule or view."""
         views, full_length = column.measure.views, self.evaluation.policy.full_length
         rules: tuple[Ties, ...] = ("expected",) if column.depends_on_above else ORDERS
-        variants = {rule: column.tied(rule) for rule in rules} | {"condensed": column.varied(condensed=True)}
+        complete = self.evaluation.policy.complete
+        variants = {rule: column.tied(rule) for rule in rules}
+        variants["condensed"] = column if complete else column.varied(condensed=True)
         if not column.measure.definition.terminal:
             variants["terminal"] = column.varied(terminal=True, full=views.full or full_length)
         return variants
@@ -473,6 +475,8 @@ class Auditor:
             ranking = measure.ordered(rankings)
             judged[queries] = summed(ranking.judged * ranking.mean_over(count, k))
             used[queries] = ranking.length if k is None else np.minimum(ranking.length, k)
+            if rankings.judged.complete:
+                judged[queries] = used[queries]
             unanswerable[queries] = (ranking.R == 0) | (rankings.nil_grade > 0)
             silent[queries] = (rankings.length == 0) | (rankings.count(_first_is_nil(rankings, rule)) > 0)
         return judged, used, unanswerable, silent

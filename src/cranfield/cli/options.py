@@ -298,6 +298,12 @@ class CollectionFacts(DocumentText):
         RARE,
     ] = "grades"
     negative: Annotated[Negative, "Treat negative grades as unjudged or as not relevant.", RARE] = "unjudged"
+    complete: Annotated[
+        bool,
+        "The judgments are complete: documents without a judgment are not relevant, and queries of --queries-file "
+        "without judgments have no relevant document.",
+        RARE,
+    ] = False
     nil: Annotated[str | None, 'Document id that stands for "no answer".', Option(metavar="ID", rare=True)] = None
     full_length: Annotated[
         Count | None, "Length limit of the systems: the end of a list of N documents does not count as an answer.", RARE
@@ -360,7 +366,7 @@ class Seed(Settings):
 WITHOUT_SPARK = {
     "per_query": "use --write-scores DIR to write them",
     "interval": "use --write-scores DIR to write per-query scores, and compute intervals from these",
-    **dict.fromkeys(("duplicates", "costs", "predicted", "judgments"), ""),
+    **dict.fromkeys(("duplicates", "costs", "predicted", "judgments", "complete"), ""),
 }
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property, wraps
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import numpy as np
+
 from cranfield import io
-from cranfield.data import Judgments
+from cranfield.data import Judgments, Strings
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.notes import Note
 from cranfield.evaluation.plan import Negative, Policy
@@ -28,6 +30,7 @@ EXCLUSIVE = (
     ("costs", ("nil", "prefs", "groups")),
     ("groups", ("nil", "intents", "documents")),
     ("predicted", ("groups", "nil", "costs")),
+    ("complete", ("prefs", "groups", "predicted", "strata", "inclusion", "method")),
 )
 SAMPLE = ("strata", "inclusion", "method")
 
@@ -86,6 +89,8 @@ class Collection:
     ``nil``: a document id that stands for "no answer". It is relevant, with full gain, if no document is relevant; in
     terminal measures it ends the ranking. ``full_length``: the length limit of the systems; a ranking of this length
     gets no terminal document. ``negative``: the meaning of negative grades. ``name``: the name in messages.
+    ``complete``: the judgments are complete: a document without a judgment is not relevant, and a query of ``queries``
+    without judgments has no relevant document.
 
     >>> import cranfield as cf
     >>> collection = cf.Collection({"q": {"a": 1}}, nil="NIL")
@@ -113,17 +118,22 @@ class Collection:
         nil: str | None = None,
         full_length: int | None = None,
         negative: Negative = "unjudged",
+        complete: bool = False,
         name: str | None = None,
     ) -> None:
-        given = {key: value for key, value in locals().items() if key != "self" and value is not None}
+        given = {
+            key: value for key, value in locals().items() if key != "self" and value is not None and value is not False
+        }
         _check_combinations(given)
         self.given: Mapping[str, Any] = given
         self.qrels, self.prefs, self.groups, self.documents = qrels, prefs, groups, documents
         self.intents, self.types, self.inference, self.name = intents, types, inference, name
-        self.nil, self.full_length, self.negative = nil, full_length, negative
+        self.nil, self.full_length, self.negative, self.complete = nil, full_length, negative, complete
         self._sample = {key: given.get(key) for key in SAMPLE} if given.keys() & set(SAMPLE) else None
         self._costs, self._predicted, self._queries = costs, predicted, queries
-        Policy(nil=nil, full_length=full_length, negative=negative)  # raises if they are not of their kinds
+        Policy(
+            nil=nil, full_length=full_length, negative=negative, complete=complete
+        )  # raises if they are not of their kinds
 
     @classmethod
     def of(cls, qrels: Any) -> Collection:
@@ -139,7 +149,7 @@ class Collection:
 
     def policy(self, **options: Any) -> Policy:
         """The policy of an evaluation on this collection, with the options of `evaluate`."""
-        own = {name: getattr(self, name) for name in ("negative", "nil", "full_length")}
+        own = {name: getattr(self, name) for name in ("negative", "nil", "full_length", "complete")}
         check_options(options, [name for name in POLICY if name not in own])
         return Policy(**options, **own)
 
@@ -162,6 +172,8 @@ class Collection:
     def _judged(self) -> tuple[Judgments, list[Note]]:
         judgments = self.layers[0]
         notes: list[Note] = []
+        if self.complete:
+            judgments = with_queries(judgments, self.queries)
         if not len(judgments.queries):
             raise InputError([f"{judgments.name}: no judgments"])
         if self._sample is not None:
@@ -219,6 +231,18 @@ class Collection:
     def predicted(self) -> Judgments | None:
         """The predicted judgments; None if there are none."""
         return None if self._predicted is None else io.read_qrels(self._predicted)
+
+
+def with_queries(judgments: Judgments, queries: Iterable[str]) -> Judgments:
+    """Complete judgments with all of these queries; one without judgments has no relevant document."""
+    if judgments.sample is not None:
+        raise UsageError(f"{judgments.name}: judgments of a sample are not complete", hint="leave out complete")
+    judged = set(judgments.queries)
+    nil = [query for query in queries if query not in judged]
+    if not nil:
+        return judgments
+    begin = np.concatenate([judgments.begin, np.full(len(nil), judgments.begin[-1])])
+    return replace(judgments, queries=Strings.of([*judgments.queries, *nil]), begin=begin)
 
 
 def is_several(qrels: Any) -> bool:

@@ -118,7 +118,7 @@ def figure_notes(run: str, figures: Figures, plan: Plan) -> Iterator[Note]:
         yield Note("unanswered_queries", run, values={"queries": figures.missing, "counted": counted})
     if figures.other.count and counted != "run":
         yield Note("unjudged_queries", run, values={"queries": figures.other})
-    for depth, judged, retrieved in figures.judged_at_depth:
+    for depth, judged, retrieved in () if plan.policy.complete else figures.judged_at_depth:
         if retrieved and judged < retrieved - 0.5:
             values = {"depth": depth, "share": 1 - judged / retrieved, "judged": judged, "retrieved": retrieved}
             yield Note("unjudged_documents", run, values=values)
