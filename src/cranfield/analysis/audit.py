@@ -386,7 +386,7 @@ class Auditor:
         views, full_length = column.measure.views, self.evaluation.policy.full_length
         rules: tuple[Ties, ...] = ("expected",) if column.depends_on_above else ORDERS
         complete = self.evaluation.policy.complete
-        variants = {rule: column.tied(rule) for rule in rules}
+        variants: dict[str, Column] = {rule: column.tied(rule) for rule in rules}
         variants["condensed"] = column if complete else column.varied(condensed=True)
         if not column.measure.definition.terminal:
             variants["terminal"] = column.varied(terminal=True, full=views.full or full_length)

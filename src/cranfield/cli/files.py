@@ -15,9 +15,10 @@ from cranfield.cli.commands import Argument, Option, verb
 from cranfield.cli.output import colour, emit, say, width
 from cranfield.data import Judgments, Run
 from cranfield.errors import InputError, UsageError, listing_faults
+from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import check_argument_order
 from cranfield.evaluation.notes import scores_against_ranks
-from cranfield.evaluation.run_scores import check_query_overlap
+from cranfield.evaluation.overlap import check_query_overlap, find_disjoint
 from cranfield.io.ids import Duplicates
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.report.pages import FORMATS, write
@@ -27,7 +28,7 @@ SHOWN = 5  # queries that a warning names
 TOP = 10  # depth for the share of unjudged documents
 
 
-class Check(options.Inputs, options.Output):
+class Check(options.Inputs, options.DocumentIds, options.Output):
     """Report all errors in QRELS and RUNs, with file and line, and warnings.
 
     Warnings are about queries that only one file has, tied scores, scores that contradict ranks, unjudged documents,
@@ -51,7 +52,8 @@ class Check(options.Inputs, options.Output):
 
     def run(self) -> None:
         with listing_faults(self.limit):
-            reports = check_files(self.qrels, self.runs, self.duplicates)
+            collection = Collection(self.qrels, map_documents=self.map_documents, allow_disjoint=self.allow_disjoint)
+            reports = check_files(collection, self.runs, self.duplicates)
         text = "".join(f"{line}\n" for report in reports for line in report.lines())
         if self.stats:
             click.echo(text.encode("utf-8", "surrogateescape"), err=True, nl=False)
@@ -89,24 +91,24 @@ class FileReport(NamedTuple):
             yield printable(f"{self.path}: {remark}")
 
 
-def check_files(qrels: str, runs: Sequence[str], duplicates: Duplicates = "error") -> list[FileReport]:
+def check_files(collection: Collection, runs: Sequence[str], duplicates: Duplicates = "error") -> list[FileReport]:
     """A report on every file: errors in one do not hide those of the next."""
-    aligner = None
+    qrels, aligner = collection.qrels, None
     try:
-        aligner = Aligner(io.read_qrels(qrels))
+        aligner = Aligner(collection.layers[0])
         reports = [FileReport(qrels, warnings=[*judgment_warnings(aligner.judgments)])]
     except InputError as error:
         reports = [FileReport(qrels, error)]
     opened: list[Run] = []
     for path in runs:
-        reports += _check_run_file(path, aligner, opened, duplicates)
+        reports += _check_run_file(path, aligner, opened, collection, duplicates)
     if aligner is not None and not any(report.error for report in reports):
         check_argument_order(aligner.judgments, opened)
     return reports
 
 
 def _check_run_file(
-    path: str, aligner: Aligner | None, opened: list[Run], duplicates: Duplicates
+    path: str, aligner: Aligner | None, opened: list[Run], collection: Collection, duplicates: Duplicates
 ) -> Iterator[FileReport]:
     """A report on a file, or on each of its runs, which are added to ``opened``."""
     try:
@@ -121,9 +123,15 @@ def _check_run_file(
             if aligner is None:
                 yield FileReport(name, io.check_run(run))
                 continue
+            run = collection.prepared(run)
             alignment = aligner.align(run, by_id=False)
             check_query_overlap(run, alignment)
-            yield FileReport(name, warnings=[*run_warnings(alignment)])
+            warnings = [*run_warnings(alignment)]
+            if disjoint := find_disjoint(run, alignment):
+                if disjoint.reason and not collection.allow_disjoint:
+                    raise disjoint.error(run)
+                warnings.insert(0, str(disjoint))
+            yield FileReport(name, warnings=warnings)
         except InputError as error:
             yield FileReport(name, error)
 

@@ -289,7 +289,23 @@ QueriesFile = Annotated[
 ]
 
 
-class CollectionFacts(DocumentText):
+class DocumentIds(Settings):
+    """Which documents the ids of runs stand for."""
+
+    GROUP = "Collection"
+
+    map_documents: Annotated[
+        File | None,
+        "Source documents of retrieved chunks, in lines `chunk document` or a table with these columns; the best chunk "
+        "of a document counts.",
+        RARE,
+    ] = None
+    allow_disjoint: Annotated[
+        bool, "Score runs without any judged document even if their ids look different from those judged.", RARE
+    ] = False
+
+
+class CollectionFacts(DocumentText, DocumentIds):
     """What is true of the test collection: the parameters of `Collection`; ``corpus`` is its ``documents``."""
 
     judgments: Annotated[
@@ -366,7 +382,7 @@ class Seed(Settings):
 WITHOUT_SPARK = {
     "per_query": "use --write-scores DIR to write them",
     "interval": "use --write-scores DIR to write per-query scores, and compute intervals from these",
-    **dict.fromkeys(("duplicates", "costs", "predicted", "judgments", "complete"), ""),
+    **dict.fromkeys(("duplicates", "costs", "predicted", "judgments", "complete", "map_documents"), ""),
 }
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from cranfield import io
-from cranfield.data import Judgments, Strings
+from cranfield.data import Judgments, Run, Strings
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.notes import Note
 from cranfield.evaluation.plan import Negative, Policy
@@ -22,6 +22,7 @@ from cranfield.wording import nearest, one_of
 
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores
+    from cranfield.io.side_tables import DocumentMap
     from cranfield.statistics.prediction import Inference
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -89,6 +90,9 @@ class Collection:
     ``nil``: a document id that stands for "no answer". It is relevant, with full gain, if no document is relevant; in
     terminal measures it ends the ranking. ``full_length``: the length limit of the systems; a ranking of this length
     gets no terminal document. ``negative``: the meaning of negative grades. ``name``: the name in messages.
+    ``map_documents``: the source document of each retrieved chunk: ``{chunk: document}``, a function of the id, a table
+    with the columns ``chunk`` and ``document``, or a file with lines of the two. The best chunk of a document counts.
+    ``allow_disjoint``: runs without any judged document are scored even if their ids look different.
     ``complete``: the judgments are complete: a document without a judgment is not relevant, and a query of ``queries``
     without judgments has no relevant document.
 
@@ -118,6 +122,8 @@ class Collection:
         nil: str | None = None,
         full_length: int | None = None,
         negative: Negative = "unjudged",
+        map_documents: Any = None,
+        allow_disjoint: bool = False,
         complete: bool = False,
         name: str | None = None,
     ) -> None:
@@ -131,6 +137,7 @@ class Collection:
         self.nil, self.full_length, self.negative, self.complete = nil, full_length, negative, complete
         self._sample = {key: given.get(key) for key in SAMPLE} if given.keys() & set(SAMPLE) else None
         self._costs, self._predicted, self._queries = costs, predicted, queries
+        self.map_documents, self.allow_disjoint = map_documents, allow_disjoint
         Policy(
             nil=nil, full_length=full_length, negative=negative, complete=complete
         )  # raises if they are not of their kinds
@@ -213,6 +220,20 @@ class Collection:
             message = f"costs: none of the queries is judged (first query: `{quotable(next(iter(costs)))}`)"
             raise InputError([message], hint=f"the judgments cover queries such as `{queries[0]}`")
         return costs
+
+    @cached_property
+    def _document_of(self) -> DocumentMap:
+        from cranfield.io.side_tables import read_document_map
+
+        return read_document_map(self.map_documents)
+
+    def prepared(self, run: Run) -> Run:
+        """The run with source documents in place of chunks, if chunks are mapped."""
+        if self.map_documents is None:
+            return run
+        from cranfield.evaluation.overlap import map_documents
+
+        return map_documents(run, self._document_of)
 
     @cached_property
     def queries(self) -> Mapping[str, Mapping[str, str]]:

@@ -101,6 +101,8 @@ class Figures:
 
 def run_notes(run: RunScores, plan: Plan, counted: Booleans) -> Iterator[Note]:
     """The notes on one run; ``counted``: which of its queries count, judged queries first."""
+    if run.disjoint is not None:
+        yield Note("disjoint", run.run.name, values={"ids": run.disjoint})
     if run.repeated_nil:
         yield Note(
             "repeated_nil", run.run.name, values={"nil": plan.policy.nil, "queries": QueryNames.of(run.repeated_nil)}
