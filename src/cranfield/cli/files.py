@@ -16,6 +16,7 @@ from cranfield.cli.output import colour, emit, say, width
 from cranfield.data import Judgments, Run
 from cranfield.errors import InputError, UsageError, listing_faults
 from cranfield.evaluation.collection import Collection
+from cranfield.evaluation.days import check_days
 from cranfield.evaluation.evaluator import check_argument_order
 from cranfield.evaluation.notes import scores_against_ranks
 from cranfield.evaluation.overlap import check_query_overlap, find_disjoint
@@ -123,10 +124,11 @@ def _check_run_file(
             if aligner is None:
                 yield FileReport(name, io.check_run(run))
                 continue
+            warnings = check_days(run, collection.queries, aligner.judgments)
             run = collection.prepared(run)
             alignment = aligner.align(run, by_id=False)
             check_query_overlap(run, alignment)
-            warnings = [*run_warnings(alignment)]
+            warnings += run_warnings(alignment)
             if disjoint := find_disjoint(run, alignment):
                 if disjoint.reason and not collection.allow_disjoint:
                     raise disjoint.error(run)

@@ -13,6 +13,7 @@ from cranfield.cli.commands import Argument, OutputFile, Settings, groups_of
 from cranfield.cli.output import QUIET, progress
 from cranfield.data import Repeats
 from cranfield.errors import InputError, UsageError
+from cranfield.evaluation.days import AbsentDays
 from cranfield.evaluation.plan import Negative, Queries, Undefined
 from cranfield.io.ids import Duplicates
 from cranfield.ranking.tie_rules import Ties
@@ -324,6 +325,12 @@ class CollectionFacts(DocumentText, DocumentIds):
     full_length: Annotated[
         Count | None, "Length limit of the systems: the end of a list of N documents does not count as an answer.", RARE
     ] = None
+    absent_days: Annotated[
+        AbsentDays,
+        "For runs of Change Detection: what to do if a run does not mention a day of --queries-file: report an error, "
+        "or take it as an empty list or as all known questions tied.",
+        RARE,
+    ] = "error"
     intents: Annotated[
         File | None,
         "Weights of subtopics, in lines `query subtopic weight [inf|nav]`.",

@@ -8,13 +8,14 @@ from dataclasses import fields, replace
 from functools import cached_property, wraps
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 import numpy as np
 
 from cranfield import io
 from cranfield.data import Judgments, Run, Strings
-from cranfield.errors import InputError, UsageError
+from cranfield.errors import InputError, UsageError, check_choice
+from cranfield.evaluation.days import AbsentDays, fill_days
 from cranfield.evaluation.notes import Note
 from cranfield.evaluation.plan import Negative, Policy
 from cranfield.io.faults import quotable
@@ -94,7 +95,8 @@ class Collection:
     with the columns ``chunk`` and ``document``, or a file with lines of the two. The best chunk of a document counts.
     ``allow_disjoint``: runs without any judged document are scored even if their ids look different.
     ``complete``: the judgments are complete: a document without a judgment is not relevant, and a query of ``queries``
-    without judgments has no relevant document.
+    without judgments has no relevant document. ``absent_days``: what happens if a run of lists of lists, as of Change
+    Detection, does not mention a day of ``queries``: an error, an empty list, or all known questions tied.
 
     >>> import cranfield as cf
     >>> collection = cf.Collection({"q": {"a": 1}}, nil="NIL")
@@ -125,6 +127,7 @@ class Collection:
         map_documents: Any = None,
         allow_disjoint: bool = False,
         complete: bool = False,
+        absent_days: AbsentDays = "error",
         name: str | None = None,
     ) -> None:
         given = {
@@ -137,7 +140,8 @@ class Collection:
         self.nil, self.full_length, self.negative, self.complete = nil, full_length, negative, complete
         self._sample = {key: given.get(key) for key in SAMPLE} if given.keys() & set(SAMPLE) else None
         self._costs, self._predicted, self._queries = costs, predicted, queries
-        self.map_documents, self.allow_disjoint = map_documents, allow_disjoint
+        self.map_documents, self.allow_disjoint, self.absent_days = map_documents, allow_disjoint, absent_days
+        check_choice("absent_days", absent_days, get_args(AbsentDays))
         Policy(
             nil=nil, full_length=full_length, negative=negative, complete=complete
         )  # raises if they are not of their kinds
@@ -228,7 +232,9 @@ class Collection:
         return read_document_map(self.map_documents)
 
     def prepared(self, run: Run) -> Run:
-        """The run with source documents in place of chunks, if chunks are mapped."""
+        """The run with source documents in place of chunks, and with all days of lists of lists."""
+        if run.days is not None and self.queries:
+            run = fill_days(run, self.queries, self.judgments, self.absent_days)
         if self.map_documents is None:
             return run
         from cranfield.evaluation.overlap import map_documents
