@@ -34,7 +34,8 @@ class Check(options.Inputs, options.DocumentIds, options.Output):
 
     Warnings are about queries that only one file has, tied scores, scores that contradict ranks, unjudged documents,
     and queries without relevant documents. The exit code is that of `cranfield eval`: 1 if there are errors; warnings
-    do not change it.
+    do not change it. In runs of Change Detection, unknown questions (with --queries-file) and documents of another day
+    are errors, too.
 
     --stats prints how many documents per query are judged, relevant (R) and not relevant (N), and how many have each
     grade. For each run it prints the lengths of lists, ties and unjudged documents.
@@ -44,6 +45,8 @@ class Check(options.Inputs, options.DocumentIds, options.Output):
     cranfield check qrels.txt bm25.run --stats
     """
 
+    queries_file: options.QueriesFile = None
+    absent_days: options.DaysPolicy = "error"
     limit: Annotated[options.Count | None, "List at most N errors of each file."] = None
     stats: Annotated[bool, "Print statistics of judgments and runs; warnings go to standard error."] = False
     rel: Annotated[
@@ -53,7 +56,8 @@ class Check(options.Inputs, options.DocumentIds, options.Output):
 
     def run(self) -> None:
         with listing_faults(self.limit):
-            collection = Collection(self.qrels, map_documents=self.map_documents, allow_disjoint=self.allow_disjoint)
+            facts = self.values_of(options.DocumentIds)
+            collection = Collection(self.qrels, queries=self.queries_file, absent_days=self.absent_days, **facts)
             reports = check_files(collection, self.runs, self.duplicates)
         text = "".join(f"{line}\n" for report in reports for line in report.lines())
         if self.stats:

@@ -290,6 +290,14 @@ QueriesFile = Annotated[
 ]
 
 
+DaysPolicy = Annotated[
+    AbsentDays,
+    "For runs of Change Detection: what to do if a run does not mention a day of --queries-file: report an error, or "
+    "take it as an empty list or as all known questions tied.",
+    RARE,
+]
+
+
 class DocumentIds(Settings):
     """Which documents the ids of runs stand for."""
 
@@ -325,12 +333,7 @@ class CollectionFacts(DocumentText, DocumentIds):
     full_length: Annotated[
         Count | None, "Length limit of the systems: the end of a list of N documents does not count as an answer.", RARE
     ] = None
-    absent_days: Annotated[
-        AbsentDays,
-        "For runs of Change Detection: what to do if a run does not mention a day of --queries-file: report an error, "
-        "or take it as an empty list or as all known questions tied.",
-        RARE,
-    ] = "error"
+    absent_days: DaysPolicy = "error"
     intents: Annotated[
         File | None,
         "Weights of subtopics, in lines `query subtopic weight [inf|nav]`.",

@@ -78,8 +78,8 @@ def known_questions(days: AnsweredDays, queries: Table, judgments: Judgments) ->
 def check_days(run: Run, queries: Table, judgments: Judgments) -> list[str]:
     """Raise for what the checker of the track would refuse: unknown questions, and documents of another day.
 
-    Questions are those of the table of queries. Without a table, the judged queries ``topic/question/day`` need not name
-    all questions, so that the others are only warnings, which are returned. The day of a document is that of its
+    Questions are those of the table of queries. Without a table, the judged queries ``topic/question/day`` need not
+    name all questions, so that the others are only warnings, which are returned. The day of a document is that of its
     judgments.
     """
     days = run.days

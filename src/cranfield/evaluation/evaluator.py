@@ -202,7 +202,7 @@ class Evaluator:
     def _table(
         self,
         run: Any,
-        names: Sequence[str] | None,
+        names: Sequence[str | None] | None,
         duplicates: Duplicates,
         progress: Progress | None = None,
         *,
