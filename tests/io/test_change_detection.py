@@ -274,3 +274,19 @@ def test_empty_and_compressed_files(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress("".join(json.dumps(line) + "\n" for line in LINES).encode()))
     assert len(cf.read_run(path).source) == 3  # type: ignore[arg-type]
     assert len(cf.read_run(f"{path}#questions").source) == 4  # type: ignore[arg-type]
+
+
+def test_a_table_file_keeps_the_question_as_an_attribute(tmp_path: Path, run: Path) -> None:
+    path = tmp_path / "queries.csv"
+    rows = [f"{query},{about['topic']},{about['question']},{about['day']}\n" for query, about in table().items()]
+    path.write_text("query,topic,question,day\n" + "".join(rows))
+    scores = cf.evaluate(cf.Collection(DOCUMENTS, queries=path, complete=True), run, "RR[terminal]")
+    assert scores.averaged("topic", "question").queries == ("t1", "t2")
+
+
+def test_questions_that_differ_are_the_texts_of_queries_too() -> None:
+    from cranfield.io.named_tables import read_queries
+
+    rows = [{"id": "1", "question": "How does the lamp turn?"}, {"id": "2", "question": "Who kept the light?"}]
+    about = read_queries(rows)
+    assert about["1"] == {"text": "How does the lamp turn?", "question": "How does the lamp turn?"}
