@@ -135,3 +135,16 @@ def test_judgments_of_a_sample_are_not_complete(tmp_path: Path) -> None:
     path.write_text("1 0 a 1 0.5\n1 0 b 0 0.5\n")
     with pytest.raises(UsageError, match="judgments of a sample are not complete"):
         cf.evaluate(cf.Collection(path, complete=True), {"1": ["a"]}, "AP")
+
+
+def test_the_text_of_an_audit_has_no_columns_on_unjudged_documents() -> None:
+    from cranfield.report import audit as report
+
+    runs = {f"run{i}": RUN for i in range(12)} | {"other": {"1": {"a": 3.0, "z": 2.0}, "2": {"y": 2.0}}}
+    for chosen in (dict(list(runs.items())[-2:]), runs):
+        audit = cf.audit(cf.Collection(QRELS, complete=True), chosen, ["AP", "nDCG@3"])
+        for format in ("table", "markdown"):
+            text = report.write(audit, format, width=200)
+            assert "unjudged" not in text
+            assert "condensed" not in text
+            assert "nDCG@3" in text

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from itertools import pairwise, permutations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import cranfield as cf
@@ -290,3 +293,58 @@ def test_questions_that_differ_are_the_texts_of_queries_too() -> None:
     rows = [{"id": "1", "question": "How does the lamp turn?"}, {"id": "2", "question": "Who kept the light?"}]
     about = read_queries(rows)
     assert about["1"] == {"text": "How does the lamp turn?", "question": "How does the lamp turn?"}
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "cookbook" / "change_detection.md"
+
+
+def expected_scores(judged: dict[str, float], scores: dict[str, float]) -> tuple[float, float]:
+    """RR' and NDCG' of Liu et al. (equations 1 to 3), the means over all orders of tied documents."""
+    total, orders = [0.0, 0.0], 0
+    mass = sum(judged.values())
+    for order in permutations(scores):
+        if any(scores[a] < scores[b] for a, b in pairwise(order)):
+            continue
+        gains = [judged.get(document, 0) for document in order]
+        gains.append(sum(gains) / mass if mass else 1.0)
+        best = [*sorted((gain for gain in judged.values() if gain > 0), reverse=True), 1.0][: len(gains)]
+        total[0] += next((1 / rank for rank, gain in enumerate(gains, 1) if gain > 0), 0)
+        dcg, ideal = (sum(gain / math.log2(i + 2) for i, gain in enumerate(listed)) for listed in (gains, best))
+        total[1] += dcg / ideal
+        orders += 1
+    return total[0] / orders, total[1] / orders
+
+
+def test_the_run_of_the_page_is_scored_as_by_the_equations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """2 topics x 30 days x 5 questions; means over days, then questions, then topics."""
+    found = re.search(r"```\{file\} generate.py\n(.*?)\n```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None
+    monkeypatch.chdir(tmp_path)
+    exec(compile(found[1], "generate.py", "exec"), {})
+    judged: dict[str, dict[str, float]] = {}
+    for line in Path("documents.qrels").read_text().splitlines():
+        query, _, document, grade = line.split()
+        judged.setdefault(query, {})[document] = float(grade)
+    lists: dict[str, dict[str, float]] = {}
+    for line in Path("run.jsonl").read_text().splitlines()[1:]:
+        topic = json.loads(line)
+        for day, listed in topic["results"].items():
+            for item in listed:
+                ranking = {one["doc_id"]: one["score"] for one in item["doc-ranking"]}
+                lists[f"{topic['topic']}/{item['qid']}/{day}"] = ranking
+    days = [f"2026-04-{day:02}" for day in range(1, 31)]
+
+    def mean_of(topic: str, measure: int) -> float:
+        of_questions = []
+        for number in range(1, 6):
+            queries = [f"{topic}/q{number}/{day}" for day in days]
+            values = [expected_scores(judged.get(query, {}), lists.get(query, {}))[measure] for query in queries]
+            of_questions.append(sum(values) / 30)
+        return sum(of_questions) / 5
+
+    collection = cf.Collection("documents.qrels", queries="documents.csv", complete=True)
+    scores = cf.evaluate(collection, "run.jsonl", ["RR[terminal]", "nDCG[terminal]"], ties="expected")
+    averaged = scores.averaged("topic", "question")
+    expected = [[mean_of(topic, measure) for topic in ("storm", "strike")] for measure in (0, 1)]
+    assert averaged.queries == ("storm", "strike")
+    np.testing.assert_allclose(averaged.values[0], expected, rtol=1e-12)

@@ -157,7 +157,8 @@ class Audit(Displayed):
     begins with NIL is empty.
     ``judged_queries`` (run,): the number of judged queries that count. ``empty``, ``length`` (run,): the number of
     empty lists, and the mean length of a list.
-    ``swaps``: every pair of runs that some cause could reverse.
+    ``swaps``: every pair of runs that some cause could reverse. ``complete``: the judgments are complete, so that there
+    is nothing to say about unjudged documents.
     """
 
     runs: tuple[str, ...]
@@ -184,6 +185,12 @@ class Audit(Displayed):
     length: Floats
     swaps: tuple[Swap, ...] = ()
     notes: tuple[Note, ...] = ()
+    complete: bool = False
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """What could have changed scores."""
+        return tuple(cause for cause in CAUSES if not (self.complete and cause in ("unjudged", "condensed")))
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -376,9 +383,10 @@ class Auditor:
             low=low,
             high=high,
             notes=tuple(note for note in scores.notes if note.kind not in REPLACED_NOTES),
+            complete=self.evaluation.policy.complete,
             **arrays,
         )
-        ranges = {cause: audit.reach(cause) for cause in CAUSES}
+        ranges = {cause: audit.reach(cause) for cause in audit.causes}
         return replace(audit, swaps=tuple(_swaps(scores, ranges, _lowest_differences(self.evaluation))))
 
     def variants(self, column: Column) -> dict[str, Column]:

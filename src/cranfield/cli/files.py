@@ -13,7 +13,7 @@ from cranfield import io
 from cranfield.cli import options
 from cranfield.cli.commands import Argument, Option, verb
 from cranfield.cli.output import colour, emit, say, width
-from cranfield.data import Judgments, Run
+from cranfield.data import Run
 from cranfield.errors import InputError, UsageError, listing_faults
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.days import check_days
@@ -47,6 +47,7 @@ class Check(options.Inputs, options.DocumentIds, options.Output):
 
     queries_file: options.QueriesFile = None
     absent_days: options.DaysPolicy = "error"
+    complete: options.CompleteJudgments = False
     limit: Annotated[options.Count | None, "List at most N errors of each file."] = None
     stats: Annotated[bool, "Print statistics of judgments and runs; warnings go to standard error."] = False
     rel: Annotated[
@@ -57,7 +58,8 @@ class Check(options.Inputs, options.DocumentIds, options.Output):
     def run(self) -> None:
         with listing_faults(self.limit):
             facts = self.values_of(options.DocumentIds)
-            collection = Collection(self.qrels, queries=self.queries_file, absent_days=self.absent_days, **facts)
+            facts |= {name: getattr(self, name) for name in ("absent_days", "complete")}
+            collection = Collection(self.qrels, queries=self.queries_file, **facts)
             reports = check_files(collection, self.runs, self.duplicates)
         text = "".join(f"{line}\n" for report in reports for line in report.lines())
         if self.stats:
@@ -100,8 +102,9 @@ def check_files(collection: Collection, runs: Sequence[str], duplicates: Duplica
     """A report on every file: errors in one do not hide those of the next."""
     qrels, aligner = collection.qrels, None
     try:
-        aligner = Aligner(collection.layers[0])
-        reports = [FileReport(qrels, warnings=[*judgment_warnings(aligner.judgments)])]
+        judgments = collection.judgments if collection.complete else collection.layers[0]
+        aligner = Aligner(judgments, complete=collection.complete)
+        reports = [FileReport(qrels, warnings=[*judgment_warnings(aligner)])]
     except InputError as error:
         reports = [FileReport(qrels, error)]
     opened: list[Run] = []
@@ -142,15 +145,17 @@ def _check_run_file(
             yield FileReport(name, error)
 
 
-def judgment_warnings(judgments: Judgments) -> Iterator[str]:
+def judgment_warnings(aligner: Aligner) -> Iterator[str]:
     """Warnings about judgments that are well formed."""
+    judgments, complete = aligner.judgments, aligner.judged.complete
     begin, grade = judgments.begin, judgments.grade
     without = [q for q, (a, b) in enumerate(pairwise(begin)) if not (grade[a:b] >= 1).any()]
-    if without:
+    if without and not complete:
         total, names = plural(len(judgments.queries), "query"), first_of([judgments.queries[q] for q in without])
         yield f"{len(without):,} of {total} without relevant documents (grade 1 or higher): {names}"
     if negative := int((grade < 0).sum()):
-        yield f"{plural(negative, 'judgment')} with a negative grade, treated as unjudged"
+        treated = "not relevant" if complete else "unjudged"
+        yield f"{plural(negative, 'judgment')} with a negative grade, treated as {treated}"
     if judgments.repeated:
         yield f"{plural(judgments.repeated, 'judgment')} given more than once"
 
@@ -174,7 +179,7 @@ def run_warnings(alignment: Alignment) -> Iterator[str]:
     shown = int(np.clip(length, 0, TOP).sum())
     # For a tie that the cutoff splits, count the expected share above the cutoff.
     judged = float((np.clip(TOP - start, 0, size) / size).sum())
-    if shown and judged < shown - 0.5:
+    if shown and judged < shown - 0.5 and not alignment.aligner.judged.complete:
         yield f"{1 - judged / shown:.0%} of the top {TOP} documents are unjudged"
 
 

@@ -298,6 +298,14 @@ DaysPolicy = Annotated[
 ]
 
 
+CompleteJudgments = Annotated[
+    bool,
+    "The judgments are complete: documents without a judgment are not relevant, and queries of --queries-file without "
+    "judgments have no relevant document.",
+    RARE,
+]
+
+
 class DocumentIds(Settings):
     """Which documents the ids of runs stand for."""
 
@@ -323,12 +331,7 @@ class CollectionFacts(DocumentText, DocumentIds):
         RARE,
     ] = "grades"
     negative: Annotated[Negative, "Treat negative grades as unjudged or as not relevant.", RARE] = "unjudged"
-    complete: Annotated[
-        bool,
-        "The judgments are complete: documents without a judgment are not relevant, and queries of --queries-file "
-        "without judgments have no relevant document.",
-        RARE,
-    ] = False
+    complete: CompleteJudgments = False
     nil: Annotated[str | None, 'Document id that stands for "no answer".', Option(metavar="ID", rare=True)] = None
     full_length: Annotated[
         Count | None, "Length limit of the systems: the end of a list of N documents does not count as an answer.", RARE
