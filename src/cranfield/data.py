@@ -219,6 +219,21 @@ class TableStream:
     pieces: Callable[[], Iterator[Table]]
 
 
+ListedItems = Literal["documents", "questions"]
+
+
+@dataclass(frozen=True, eq=False)
+class AnsweredDays:
+    """The days that a run of lists of lists answers; ``ranks``: what it ranks for each of its queries.
+
+    ``line``: the line of each topic and day; ``listed``: the topic, day and question of each answer.
+    """
+
+    ranks: ListedItems
+    line: Mapping[tuple[str, str], int]
+    listed: tuple[tuple[str, str, str], ...]
+
+
 Opener = Callable[[], Any]  # returns a file descriptor or an object with ``readinto``; may be called again
 
 
@@ -236,6 +251,7 @@ class Run:
     by_position: bool = False  # given as a list; its queries are 1, 2, 3, ...
     remarks: tuple[str, ...] = ()  # what reading it had to assume
     system: str | None = None  # of a repeat: the system that gave it
+    days: AnsweredDays | None = None  # of lists of lists: the days that they answer
 
     def __repr__(self) -> str:
         source = f", from {self.source_name}" if self.source_name else ""

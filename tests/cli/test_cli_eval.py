@@ -259,7 +259,7 @@ def test_notes_on_many_runs_are_summarised(call: Call, tmp_path: Path) -> None:
     for i in range(30):
         runs.append(tmp_path / f"run{i}.run")
         lines = [f"q{q} Q0 d{d} 0 {9 - d // 2} x\n" for q in range(2, 2 + i % 5) for d in range(10 + i)]
-        runs[-1].write_text("q1 Q0 none 1 1 x\n" + "".join(lines))
+        runs[-1].write_text("q1 Q0 d99999 1 1 x\n" + "".join(lines))
     short = call("eval", QRELS, *runs)
     notes = [line for line in short.stderr.splitlines() if line.startswith("note: ")]
     assert len(notes) <= 12

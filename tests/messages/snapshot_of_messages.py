@@ -24,6 +24,7 @@ from cranfield.cli.main import Verbs, cli
 from cranfield.cli.study import Studies
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.notes import SENTENCES, Note, QueryNames, sentences
+from cranfield.evaluation.overlap import Disjoint
 from wrong_shapes import SHAPES
 
 SNAPSHOT = Path(__file__).with_name("messages.txt")
@@ -59,6 +60,14 @@ INPUTS = {
     "chances.csv": "query_id,doc_id,relevance,probability\nq1,d1,1,0\nq1,d2,0,1.5\n",
     "elsewhere.txt": "q9 0 d1 1\n",
     "flat.txt": "q1 0 d1 1\nq1 0 d2 1\nq2 0 d1 1\n",
+    "chunks.run": "q1 Q0 d1#0 1 2.5 chunks\nq2 Q0 d1#4 1 2.5 chunks\n",
+    "chunks.txt": "d1#0 d1\nd1#0 d2\nd1#4\n",
+    "days.csv": "query,topic,question,day\nt1/q1/d1,t1,q1,d1\nt1/q1/d2,t1,q1,d2\n",
+    "days.txt": "t1/q1/d1 0 a 10\nt1/q1/d2 0 b 5\n",
+    "days.jsonl": '{"runtag": "x"}\n{"topic": "t1", "results": {"d1": [{"qid": "q1", "question-rank": 0, "doc-ranking": '
+    '[{"doc_id": "b", "score": 1}]}, {"qid": "q7", "question-rank": 1, "doc-ranking": []}]}}\n',
+    "ranks.jsonl": '{"topic": "t1", "results": {"d1": [{"qid": "q1", "question-rank": -1, "doc-ranking": []}, '
+    '{"qid": "q2", "question_rank": 0}]}}\n',
 }
 
 ERRORS = (
@@ -97,6 +106,14 @@ ERRORS = (
     "eval qrels.txt good.run -m DELTARB",
     "eval qrels.txt good.run -m Prefs",
     "eval qrels.txt good.run -m AP[groups]",
+    # Chunks, and lists of lists.
+    "eval qrels.txt chunks.run",
+    "check qrels.txt chunks.run",
+    "eval qrels.txt chunks.run --map-documents chunks.txt",
+    "eval days.txt days.jsonl --queries-file days.csv -m RR",
+    "check days.txt days.jsonl --queries-file days.csv",
+    "check days.txt ranks.jsonl",
+    "eval days.txt good.run#questions",
     # Samples, predictions and judging.
     "eval sample.txt good.run -m P@1[sampled]",
     "eval qrels.txt good.run -m AP[sampled]",
@@ -272,6 +289,7 @@ NOTES = (
         "none_significant",
         values={"test": "t", "measures": ["AP", "RR"], "lowest_p": [0.06, 0.1], "more": "queries", "fewer_pairs": True},
     ),
+    Note("disjoint", "bm25", values={"ids": Disjoint(("x1", "x2"), ("d1", "d2", "d3"), "")}),
     Note("saved", values={"text": "a note of scores that were saved: bm25: 1 judged query has no ranking (q3)"}),
     Note(
         "reading",

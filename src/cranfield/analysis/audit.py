@@ -157,7 +157,8 @@ class Audit(Displayed):
     begins with NIL is empty.
     ``judged_queries`` (run,): the number of judged queries that count. ``empty``, ``length`` (run,): the number of
     empty lists, and the mean length of a list.
-    ``swaps``: every pair of runs that some cause could reverse.
+    ``swaps``: every pair of runs that some cause could reverse. ``complete``: the judgments are complete, so that there
+    is nothing to say about unjudged documents.
     """
 
     runs: tuple[str, ...]
@@ -184,6 +185,12 @@ class Audit(Displayed):
     length: Floats
     swaps: tuple[Swap, ...] = ()
     notes: tuple[Note, ...] = ()
+    complete: bool = False
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """What could have changed scores."""
+        return tuple(cause for cause in CAUSES if not (self.complete and cause in ("unjudged", "condensed")))
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -377,16 +384,19 @@ class Auditor:
             low=low,
             high=high,
             notes=tuple(note for note in scores.notes if note.kind not in REPLACED_NOTES),
+            complete=self.evaluation.policy.complete,
             **arrays,
         )
-        ranges = {cause: audit.reach(cause) for cause in CAUSES}
+        ranges = {cause: audit.reach(cause) for cause in audit.causes}
         return replace(audit, swaps=tuple(_swaps(scores, ranges, _lowest_differences(self.evaluation))))
 
     def variants(self, column: Column) -> dict[str, Column]:
         """Variants of the column with another tie rule or view, by the name of the rule or view."""
         views, full_length = column.measure.views, self.evaluation.policy.full_length
         rules: tuple[Ties, ...] = ("expected",) if column.depends_on_above else ORDERS
-        variants = {rule: column.tied(rule) for rule in rules} | {"condensed": column.varied(condensed=True)}
+        complete = self.evaluation.policy.complete
+        variants: dict[str, Column] = {rule: column.tied(rule) for rule in rules}
+        variants["condensed"] = column if complete else column.varied(condensed=True)
         if not column.measure.definition.terminal:
             variants["terminal"] = column.varied(terminal=True, full=views.full or full_length)
         return variants
@@ -474,6 +484,8 @@ class Auditor:
             ranking = measure.ordered(rankings)
             judged[queries] = summed(ranking.judged * ranking.mean_over(count, k))
             used[queries] = ranking.length if k is None else np.minimum(ranking.length, k)
+            if rankings.judged.complete:
+                judged[queries] = used[queries]
             unanswerable[queries] = (ranking.R == 0) | (rankings.nil_grade > 0)
             silent[queries] = (rankings.length == 0) | (rankings.count(_first_is_nil(rankings, rule)) > 0)
         return judged, used, unanswerable, silent

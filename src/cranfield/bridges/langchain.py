@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cranfield.errors import optional
+from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import Measures, evaluate
 from cranfield.evaluation.scores import Scores
 from cranfield.io.records import Accessor, records
@@ -28,4 +29,5 @@ def evaluate_retriever(
     """
     optional("langchain_core", "the bridge to LangChain", "langchain")
     results = dict(zip(queries, retriever.batch(list(queries.values())), strict=True))
-    return evaluate(relevant, records(results, document=document, duplicates=duplicates), measures, **options)
+    collection = Collection.of(relevant).changed(allow_disjoint=True)
+    return evaluate(collection, records(results, document=document, duplicates=duplicates), measures, **options)

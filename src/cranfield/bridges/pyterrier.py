@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cranfield.errors import optional
+from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import Measures, evaluate
 from cranfield.evaluation.scores import Scores
 
@@ -21,7 +22,7 @@ def evaluate_systems(
     """The scores of transformers, or of frames of their results; ``options`` are those of `evaluate`."""
     results = [system if hasattr(system, "iloc") else system.transform(topics) for system in systems]
     names = names or [f"system {n}" if hasattr(s, "iloc") else str(s) for n, s in enumerate(systems, 1)]
-    return evaluate(qrels, results, measures, names=names, **options)
+    return evaluate(Collection.of(qrels).changed(allow_disjoint=True), results, measures, names=names, **options)
 
 
 def Experiment(

@@ -13,11 +13,13 @@ from cranfield import io
 from cranfield.cli import options
 from cranfield.cli.commands import Argument, Option, verb
 from cranfield.cli.output import colour, emit, say, width
-from cranfield.data import Judgments, Run
+from cranfield.data import Run
 from cranfield.errors import InputError, UsageError, listing_faults
+from cranfield.evaluation.collection import Collection
+from cranfield.evaluation.days import check_days
 from cranfield.evaluation.evaluator import check_argument_order
 from cranfield.evaluation.notes import scores_against_ranks
-from cranfield.evaluation.run_scores import check_query_overlap
+from cranfield.evaluation.overlap import check_query_overlap, find_disjoint
 from cranfield.io.ids import Duplicates
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.report.pages import FORMATS, write
@@ -27,12 +29,13 @@ SHOWN = 5  # queries that a warning names
 TOP = 10  # depth for the share of unjudged documents
 
 
-class Check(options.Inputs, options.Output):
+class Check(options.Inputs, options.DocumentIds, options.Output):
     """Report all errors in QRELS and RUNs, with file and line, and warnings.
 
     Warnings are about queries that only one file has, tied scores, scores that contradict ranks, unjudged documents,
     and queries without relevant documents. The exit code is that of `cranfield eval`: 1 if there are errors; warnings
-    do not change it.
+    do not change it. In runs of Change Detection, unknown questions (with --queries-file) and documents of another day
+    are errors, too.
 
     --stats prints how many documents per query are judged, relevant (R) and not relevant (N), and how many have each
     grade. For each run it prints the lengths of lists, ties and unjudged documents.
@@ -42,6 +45,9 @@ class Check(options.Inputs, options.Output):
     cranfield check qrels.txt bm25.run --stats
     """
 
+    queries_file: options.QueriesFile = None
+    absent_days: options.DaysPolicy = "error"
+    complete: options.CompleteJudgments = False
     limit: Annotated[options.Count | None, "List at most N errors of each file."] = None
     stats: Annotated[bool, "Print statistics of judgments and runs; warnings go to standard error."] = False
     rel: Annotated[
@@ -51,7 +57,10 @@ class Check(options.Inputs, options.Output):
 
     def run(self) -> None:
         with listing_faults(self.limit):
-            reports = check_files(self.qrels, self.runs, self.duplicates)
+            facts = self.values_of(options.DocumentIds)
+            facts |= {name: getattr(self, name) for name in ("absent_days", "complete")}
+            collection = Collection(self.qrels, queries=self.queries_file, **facts)
+            reports = check_files(collection, self.runs, self.duplicates)
         text = "".join(f"{line}\n" for report in reports for line in report.lines())
         if self.stats:
             click.echo(text.encode("utf-8", "surrogateescape"), err=True, nl=False)
@@ -89,24 +98,25 @@ class FileReport(NamedTuple):
             yield printable(f"{self.path}: {remark}")
 
 
-def check_files(qrels: str, runs: Sequence[str], duplicates: Duplicates = "error") -> list[FileReport]:
+def check_files(collection: Collection, runs: Sequence[str], duplicates: Duplicates = "error") -> list[FileReport]:
     """A report on every file: errors in one do not hide those of the next."""
-    aligner = None
+    qrels, aligner = collection.qrels, None
     try:
-        aligner = Aligner(io.read_qrels(qrels))
-        reports = [FileReport(qrels, warnings=[*judgment_warnings(aligner.judgments)])]
+        judgments = collection.judgments if collection.complete else collection.layers[0]
+        aligner = Aligner(judgments, complete=collection.complete)
+        reports = [FileReport(qrels, warnings=[*judgment_warnings(aligner)])]
     except InputError as error:
         reports = [FileReport(qrels, error)]
     opened: list[Run] = []
     for path in runs:
-        reports += _check_run_file(path, aligner, opened, duplicates)
+        reports += _check_run_file(path, aligner, opened, collection, duplicates)
     if aligner is not None and not any(report.error for report in reports):
         check_argument_order(aligner.judgments, opened)
     return reports
 
 
 def _check_run_file(
-    path: str, aligner: Aligner | None, opened: list[Run], duplicates: Duplicates
+    path: str, aligner: Aligner | None, opened: list[Run], collection: Collection, duplicates: Duplicates
 ) -> Iterator[FileReport]:
     """A report on a file, or on each of its runs, which are added to ``opened``."""
     try:
@@ -121,22 +131,31 @@ def _check_run_file(
             if aligner is None:
                 yield FileReport(name, io.check_run(run))
                 continue
+            warnings = check_days(run, collection.queries, aligner.judgments)
+            run = collection.prepared(run)
             alignment = aligner.align(run, by_id=False)
             check_query_overlap(run, alignment)
-            yield FileReport(name, warnings=[*run_warnings(alignment)])
+            warnings += run_warnings(alignment)
+            if disjoint := find_disjoint(run, alignment):
+                if disjoint.reason and not collection.allow_disjoint:
+                    raise disjoint.error(run)
+                warnings.insert(0, str(disjoint))
+            yield FileReport(name, warnings=warnings)
         except InputError as error:
             yield FileReport(name, error)
 
 
-def judgment_warnings(judgments: Judgments) -> Iterator[str]:
+def judgment_warnings(aligner: Aligner) -> Iterator[str]:
     """Warnings about judgments that are well formed."""
+    judgments, complete = aligner.judgments, aligner.judged.complete
     begin, grade = judgments.begin, judgments.grade
     without = [q for q, (a, b) in enumerate(pairwise(begin)) if not (grade[a:b] >= 1).any()]
-    if without:
+    if without and not complete:
         total, names = plural(len(judgments.queries), "query"), first_of([judgments.queries[q] for q in without])
         yield f"{len(without):,} of {total} without relevant documents (grade 1 or higher): {names}"
     if negative := int((grade < 0).sum()):
-        yield f"{plural(negative, 'judgment')} with a negative grade, treated as unjudged"
+        treated = "not relevant" if complete else "unjudged"
+        yield f"{plural(negative, 'judgment')} with a negative grade, treated as {treated}"
     if judgments.repeated:
         yield f"{plural(judgments.repeated, 'judgment')} given more than once"
 
@@ -160,7 +179,7 @@ def run_warnings(alignment: Alignment) -> Iterator[str]:
     shown = int(np.clip(length, 0, TOP).sum())
     # For a tie that the cutoff splits, count the expected share above the cutoff.
     judged = float((np.clip(TOP - start, 0, size) / size).sum())
-    if shown and judged < shown - 0.5:
+    if shown and judged < shown - 0.5 and not alignment.aligner.judged.complete:
         yield f"{1 - judged / shown:.0%} of the top {TOP} documents are unjudged"
 
 

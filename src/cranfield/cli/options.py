@@ -13,6 +13,7 @@ from cranfield.cli.commands import Argument, OutputFile, Settings, groups_of
 from cranfield.cli.output import QUIET, progress
 from cranfield.data import Repeats
 from cranfield.errors import InputError, UsageError
+from cranfield.evaluation.days import AbsentDays
 from cranfield.evaluation.plan import Negative, Queries, Undefined
 from cranfield.io.ids import Duplicates
 from cranfield.ranking.tie_rules import Ties
@@ -289,7 +290,39 @@ QueriesFile = Annotated[
 ]
 
 
-class CollectionFacts(DocumentText):
+DaysPolicy = Annotated[
+    AbsentDays,
+    "For runs of Change Detection: what to do if a run does not mention a day of --queries-file: report an error, or "
+    "take it as an empty list or as all known questions tied.",
+    RARE,
+]
+
+
+CompleteJudgments = Annotated[
+    bool,
+    "The judgments are complete: documents without a judgment are not relevant, and queries of --queries-file without "
+    "judgments have no relevant document.",
+    RARE,
+]
+
+
+class DocumentIds(Settings):
+    """Which documents the ids of runs stand for."""
+
+    GROUP = "Collection"
+
+    map_documents: Annotated[
+        File | None,
+        "Source documents of retrieved chunks, in lines `chunk document` or a table with these columns; the best chunk "
+        "of a document counts.",
+        RARE,
+    ] = None
+    allow_disjoint: Annotated[
+        bool, "Score runs without any judged document even if their ids look different from those judged.", RARE
+    ] = False
+
+
+class CollectionFacts(DocumentText, DocumentIds):
     """What is true of the test collection: the parameters of `Collection`; ``corpus`` is its ``documents``."""
 
     judgments: Annotated[
@@ -298,10 +331,12 @@ class CollectionFacts(DocumentText):
         RARE,
     ] = "grades"
     negative: Annotated[Negative, "Treat negative grades as unjudged or as not relevant.", RARE] = "unjudged"
+    complete: CompleteJudgments = False
     nil: Annotated[str | None, 'Document id that stands for "no answer".', Option(metavar="ID", rare=True)] = None
     full_length: Annotated[
         Count | None, "Length limit of the systems: the end of a list of N documents does not count as an answer.", RARE
     ] = None
+    absent_days: DaysPolicy = "error"
     intents: Annotated[
         File | None,
         "Weights of subtopics, in lines `query subtopic weight [inf|nav]`.",
@@ -360,7 +395,7 @@ class Seed(Settings):
 WITHOUT_SPARK = {
     "per_query": "use --write-scores DIR to write them",
     "interval": "use --write-scores DIR to write per-query scores, and compute intervals from these",
-    **dict.fromkeys(("duplicates", "costs", "predicted", "judgments"), ""),
+    **dict.fromkeys(("duplicates", "costs", "predicted", "judgments", "complete", "map_documents"), ""),
 }
 
 

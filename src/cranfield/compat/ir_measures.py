@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from cranfield.errors import MeasureError, optional
+from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.io import read_qrels
 from cranfield.measures import parse
@@ -58,7 +59,7 @@ class CranfieldEvaluator(providers.Evaluator):  # type: ignore[misc,name-defined
         scores = ir_measures.util.RunConverter(run).as_dict_of_dict()
         answered = {query: documents for query, documents in scores.items() if query in self.qrel_qids}
         names = [equivalent(m) for m in self.measures]
-        results = evaluate(self.qrels, answered, names, ties=self.ties, queries="both")
+        results = evaluate(Collection(self.qrels, allow_disjoint=True), answered, names, ties=self.ties, queries="both")
         columns = dict(zip(dict.fromkeys(names), range(len(results.measures)), strict=True))
         for q in results.counted[0].nonzero()[0].tolist():
             for measure, name in zip(self.measures, names, strict=True):

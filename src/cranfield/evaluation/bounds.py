@@ -28,11 +28,12 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import MeasureError
-from cranfield.evaluation.completions import Completions, judge_all, with_every_document
+from cranfield.evaluation.completions import Completions
 from cranfield.measures import Measure
 from cranfield.measures.ties.strategies import ClosedForm
 from cranfield.ranking.batch import COLUMNS, Batch, GainSums, Preferences, ragged
 from cranfield.ranking.rankings import Rankings
+from cranfield.ranking.views import judge_all, with_every_document
 
 CELLS = 1 << 17  # number of cells that are processed together; they fit into the processor cache
 TRIED = 257  # the most numbers of relevant documents that are tried; with more, the result is a range

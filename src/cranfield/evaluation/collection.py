@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property, wraps
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
+
+import numpy as np
 
 from cranfield import io
-from cranfield.data import Judgments
-from cranfield.errors import InputError, UsageError
+from cranfield.data import Judgments, Run, Strings
+from cranfield.errors import InputError, UsageError, check_choice
+from cranfield.evaluation.days import AbsentDays, fill_days
 from cranfield.evaluation.notes import Note
 from cranfield.evaluation.plan import Negative, Policy
 from cranfield.evaluation.scores import check_rankings
@@ -21,6 +24,7 @@ from cranfield.wording import nearest, one_of
 
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores
+    from cranfield.io.side_tables import DocumentMap
     from cranfield.statistics.prediction import Inference
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -29,6 +33,7 @@ EXCLUSIVE = (
     ("costs", ("nil", "prefs", "groups")),
     ("groups", ("nil", "intents", "documents")),
     ("predicted", ("groups", "nil", "costs")),
+    ("complete", ("prefs", "groups", "predicted", "strata", "inclusion", "method")),
 )
 SAMPLE = ("strata", "inclusion", "method")
 
@@ -87,6 +92,12 @@ class Collection:
     ``nil``: a document id that stands for "no answer". It is relevant, with full gain, if no document is relevant; in
     terminal measures it ends the ranking. ``full_length``: the length limit of the systems; a ranking of this length
     gets no terminal document. ``negative``: the meaning of negative grades. ``name``: the name in messages.
+    ``map_documents``: the source document of each retrieved chunk: ``{chunk: document}``, a function of the id, a table
+    with the columns ``chunk`` and ``document``, or a file with lines of the two. The best chunk of a document counts.
+    ``allow_disjoint``: runs without any judged document are scored even if their ids look different.
+    ``complete``: the judgments are complete: a document without a judgment is not relevant, and a query of ``queries``
+    without judgments has no relevant document. ``absent_days``: what happens if a run of lists of lists, as of Change
+    Detection, does not mention a day of ``queries``: an error, an empty list, or all known questions tied.
 
     >>> import cranfield as cf
     >>> collection = cf.Collection({"q": {"a": 1}}, nil="NIL")
@@ -114,18 +125,28 @@ class Collection:
         nil: str | None = None,
         full_length: int | None = None,
         negative: Negative = "unjudged",
+        map_documents: Any = None,
+        allow_disjoint: bool = False,
+        complete: bool = False,
+        absent_days: AbsentDays = "error",
         name: str | None = None,
     ) -> None:
-        given = {key: value for key, value in locals().items() if key != "self" and value is not None}
+        given = {
+            key: value for key, value in locals().items() if key != "self" and value is not None and value is not False
+        }
         check_rankings(qrels, "an evaluation")
         _check_combinations(given)
         self.given: Mapping[str, Any] = given
         self.qrels, self.prefs, self.groups, self.documents = qrels, prefs, groups, documents
         self.intents, self.types, self.inference, self.name = intents, types, inference, name
-        self.nil, self.full_length, self.negative = nil, full_length, negative
+        self.nil, self.full_length, self.negative, self.complete = nil, full_length, negative, complete
         self._sample = {key: given.get(key) for key in SAMPLE} if given.keys() & set(SAMPLE) else None
         self._costs, self._predicted, self._queries = costs, predicted, queries
-        Policy(nil=nil, full_length=full_length, negative=negative)  # raises if they are not of their kinds
+        self.map_documents, self.allow_disjoint, self.absent_days = map_documents, allow_disjoint, absent_days
+        check_choice("absent_days", absent_days, get_args(AbsentDays))
+        Policy(
+            nil=nil, full_length=full_length, negative=negative, complete=complete
+        )  # raises if they are not of their kinds
 
     @classmethod
     def of(cls, qrels: Any) -> Collection:
@@ -141,7 +162,7 @@ class Collection:
 
     def policy(self, **options: Any) -> Policy:
         """The policy of an evaluation on this collection, with the options of `evaluate`."""
-        own = {name: getattr(self, name) for name in ("negative", "nil", "full_length")}
+        own = {name: getattr(self, name) for name in ("negative", "nil", "full_length", "complete")}
         check_options(options, [name for name in POLICY if name not in own])
         return Policy(**options, **own)
 
@@ -164,6 +185,8 @@ class Collection:
     def _judged(self) -> tuple[Judgments, list[Note]]:
         judgments = self.layers[0]
         notes: list[Note] = []
+        if self.complete:
+            judgments = with_queries(judgments, self.queries)
         if not len(judgments.queries):
             raise InputError([f"{judgments.name}: no judgments"])
         if self._sample is not None:
@@ -205,6 +228,22 @@ class Collection:
         return costs
 
     @cached_property
+    def _document_of(self) -> DocumentMap:
+        from cranfield.io.side_tables import read_document_map
+
+        return read_document_map(self.map_documents)
+
+    def prepared(self, run: Run) -> Run:
+        """The run with source documents in place of chunks, and with all days of lists of lists."""
+        if run.days is not None and self.queries:
+            run = fill_days(run, self.queries, self.judgments, self.absent_days)
+        if self.map_documents is None:
+            return run
+        from cranfield.evaluation.overlap import map_documents
+
+        return map_documents(run, self._document_of)
+
+    @cached_property
     def queries(self) -> Mapping[str, Mapping[str, str]]:
         """The attributes of each query; empty if no table of queries is given."""
         if self._queries is None:
@@ -221,6 +260,18 @@ class Collection:
     def predicted(self) -> Judgments | None:
         """The predicted judgments; None if there are none."""
         return None if self._predicted is None else io.read_qrels(self._predicted)
+
+
+def with_queries(judgments: Judgments, queries: Iterable[str]) -> Judgments:
+    """Complete judgments with all of these queries; one without judgments has no relevant document."""
+    if judgments.sample is not None:
+        raise UsageError(f"{judgments.name}: judgments of a sample are not complete", hint="leave out complete")
+    judged = set(judgments.queries)
+    nil = [query for query in queries if query not in judged]
+    if not nil:
+        return judgments
+    begin = np.concatenate([judgments.begin, np.full(len(nil), judgments.begin[-1])])
+    return replace(judgments, queries=Strings.of([*judgments.queries, *nil]), begin=begin)
 
 
 def is_several(qrels: Any) -> bool:

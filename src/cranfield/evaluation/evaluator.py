@@ -20,6 +20,7 @@ from cranfield.errors import InputError, UsageError, check_choice
 from cranfield.evaluation.collection import Collection, checked_keywords, is_several
 from cranfield.evaluation.evaluation import Evaluation, ScoredRun, build_scores, counted_queries
 from cranfield.evaluation.notes import Note
+from cranfield.evaluation.overlap import check_query_overlap, find_disjoint
 from cranfield.evaluation.plan import AlignmentKey, Column, Plan, Policy, Queries, Shown, Undefined, make_plan
 from cranfield.evaluation.reader import Progress, RunReader
 from cranfield.evaluation.run_notes import gain_notes, remark_notes, subtopic_notes
@@ -27,7 +28,6 @@ from cranfield.evaluation.run_scores import (
     GroupScores,
     RunScores,
     check_columns,
-    check_query_overlap,
     layer_rows,
     without_groups,
 )
@@ -105,7 +105,7 @@ def evaluate(
             seed=seed,
         )
         evaluator = Evaluator.of(collection, make_plan(measures, policy, show))
-        return evaluator(run, names=names, duplicates=duplicates)
+        return evaluator._table(run, names, duplicates)
 
     if is_several(qrels):
         from cranfield.evaluation.several import evaluate_each
@@ -193,9 +193,24 @@ class Evaluator:
         duplicates: Duplicates = "error",
         progress: Progress | None = None,
     ) -> Scores:
-        """The scores of one or several runs, with notes. Runs are read one by one and not kept in memory."""
+        """The scores of one or several runs, with notes. Runs are read one by one and not kept in memory.
+
+        A single ranking in memory may have no document in common with the judgments, whatever its ids look like.
+        """
+        return self._table(run, names, duplicates, progress, single=True)
+
+    def _table(
+        self,
+        run: Any,
+        names: Sequence[str | None] | None,
+        duplicates: Duplicates,
+        progress: Progress | None = None,
+        *,
+        single: bool = False,
+    ) -> Scores:
         runs = self._checked(read_runs(run, names, duplicates))
-        scored = [ScoredRun.of(scores, self.plan) for scores in self._scores(runs, self._readers, progress)]
+        found = self._with_overlap(self._scores(runs, self._readers, progress), single=single)
+        scored = [ScoredRun.of(scores, self.plan) for scores in found]
         table = self.collection.describe(build_scores(scored, self._queries, self.plan, self._notes))
         table = table if self.collection.predicted is None else self.with_predicted(table, runs)
         return table.with_repeats([run.system for run in runs])
@@ -263,7 +278,7 @@ class Evaluator:
             kept = max([page, *(pair_depth(column, self.policy) for column in self.columns)])
         readers = self._make_readers(columns, page=kept, rules=rules)
         runs = self._checked(read_runs(run, names, duplicates))
-        return self._evaluation(self._scores(runs, readers, progress), page)
+        return self._evaluation(self._with_overlap(self._scores(runs, readers, progress), single=True), page)
 
     def _evaluation(self, runs: Iterable[RunScores], page: int = 0) -> Evaluation:
         return Evaluation(self.plan, self.collection, self.judgments, [*runs], self._queries, self._notes, page)
@@ -345,7 +360,22 @@ class Evaluator:
                 lengths = f"{len(self._queries)} lists and {name} has {len(run.source)}"
                 message = f"lists are matched by position, but the judgments have {lengths}"
                 raise InputError([message], hint="give one list for each query in both, or write {query: ...}")
-        return runs
+        return [self.collection.prepared(run) for run in runs]
+
+    def _with_overlap(self, runs: Iterable[RunScores], *, single: bool) -> Iterator[RunScores]:
+        """The runs; an error if one has no document in common with the judgments, and ids of another kind.
+
+        ``single``: a run with one query in memory has no such error.
+        """
+        for scores in runs:
+            if not scores.retrieves_judged:
+                run, documents = scores.run, self.collection.documents
+                scores.disjoint = find_disjoint(run, scores.alignment, documents)
+                one_ranking = isinstance(run.source, Mapping) and len(run.source) < 2
+                allowed = self.collection.allow_disjoint or (single and one_ranking)
+                if scores.disjoint and scores.disjoint.reason and not allowed:
+                    raise scores.disjoint.error(run)
+            yield scores
 
     def _check(self, scores: RunScores) -> None:
         if self.policy.queries != "run":

@@ -259,6 +259,7 @@ SENTENCES: dict[Kind, str | Callable[[Sequence[Note]], list[str]]] = {
     "unjudged_subtopics": _subtopics("{name} has weights for {number} without judgments ({few}); not used"),
     "unweighted_subtopics": _subtopics("{name} gives no weight to {number} with relevant documents ({few}); left out"),
     "scores_against_ranks": _each(lambda note: f"{note.run}: {scores_against_ranks(note.values['queries'])}"),
+    "disjoint": "{run}: {ids}",
     "unanswered_queries": _each(
         lambda note: f"{note.run} has no ranking for {note.values['queries']}; {TREATMENT[note.values['counted']]}"
     ),
@@ -313,6 +314,7 @@ def _tie_widths(group: Sequence[Note]) -> str:
 
 # What follows the number of runs, for kinds of notes that many runs may have.
 SUMMARIES: dict[Kind, Callable[[Sequence[Note]], str]] = {
+    "disjoint": lambda group: ": none of the retrieved documents is judged for any query",
     "unanswered_queries": lambda group: (
         f" have no ranking for {_query_counts(group)}; {TREATMENT[group[0].values['counted']]}"
     ),

@@ -377,6 +377,7 @@ def pair_depth(column: Column, policy: Policy) -> int:
         and measure.views.rule.fixes_order
         and policy.queries == "judged"
         and policy.nil is None
+        and not policy.complete
         and not column.alignment.costs
     )
     return cutoff if possible and cutoff is not None and cutoff <= CHEAP else 0

@@ -40,6 +40,7 @@ class Policy:
     negative: Negative = "unjudged"
     nil: str | None = None
     full_length: int | None = None
+    complete: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -52,6 +53,8 @@ class Policy:
             integer = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
             if number is not None and (not integer or not 0 < number < LONGEST):
                 raise UsageError(f"{name} must be a whole number of at least 1, not {number!r}")
+        if not isinstance(self.complete, bool):
+            raise UsageError(f"complete must be True or False, not {self.complete!r}")
         if self.nil is not None and not isinstance(self.nil, str):
             raise UsageError(f"nil must be a document id (a string), not {self.nil!r}")
         check_count("seed", self.seed, 0)

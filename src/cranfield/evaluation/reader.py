@@ -57,7 +57,7 @@ class RunReader:
         rules: Sequence[TieRule] = (),
     ) -> None:
         self.judgments, self.columns, self.policy, self.corpus = judgments, tuple(columns), policy, corpus
-        self.aligner = Aligner(judgments, policy.negative, nil, top=top_grade)
+        self.aligner = Aligner(judgments, policy.negative, nil, top=top_grade, complete=policy.complete)
         self.top_grade = top_grade
         self.keys: list[Key] = sorted({column.alignment.key for column in columns} | {rule.key for rule in rules})
         every_rule = [*rules, *(column.measure.views.rule for column in columns)]

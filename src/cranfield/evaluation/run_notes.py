@@ -101,6 +101,8 @@ class Figures:
 
 def run_notes(run: RunScores, plan: Plan, counted: Booleans) -> Iterator[Note]:
     """The notes on one run; ``counted``: which of its queries count, judged queries first."""
+    if run.disjoint is not None:
+        yield Note("disjoint", run.run.name, values={"ids": run.disjoint})
     if run.repeated_nil:
         yield Note(
             "repeated_nil", run.run.name, values={"nil": plan.policy.nil, "queries": QueryNames.of(run.repeated_nil)}
@@ -118,7 +120,7 @@ def figure_notes(run: str, figures: Figures, plan: Plan) -> Iterator[Note]:
         yield Note("unanswered_queries", run, values={"queries": figures.missing, "counted": counted})
     if figures.other.count and counted != "run":
         yield Note("unjudged_queries", run, values={"queries": figures.other})
-    for depth, judged, retrieved in figures.judged_at_depth:
+    for depth, judged, retrieved in () if plan.policy.complete else figures.judged_at_depth:
         if retrieved and judged < retrieved - 0.5:
             values = {"depth": depth, "share": 1 - judged / retrieved, "judged": judged, "retrieved": retrieved}
             yield Note("unjudged_documents", run, values=values)

@@ -15,6 +15,7 @@ import numpy as np
 from cranfield.data import Booleans, Floats, Integers, Judgments, Run, Strings
 from cranfield.errors import InputError, MeasureError
 from cranfield.evaluation.notes import Note, QueryNames
+from cranfield.evaluation.overlap import Disjoint
 from cranfield.evaluation.plan import AlignmentKey, Column
 from cranfield.io.runs import TopDocuments
 from cranfield.measures import Measure
@@ -52,6 +53,7 @@ class RunScores:
         self.run, self.alignments, self.tops, self.seed = run, dict(alignments), dict(tops or {}), seed
         self._values: dict[tuple[object, ...], ColumnValues] = {}
         self._tied: dict[AlignmentKey, list[tuple[Integers, int, Rankings]]] = {}
+        self.disjoint: Disjoint | None = None  # if no retrieved document is judged for any query
 
     @property
     def alignment(self) -> Alignment:
@@ -67,6 +69,11 @@ class RunScores:
     def unjudged_queries(self) -> Strings:
         """The queries of the run without judgments."""
         return self.alignment.other
+
+    @property
+    def retrieves_judged(self) -> bool:
+        """Whether any retrieved document is judged for its query."""
+        return len(self.alignment.positions.query) > 0
 
     def rankings(self, key: AlignmentKey) -> list[tuple[Any, Rankings]]:
         """Every query once: indices of queries (judged queries first) and their rankings."""
@@ -255,16 +262,6 @@ def check_strata(aligner: Aligner) -> None:
         )
 
 
-def check_query_overlap(run: Run, alignment: Alignment) -> None:
-    """Raise if the run answers no judged query: it probably belongs to another collection."""
-    judged, unjudged = alignment.aligner.judgments.queries, alignment.other
-    if len(unjudged) and len(judged) and (alignment.length < 0).all():
-        raise InputError(
-            [f"{run.source_name or run.name}: none of its queries is judged (for example `{unjudged[0]}`)"],
-            hint=f"the judgments cover queries such as `{judged[0]}`; check that both belong to the same collection",
-        )
-
-
 class GroupScores(RunScores):
     """A run aligned with each layer of judgments: the first group of every query, the second one, and so on.
 
@@ -284,6 +281,11 @@ class GroupScores(RunScores):
         error = self._mean([values.error**2 for values in found], power=2)
         hold = self._mean([values.hold.astype(np.float64) for values in found]) == 1
         return ColumnValues(self._mean([values.value for values in found]), np.sqrt(error), hold)
+
+    @property
+    def retrieves_judged(self) -> bool:
+        """Whether any retrieved document is judged for its query, in any group."""
+        return any(scores.retrieves_judged for _, scores in self._layers)
 
     def tie_limits(self, column: Column) -> tuple[Floats, Floats]:
         """The means over groups, each with ties in its own worst and best order."""

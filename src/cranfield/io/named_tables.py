@@ -21,6 +21,7 @@ from cranfield.wording import few
 QUERY_COLUMNS = ("query_id", "qid", "q_id", "_id", "id", "query", "topic_id", "number", "topic")
 TEXT_COLUMNS = ("text", "query_text", "query", "title", "question")
 TEXT = "text"  # the attribute that is shown beside the id of a query
+QUESTION = "question"
 
 _OLD_TOPIC = re.compile(r"<num>\s*(?:Number:)?\s*(\S+?)\s*(?:</num>\s*)?<title>\s*(?:Topic:)?\s*(.*?)\s*<", re.I | re.S)
 _XML_TOPIC = re.compile(r"<topic\b([^>]*)>(.*?)</topic>", re.I | re.S)
@@ -162,6 +163,11 @@ def _of_table(table: NamedTable) -> dict[str, dict[str, str]]:
         message = f"{table.source_name}: no column for the query; the columns are {names}"
         raise InputError([message], hint="name it query")
     text = table.column([name for name in TEXT_COLUMNS if name != normalise_name(query)])
+    if text is not None and normalise_name(text) == QUESTION:
+        # A question is the text of a query, unless queries share it; it can be an attribute in any case.
+        shared = len(set(map(str, table.columns[text]))) < len(table.columns[text])
+        table.columns.update({QUESTION: table.columns[text]} | ({} if shared else {TEXT: table.columns[text]}))
+        text = None
     queries: dict[str, dict[str, str]] = {}
     faults = []
     for place, row in table:

@@ -6,8 +6,10 @@ Each is a dict, a JSON file of that dict, or lines of text; all are read by `rea
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -15,9 +17,11 @@ import numpy as np
 from cranfield.data import Integers, Judgments, Sample, Strings
 from cranfield.errors import InputError, UsageError
 from cranfield.io.faults import Location, quotable
-from cranfield.io.formats.json import InvalidJson, is_json, load_json
+from cranfield.io.formats.json import InvalidJson, is_json, is_json_lines, load_json
+from cranfield.io.ids import id_text
 from cranfield.io.objects import qrels_from_dict
 from cranfield.io.streams import Stream, is_stream, open_stream
+from cranfield.wording import few
 
 MAX_NUMBER = 1e100  # larger costs and weights, and smaller ones than its inverse, may overflow in sums or underflow
 
@@ -175,6 +179,57 @@ def read_costs(source: Any) -> dict[str, dict[str, float]]:
 
     read_rows(source, COSTS, check)
     return costs
+
+
+# Chunks of documents
+
+CHUNKS = SideTable("map of documents", ("chunk", "document"))
+DocumentMap = Callable[[str], str | None]  # the source document of a chunk; None if it is not in the map
+CHUNK_COLUMNS = ("chunk", "chunk_id", "passage", "passage_id", "from")
+DOCUMENT_COLUMNS = ("document", "document_id", "doc_id", "docid", "doc", "source", "to")
+
+
+def read_document_map(source: Any) -> DocumentMap:
+    """The source document of each chunk, from ``{chunk: document}``, a function, a table, or lines `chunk document`."""
+    from cranfield.io.named_tables import NamedTable, read_table
+
+    if callable(source) and not is_stream(source):
+        return partial(_mapped_by, source)
+    documents: dict[str, str] = {}
+
+    def check(_: str, chunk: Any, document: Any) -> str:
+        known, name = id_text(chunk), id_text(document)
+        if not known or not name:
+            return f"expected the id of a document, found {quotable(repr(document if known else chunk))}"
+        if documents.setdefault(known, name) != name:
+            return f"chunk `{quotable(known)}` already belongs to document `{quotable(documents[known])}`"
+        return ""
+
+    if isinstance(source, str | os.PathLike) and is_json(stream := open_stream(source, CHUNKS.what)):
+        source = source if is_json_lines(stream) else _json_mapping(stream, CHUNKS)
+    table = read_table(source, CHUNKS.what)
+    if isinstance(table, NamedTable):
+        columns = table.column(CHUNK_COLUMNS), table.column(DOCUMENT_COLUMNS)
+        if None in columns:
+            names = few([quotable(name) for name in table.columns], 10)
+            raise InputError(
+                [f"{table.source_name}: no columns for chunk and document; the columns are {names}"],
+                hint="name them chunk and document",
+            )
+        _check_rows(((place, tuple(row[str(name)] for name in columns), "") for place, row in table), check)
+    elif isinstance(table, Mapping):
+        _check_rows(_rows_of_mapping(table, CHUNKS.what, CHUNKS), check)
+    else:
+        _check_rows(_rows_of_text(table, CHUNKS), check)
+    return documents.get
+
+
+def _mapped_by(function: Callable[[str], Any], chunk: str) -> str | None:
+    document = function(chunk)
+    name = None if document is None else id_text(document)
+    if document is not None and not name:
+        raise InputError([f"map of documents: chunk `{quotable(chunk)}`: expected an id, found {document!r:.60}"])
+    return name
 
 
 # Weights and types of intents

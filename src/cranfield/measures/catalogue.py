@@ -27,7 +27,7 @@ from cranfield.measures.ties.strategies import NO_CUTOFF, ClosedForm, Estimate, 
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.rankings import Rankings, from_ranking
 from cranfield.ranking.samples import expanded
-from cranfield.ranking.views import Gains, Views, ordered
+from cranfield.ranking.views import Gains, Views, judge_all, ordered, with_every_document
 
 # What the module of a family imports: the decorator, and types for the parameters of its functions.
 __all__ = [
@@ -366,7 +366,11 @@ class Measure:
         """The rankings with the gains of this measure, tie rule and depth applied; see `views.ordered`."""
         if self.definition.probabilities:
             self._check_probabilities(rankings)
-        return ordered(rankings, self.gains, self.views, all_documents=all_documents)
+        batch = ordered(rankings, self.gains, self.views, all_documents=all_documents)
+        # A subtopic has no gain from a document without a judgment, so that only the other measures need to see it.
+        if rankings.judged.complete and not self.definition.subtopics and (all_documents or self.views.condensed):
+            batch = judge_all(with_every_document(batch), relevant=False)
+        return batch
 
     def _check_probabilities(self, rankings: Rankings) -> None:
         """Raise if a grade is above ``max``, or a map has gains above 1."""

@@ -32,13 +32,16 @@ class Aligner:
         *,
         top: float | None = None,
         costs: Floats | None = None,
+        complete: bool = False,
     ) -> None:
         """``nil``: the rows that mean "no answer"; ``top``: the highest grade, if these are not all judgments.
 
-        ``costs``: the cost of each row of the judgments, NaN if it is not given.
+        ``costs``: the cost of each row of the judgments, NaN if it is not given. ``complete``: documents without a
+        judgment, or with a negative one, are not relevant.
         """
         self.judgments = judgments
-        grade = judgments.grade if negative == "unjudged" else np.maximum(judgments.grade, 0)
+        keeps_negative = negative == "unjudged" and not complete
+        grade = judgments.grade if keeps_negative else np.maximum(judgments.grade, 0)
         self.index = native.Index(
             (judgments.queries.offsets, judgments.queries.data),
             judgments.begin,
@@ -51,7 +54,8 @@ class Aligner:
         if nil is not None:
             rows = np.zeros(len(grade), bool)
             rows[nil], self._nil_grade = True, grade[nil]
-        self.judged = Judged(grade, top, rows, subtopics, reading, judgments.preferences, costs, judgments.sample)
+        others = judgments.preferences, costs, judgments.sample, complete
+        self.judged = Judged(grade, top, rows, subtopics, reading, *others)
         self.measurable: set[Hashable] = set()  # measures for which these judgments are known to suffice
 
     @property

@@ -39,7 +39,8 @@ class Judged:
     ``grade``: the grade of each row of the judgments. ``top``: the highest grade of the collection. ``nil``: the rows
     that mean "no answer". ``subtopics``: the judgments by subtopic; ``reading``: the text of documents;
     ``judged_pairs``: the preferences between documents; ``costs``: the cost of each row, NaN if it is not given;
-    ``sample``: how the judged documents were drawn, if they are a sample.
+    ``sample``: how the judged documents were drawn, if they are a sample. ``complete``: a document that is not here is
+    not relevant.
     """
 
     grade: Floats
@@ -50,6 +51,7 @@ class Judged:
     judged_pairs: Preferences | None = None
     costs: Floats | None = None
     sample: Sample | None = None
+    complete: bool = False
     _gains: dict[GainMapping, Floats] = field(default_factory=dict, init=False)
     _sets: tuple[list[Bytes], dict[GainMapping, int]] = field(default_factory=lambda: ([], {}), init=False)
 

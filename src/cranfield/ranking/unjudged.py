@@ -181,7 +181,7 @@ def align_collection(aligned: AlignedRun, key: Key, judged: Collection[str]) -> 
         np.ones(answered),
     )
     return CollectionAlignment(
-        Aligner(judgments),
+        Aligner(judgments, complete=alignment.aligner.judged.complete),
         judged_queries._replace(document=np.arange(answered)),
         alignment.queries,
         others._replace(query=others.query - queries, document=np.arange(len(others.query))),
@@ -197,6 +197,6 @@ class CollectionAlignment(Alignment):
 
     def unjudged(self) -> Rankings:
         positions = self.other_positions
-        judged = Judged(np.ones(len(positions.document)), 1.0)
+        judged = Judged(np.ones(len(positions.document)), 1.0, complete=self.aligner.judged.complete)
         pool = Pool.of(judged, positions.query, positions.document, np.full(len(self.other), -1))
         return Rankings(pool, self.other_length, *positions)

@@ -11,10 +11,11 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from cranfield.data import Booleans, Floats
 from cranfield.errors import MeasureError
-from cranfield.ranking.batch import COLUMNS, Batch, Key
+from cranfield.ranking.batch import COLUMNS, Batch, Key, ragged
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.row_math import summed
 from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
@@ -251,3 +252,64 @@ def terminate(batch: Batch, *, bounded: bool = False) -> Batch:
         mass=batch.mass + 1,
         tail=terminal_gain,
     ).sorted()
+
+
+def with_every_document(batch: Batch) -> Batch:
+    """The batch with a column for every document retrieved, in rank order; unjudged documents have grade -1.
+
+    A document is in the column of its rank. In a tie, judged documents come first.
+    """
+    if with_every_document not in batch.memo:
+        batch.memo[with_every_document] = _with_every_document(batch)
+    full: Batch = batch.memo[with_every_document]
+    return full
+
+
+def _with_every_document(batch: Batch) -> Batch:
+    row, column = np.nonzero(~np.isnan(batch.grade))
+    first, size = batch.start[row, column], batch.size[row, column]
+    # If a depth ends a ranking inside a tie, all documents of the tie have a column.
+    end = batch.length.copy()
+    np.maximum.at(end, row, first + size)
+    shape = len(end), max(int(end.max(initial=0)), 1)
+    columns = np.arange(shape[1])
+    at = row, first
+    start, sizes = np.broadcast_to(columns, shape), np.broadcast_to(np.int64(1), shape)
+    if batch.tied.any():
+        order = batch.order[row, column]
+        at = row, first + order
+        owner, slot = ragged(np.where(order == 0, size, 0))
+        start, sizes = start.copy(), sizes.copy()
+        start[row[owner], first[owner] + slot] = first[owner]
+        sizes[row[owner], first[owner] + slot] = size[owner]
+
+    def table(values: npt.NDArray[Any], empty: Any) -> npt.NDArray[Any]:
+        laid_out = np.broadcast_to(np.asarray(empty, values.dtype), shape).copy()
+        laid_out[at] = values[row, column]
+        return laid_out
+
+    zeros = np.broadcast_to(np.int64(0), shape)
+    return batch.changed(
+        grade=table(np.where(batch.grade < 0, -1, batch.grade), np.where(columns < end[:, None], -1, np.nan)),
+        gain=table(batch.gain, 0),
+        start=start,
+        size=sizes,
+        nil=table(batch.nil, False) if batch.nil.any() else zeros > 0,
+        document=zeros,
+        subtopics=None,
+        reading=None,
+    )
+
+
+def judge_all(full: Batch, *, relevant: bool) -> Batch:
+    """The batch with all unjudged documents relevant, or none of them; the ideal ranking is unchanged."""
+    unjudged = full.grade < 0
+    number = unjudged.sum(axis=1)
+    if not relevant:
+        return full.changed(grade=np.where(unjudged, 0, full.grade), N=full.N + number)
+    return full.changed(
+        grade=np.where(unjudged, np.inf, full.grade),
+        gain=np.where(unjudged, full.top, full.gain),
+        R=full.R + number,
+        mass=full.mass + number * full.top,
+    )

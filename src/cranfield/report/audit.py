@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cranfield import results
-from cranfield.analysis.audit import CAUSES, Audit, Cause, NilDetection, Swap
+from cranfield.analysis.audit import Audit, Cause, NilDetection, Swap
 from cranfield.evaluation.predicted import PredictedMean
 from cranfield.report import canvas
 from cranfield.report import predicted as prediction
@@ -49,6 +49,7 @@ OWN_RANGES: tuple[Cause, ...] = ("ties", "unjudged")
 RANGES: tuple[Cause, ...] = ("queries", "ties", "unjudged")
 CHANGING = ("could be", "score", "run")
 LEADING = ("score", "95% interval", "ties", "unjudged", "share\nunjudged")
+OF_UNJUDGED = 2  # the last of these columns, which complete judgments leave out
 INTERVALS = {"t": "Student's t", "bca": "BCa bootstrap"}
 
 
@@ -74,12 +75,13 @@ EFFECTS: dict[Cause, str] = {
     "terminal": "swap if the end of a list counts as an answer",
     "queries": "have overlapping confidence intervals",
 }
+UNJUDGED = "unjudged documents"
 # The columns of the table of a run, by the titles over them.
 GROUPS = {
     "": ("score",),
     "queries": ("95% interval",),
     "ties": ("worst", "expected", "best", "place"),
-    "unjudged documents": ("lowest", "highest", "", "share", "condensed"),
+    UNJUDGED: ("lowest", "highest", "", "share", "condensed"),
     "lists": ("terminal",),
 }
 
@@ -120,6 +122,7 @@ def write(
 
 def sheet(audit: Audit, run: int, layout: Layout) -> Sheet:
     """One run: measures as rows; the score, and the values that it could have had, as columns."""
+    kept = [title in shown_groups(audit) for title, names in GROUPS.items() for _ in names]
     rows = []
     for m, measure in enumerate(audit.measures):
         count = audit.aggregates[m] == "sum"
@@ -137,8 +140,13 @@ def sheet(audit: Audit, run: int, layout: Layout) -> Sheet:
             _percent(audit.unjudged[run, m]),
             *shown(audit.condensed, audit.terminal),
         ]
-        rows.append(Row((measure,), tuple(map(Cell, texts))))
-    return Sheet(("measure",), tuple(name for group in GROUPS.values() for name in group), tuple(rows))
+        rows.append(Row((measure,), tuple(map(Cell, compress(texts, kept)))))
+    return Sheet(("measure",), tuple(name for group in shown_groups(audit).values() for name in group), tuple(rows))
+
+
+def shown_groups(audit: Audit) -> dict[str, tuple[str, ...]]:
+    """The columns of the table of a run, without those on unjudged documents if judgments are complete."""
+    return {title: names for title, names in GROUPS.items() if not (audit.complete and title == UNJUDGED)}
 
 
 def _within(low: str, high: str) -> str:
@@ -201,7 +209,7 @@ def _screen_runs(audit: Audit, layout: Layout, width: int, *, colour: bool, all_
         return
     for r, run in enumerate(audit.runs):
         yield _wrapped(f"{run}: {lists(audit, r)}", width, run, colour=colour)
-        for part, titles in _fitted(sheet(audit, r, layout), width):
+        for part, titles in _fitted(sheet(audit, r, layout), shown_groups(audit), width):
             yield _titles(part, titles, colour=colour)
             yield draw(part, colour=colour)
 
@@ -210,7 +218,7 @@ def overview(audit: Audit, layout: Layout) -> list[Page]:
     """Of many runs, those that matter: the most affected by each cause, and the best of the first measure."""
     rows = []
     for m, measure in enumerate(audit.measures):
-        for cause in OWN_RANGES:
+        for cause in (cause for cause in OWN_RANGES if cause in audit.causes):
             low, high = (array[:, m] for array in audit.reach(cause))
             score = audit.score[:, m]
             moved = np.maximum(np.abs(high - score), np.abs(score - low))
@@ -220,13 +228,13 @@ def overview(audit: Audit, layout: Layout) -> list[Page]:
             cells = [_range(layout, audit, m, low[r], high[r]), _number(layout, audit, m, score[r]), audit.runs[r]]
             rows.append(((measure, cause), [*map(Cell, cells)]))
     pages = [Page("The runs whose scores could change most", titled_sheet(("measure", "cause"), CHANGING, rows))]
-    leaders = []
+    leaders, columns = [], len(LEADING) - (OF_UNJUDGED if audit.complete else 0)
     for r in np.argsort(-np.nan_to_num(audit.score[:, 0], nan=-np.inf), kind="stable")[:BEST].tolist():
         ranges = [_range(layout, audit, 0, *(array[r, 0] for array in audit.reach(cause))) for cause in RANGES]
         texts = [_number(layout, audit, 0, audit.score[r, 0]), *ranges, _percent(audit.unjudged[r, 0])]
-        leaders.append(((audit.runs[r],), [*map(Cell, texts)]))
+        leaders.append(((audit.runs[r],), [*map(Cell, texts[:columns])]))
     best = f"{audit.measures[0]}: the best {len(leaders)} of {len(audit.runs)} runs, and the scores they could have had"
-    return [*(pages if rows else []), Page(best, titled_sheet(("run",), LEADING, leaders))]
+    return [*(pages if rows else []), Page(best, titled_sheet(("run",), LEADING[:columns], leaders))]
 
 
 def _number(layout: Layout, audit: Audit, m: int, value: float) -> str:
@@ -250,13 +258,13 @@ def _wrapped(text: str, width: int, bold: str = "", *, colour: bool = False) -> 
     return styled(bold, BOLD, colour=colour) + shown.removeprefix(bold)
 
 
-def _fitted(sheet: Sheet, width: int) -> Iterator[tuple[Sheet, list[str]]]:
+def _fitted(sheet: Sheet, groups: Mapping[str, Sequence[str]], width: int) -> Iterator[tuple[Sheet, list[str]]]:
     """The sheet split between groups of columns so that each part fits the screen, and the titles of its groups."""
     needed = widths(sheet)
     begin = end = 0
     titles: list[str] = []
     used = needed[0] - GAP
-    for title, columns in GROUPS.items():
+    for title, columns in groups.items():
         wide = sum(needed[1 + end : 1 + end + len(columns)])
         if titles and used + wide > width:
             yield sheet.part(slice(begin, end)), titles
@@ -284,9 +292,9 @@ def counts(audit: Audit) -> Sheet:
     """How many pairs of runs each cause could reverse, by measure."""
     rows, swaps = [], Counter((swap.measure, swap.cause) for swap in audit.swaps)
     for m, measure in enumerate(audit.measures):
-        cells = [Cell(UNDEFINED if _unknown(audit, cause, m) else str(swaps[measure, cause])) for cause in CAUSES]
+        cells = [Cell(UNDEFINED if _unknown(audit, cause, m) else str(swaps[measure, cause])) for cause in audit.causes]
         rows.append(Row((measure,), (Cell(str(audit.pairs[m])), *cells)))
-    return Sheet(("measure",), ("pairs", *CAUSES), tuple(rows))
+    return Sheet(("measure",), ("pairs", *audit.causes), tuple(rows))
 
 
 def _unknown(audit: Audit, cause: Cause, m: int) -> bool:
@@ -301,12 +309,15 @@ def verdict(audit: Audit) -> Iterator[str]:
     elif not audit.pairs.any():
         yield "All runs have the same scores, so there is no order to change."
     elif not audit.swaps:
-        yield "Nothing: no pair could be reversed by ties, unjudged documents, the end of lists or other queries."
+        unjudged = "" if audit.complete else "unjudged documents, "
+        yield f"Nothing: no pair could be reversed by ties, {unjudged}the end of lists or other queries."
         yield from unproven(audit)
 
 
 def unproven(audit: Audit) -> Iterator[str]:
     """The measures for which the effect of unjudged documents is not proven or not known."""
+    if audit.complete:
+        return
     unknown = [name for m, name in enumerate(audit.measures) if _unknown(audit, "unjudged", m)]
     tried = [n for m, n in enumerate(audit.measures) if not audit.hold[:, m].all() and n not in unknown]
     if tried:
@@ -321,7 +332,7 @@ def _meaning(audit: Audit, cause: Cause) -> str:
 
 def swap_sentences(audit: Audit, layout: Layout, *, all_pairs: bool) -> Iterator[tuple[Cause, list[str]]]:
     """Each cause with a sentence for each pair that it could reverse, or for a few of them."""
-    for cause in CAUSES:
+    for cause in audit.causes:
         swaps = [swap for swap in audit.swaps if swap.cause == cause]
         most = SHOWN if len(audit.runs) <= FEW_RUNS else SHOWN_OF_MANY
         named = swaps if all_pairs else representative(swaps, most)

@@ -43,7 +43,14 @@ from cranfield.wording import one_of
 
 BROADCAST = 64 << 20  # judgments of up to this many bytes are sent to every task
 
-NOT_HERE = ("prefs", "groups", "types", "costs", "predicted")  # parts of a collection that Spark does not read
+NOT_HERE = (
+    "prefs",
+    "groups",
+    "types",
+    "costs",
+    "predicted",
+    "complete",
+)  # parts of a collection that Spark does not read
 
 _RECORDS = shards.schema(shards.RECORD)
 

@@ -18,8 +18,8 @@ from cranfield import io
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import MeasureError, UsageError, check_count
 from cranfield.evaluation.evaluator import read_runs
+from cranfield.evaluation.overlap import check_query_overlap
 from cranfield.evaluation.plan import make_columns
-from cranfield.evaluation.run_scores import check_query_overlap
 from cranfield.lab import saving
 from cranfield.lab.settings import Measures, Progress
 from cranfield.lab.stopping_rules import RULES, DocumentsByScore, RankedLists, ScoredLists

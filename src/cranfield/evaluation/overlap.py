@@ -1,0 +1,123 @@
+"""Whether a run belongs to its judgments: the queries and the documents that they have in common."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from cranfield.data import Run, Strings, Table
+from cranfield.errors import InputError
+from cranfield.io.faults import quotable
+from cranfield.io.ids import id_text
+from cranfield.io.lists import without_repeats
+from cranfield.io.runs import load, load_unchecked
+from cranfield.ranking.alignment import Alignment
+
+if TYPE_CHECKING:
+    from cranfield.io.side_tables import DocumentMap
+
+SHOWN = 3  # ids of each side that messages show
+LOOKED_UP = 1000  # retrieved ids that are looked up in a collection of documents
+_LETTERS, _DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
+HINT = (
+    "ids of chunks change with the chunking: map them to documents (--map-documents FILE, or map_documents= of a "
+    "Collection, which may be a function that strips the number of the chunk), or judge passages instead of ids "
+    "(spans= of a Collection); --allow-disjoint, or allow_disjoint=True, scores the run as it is"
+)
+
+
+def check_query_overlap(run: Run, alignment: Alignment) -> None:
+    """Raise if the run answers no judged query: it probably belongs to another collection."""
+    judged, unjudged = alignment.aligner.judgments.queries, alignment.other
+    if len(unjudged) and len(judged) and (alignment.length < 0).all():
+        raise InputError(
+            [f"{run.source_name or run.name}: none of its queries is judged (for example `{unjudged[0]}`)"],
+            hint=f"the judgments cover queries such as `{judged[0]}`; check that both belong to the same collection",
+        )
+
+
+@dataclass(frozen=True)
+class Disjoint:
+    """The first ids of a run and of judgments that have no document in common.
+
+    ``reason``: why these are other kinds of ids; "" if the run may just be bad.
+    """
+
+    retrieved: tuple[str, ...]
+    judged: tuple[str, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        retrieved, judged = (", ".join(f"`{quotable(name)}`" for name in ids) for ids in (self.retrieved, self.judged))
+        return f"none of the retrieved documents is judged for any query: retrieved {retrieved}; judged {judged}"
+
+    def error(self, run: Run) -> InputError:
+        """The error for ids of another kind."""
+        return InputError([f"{run.source_name or run.name}: {self}; {self.reason}"], hint=HINT)
+
+
+def find_disjoint(run: Run, alignment: Alignment, documents: Any = None) -> Disjoint | None:
+    """The ids of a run and of its judgments if no retrieved document is judged for any query; else None.
+
+    ``documents``: the documents of the collection, if they are known.
+    """
+    judgments = alignment.aligner.judgments
+    if len(alignment.positions.query) or not len(judgments.documents):
+        return None
+    retrieved, judged = dict.fromkeys(load(run).document), dict.fromkeys(judgments.documents)
+    if not retrieved or not retrieved.keys().isdisjoint(judged):
+        return None
+    reason = ""
+    if not {*map(id_shape, retrieved)} & {*map(id_shape, judged)}:
+        reason = "ids of the two have different forms"
+    elif documents is not None and not _contains_any(documents, retrieved):
+        reason = "the documents of the collection do not contain them"
+    return Disjoint(tuple(islice(retrieved, SHOWN)), tuple(islice(judged, SHOWN)), reason)
+
+
+def id_shape(name: str) -> str:
+    """The form of an id: letters and digits are kinds of characters, and everything else is itself.
+
+    >>> id_shape("FT911-3"), id_shape("guide.md#chunk12")
+    ('a0-0', 'a.a#a0')
+    """
+    return _DIGITS.sub("0", _LETTERS.sub("a", name))
+
+
+def _contains_any(documents: Any, names: Iterable[str]) -> bool:
+    """Whether a collection of documents has one of these; a long list of names is cut."""
+    from cranfield.corpus import Corpus
+
+    some = set(islice(names, LOOKED_UP))
+    corpus = Corpus.open(documents, wanted=some)
+    return not some.isdisjoint(corpus.row_of) or bool(corpus.not_requested(some))
+
+
+def map_documents(run: Run, document_map: DocumentMap) -> Run:
+    """The run with source documents in place of their chunks; the best chunk of a document counts.
+
+    An id without an entry in the map stays as it is.
+    """
+    table = load(run)
+    found = [document_map(name) for name in table.document]
+    kept = sum(source is None for source in found)
+    names = [name if source is None else source for name, source in zip(table.document, found, strict=True)]
+    remarks = run.remarks
+    if kept:
+        remarks += (f"{kept:,} of {len(found):,} retrieved ids are not in the map of documents; kept as they are",)
+    mapped = replace(run, source=replace(table, document=Strings.of(names)), remarks=remarks)
+    mapped = without_repeats(mapped, "best", load_unchecked)
+    return mapped if not isinstance(run.source, Mapping) else replace(mapped, source=_with_empty(mapped, run.source))
+
+
+def _with_empty(run: Run, given: Mapping[Any, Any]) -> dict[str, dict[str, float]]:
+    """The rankings of a run by query, with the empty ones that were given."""
+    table = run.source
+    assert isinstance(table, Table)
+    rankings: dict[str, dict[str, float]] = {id_text(query) or str(query): {} for query in given}
+    for query, document, score in zip(table.query, table.document, table.score.tolist(), strict=True):
+        rankings[query][document] = score
+    return rankings
