@@ -789,12 +789,14 @@ def test_scores_from_elsewhere_have_a_report_without_rankings(shown: Any) -> Non
     means = {run: f"{mean:.4f}" for run, mean in scores["faithfulness"].items()}
     rows = texts(browser, "#scores tbody tr")
     assert len(rows) == 4 and all(any(row.startswith(run + mean) for row in rows) for run, mean in means.items())
-    needing = "This needs one ranking for each run: it is not shown for scores from elsewhere and for repeats."
+    needing = (
+        "This needs one ranking for each run: it is not shown for scores from elsewhere, nested means and repeats."
+    )
     assert texts(browser, "#curves p") == texts(browser, "#audit p") == [needing]
     browser.execute_script("report.open(3)")
     assert texts(browser, "#detail p") == [needing]
     assert not browser.execute_script("return document.getElementById('click-query').offsetParent")
-    assert "scores from elsewhere" in texts(browser, "#about")[0]
+    assert texts(browser, "#about")[0].startswith("4 runs, 30 queries, without rankings")
     assert not browser.execute_script("return document.getElementById('by-group').offsetParent")
 
 
@@ -937,8 +939,21 @@ def test_a_report_of_repeats_is_on_means_over_them(tmp_path: Path) -> None:
     assert data["means"] == means.tolist()
 
 
+def test_a_report_of_nested_means(tmp_path: Path) -> None:
+    runs, qrels = museum()
+    table = tmp_path / "queries.csv"
+    table.write_text("query,topic\n" + "".join(f"q{i},t{i // 2}\n" for i in range(1, 9)))
+    words = [qrels, *runs[:2], "-m", "RR", "--queries-file", str(table), "--average", "topic"]
+    data = written(tmp_path, *words)
+    expected = cf.evaluate(cf.Collection(qrels, queries=str(table)), runs[:2], "RR").averaged("topic")
+    assert data["queries"] == list(expected.queries) and data["means"] == expected.means.tolist()
+    (compared,) = [answers(line) for line in data["commands"] if " compare " in line]
+    gap = expected["RR"]["bm25"] - expected["RR"]["dense"]
+    assert compared["pairs"][0]["difference"] == pytest.approx(gap)
+
+
 @pytest.mark.parametrize("option", [("--texts", "x"), ("--corpus", "x"), ("--predicted", "x")])
 def test_options_of_rankings_are_refused_with_scores(option: tuple[str, str]) -> None:
     result = CliRunner().invoke(cli, ["report", "--scores", "scores.csv", *option])
     assert result.exit_code == 2
-    assert result.stderr.splitlines()[0] == f"error: {option[0]} needs rankings, and scores have none"
+    assert result.stderr.splitlines()[0] == f"error: {option[0]} needs rankings, and --scores has none"

@@ -31,12 +31,14 @@ class Report(
     options.Elsewhere,
     options.Evaluating,
     options.Predictions,
+    options.Averaging,
 ):
     """Write an HTML report on RUNs: scores, significance, per-query differences, rankings, curves and an audit.
 
     The report is one file that needs no network, so it can be sent and archived. It ends with the commands that
     reproduce its numbers. If QRELS has judgments by subtopic, the default is a set of diversity measures. A report on
-    scores from elsewhere has no rankings, curves and audit.
+    scores from elsewhere, on nested means or on repeats has no rankings, curves and audit. The baseline of groups is
+    the first run.
 
     \b
     cranfield report qrels.txt *.run -o report.html --title "Museum search"
@@ -58,20 +60,14 @@ class Report(
         "Include document text from this collection (any input of `cranfield corpus`); may be repeated.",
         Option(metavar="SOURCE"),
     ] = ()
-    group_by: Annotated[
-        str | None,
-        "Also show means, and differences from the first run, for each value of this attribute of queries.",
-        Option(metavar="ATTRIBUTE"),
-    ] = None
 
     def run(self) -> None:
         from cranfield.report.html import contents, html, require
 
         require()
         self.check_inputs()
-        for name in ("texts", "predicted", "corpus") if self.scores else ():
-            if getattr(self, name):
-                raise UsageError(f"--{name} needs rankings, and scores have none", hint="give QRELS and RUN...")
+        if self.scores and self.texts:
+            raise UsageError("--texts needs rankings, and --scores has none")
         if self.judgments != "grades":
             raise UsageError(
                 f"a report needs judgments by grade, not {self.judgments}",
@@ -87,13 +83,14 @@ class Report(
         notes: list[str] = []
         predicted: tuple[PredictedMean, ...] = ()
         if self.scores:
-            source = scores = self.outside_scores(self.measures)
+            source = scores = self.averaged(self.outside_scores(self.measures))
             files, commands = shlex.join(self.score_files), self.commands_of_scores(scores)
         else:
             evaluation, notes = self.read(self.measures, page=self.top_documents)
             predicted = self.predicted_means(evaluation)
-            scores = evaluation.scores.with_repeats([one.run.system for one in evaluation.run_scores])
-            source = scores if scores.repeats else evaluation
+            systems = [one.run.system for one in evaluation.run_scores]
+            scores = self.averaged(evaluation.scores.with_repeats(systems))
+            source = scores if scores.repeats or self.average else evaluation
             files, commands = shlex.join(self.inputs), self.commands(evaluation, scores)
         with progress("Building the report") as step:
             data = contents(
@@ -128,17 +125,22 @@ class Report(
         files = ["--scores", *self.score_files, *self.typed("lower")]
         measuring = ["-m", " ".join(self.measures)] if self.measures else []
         about = self.typed("queries_file")
-        lines = [["queries", *files, *about, "-m", scores.measures[0]]]
+        lines = [] if self.average else [["queries", *files, *about, "-m", scores.measures[0]]]
         if len(scores.runs) > 1:
-            comparing = [*files, *measuring, *about, *self.typed(*groups_of(Testing), "seed")]
+            comparing = [*files, *measuring, *about, *self.averaging, *self.typed(*groups_of(Testing), "seed")]
             lines += [["compare", *comparing, "--all-pairs"], *self.grouping(comparing, scores.runs[0])]
-            if len(scores.measures) > 1:
+            if len(scores.measures) > 1 and not self.average:
                 lines += [["study", "correlation", *files, *measuring, "--coefficient", "tau-b"]]
         return [f"cranfield {shlex.join(line)}" for line in lines]
 
     def grouping(self, words: Sequence[str], baseline: str) -> list[list[str]]:
         """The command for the section on groups, if there is one."""
         return [["compare", *words, *self.typed("group_by"), "--baseline", baseline]] if self.group_by else []
+
+    @property
+    def averaging(self) -> list[str]:
+        """The option of nested means, if it was given."""
+        return ["--average", ",".join(self.average)] if self.average else []
 
     @property
     def inputs(self) -> list[str]:
@@ -149,7 +151,7 @@ class Report(
         """The commands that reproduce the numbers of a report, part by part."""
         from cranfield.report.html import POINTS
 
-        files, columns, ranked = self.inputs, evaluation.columns, not scores.repeats
+        files, columns, ranked = self.inputs, evaluation.columns, not scores.repeats and not self.average
         paths = options.named_runs(self.runs)[2]
         facts = (*groups_of(options.CollectionFacts), "queries", "undefined", "seed")
         others = [fact for fact in facts if fact not in ("corpus", "full_length", "queries_file")]
@@ -158,11 +160,11 @@ class Report(
         measuring = ["-m", labels, *own, *self.typed(*facts)]
         predicted = self.typed(*groups_of(options.Predictions))
         lines = [
-            ["eval", *files, *measuring, *predicted, "--interval", "bca"],
-            ["eval", *files, *measuring, "--per-query"],
+            ["eval", *files, *measuring, *predicted, *self.averaging, "--interval", "bca"],
+            ["eval", *files, *measuring, *self.averaging, "--per-query"],
         ]
         if len(self.runs) > 1:
-            comparing = [*files, *measuring, *self.typed(*groups_of(Testing))]
+            comparing = [*files, *measuring, *self.averaging, *self.typed(*groups_of(Testing))]
             lines += [["compare", *comparing, "--all-pairs"], *self.grouping(comparing, scores.runs[0])]
         if len(self.runs) > 1 and ranked:
             best = [_word(paths[r]) for r in scores.order()[:2]]

@@ -92,14 +92,10 @@ def _refuse_scores(ctx: click.Context, _param: click.Parameter, value: tuple[str
     return value
 
 
-# Before the judgments that are missing are an error.
-REFUSED = Field(Annotated[tuple[options.File, ...], "", Option(callback=_refuse_scores, eager=True)], ())
-
-
 def _inputs(study: Study) -> dict[str, Field]:
     """The fields of judgments and runs, or of scores."""
     if not study.takes_scores:
-        return {**fields_of(ChosenRuns), "scores": REFUSED}
+        return fields_of(ChosenRuns) | fields_of(options.Elsewhere, "scores")
     fields = fields_of(ScoresOrRuns)
     del fields["queries_file"]  # no study uses attributes of queries
     return fields
@@ -135,9 +131,12 @@ def study_command(study: Study) -> click.Command:
 
     command = command_of(study.name, fields, run, **help_of(study.experiment))
     for param in command.params:
-        hidden = {"also": not study.takes_several, "scores": not study.takes_scores}
-        if isinstance(param, click.Option) and hidden.get(param.name or ""):
-            param.hidden = True  # it is an error that says so
+        # What is hidden is an error that says why.
+        if isinstance(param, click.Option) and param.name == "also":
+            param.hidden = not study.takes_several
+        if isinstance(param, click.Option) and param.name == "scores" and not study.takes_scores:
+            # Eager: before judgments that are missing are an error.
+            param.hidden, param.is_eager, param.callback = True, True, _refuse_scores
     return command
 
 

@@ -97,7 +97,7 @@ def contents(
     groups = None if attribute is None else _groups(scores, attribute, settings)
     if evaluation is None or audit is None:
         of_rankings: dict[str, Any] = {"tags": [""] * len(scores.runs), **WITHOUT_RANKINGS}
-        origin = "means over repeats" if scores.repeats else "scores from elsewhere"
+        origin = "without rankings"
     else:
         of_rankings = _of_rankings(evaluation, replace(audit, low=low, high=high), texts, done)
         origin = f"judgments {evaluation.judgments.name}"

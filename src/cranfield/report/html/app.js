@@ -26,7 +26,7 @@
     rank: (measure) => `rank in ${measure}`,
     ranks: "ranks",
     range: (low, high) => (low === high ? String(low) : `${low} to ${high}`),
-    needsRankings: "This needs one ranking for each run: it is not shown for scores from elsewhere and for repeats.",
+    needsRankings: "This needs one ranking for each run: it is not shown for scores from elsewhere, nested means and repeats.",
     groupHead: (name, n) => `${name} (${n} ${n === 1 ? "query" : "queries"})`,
     interaction: "p of interaction",
     aboutGroups: (attribute, baseline, level) => `Means of the queries of each ${attribute}` + (baseline === null ? "." : `, and the difference from ${baseline} with its ${level} interval by Student’s t. The p of interaction says whether the difference depends on the ${attribute}.`),
