@@ -184,6 +184,6 @@ def read_part(path: str, name: str | None) -> Run:
 
 
 FORMATS = (
-    FileFormat("Change Detection", priority=0, recognises=is_change_run, read_run=read_run, listed=False),
+    FileFormat("Change Detection", priority=-7, recognises=is_change_run, read_run=read_run, listed=False),
     SourceFormat("Change Detection part", is_part, read_run=read_part),
 )
