@@ -148,3 +148,18 @@ def test_the_text_of_an_audit_has_no_columns_on_unjudged_documents() -> None:
             assert "unjudged" not in text
             assert "condensed" not in text
             assert "nDCG@3" in text
+
+
+def test_documents_of_a_query_are_shown_as_not_relevant() -> None:
+    from cranfield.analysis.per_query import documents, top_documents
+
+    runs = [RUN, {"1": {"a": 2.0, "z": 1.0}}]
+    evaluation = cf.Evaluator(cf.Collection(QRELS, complete=True), "AP").evaluation(runs, page=5)
+    assert {shown.document: shown.grade for shown in documents(evaluation, "1", 5)} == {
+        "a": 2,
+        "z": 0,
+        "x": 0,
+        "y": 0,
+        "c": 1,
+    }
+    assert top_documents(evaluation, "1", 2) == [("x", 0), ("a", 2)]

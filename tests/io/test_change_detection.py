@@ -218,6 +218,11 @@ def wrong_lines() -> dict[str, tuple[Any, str]]:
             '[{"doc_id": "a", "score": NaN}]}]}}',
             "document `a`: the score is not a number: nan",
         ),
+        "a huge score": (
+            results({**good, "doc-ranking": [{"doc_id": "a", "score": 10**400}]}),
+            "document `a`: the score is not a number: 1000000",
+        ),
+        "a huge rank": (results(question("q1", 10**400, {})), "must be a whole number of at least 0; found 1000000"),
         "document twice": (
             results({**good, "doc-ranking": [{"doc_id": "a", "score": 1}, {"doc_id": "a", "score": 2}]}),
             "document `a` is listed twice",

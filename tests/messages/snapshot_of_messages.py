@@ -108,11 +108,8 @@ ERRORS = (
     "eval qrels.txt good.run -m AP[groups]",
     # Chunks, and lists of lists.
     "eval qrels.txt chunks.run",
-    "check qrels.txt chunks.run",
     "eval qrels.txt chunks.run --map-documents chunks.txt",
     "eval days.txt days.jsonl --queries-file days.csv -m RR",
-    "check days.txt days.jsonl --queries-file days.csv",
-    "check days.txt ranks.jsonl",
     "eval days.txt good.run#questions",
     # Samples, predictions and judging.
     "eval sample.txt good.run -m P@1[sampled]",
@@ -358,7 +355,13 @@ OUTPUTS = (
     "measures --family preference",
     "demo",
 )
-FAULTY_OUTPUTS = ("check conflict.txt five.run nan.run good.run", "check odd.txt tied.run")
+FAULTY_OUTPUTS = (
+    "check conflict.txt five.run nan.run good.run",
+    "check odd.txt tied.run",
+    "check qrels.txt chunks.run",
+    "check days.txt days.jsonl --queries-file days.csv",
+    "check days.txt ranks.jsonl",
+)
 
 
 def verbs() -> list[str]:

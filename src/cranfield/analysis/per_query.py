@@ -148,7 +148,7 @@ def documents(evaluation: Evaluation, query: str, page: int = 10, ties: Ties | N
     grades = judged_grades(evaluation, query)
     first, second = ({d: i + 1 for i, d in enumerate(page.documents)} if page else {} for page in pages)
     return [
-        DocumentRanks(document, grades.get(document), a, b)
+        DocumentRanks(document, grades.get(document, evaluation.unjudged_grade), a, b)
         for document in dict.fromkeys([*second, *first])
         for a, b in [(first.get(document), second.get(document))]
     ]
@@ -174,4 +174,5 @@ def top_documents(evaluation: Evaluation, query: str, page: int = 10) -> list[tu
     """
     check_rankings(evaluation, "a list of documents")
     grades, ranking = judged_grades(evaluation, query), evaluation.first_pages(check_count("page", page))[0].get(query)
-    return [] if ranking is None else [(document, grades.get(document)) for document in ranking.documents[:page]]
+    shown = () if ranking is None else ranking.documents[:page]
+    return [(document, grades.get(document, evaluation.unjudged_grade)) for document in shown]

@@ -95,6 +95,11 @@ class Evaluation(Displayed):
         """The names of the runs."""
         return tuple(run.run.name for run in self.run_scores)
 
+    @property
+    def unjudged_grade(self) -> float | None:
+        """The grade of a document without a judgment: 0 if the judgments are complete, else None."""
+        return 0.0 if self.policy.complete else None
+
     def remember(self, key: Any, compute: Callable[[], Result]) -> Result:
         """The result of ``compute``, which is called only once for each key."""
         if key not in self._results:

@@ -225,7 +225,8 @@ class Evaluator:
             means = prediction.predicted_in_sample(self.judgments, predicted, runs, self.plan)
         else:
             prediction.check_queries(self._queries, list(predicted.queries))
-            other = Evaluator.of(Collection(predicted, documents=self.corpus), self.plan)
+            allowed = self.collection.allow_disjoint
+            other = Evaluator.of(Collection(predicted, documents=self.corpus, allow_disjoint=allowed), self.plan)
             means = prediction.predicted_means(
                 scores,
                 other(runs),

@@ -8,9 +8,9 @@ JSON Lines: a line of metadata, then one for each topic: ``{"topic": t, "results
 
 from __future__ import annotations
 
-import math
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from cranfield.io.formats.json import InvalidJson, load_json
 from cranfield.io.ids import id_text
 from cranfield.io.streams import Stream, open_stream
 
+LARGEST = sys.float_info.max  # integers in JSON may be larger
 MAX_DOCUMENTS = 100  # of a question and day; the track refuses more
 _TOPIC = re.compile(rb'"topic"\s*:')
 _RESULTS = re.compile(rb'"results"\s*:\s*[^\s\d"+-]')  # no score of a document with this id
@@ -100,7 +101,7 @@ class _Reader:
             self._fault(line, where, "it is listed twice")
         questions.add(question)
         rank, ranking = fields.get("question_rank"), fields.get("doc_ranking")
-        if not isinstance(rank, int) or isinstance(rank, bool) or rank < 0:
+        if not isinstance(rank, int) or isinstance(rank, bool) or not 0 <= rank <= LARGEST:
             found = "there is none" if rank is None else f"found {quotable(repr(rank))}"
             self._fault(line, where, f"the question-rank must be a whole number of at least 0; {found}")
             rank = 0
@@ -124,7 +125,7 @@ class _Reader:
             if name in seen:
                 self._fault(line, where, f"document `{quotable(name)}` is listed twice")
             seen.add(name)
-            if isinstance(score, bool) or not isinstance(score, int | float) or math.isnan(score):
+            if isinstance(score, bool) or not isinstance(score, int | float) or not -LARGEST <= score <= LARGEST:
                 found = quotable(repr(score))
                 self._fault(line, where, f"document `{quotable(name)}`: the score is not a number: {found}")
                 continue
@@ -146,7 +147,7 @@ class _Reader:
         if items == "questions":
             rankings = {f"{topic}/{day}": {} for topic, day in self.days}
             for answer in self.answers:
-                rankings[f"{answer.topic}/{answer.day}"][answer.question] = -answer.rank
+                rankings[f"{answer.topic}/{answer.day}"][answer.question] = 0.0 - answer.rank
         else:
             rankings = {f"{answer.topic}/{answer.question}/{answer.day}": answer.documents for answer in self.answers}
         listed = tuple((answer.topic, answer.day, answer.question) for answer in self.answers)
@@ -183,6 +184,6 @@ def read_part(path: str, name: str | None) -> Run:
 
 
 FORMATS = (
-    FileFormat("Change Detection", priority=0, recognises=is_change_run, read_run=read_run, listed=False),
+    FileFormat("Change Detection", priority=-7, recognises=is_change_run, read_run=read_run, listed=False),
     SourceFormat("Change Detection part", is_part, read_run=read_part),
 )

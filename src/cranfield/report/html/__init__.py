@@ -334,7 +334,7 @@ def _rankings(evaluation: Evaluation) -> list[dict[str, Any]]:
         pages.append(
             {
                 "documents": list(numbers),
-                "grades": [_grade(grades.get(document)) for document in numbers],
+                "grades": [_grade(grades.get(document, evaluation.unjudged_grade)) for document in numbers],
                 "relevant": sum(grade > 0 for grade in grades.values()),
                 "runs": shown,
             }
