@@ -72,9 +72,9 @@ class Report(
         for name in ("texts", "predicted", "corpus") if self.scores else ():
             if getattr(self, name):
                 raise UsageError(f"--{name} needs rankings, and scores have none", hint="give QRELS and RUN...")
-        if self.judgments != "grades":
+        if self.judgments not in ("grades", "spans"):
             raise UsageError(
-                f"a report needs judgments by grade, not {self.judgments}",
+                f"a report needs judgments by grade or of passages, not {self.judgments}",
                 hint="eval, compare, audit and queries take them",
             )
         output = self.output or REPORT
