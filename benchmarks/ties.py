@@ -26,7 +26,9 @@ def names() -> list[str]:
     """Every measure as it must be written: with a cut-off where it needs one."""
     # The judgments have neither subtopics nor preferences, are no sample, and the documents have no text.
     plain = [
-        d for d in cranfield.measures.CATALOGUE.values() if not (d.subtopics or d.content or d.preferences or d.sampled)
+        d
+        for d in cranfield.measures.CATALOGUE.values()
+        if not (d.subtopics or d.content or d.preferences or d.sampled or d.spans)
     ]
     return [d.symbol + CUTOFF.get(d.cutoff, "") for d in plain]
 

@@ -112,7 +112,7 @@ def barren(d: Definition) -> bool:
     at = {"none": "", "optional": "", "required": "@5", "recall": "@0.5"}[d.cutoff]
     if d.preferences:
         return False
-    return d.subtopics or d.content or math.isnan(parse(f"{d.symbol}{at}")([0]))
+    return d.subtopics or d.content or d.spans or math.isnan(parse(f"{d.symbol}{at}")([0]))
 
 
 def entry(d: Definition) -> str:

@@ -20,6 +20,7 @@ Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
+LONG_BLOCK = 8  # adjacent strings from which copying them together saves time
 Smoothing = Literal["dirichlet", "printed"]  # of language models; printed: as Hui et al. (2017) print it
 
 
@@ -36,14 +37,24 @@ class Strings:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Strings:
+        texts = texts if isinstance(texts, list) else list(texts)
+        if set(map(type, texts)) == {str}:
+            joined = "".join(texts)
+            data = joined.encode("utf-8", "surrogateescape")
+            if len(data) == len(joined):  # ASCII: each text has as many bytes as characters
+                return cls._of_bytes(data, np.fromiter(map(len, texts), np.int64, len(texts)))
         return cls.packed([text.encode("utf-8", "surrogateescape") for text in texts])
+
+    @classmethod
+    def _of_bytes(cls, data: bytes, lengths: Integers) -> Strings:
+        offsets = np.zeros(len(lengths) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return cls(offsets, np.frombuffer(data, np.uint8))
 
     @classmethod
     def packed(cls, encoded: Sequence[bytes]) -> Strings:
         """A column of texts that are bytes already."""
-        offsets = np.zeros(len(encoded) + 1, np.int64)
-        np.cumsum([len(text) for text in encoded], out=offsets[1:])
-        return cls(offsets, np.frombuffer(b"".join(encoded), np.uint8))
+        return cls._of_bytes(b"".join(encoded), np.fromiter(map(len, encoded), np.int64, len(encoded)))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -68,8 +79,14 @@ class Strings:
         """The strings at these rows, in this order."""
         lengths = np.diff(self.offsets)[rows]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
-        return Strings(offsets, self.data[np.repeat(self.offsets[:-1][rows], lengths) + within])
+        first = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
+        if len(first) * LONG_BLOCK < len(rows):  # long blocks of adjacent rows are copied as they are
+            last = np.append(first[1:], len(rows)) - 1
+            blocks = zip(self.offsets[rows[first]].tolist(), self.offsets[rows[last] + 1].tolist(), strict=True)
+            return Strings(offsets, np.concatenate([self.data[a:b] for a, b in blocks]))
+        index = np.repeat(self.offsets[:-1][rows] - offsets[:-1], lengths)
+        index += np.arange(len(index))
+        return Strings(offsets, self.data[index])
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +173,42 @@ class Sample:
 
 
 @dataclass(frozen=True, eq=False)
+class Passages:
+    """Passages of documents: row i is from ``start[i]`` up to ``end[i]``, without it, of ``names[document[i]]``."""
+
+    names: Strings
+    document: Integers
+    start: Integers
+    end: Integers
+
+    def take(self, rows: Integers) -> Passages:
+        """The passages at these rows, in this order."""
+        return replace(self, document=self.document[rows], start=self.start[rows], end=self.end[rows])
+
+    @property
+    def ids(self) -> Strings:
+        """An id for each passage: the document, a colon, and both offsets, as in ``d7:120-320``."""
+        names = list(self.names)
+        rows = zip(self.document.tolist(), self.start.tolist(), self.end.tolist(), strict=True)
+        return Strings.of([f"{names[d]}:{a}-{b}" for d, a, b in rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Spans:
+    """Judgments of passages; a document of the `Judgments` that have them is a passage.
+
+    ``passages``: the passage of each row of the judgments. ``relevant``: the relevant passages of all queries, without
+    overlap; those of query q are rows ``begin[q]:begin[q + 1]``. ``cover``: the share of a judged passage that a chunk
+    must have.
+    """
+
+    passages: Passages
+    begin: Integers
+    relevant: Passages
+    cover: float
+
+
+@dataclass(frozen=True, eq=False)
 class Judgments:
     """Relevance judgments: the judged documents of every query, each once, with a grade.
 
@@ -175,6 +228,7 @@ class Judgments:
     navigational: Navigational | None = None
     preferences: Preferences | None = None  # judgments that are preferences; a grade is then the highest level
     sample: Sample | None = None  # judgments that are a sample of a pool
+    spans: Spans | None = None  # judgments of passages
     by_position: bool = False  # given as a list; its queries are 1, 2, 3, ...
     remarks: tuple[str, ...] = ()  # what reading them had to assume
 
@@ -196,6 +250,7 @@ class Table:
     line: Integers | None = None  # the line of each row, if the table is a text file
     faults: tuple[Any, ...] = ()  # of rows that are not in the table; see `io.faults`
     faults_total: int = 0
+    passages: Passages | None = None  # of a run of chunks, whose documents are the ids of these
 
     def take(self, rows: Integers) -> Table:
         """The table with these rows, in this order."""
@@ -206,6 +261,7 @@ class Table:
             score=self.score[rows],
             rank=None if self.rank is None else self.rank[rows],
             line=None if self.line is None else self.line[rows],
+            passages=None if self.passages is None else self.passages.take(rows),
         )
 
 

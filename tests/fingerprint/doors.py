@@ -80,8 +80,8 @@ def canonical(measure: str) -> str | None:
 
 
 def symbols() -> list[str]:
-    """The symbols of the catalogue."""
-    return list(cf.measures.CATALOGUE)
+    """The symbols of the catalogue, without those of passages, whose values are golden cases."""
+    return [symbol for symbol, definition in cf.measures.CATALOGUE.items() if not definition.spans]
 
 
 @contextlib.contextmanager

@@ -29,7 +29,7 @@ from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.collection import is_several
 from cranfield.evaluation.designs import matched_sample
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.evaluator import Evaluator, Measures, evaluate, read_runs
+from cranfield.evaluation.evaluator import Evaluator, Measures, evaluate
 from cranfield.evaluation.notes import Note, QueryNames, sentences
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.predicted import PredictedMean, check_queries, judged_per_query, predicted_differences
@@ -431,11 +431,13 @@ def compare(
             "compare needs judgments, runs and measures", hint="call compare(qrels, runs, measures), or compare(scores)"
         )
     else:
-        runs = read_runs(run, options.pop("names", None))
+        names = options.pop("names", None)
+        evaluator = Evaluator(qrels, measures, **options, seed=seed)
+        runs = evaluator.read_runs(run, names)
         if any(item.system for item in runs):
             # A difference between means over repeats is not one of single rankings, which an audit could turn.
-            return compare_scores(Evaluator(qrels, measures, **options, seed=seed)(runs), settings, baseline, progress)
-        evaluation = Evaluator(qrels, measures, **options, seed=seed).evaluation(runs)
+            return compare_scores(evaluator(runs), settings, baseline, progress)
+        evaluation = evaluator.evaluation(runs)
         if evaluation.collection.predicted is not None:
             comparison = compare_evaluation(evaluation, settings, baseline, progress=progress)
             return with_predictions(comparison, evaluation, runs)

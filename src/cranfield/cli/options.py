@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 DEFAULT_MEASURES = ("AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref")
 # For judgments by subtopic: what TREC and NTCIR report, and subtopic recall.
 DIVERSITY_MEASURES = ("ERR_IA@20", "alpha_nDCG@20", "NRBP", "AP_IA", "Dsharp_nDCG@20", "StRecall@20")
+# For judged passages: how much of them is found, and at which rank the first one is.
+SPAN_MEASURES = ("SpanR@10", "SpanP@10", "SpanIoU@10", "StRecall@10", "RR")
 # For --terminal, which not every measure supports.
 TERMINAL_MEASURES = ("AP", "nDCG@10", "RR", "RBP")
 
@@ -85,6 +87,8 @@ def choose_measures(
         return measures, []
     if terminal:
         return list(TERMINAL_MEASURES), []
+    if judgments is not None and judgments.spans is not None:
+        return list(SPAN_MEASURES), []
     if judgments is not None and diverse(judgments):
         return list(DIVERSITY_MEASURES), [DIVERSITY_DEFAULT.format(name=judgments.name)]
     return list(default), []
@@ -279,7 +283,7 @@ class DocumentText(Settings):
 
 
 # The parameter of `Collection` for each kind of judgments.
-KINDS = {"grades": "qrels", "preferences": "prefs", "groups": "groups"}
+KINDS = {"grades": "qrels", "preferences": "prefs", "groups": "groups", "spans": "spans"}
 
 
 QueriesFile = Annotated[
@@ -326,10 +330,14 @@ class CollectionFacts(DocumentText, DocumentIds):
     """What is true of the test collection: the parameters of `Collection`; ``corpus`` is its ``documents``."""
 
     judgments: Annotated[
-        Literal["grades", "preferences", "groups"],
-        "What QRELS holds: grades, preferences between documents, or grades by groups of assessors.",
+        Literal["grades", "preferences", "groups", "spans"],
+        "What QRELS holds: grades, preferences between documents, grades by groups of assessors, or passages (spans) "
+        "in columns query, document, start, end; runs are then of chunks, in the same columns.",
         RARE,
     ] = "grades"
+    cover: Annotated[
+        float, Limits(0, 1), "With --judgments spans: the share of a passage that a chunk must have.", RARE
+    ] = 0.5
     negative: Annotated[Negative, "Treat negative grades as unjudged or as not relevant.", RARE] = "unjudged"
     complete: CompleteJudgments = False
     nil: Annotated[str | None, 'Document id that stands for "no answer".', Option(metavar="ID", rare=True)] = None

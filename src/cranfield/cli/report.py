@@ -68,9 +68,9 @@ class Report(
         self.check_inputs()
         if self.scores and self.texts:
             raise UsageError("--texts needs rankings, and --scores has none")
-        if self.judgments != "grades":
+        if self.judgments not in ("grades", "spans"):
             raise UsageError(
-                f"a report needs judgments by grade, not {self.judgments}",
+                f"a report needs judgments by grade or of passages, not {self.judgments}",
                 hint="eval, compare, audit and queries take them",
             )
         output = self.output or REPORT

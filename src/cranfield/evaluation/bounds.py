@@ -55,6 +55,8 @@ def bounds(measure: Measure, rankings: Rankings, *, seed: int = 0) -> Bounds:
     """The lowest and highest score of each query over the possible grades of its unjudged documents."""
     if measure.definition.subtopics:
         raise MeasureError(f"{measure} has no bounds: the subtopics of unjudged documents are unknown")
+    if measure.definition.spans:
+        raise MeasureError(f"{measure} has no bounds: it knows which part of each chunk is relevant")
     if measure.definition.preferences:
         raise MeasureError(f"{measure} has no bounds: documents without a preference do not count")
     if measure.definition.sampled or measure.views.sampled:

@@ -25,6 +25,7 @@ from cranfield.wording import nearest, one_of
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores
     from cranfield.io.side_tables import DocumentMap
+    from cranfield.io.spans import Texts
     from cranfield.statistics.prediction import Inference
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -34,6 +35,7 @@ EXCLUSIVE = (
     ("groups", ("nil", "intents", "documents")),
     ("predicted", ("groups", "nil", "costs")),
     ("complete", ("prefs", "groups", "predicted", "strata", "inclusion", "method")),
+    ("spans", ("nil", "costs", "predicted")),
 )
 SAMPLE = ("strata", "inclusion", "method")
 
@@ -72,7 +74,11 @@ class Collection:
     Judgments of other kinds take its place. ``prefs``: preferences between documents, for measures such as `Prefs`:
     ``{query: [[group, subgroup, document, level], ...]}``, or a file with lines of these five columns. ``groups``:
     judgments of several assessors, ``{query: {group: {document: grade}}}``, or a file with lines ``query group document
-    grade``; a measure with ``[groups]`` is the mean over the groups of a query.
+    grade``; a measure with ``[groups]`` is the mean over the groups of a query. ``spans``: passages of documents,
+    ``{query: [(document, start, end), ...]}`` with a grade as the fourth value or without, or a table with the columns
+    query, document, start, end and grade; quotes from ``documents`` may stand for offsets. Runs are then of chunks, in
+    the same forms, with scores. A chunk covers a passage if at least the share ``cover`` of the passage lies inside it.
+    The passages are the subtopics of a query, and a chunk that covers one is relevant.
     ``queries``: what is known of queries: ``{query: text}``, ``{query: {attribute: value}}``, or a table with a column
     for the query (CSV, TSV, JSON Lines, Parquet, a frame), or TREC topics. Texts are shown beside the ids of queries;
     by attributes, scores are grouped, averaged and compared.
@@ -112,6 +118,8 @@ class Collection:
         *,
         prefs: Any = None,
         groups: Any = None,
+        spans: Any = None,
+        cover: float = 0.5,
         queries: Any = None,
         documents: Any = None,
         intents: Any = None,
@@ -138,6 +146,7 @@ class Collection:
         _check_combinations(given)
         self.given: Mapping[str, Any] = given
         self.qrels, self.prefs, self.groups, self.documents = qrels, prefs, groups, documents
+        self.spans, self.cover = spans, cover
         self.intents, self.types, self.inference, self.name = intents, types, inference, name
         self.nil, self.full_length, self.negative, self.complete = nil, full_length, negative, complete
         self._sample = {key: given.get(key) for key in SAMPLE} if given.keys() & set(SAMPLE) else None
@@ -169,6 +178,8 @@ class Collection:
     @cached_property
     def layers(self) -> list[Judgments]:
         """The judgments of the first group of each query, the second one, ...; without groups, a single layer."""
+        if self.spans is not None:
+            return [self._span_judgments()]
         if self.prefs is None and self.groups is None:
             return [io.read_qrels(self.qrels, name=self.name)]
         from cranfield.io.side_tables import read_groups, read_preferences
@@ -180,6 +191,22 @@ class Collection:
         if not lines:
             raise InputError([f"{name}: no judgments"])
         return [io.read_qrels(layer, name=name) for layer in group_layers(lines)]
+
+    def _span_judgments(self) -> Judgments:
+        from cranfield.io.spans import read_spans
+        from cranfield.ranking.spans import span_judgments
+
+        return span_judgments(*read_spans(self.spans, name=self.name, texts=self.texts), self.cover)
+
+    @cached_property
+    def texts(self) -> Texts | None:
+        """The texts of documents, in which judged passages and chunks must be; None if they are not known."""
+        from cranfield.io.spans import Texts
+        from cranfield.io.streams import is_stream
+
+        if self.documents is None or isinstance(self.documents, Mapping) or is_stream(self.documents):
+            return None if self.documents is None else Texts(self.documents)
+        raise UsageError(f"judged passages need the texts of documents, not {type(self.documents).__name__}")
 
     @cached_property
     def _judged(self) -> tuple[Judgments, list[Note]]:
@@ -284,10 +311,13 @@ def is_several(qrels: Any) -> bool:
 
 def _check_combinations(given: Mapping[str, Any]) -> None:
     """Raise if parts of a collection exclude each other."""
-    if len(given.keys() & {"qrels", "prefs", "groups"}) > 1:
+    if len(given.keys() & {"qrels", "prefs", "groups", "spans"}) > 1:
         raise UsageError(
-            "qrels, prefs and groups exclude each other", hint="give Collection(prefs=...) or Collection(groups=...)"
+            "qrels, prefs, groups and spans exclude each other",
+            hint="give Collection(prefs=...), Collection(groups=...) or Collection(spans=...)",
         )
+    if not isinstance(cover := given["cover"], (int, float)) or not 0 < cover <= 1:
+        raise UsageError(f"cover must be a share above 0 and up to 1, not {cover!r}")
     if "qrels" not in given and given.keys() & set(SAMPLE):
         raise UsageError("strata, inclusion and method need qrels")
     for name, others in EXCLUSIVE:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, compress, count, islice
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,6 +27,7 @@ from cranfield.evaluation.run_notes import gain_notes, remark_notes, subtopic_no
 from cranfield.evaluation.run_scores import (
     GroupScores,
     RunScores,
+    check_chunk_measures,
     check_columns,
     layer_rows,
     without_groups,
@@ -36,6 +37,7 @@ from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.nil import with_nil
+from cranfield.ranking.spans import chunk_table, judge_chunks
 from cranfield.ranking.tie_rules import Ties, tie_rule
 
 if TYPE_CHECKING:
@@ -148,9 +150,11 @@ class Evaluator:
         if collection.groups is not None:
             check_columns(plan.columns, judgments.name)
             self._layers = collection.layers
+        if judgments.spans is not None:
+            check_chunk_measures(plan.columns)
         self._notes = [*remark_notes(judgments), *subtopic_notes(judgments, plan.columns)]
         self._notes += gain_notes(judgments.grade, plan.columns)
-        if self.corpus is not None and not plan.content_columns:
+        if self.corpus is not None and not plan.content_columns and collection.spans is None:
             self._notes.append(Note("corpus_unused"))
         if costs is not None and not any(column.alignment.costs for column in plan.columns):
             self._notes.append(Note("costs_unused"))
@@ -208,7 +212,7 @@ class Evaluator:
         *,
         single: bool = False,
     ) -> Scores:
-        runs = self._checked(read_runs(run, names, duplicates))
+        runs = self.read_runs(run, names, duplicates)
         found = self._with_overlap(self._scores(runs, self._readers, progress), single=single)
         scored = [ScoredRun.of(scores, self.plan) for scores in found]
         table = self.collection.describe(build_scores(scored, self._queries, self.plan, self._notes))
@@ -278,8 +282,12 @@ class Evaluator:
             # Pairs of runs share unjudged documents; where few documents count, these are kept.
             kept = max([page, *(pair_depth(column, self.policy) for column in self.columns)])
         readers = self._make_readers(columns, page=kept, rules=rules)
-        runs = self._checked(read_runs(run, names, duplicates))
-        return self._evaluation(self._with_overlap(self._scores(runs, readers, progress), single=True), page)
+        runs = self.read_runs(run, names, duplicates)
+        found = self._with_overlap(self._scores(runs, readers, progress), single=True)
+        evaluation = self._evaluation(found, page)
+        if self.judgments.spans is not None:
+            evaluation.judgments = judge_chunks(self.judgments, [chunk_table(run) for run in runs])
+        return evaluation
 
     def _evaluation(self, runs: Iterable[RunScores], page: int = 0) -> Evaluation:
         return Evaluation(self.plan, self.collection, self.judgments, [*runs], self._queries, self._notes, page)
@@ -346,10 +354,28 @@ class Evaluator:
         """
         if self._layers:
             raise UsageError("documents cannot be re-scored for judgments by group", hint="call the evaluator itself")
+        if self.judgments.spans is not None:
+            raise UsageError("chunks cannot be re-scored", hint="call the evaluator itself")
         return Rescorer(self, self._readers[0], io.read_run(run))
 
     def _single(self, run: Any) -> RunScores:
-        return next(self._scores(self._checked([io.read_run(run)]), self._readers))
+        return next(self._scores(self._checked([self._read_run(run)]), self._readers))
+
+    @property
+    def _read_run(self) -> Callable[..., Run]:
+        """The reader of one run: of documents, or of chunks."""
+        if self.judgments.spans is None:
+            return io.read_run
+        from cranfield.io.spans import read_chunks
+
+        return partial(read_chunks, texts=self.collection.texts)
+
+    def read_runs(
+        self, run: Any, names: Sequence[str | None] | None = None, duplicates: Duplicates = "error"
+    ) -> list[Run]:
+        """The runs of an argument, with unique names, not yet aligned."""
+        read = None if self.judgments.spans is None else self._read_run
+        return self._checked(read_runs(run, names, duplicates, read))
 
     def _checked(self, runs: list[Run]) -> list[Run]:
         """The runs; an error if judgments and runs are swapped, or are lists that cannot belong together."""
@@ -482,14 +508,23 @@ MIN_GRADES, MIN_SHARE = 4, 0.9
 MAX_SCORES = 1000  # the number of grades, and of scores of a run, that are checked
 
 
-def read_runs(run: Any, names: Sequence[str | None] | None = None, duplicates: Duplicates = "error") -> list[Run]:
-    """The runs, not yet read, with unique names."""
+def read_runs(
+    run: Any,
+    names: Sequence[str | None] | None = None,
+    duplicates: Duplicates = "error",
+    read_chunks: Callable[..., Run] | None = None,
+) -> list[Run]:
+    """The runs, not yet read, with unique names. ``read_chunks``: the reader of runs of chunks."""
     check_rankings(run, "an evaluation")
     given: list[Any]
-    if is_mapping_of_runs(run):
+    by_name, listed = is_mapping_of_runs, is_list_of_runs
+    if read_chunks is not None:
+        from cranfield.io.spans import is_list_of_runs as listed
+        from cranfield.io.spans import is_mapping_of_runs as by_name
+    if by_name(run):
         names, given = list(run) if names is None else names, list(run.values())
     else:
-        given = list(run) if is_list_of_runs(run) else [run]
+        given = list(run) if listed(run) else [run]
     if not given:
         raise UsageError(
             "no runs given: the list is empty",
@@ -500,20 +535,25 @@ def read_runs(run: Any, names: Sequence[str | None] | None = None, duplicates: D
     runs = [
         read
         for i, item in enumerate(given)
-        for read in _read_item(item, None if names is None else names[i], duplicates)
+        for read in _read_item(item, None if names is None else names[i], duplicates, read_chunks)
     ]
     unique = unique_names([item.name for item in runs], [item.source_name for item in runs])
     return [item if item.name == name else replace(item, name=name) for item, name in zip(runs, unique, strict=True)]
 
 
-def _read_item(item: Any, name: str | None, duplicates: Duplicates) -> list[Run]:
+def _read_item(
+    item: Any, name: str | None, duplicates: Duplicates, read_chunks: Callable[..., Run] | None
+) -> list[Run]:
     """The runs of one item of a list, which may be repeats."""
     if not isinstance(item, Repeats):
+        if read_chunks is not None:
+            return [read_chunks(item, name=name, duplicates=duplicates)]
         return io.read_runs(item, name=name, duplicates=duplicates)
     system = name or "run"
     if not item.runs:
         raise UsageError(f"`{system}` has no repeats: the list is empty")
-    repeats = [io.read_run(run, name=f"{system} {i}", duplicates=duplicates) for i, run in enumerate(item.runs, 1)]
+    read = read_chunks or io.read_run
+    repeats = [read(run, name=f"{system} {i}", duplicates=duplicates) for i, run in enumerate(item.runs, 1)]
     return [replace(run, system=system) for run in repeats]
 
 

@@ -142,6 +142,7 @@ class Column:
         """Whether the gain of a document depends on those above it, so that the best order of a tie is unknown."""
         definition = self.measure.definition
         by_document = definition.content or definition.subtopics or definition.preferences or definition.sampled
+        by_document = by_document or definition.spans
         return by_document or self.alignment.costs or self.measure.views.sampled
 
     def with_costs(self) -> Column:

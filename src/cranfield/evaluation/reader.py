@@ -15,6 +15,7 @@ from cranfield.evaluation.plan import AlignmentKey, Column, Policy
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.ranking.alignment import AlignedRun, Aligner
 from cranfield.ranking.batch import Key
+from cranfield.ranking.spans import chunk_table, judge_chunks
 from cranfield.ranking.tie_rules import TieRule
 from cranfield.ranking.unjudged import (
     align_collection,
@@ -57,14 +58,19 @@ class RunReader:
         rules: Sequence[TieRule] = (),
     ) -> None:
         self.judgments, self.columns, self.policy, self.corpus = judgments, tuple(columns), policy, corpus
-        self.aligner = Aligner(judgments, policy.negative, nil, top=top_grade, complete=policy.complete)
-        self.top_grade = top_grade
+        self.top_grade, self._nil = top_grade, nil
         self.keys: list[Key] = sorted({column.alignment.key for column in columns} | {rule.key for rule in rules})
         every_rule = [*rules, *(column.measure.views.rule for column in columns)]
         self.by_id = any(rule.needs_ids for rule in every_rule) or any(column.depends_on_above for column in columns)
         self.content_measures = [column.measure for column in columns if column.measure.definition.content]
         self.collection_measures = [column.measure for column in columns if column.measure.definition.collection]
         self.page, self.costs = page, costs
+
+    @cached_property
+    def aligner(self) -> Aligner:
+        """The judgments, prepared for alignment with any run."""
+        complete = self.policy.complete
+        return Aligner(self.judgments, self.policy.negative, self._nil, top=self.top_grade, complete=complete)
 
     @property
     def top(self) -> int:
@@ -101,7 +107,11 @@ class RunReader:
                 raise error from None  # there are other faults
 
     def _read(self, run: Run) -> AlignedRun:
-        return self.aligner.read(run, self.keys, by_id=self.by_id, top=self.top)
+        if self.judgments.spans is None:
+            aligner = self.aligner
+        else:
+            aligner = Aligner(judge_chunks(self.judgments, [chunk_table(run)]), complete=self.policy.complete)
+        return aligner.read(run, self.keys, by_id=self.by_id, top=self.top)
 
     def scores(self, runs: Sequence[Run], progress: Progress | None = None) -> Iterator[RunScores]:
         """The scores of all runs in turn; the next few runs are read at the same time."""
@@ -169,7 +179,7 @@ class RunReader:
             return
         from concurrent.futures import ThreadPoolExecutor
 
-        ahead = max(2, min(MAX_AHEAD, MAX_JUDGED // max(len(self.aligner.grade), 1)))
+        ahead = max(2, min(MAX_AHEAD, MAX_JUDGED // max(len(self.judgments.grade), 1)))
         pool = ThreadPoolExecutor(1)
         try:
             waiting = [pool.submit(self.read, run) for run in runs[:ahead]]

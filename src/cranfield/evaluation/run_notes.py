@@ -49,7 +49,7 @@ def remark_notes(source: Run | Judgments) -> list[Note]:
 
 def subtopic_notes(judgments: Judgments, columns: Sequence[Column]) -> list[Note]:
     """Notes that measures without subtopics use the highest grade of judgments by subtopic."""
-    return subtopic_grades(judgments.name, columns) if diverse(judgments) else []
+    return subtopic_grades(judgments.name, columns) if judgments.spans is None and diverse(judgments) else []
 
 
 def subtopic_grades(name: str, columns: Sequence[Column]) -> list[Note]:

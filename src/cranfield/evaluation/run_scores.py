@@ -222,11 +222,24 @@ def _check_judgments(aligner: Aligner, measure: Measure) -> None:
             [f"{aligner.judgments.name}: {measure} needs judgments by grade, not preferences"],
             hint="measures of preferences are Prefs, NumPrefs, NumPrefsMet and PrefsR",
         )
+    if measure.definition.spans and aligner.judgments.spans is None:
+        raise InputError(
+            [f"{aligner.judgments.name}: {measure} needs judgments of passages, not of documents"],
+            hint="use --judgments spans, or Collection(spans=...), for a table of passages",
+        )
     if measure.definition.subtopics and aligner.judged.subtopics is None:
         raise InputError(
             [f"{aligner.judgments.name}: {measure} needs judgments by subtopic"],
             hint="the subtopic is the second column of a qrels file, or column `subtopic` of a table",
         )
+
+
+def check_chunk_measures(columns: Sequence[Column]) -> None:
+    """Raise if a measure needs whole documents, and runs are of chunks."""
+    for column in columns:
+        definition = column.measure.definition
+        if definition.content or definition.collection:
+            raise MeasureError(f"{column.measure} needs judgments of documents, not of passages")
 
 
 def _check_full_length(run: Run, alignment: Alignment, full: int, depth: int | None) -> None:

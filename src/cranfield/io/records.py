@@ -29,6 +29,19 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "score": ("score", "_score", "sim", "similarity", "relevance_score"),
     "grade": ("relevance", "rel", "grade", "label", "rating"),
     "ranking": ("results", "hits", "retrieved", "ranking"),
+    # Of chunks: the document that a chunk is of, its offsets, and the text whose length gives the end if nothing else
+    # does. LlamaIndex, LangChain and Haystack have names of their own.
+    "source": (
+        *("document", "doc_id", "document_id", "docno", "docid", "corpus_id", "node.ref_doc_id", "ref_doc_id"),
+        *("metadata.source", "metadata.doc_id", "metadata.document_id", "meta.source_id", "meta.parent_id"),
+        *("meta.source", "source", "source_id"),
+    ),
+    "start": (
+        *("start", "node.start_char_idx", "start_char_idx", "metadata.start_index", "meta.split_idx_start"),
+        *("start_index", "metadata.start", "meta.start"),
+    ),
+    "end": ("end", "node.end_char_idx", "end_char_idx", "metadata.end_index", "end_index", "metadata.end", "meta.end"),
+    "text": ("page_content", "content", "text"),
 }
 # Where the responses of vector databases (Qdrant, Pinecone, Weaviate) have their results.
 RESULTS = ("points", "matches", "objects")
@@ -42,10 +55,15 @@ ID_LIKE = ("id", "source", "file", "path", "url", "uri", "doc", "key", "name")  
 
 @dataclass
 class Accessors:
-    """How to read the id and the score of a record; fields that were found by name are remembered by type."""
+    """How to read the id and the score of a record, and the offsets of a chunk.
+
+    Fields that were found by name are remembered by type.
+    """
 
     document: Accessor = None
     score: Accessor = None
+    start: Accessor = None
+    end: Accessor = None
     found: dict[tuple[type, str], str] = field(default_factory=dict)
 
     @property
@@ -59,7 +77,7 @@ class Accessors:
 
     def values(self, role: str, items: Sequence[Any], query: str) -> list[Any] | None:
         """The values of a role for all records; None if the usual names have none."""
-        accessor = self.document if role == "document" else self.score if role == "score" else None
+        accessor: Accessor = getattr(self, "document" if role == "source" else role, None)
         if callable(accessor):
             return [_call(accessor, item, role, query) for item in items]
         if accessor is not None:
@@ -79,6 +97,8 @@ def records(
     *,
     document: Accessor = None,
     score: Accessor = None,
+    start: Accessor = None,
+    end: Accessor = None,
     duplicates: str = "error",
     name: str = "run",
 ) -> Run:
@@ -89,6 +109,8 @@ def records(
     of Elasticsearch or OpenSearch stands for its hits.
     ``document``, ``score``: the field with the id and the score: a name, a path such as ``"metadata.source"``, or a
     function of the object. By default the usual names are tried. Without scores, documents are ranked as listed.
+    ``start``, ``end``: the offsets of chunks, for judged passages (``spans`` of a `Collection`); ``document`` is then
+    the document that a chunk is of. Without an end, the length of the text of the chunk gives it.
     ``duplicates``: what happens if a document is listed twice for a query, as chunks of one document are: ``"error"``,
     keep the ``"first"``, or keep the one with the ``"best"`` score.
 
@@ -108,6 +130,14 @@ def records(
             "these records have a query each",
             hint="give them to evaluate or read_run; records takes the results query by query",
         )
+    if start is not None or end is not None:
+        from dataclasses import replace
+
+        from cranfield.io.spans import read_chunks
+
+        accessors = Accessors(document, score, start, end)
+        run = read_chunks(shaped, name=name, duplicates=duplicates, accessors=accessors)  # type: ignore[arg-type]
+        return replace(run, by_position=isinstance(shaped, ByPosition))
     rankings = rankings_of(shaped, location, duplicates, Accessors(document, score))  # type: ignore[arg-type]
     remarks = order_remarks(shaped, rankings)
     return Run(name, rankings, by_position=isinstance(shaped, ByPosition), remarks=remarks)
@@ -202,10 +232,34 @@ def read_records(
     return documents, scores
 
 
+def read_chunk_records(items: Sequence[Any], query: str, kind: str, accessors: Accessors) -> list[tuple[Any, ...]]:
+    """Chunks or judged passages as (document, start, end), and their scores or grades if they have any."""
+    columns: dict[str, list[Any]] = {}
+    value = "score" if kind == "run" else "grade"
+    if isinstance(items[0], tuple | list) and not is_record(items[0]):
+        items, columns[value] = ([item[i] for item in items] for i in range(2))
+    for role in ("source", "start", "end", "text", value):
+        found = (
+            None if role in columns or (role == "text" and "end" in columns) else accessors.values(role, items, query)
+        )
+        if found is not None and any(one is not None for one in found):
+            columns[role] = found
+    if "text" in columns and "end" not in columns and "start" in columns:
+        pairs = zip(columns["start"], columns["text"], strict=True)
+        columns["end"] = [start + len(text) if isinstance(start, int) else start for start, text in pairs]
+    for role, name in (("source", "document"), ("start", "start"), ("end", "end")):
+        if role not in columns:
+            raise InputError(
+                [f"query `{quotable(query)}`: no usual field for the {name} of a chunk in {_described(items[0])}"],
+                hint='name the fields: cf.records(results, document="metadata.source", start="metadata.start", ...)',
+            )
+    return list(zip(*(columns[role] for role in ("source", "start", "end", value) if role in columns), strict=True))
+
+
 def usual_field(item: Any, role: str) -> str | None:
     """The first usual field of a record that has a value."""
     client = type(item).__module__.partition(".")[0] in CLIENTS
-    paths = CLIENT_FIELDS[role] if client else FIELDS[role]
+    paths = CLIENT_FIELDS.get(role, FIELDS[role]) if client else FIELDS[role]
     return next((path for path in paths if _lookup(item, path) is not None), None)
 
 

@@ -181,6 +181,8 @@ def choose_columns(names: Sequence[str], roles: Sequence[str], columns: Columns,
     for role in roles[:3]:
         if role not in chosen and not (role == "score" and "rank" in chosen):
             hint = f'name it {COLUMN_NAMES[role][0]}, or in Python pass columns={{"{role}": ...}}'
+            if {"start", "end"} <= normalised.keys():
+                hint = "for passages and chunks, use --judgments spans, or Collection(spans=...)"
             raise _missing_column(f"no column for the {role}", names, source_name, hint)
     for role, column in chosen.items():
         _check_unique(column, role, names, source_name, exactly=role in columns)

@@ -163,7 +163,8 @@ def tie_costs(
     repeats = check_count("repeats", repeats)
     parsed = [parse(given) for given in measures]
     for measure in parsed:
-        if measure.definition.subtopics or measure.definition.content or measure.definition.preferences:
+        definition = measure.definition
+        if definition.subtopics or definition.content or definition.preferences or definition.spans:
             raise MeasureError(f"{measure} cannot be computed from grades alone")
     rows = {str(measure): [measure] for measure in parsed} | ({ALL: parsed} if len(parsed) > 1 else {})
     costs: dict[str, dict[str, Times]] = {}

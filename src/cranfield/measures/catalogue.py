@@ -81,6 +81,7 @@ class Definition:
     subtopics: bool = False  # needs judgments by subtopic
     content: bool = False  # uses document text, and needs a corpus
     preferences: bool = False  # needs preferences between documents instead of grades
+    spans: bool = False  # needs judgments of passages
     unused_when: tuple[tuple[str, str, Any], ...] = ()  # (p, q, x): parameter p is unused when q is x
     costs: bool = False  # reads what documents cost, where that is given
     cutoff_is_cost: bool = False  # its cutoff k is a cost, and not a rank
@@ -241,7 +242,7 @@ class Measure:
                 f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for {kind}",
                 hint="ties=expected is the mean over all orders",
             )
-        if self.definition.content and self.views.ties in ("best", "worst"):
+        if (self.definition.content or self.definition.spans) and self.views.ties in ("best", "worst"):
             raise MeasureError(
                 f"{self.symbol} does not support ties={self.views.ties}: gains depend on the documents above, and the "
                 f"{self.views.ties} order is unknown",
@@ -421,7 +422,7 @@ class Measure:
                 f"{self} needs preferences between documents, not grades",
                 hint="use evaluate(Collection(prefs=...), run, ...)",
             )
-        if self.definition.subtopics or self.definition.content:
+        if self.definition.subtopics or self.definition.content or self.definition.spans:
             raise MeasureError(f"{self} cannot be computed from grades alone: it needs documents or subtopics")
         return float(self.values(from_ranking(ranking, missed)).value[0])
 

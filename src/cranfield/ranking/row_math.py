@@ -6,6 +6,7 @@ columns. These narrow tables are stored and processed column by column.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +17,7 @@ from cranfield import native
 from cranfield.data import Booleans, Floats, Integers
 
 NARROW = 8  # tables with up to this many columns are stored column by column
+MOST_STATES = 1 << 62  # the most values of a combined key of 64 bits
 
 
 def cells(row: Integers, column: Integers, shape: tuple[int, int]) -> Integers:
@@ -87,3 +89,22 @@ def ratio(part: Floats, total: Floats) -> Floats:
     """``part / total``; NaN (undefined) where the total is 0."""
     quotient: Floats = part / np.where(total > 0, total, np.nan)
     return quotient
+
+
+def lexsorted(keys: Sequence[npt.NDArray[Any]]) -> Integers:
+    """`numpy.lexsort`; keys of small integers are combined into one, because that is several times faster.
+
+    >>> lexsorted([np.array([0, 1, 0]), np.array([2.0, 2.0, -1.0])]).tolist()
+    [2, 0, 1]
+    """
+    combined, states = np.zeros(len(keys[0]), np.int64), 1
+    for key in reversed(keys):
+        low, high = float(key.min()), float(key.max())
+        if max(-low, high) >= MOST_STATES or (key.dtype.kind == "f" and (key != np.floor(key)).any()):
+            return np.lexsort(list(keys))
+        values = int(high) - int(low) + 1
+        if states * values >= MOST_STATES:
+            return np.lexsort(list(keys))
+        states *= values
+        combined = combined * values + (key.astype(np.int64) - int(low))
+    return np.argsort(combined, kind="stable")

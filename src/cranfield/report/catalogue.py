@@ -167,6 +167,12 @@ PREFERRING = (
     },
     TIED,
 )
+SPANNING = (
+    "characters 100 to 140 of document a are relevant; the ranking: 0 to 110 of a, then 100 to 130 of a tied with 0 to "
+    "40 of b, then 130 to 200 of a",
+    {"spans": {"q": [("a", 100, 140)]}},
+    {"q": [("a", 0, 110, 3.0), ("a", 100, 130, 2.0), ("b", 0, 40, 2.0), ("a", 130, 200, 1.0)]},
+)
 TEXTS = {"a": "lamp oil lamp", "b": "oil lamp wick", "c": "sea gull", "d": "wick trimmed at dusk", "e": "dusk sea"}
 READING = (
     "`lamp oil lamp` is relevant to subtopic 1, `wick trimmed at dusk` to subtopic 2. The ranking: `oil lamp wick` "
@@ -328,7 +334,8 @@ def _bounds(d: Definition) -> str:
 
 def _example(d: Definition, measure: Measure | None, width: int, *, colour: bool) -> Iterator[str]:
     base = str(measure) if measure else f"{d.symbol}@{0.5 if d.cutoff == 'recall' else 3}"
-    example = READING if d.content else PREFERRING if d.preferences else DIVERSE if d.subtopics else None
+    needed = {"content": READING, "preferences": PREFERRING, "subtopics": DIVERSE, "spans": SPANNING}
+    example: Any = next((story for name, story in needed.items() if getattr(d, name)), None)
     scored = {}
     for name in [base] if base.endswith("]") else [base + variant for variant in VARIANTS]:
         with suppress(CranfieldError):  # the measure does not apply to the example

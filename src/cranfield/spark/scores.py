@@ -46,6 +46,7 @@ BROADCAST = 64 << 20  # judgments of up to this many bytes are sent to every tas
 NOT_HERE = (
     "prefs",
     "groups",
+    "spans",
     "types",
     "costs",
     "predicted",

@@ -408,7 +408,7 @@ def test_subtopics_have_worlds_in_words() -> None:
 
 
 @pytest.mark.parametrize(
-    "symbol", [symbol for symbol, d in CATALOGUE.items() if not (d.content or d.preferences or d.sampled)]
+    "symbol", [symbol for symbol, d in CATALOGUE.items() if not (d.content or d.preferences or d.sampled or d.spans)]
 )
 def test_every_measure_can_be_checked(symbol: str) -> None:
     name = f"{symbol}@0.5" if symbol == "IPrec" else symbol

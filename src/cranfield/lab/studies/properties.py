@@ -188,9 +188,10 @@ def document_kinds(measure: Measure, grades: Sequence[float] | None) -> tuple[Do
             f"{measure.symbol} reads document text, and the documents of this study have none",
             hint="check measures that use judgments only",
         )
-    if measure.definition.preferences:
+    if measure.definition.preferences or measure.definition.spans:
+        what = "preferences" if measure.definition.preferences else "passages"
         raise MeasureError(
-            f"{measure.symbol} needs preferences, and the documents of this study have grades",
+            f"{measure.symbol} needs {what}, and the documents of this study have grades",
             hint="check measures that use judgments only",
         )
     chosen = measure.chosen

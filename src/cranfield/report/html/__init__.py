@@ -25,13 +25,14 @@ from cranfield import __version__
 from cranfield.analysis.audit import CAUSES, Audit, audit_evaluation
 from cranfield.analysis.compare import Comparison, compare_scores
 from cranfield.analysis.significance import ComparisonSettings
-from cranfield.data import Floats
+from cranfield.data import Floats, Passages, Strings
 from cranfield.errors import optional
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.notes import sentences, summarised
 from cranfield.evaluation.predicted import PredictedMean
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.collection import read_texts, shortened
+from cranfield.io.spans import parse_ids
 from cranfield.io.write import atomic_write
 from cranfield.parallel import in_background
 from cranfield.report import groups as by_group
@@ -154,11 +155,20 @@ def _of_rankings(
     pages = _rankings(evaluation)
     done(3)
     shown = {name for ranking in pages for name in ranking["documents"]}
+    chunks = None
+    if evaluation.judgments.spans is not None:
+        chunks = parse_ids(Strings.of(sorted(shown)), "")
+        shown = set(chunks.names)
     text_of = texts if isinstance(texts, Mapping) else read_texts(texts, shown)
+    snippets: dict[str, Any] = {name: _snippet(text) for name, text in text_of.items() if name in shown}
+    if chunks is not None:
+        snippets = _marked_chunks(evaluation, chunks, text_of)
     return {
         "tags": _tags(evaluation),
         "rankings": pages,
-        "texts": {name: _snippet(text) for name, text in text_of.items() if name in shown},
+        "texts": snippets,
+        # The texts are parts by query, of which every second one is relevant.
+        **({} if chunks is None else {"marked": True}),
         "curves": {
             "recall": {"x": list(RECALL), "y": _table(curves.means[:, : len(RECALL)])},
             "gain": {"x": list(CUTS), "y": _table(curves.means[:, len(RECALL) :])},
@@ -352,6 +362,32 @@ def _grade(grade: float | None) -> float | int | None:
 def _snippet(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= SNIPPET else f"{text[:SNIPPET]}…"
+
+
+def _marked_chunks(evaluation: Evaluation, chunks: Passages, texts: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """The texts of chunks by query, as parts: every second part is in a relevant passage."""
+    judgments, names = evaluation.judgments, list(chunks.names)
+    spans = judgments.spans
+    assert spans is not None
+    row_of = {name: row for row, name in enumerate(chunks.ids)}
+    marked: dict[str, dict[str, Any]] = {}
+    for q, query in enumerate(judgments.queries):
+        relevant = spans.relevant.take(np.arange(spans.begin[q], spans.begin[q + 1]))
+        of_document: dict[str, list[tuple[int, int]]] = {}
+        columns = relevant.document.tolist(), relevant.start.tolist(), relevant.end.tolist()
+        for code, first, last in zip(*columns, strict=True):
+            of_document.setdefault(relevant.names[code], []).append((first, last))
+        for name in judgments.documents.take(np.arange(judgments.begin[q], judgments.begin[q + 1])):
+            if name not in row_of or (document := names[chunks.document[row_of[name]]]) not in texts:
+                continue
+            row = row_of[name]
+            start, end = int(chunks.start[row]), int(chunks.end[row])
+            cuts = [start]
+            for first, last in of_document.get(document, []):
+                cuts += [min(max(first, start), end), min(max(last, start), end)]
+            parts = zip(cuts, [*cuts[1:], end], strict=True)
+            marked.setdefault(query, {})[name] = [texts[document][a:b] for a, b in parts]
+    return marked
 
 
 def _swap_sentences(audit: Audit, measure: str) -> list[str]:

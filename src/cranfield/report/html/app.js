@@ -575,13 +575,13 @@
       let rank = 0;
       for (const size of page.ties) {
         for (let i = 0; i < size; i++, rank++) {
-          const d = page.documents[rank], grade = pages.grades[d], name = pages.documents[d], text = Object.hasOwn(data.texts, name) ? data.texts[name] : undefined;
+          const d = page.documents[rank], grade = pages.grades[d], name = pages.documents[d], texts = data.marked ? data.texts[data.queries[q]] || {} : data.texts, text = Object.hasOwn(texts, name) ? texts[name] : undefined;
           const kind = grade === null ? "unjudged" : grade > 0 ? "relevant" : "";
           const tied = size > 1 ? `tied${i === 0 ? " first" : ""}${i === size - 1 ? " last" : ""}` : null;
           items.push(h("li", { class: tied },
             h("span", { class: "rank" }, rank + 1),
             h("span", { class: `grade ${kind}`, title: grade === null ? TEXT.unjudgedDocument : TEXT.grade(grade) }, grade === null ? "?" : grade),
-            text === undefined ? h("span", { class: "document" }, name) : h("details", { class: "document" }, h("summary", {}, name), h("p", {}, text)),
+            text === undefined ? h("span", { class: "document" }, name) : h("details", { class: "document" }, h("summary", {}, name), h("p", {}, ...(data.marked ? text.map((part, at) => at % 2 ? h("mark", {}, part) : part) : [text]))),
             h("span", { class: "only" }, r !== other && !there.has(d) ? TEXT.onlyHere : "")));
         }
       }

@@ -1,0 +1,63 @@
+"""``--judgments spans``: judged passages and runs of chunks on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_samples import Call
+
+import cranfield as cf
+
+SPANS = "query,document,start,end\n1,a,10,50\n1,b,0,30\n2,a,100,150\n"
+SMALL = "query,document,start,end,score\n1,a,0,60,3\n1,b,0,40,2\n2,a,80,140,1\n2,c,0,60,0.5\n"
+LARGE = "query,document,start,end,score\n1,a,0,200,3\n1,c,0,200,2\n2,b,0,200,1\n2,a,50,200,0.5\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    paths = [tmp_path / name for name in ("spans.csv", "small.csv", "large.csv")]
+    for path, text in zip(paths, (SPANS, SMALL, LARGE), strict=True):
+        path.write_text(text)
+    return paths
+
+
+def test_eval_is_that_of_python_and_has_measures_of_passages_by_default(call: Call, files: list[Path]) -> None:
+    spans, *runs = files
+    found = json.loads(call("eval", spans, *runs, "--judgments", "spans", "--cover", "1", "--format", "json").stdout)
+    measures = ["SpanR@10", "SpanP@10", "SpanIoU@10", "StRecall@10", "RR"]
+    scores = cf.evaluate(cf.Collection(spans=spans, cover=1), list(runs), measures)
+    assert found["runs"] == scores.to_dict()["runs"]
+
+
+@pytest.mark.parametrize("verb", ["compare", "audit", "queries"])
+def test_other_commands_take_them(call: Call, files: list[Path], verb: str) -> None:
+    result = call(verb, *files, "--judgments", "spans", "-m", "SpanR@2", "--format", "json")
+    assert result.exit_code == 0 and "SpanR@2" in result.stdout
+
+
+def test_documents_of_a_query_have_the_grades_of_both_runs(call: Call, files: list[Path]) -> None:
+    result = call("queries", *files, "--judgments", "spans", "-m", "RR", "--query", "2", "--format", "json")
+    grades = {one["document"]: one["grade"] for one in json.loads(result.stdout)["documents"]}
+    assert grades == {"b:0-200": None, "a:50-200": 1.0, "a:80-140": 1.0, "c:0-60": None}
+
+
+def test_a_gate_and_a_report(call: Call, files: list[Path], tmp_path: Path) -> None:
+    assert call("eval", *files[:2], "--judgments", "spans", "--fail-below", "SpanR@2=0.99").exit_code == 3
+    report = tmp_path / "report.html"
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text(json.dumps({"_id": "a", "text": "lamp " * 40}) + "\n")
+    result = call("report", *files, "--judgments", "spans", "-m", "SpanR@2", "--texts", texts, "-o", report)
+    assert result.exit_code == 0
+    assert '"marked":true' in report.read_text()
+
+
+def test_wrong_input_is_one_sentence_with_its_line(call: Call, files: list[Path]) -> None:
+    files[1].write_text(SMALL.replace("2,a,80,140,1", "2,a,80,14,1"))
+    result = call("eval", *files[:2], "--judgments", "spans")
+    assert result.exit_code == 1
+    assert f"error: {files[1]}:4: the end 14 is before the start 80" in result.stderr
+    assert call("eval", *files[:2], "--judgments", "spans", "--cover", "2").exit_code == 2
+    result = call("eval", files[0], files[2])
+    assert "for passages and chunks, use --judgments spans" in result.stderr

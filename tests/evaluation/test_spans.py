@@ -1,0 +1,208 @@
+"""Judged passages: scores of chunks against enumeration of characters, and everything that takes runs of chunks."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+import cranfield as cf
+from cranfield.errors import CranfieldError, InputError, MeasureError, UsageError
+from golden_cases import FOLDER
+
+GOLDEN = json.loads((FOLDER / "golden-3.json").read_text())["spans"]
+Passage = tuple[str, int, int]
+
+
+def value(spans: Any, run: Any, measure: str, **parts: Any) -> float:
+    scores = cf.evaluate(cf.Collection(spans=spans, **parts), run, measure)
+    return float(scores.values[0, 0, 0])
+
+
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case["id"])
+def test_golden_spans(case: dict[str, Any]) -> None:
+    found = value(case["spans"], case["run"], case["name"], cover=case["cover"])
+    assert found == pytest.approx(case["expected"], abs=case["tol"])
+
+
+def characters(passages: list[Passage]) -> set[tuple[str, int]]:
+    return {(document, at) for document, start, end in passages for at in range(start, end)}
+
+
+def by_characters(name: str, spans: list[Passage], chunks: list[Passage], k: int | None) -> float:
+    """SPEC D, one character at a time."""
+    judged, found = characters(spans), characters(chunks[:k])
+    total = {"SpanR": judged, "SpanP": found, "SpanIoU": judged | found}[name]
+    return len(judged & found) / len(total) if total else 0.0
+
+
+def random_passages(rng: random.Random, count: int) -> list[Passage]:
+    passages = []
+    for _ in range(count):
+        start = rng.randrange(40)
+        passages.append((rng.choice("xyz"), start, start + rng.randint(1, 20)))
+    return list(dict.fromkeys(passages))
+
+
+@pytest.mark.parametrize("name", ["SpanR", "SpanP", "SpanIoU"])
+def test_lengths_are_those_of_enumerated_characters(name: str) -> None:
+    rng = random.Random(name)
+    spans, run = {}, {}
+    for number in range(1000):
+        spans[str(number)] = random_passages(rng, rng.randint(1, 5))
+        run[str(number)] = random_passages(rng, rng.randint(0, 8))
+    cutoffs = (None, 1, 3)
+    measures = [name if k is None else f"{name}@{k}" for k in cutoffs]
+    scores = cf.evaluate(cf.Collection(spans=spans), run, measures)
+    for q, query in enumerate(scores.queries):
+        expected = [by_characters(name, spans[query], run[query], k) for k in cutoffs]
+        assert scores.values[0, :, q].tolist() == pytest.approx(expected), query
+
+
+@pytest.mark.parametrize("name", ["SpanR@2", "SpanP@3", "SpanIoU@2", "SpanP", "SpanR@4[condensed]", "SpanIoU[depth=3]"])
+def test_ties_are_the_mean_over_all_orders(name: str) -> None:
+    rng = random.Random(name)
+    symbol, _, rest = name.partition("@")
+    symbol = symbol.partition("[")[0]
+    k = int(rest[0]) if rest else 3 if "depth" in name else None
+    expected_name = name.replace("]", ", ties=expected]") if "[" in name else f"{name}[ties=expected]"
+    for _ in range(30):
+        spans = random_passages(rng, 3)
+        chunks = [(*chunk, float(rng.randint(1, 2))) for chunk in random_passages(rng, 6)]
+        if "condensed" in name:
+            chunks = [chunk for chunk in chunks if chunk[0] in {document for document, _, _ in spans}]
+        groups = [[c[:3] for c in chunks if c[3] == score] for score in (2.0, 1.0)]
+        orders = [list(itertools.chain(*order)) for order in itertools.product(*map(itertools.permutations, groups))]
+        mean = fmean(by_characters(symbol, spans, order, k) for order in orders)
+        assert value({"q": spans}, {"q": chunks}, expected_name) == pytest.approx(mean)
+
+
+def judged_by_hand(spans: list[Passage], run: list[Passage], cover: float) -> dict[str, dict[str, int]]:
+    """The chunks and the passages that no chunk covers, as judgments by subtopic."""
+
+    def share(chunk: Passage, span: Passage) -> float:
+        return len(characters([chunk]) & characters([span])) / len(characters([span]))
+
+    covered = {span for chunk in run for span in spans if share(chunk, span) >= cover}
+    documents = {document for document, _, _ in spans}
+    judged = {}
+    for chunk in [*run, *(span for span in spans if span not in covered)]:
+        grades = {"{}:{}-{}".format(*span): int(share(chunk, span) >= cover) for span in spans}
+        if chunk[0] in documents:
+            judged["{}:{}-{}".format(*chunk)] = grades
+    return judged
+
+
+@pytest.mark.parametrize("cover", [0.25, 0.5, 1.0])
+def test_other_measures_take_chunks_by_the_passages_that_they_cover(cover: float) -> None:
+    measures = ["RR", "P@3", "AP", "nDCG", "Success@2", "bpref", "Judged@4", "StRecall@2", "alpha_nDCG", "ERR_IA@3"]
+    rng = random.Random(cover)
+    for _ in range(40):
+        spans, run = random_passages(rng, 3), random_passages(rng, 7)
+        plain = ["{}:{}-{}".format(*chunk) for chunk in run]
+        expected = cf.evaluate({"q": judged_by_hand(spans, run, cover)}, {"q": plain}, measures).values
+        found = cf.evaluate(cf.Collection(spans={"q": spans}, cover=cover), {"q": run}, measures).values
+        assert found == pytest.approx(expected, nan_ok=True)
+
+
+def test_a_share_is_compared_without_rounding() -> None:
+    assert value({"q": [("d", 0, 20)]}, {"q": [("d", 0, 11)]}, "RR", cover=0.55) == 1
+    assert value({"q": [("d", 0, 20)]}, {"q": [("d", 0, 10)]}, "RR", cover=0.55) == 0
+
+
+def test_grades_are_those_of_the_passages_covered() -> None:
+    spans = {"q": [("d", 0, 10, 3), ("d", 20, 30), ("d", 40, 50, 0)]}
+    run = {"q": [("d", 38, 52), ("d", 18, 31), ("d", 0, 31)]}
+    assert value(spans, run, "CG@1") == 0
+    assert value(spans, run, "CG@2") == 1
+    assert value(spans, run, "CG@3") == 4
+    assert value(spans, run, "SpanR@1") == 0  # what is judged not relevant is not missed
+    assert value(spans, run, "SpanR") == 1
+
+
+def test_queries_without_relevant_passages_are_undefined_and_empty_rankings_are_0() -> None:
+    spans = {"judged": [("d", 0, 9, 0)], "empty": [("d", 0, 9)], "found": [("d", 0, 9)]}
+    run = {"judged": [("d", 0, 9)], "found": [("d", 0, 9)], "other": [("d", 0, 9)]}
+    scores = cf.evaluate(cf.Collection(spans=spans), run, ["SpanR", "SpanP", "SpanIoU"])
+    for measure in scores.to_dict()["runs"]["run"].values():
+        assert measure == {"mean": 0.5, "n": 2, "queries": {"judged": None, "empty": 0.0, "found": 1.0}}
+
+
+def test_runs_do_not_change_each_other() -> None:
+    """A relevant document of one chunking is no document of another one."""
+    spans = {"1": [("d", 0, 40), ("e", 10, 60)], "2": [("e", 0, 30)]}
+    small = {"1": [("d", 0, 30), ("d", 20, 50), ("e", 0, 30)], "2": [("e", 0, 30), ("d", 0, 30)]}
+    large = {"1": [("d", 0, 80), ("f", 0, 80)], "2": [("d", 0, 80)]}
+    collection, measures = cf.Collection(spans=spans), ["AP", "nDCG@2", "SpanIoU@2", "StRecall@1"]
+    together = cf.evaluate(collection, {"small": small, "large": large}, measures)
+    for row, run in enumerate((small, large)):
+        assert cf.evaluate(collection, run, measures).values[0].tolist() == together.values[row].tolist()
+    assert cf.evaluate(collection, [small, large], measures).values.tolist() == together.values.tolist()
+    repeats = cf.evaluate(collection, {"small": cf.Repeats([small, small])}, measures)
+    assert repeats.values[0].tolist() == together.values[0].tolist()
+    evaluator = cf.Evaluator(collection, measures)
+    assert evaluator.means(large) == dict(zip(measures, together.means[1].tolist(), strict=True))
+
+
+def test_everything_takes_runs_of_chunks() -> None:
+    spans = {str(q): [("d", 10 * q, 10 * q + 20), ("e", 0, 10)] for q in range(6)}
+    runs = {
+        "small": {
+            str(q): [("d", 10 * q, 10 * q + 15, 2.0), ("e", q, q + 15, 1.0), ("f", 0, 15, 1.0)] for q in range(6)
+        },
+        "large": {str(q): [("d", 10 * q - 5 * (q > 0), 10 * q + 55, 2.0), ("f", 0, 60, 1.0)] for q in range(6)},
+    }
+    collection = cf.Collection(spans=spans, queries={str(q): {"kind": "ab"[q % 2]} for q in range(6)})
+    measures = ["SpanR@1", "P@2"]
+    comparison = cf.compare(collection, runs, measures, test="t")
+    assert comparison.contests[0].difference == pytest.approx(15 / 30 - 20 / 30)
+    audit = cf.audit(collection, runs, measures)
+    assert audit.runs == ("small", "large") and audit.unjudged.tolist() == [[0, 0.5], [0, 0.5]]
+    scores = cf.evaluate(collection, runs, measures)
+    assert list(scores.by("kind").groups) == ["a", "b"]
+    assert any("unjudged" in note for note in scores.to_dict()["notes"])
+    assert not any("by subtopic" in note for note in scores.to_dict()["notes"])
+
+
+def test_parts_that_exclude_each_other() -> None:
+    spans = {"q": [("d", 0, 9)]}
+    with pytest.raises(UsageError, match="qrels, prefs, groups and spans exclude each other"):
+        cf.Collection({"q": {"d": 1}}, spans=spans)
+    with pytest.raises(UsageError, match="spans cannot be combined with nil, costs or predicted"):
+        cf.Collection(spans=spans, nil="NIL")
+    for cover in (0, 1.5, "half", -1, float("nan")):
+        with pytest.raises(UsageError, match="cover must be a share above 0 and up to 1"):
+            cf.Collection(spans=spans, cover=cover)
+
+
+def test_measures_that_do_not_fit_the_judgments() -> None:
+    spans, run = {"q": [("d", 0, 9)]}, {"q": [("d", 0, 5)]}
+    with pytest.raises(InputError, match="SpanR@2 needs judgments of passages, not of documents"):
+        cf.evaluate({"q": {"d": 1}}, {"q": ["d"]}, "SpanR@2")
+    with pytest.raises(MeasureError, match="Hole@2 needs judgments of documents, not of passages"):
+        cf.evaluate(cf.Collection(spans=spans), run, "Hole@2")
+    with pytest.raises(CranfieldError, match=r"SpanP@2\[ties=best\]|does not support ties=best"):
+        cf.evaluate(cf.Collection(spans=spans), run, "SpanP@2[ties=best]")
+    with pytest.raises(MeasureError, match="SpanP@2 has no bounds"):
+        cf.evaluate(cf.Collection(spans=spans), run, "SpanP@2", show="bounds")
+    with pytest.raises(UsageError, match="chunks cannot be re-scored"):
+        cf.Evaluator(cf.Collection(spans=spans), "RR").rescorer(run)
+    with pytest.raises(MeasureError, match="cannot be computed from grades alone"):
+        cf.parse("SpanR@1")([1, 0])
+
+
+def test_a_report_marks_the_judged_part_of_each_chunk() -> None:
+    from cranfield.report.html import contents
+
+    text = "The lamp was lit at dusk. The keeper wrote."
+    spans = {"1": [("d", 4, 8), ("d", 20, 33)], "2": [("d", 0, 3)]}
+    run = {"1": [("d", 0, 24, 2.0), ("e", 0, 9, 1.0)], "2": [("d", 10, 40, 1.0)]}
+    evaluation = cf.Evaluator(cf.Collection(spans=spans), ["SpanR@1", "RR"]).evaluation(run, page=10)
+    data = contents(evaluation, texts={"d": text})
+    assert data["marked"] and data["rankings"][0]["grades"] == [1, None]
+    assert data["texts"]["1"]["d:0-24"] == ["The ", "lamp", " was lit at ", "dusk", ""]
+    assert data["texts"]["2"]["d:10-40"] == ["", "", text[10:40]]
