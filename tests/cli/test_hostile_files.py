@@ -225,3 +225,18 @@ def complete(path: Path) -> bool:
         return (path / "truth.json").is_file()
     data = path.read_bytes()
     return data.endswith((b"\n", b"PAR1", b"</html>\n")) and len(data) > 0
+
+
+def test_the_columns_of_a_table_without_names_can_be_chosen(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 d3 1\n")
+    (tmp_path / "run.tsv").write_text("1\td3\t1\n1\td1\t2\n1\td2\t4\n")
+    args = ["eval", tmp_path / "qrels", tmp_path / "run.tsv", "-m", "RR", "--format", "json"]
+    refused = call(*args)
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "its third column could hold ranks or scores" in refused.stderr
+    for columns, expected in {"query,document,rank": 1.0, "query, document, score": 1 / 3}.items():
+        found = json.loads(call(*args, "--columns", columns).stdout)
+        assert found["runs"]["run"]["RR"]["mean"] == expected
+    for wrong in ("", "rank", "query,document", "query,document,grade", "query,query,document,rank"):
+        result = call(*args, "--columns", wrong)
+        assert (result.exit_code, "the columns of a run cannot be" in result.stderr) == (2, True)
