@@ -283,7 +283,7 @@ def _keep(
 def judged_of(source: Mapping[Any, Any], location: Location) -> tuple[dict[str, dict[str, Any]], int]:
     """``{query: {document: grade}}``, and how many judgments were repetitions. Sets and lists have grade 1."""
     judged: dict[str, dict[str, Any]] = {}
-    repeated = 0
+    repeated, accessors = 0, Accessors()
     for query, value in zip(texts_of(source, "", location), source.values(), strict=True):
         if type(value) in (set, list, frozenset) and set(map(type, value)) == {str}:  # the usual case
             judged[query] = dict.fromkeys(value if type(value) is list else sorted(value), 1)
@@ -307,7 +307,7 @@ def judged_of(source: Mapping[Any, Any], location: Location) -> tuple[dict[str, 
             texts = texts_of(items, query, location)
             judged[query] = dict.fromkeys(sorted(texts) if isinstance(value, Set) else texts, 1)
         else:
-            documents, found = read_records(items, query, location, None)
+            documents, found = read_records(items, query, location, accessors)
             texts = texts_of(documents, query, location)
             judged[query] = _grades(texts, found or [1] * len(texts), query, location)
         repeated += len(items) - len(judged[query])
