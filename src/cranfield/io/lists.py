@@ -275,7 +275,8 @@ def _keep(
         FaultList(Fault(0, "duplicate", fault_text(query), text, 0) for text in later).raise_if_any(location)
     kept: dict[str, float] = {}
     for text, score in zip(texts, scores, strict=True):
-        if text not in kept or (duplicates == "best" and score > kept[text]):
+        # NaN stays, so that it is reported.
+        if text not in kept or score != score or (duplicates == "best" and score > kept[text]):
             kept[text] = score
     return kept
 
@@ -337,10 +338,10 @@ def without_repeats(run: Run, duplicates: Duplicates, load: Callable[[Run], Tabl
     rows = np.flatnonzero(first == np.arange(len(first)))
     if len(rows) == len(first):
         return replace(run, source=table)
-    if duplicates == "best":
-        # The row with the highest score of each document; among equal scores, the first one.
-        order = np.lexsort((np.arange(len(first)), -table.score, first))
-        rows = np.sort(order[np.flatnonzero(np.diff(first[order], prepend=-1))])
+    # The first row of each document, or the first of those with its highest score. NaN stays, so that it is reported.
+    position = np.arange(len(first))
+    order = np.lexsort((position, -table.score if duplicates == "best" else position, ~np.isnan(table.score), first))
+    rows = np.sort(order[np.flatnonzero(np.diff(first[order], prepend=-1))])
     return replace(run, source=table.take(rows))
 
 
