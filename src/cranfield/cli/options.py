@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import click
 from click.shell_completion import CompletionItem
 
-from cranfield.cli.commands import Argument, OutputFile, Settings, groups_of
+from cranfield.cli.commands import Argument, OutputFile, OutputFolder, Settings, groups_of
 from cranfield.cli.output import QUIET, progress
 from cranfield.data import Repeats
 from cranfield.errors import InputError, UsageError
@@ -116,7 +116,7 @@ class MeasureName(click.types.StringParamType):
 
 
 File = Annotated[str, click.Path(allow_dash=True)]
-Folder = Annotated[str, click.Path(file_okay=False)]
+Folder = Annotated[str, OutputFolder(file_okay=False)]
 OutputPath = Annotated[str, OutputFile()]
 MeasureText = Annotated[str, MeasureName()]
 
