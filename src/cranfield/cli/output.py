@@ -24,9 +24,9 @@ DELAY = 1.0  # seconds before the bar appears
 QUIET = "cranfield.quiet"  # where the context of click keeps --quiet
 
 
-def emit(text: str, output: str | None = None) -> None:
+def emit(text: str | bytes, output: str | None = None) -> None:
     """Write results to standard output or a file; ids that are not UTF-8 keep their bytes."""
-    data = text.encode("utf-8", "surrogateescape")
+    data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
     if output is None or output == "-":
         _print(data)
     else:

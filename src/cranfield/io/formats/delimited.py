@@ -9,7 +9,7 @@ could be ranks or scores are refused: the order of the documents depends on it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -124,29 +124,31 @@ def _without_nul(line: str) -> str:
 
 def write_delimited(delimiter: str, table: WritableTable) -> Iterator[bytes]:
     """Rows after a line of column names."""
+    check_ids(table)
+    yield csv_lines([tuple(table.columns)], table.path, delimiter)
+    rows = table.rows()
+    while piece := list(islice(rows, ROWS_PER_WRITE)):
+        yield csv_lines(piece, table.path, delimiter)
+
+
+def csv_lines(rows: Sequence[Row], path: str, delimiter: str = ",") -> bytes:
+    """Rows as lines of CSV, quoted where readers need it."""
     import csv
     import io
 
-    def encode(rows: list[Row]) -> bytes:
-        texts = [field for row in rows for field in row if isinstance(field, str)]
-        if nul := next((text for text in texts if "\0" in text), None):
-            raise unwritable_id(table.path, nul, "CSV cannot contain a NUL byte", ".jsonl")
-        # Up to Python 3.12 the writer does not quote a carriage return, and readers take it for the end of a line.
-        quote_all = any("\r" in text for text in texts)
-        text_file = io.StringIO(newline="")
-        csv.writer(
-            text_file,
-            delimiter=delimiter,
-            lineterminator="\n",
-            quoting=csv.QUOTE_NONNUMERIC if quote_all else csv.QUOTE_MINIMAL,
-        ).writerows(rows)
-        return text_file.getvalue().encode("utf-8", "surrogateescape")
-
-    check_ids(table)
-    yield encode([tuple(table.columns)])
-    rows = table.rows()
-    while piece := list(islice(rows, ROWS_PER_WRITE)):
-        yield encode(piece)
+    texts = [field for row in rows for field in row if isinstance(field, str)]
+    if nul := next((text for text in texts if "\0" in text), None):
+        raise unwritable_id(path, nul, "CSV cannot contain a NUL byte", ".jsonl")
+    # Up to Python 3.12 the writer does not quote a carriage return, and readers take it for the end of a line.
+    quote_all = any("\r" in text for text in texts)
+    text_file = io.StringIO(newline="")
+    csv.writer(
+        text_file,
+        delimiter=delimiter,
+        lineterminator="\n",
+        quoting=csv.QUOTE_NONNUMERIC if quote_all else csv.QUOTE_MINIMAL,
+    ).writerows(rows)
+    return text_file.getvalue().encode("utf-8", "surrogateescape")
 
 
 class TabSeparated(TextReader):
