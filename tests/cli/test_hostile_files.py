@@ -328,3 +328,33 @@ def test_an_output_beside_inputs_may_be_replaced(call: Call, here: Path) -> None
     assert (
         call("eval", QRELS, "bm25.run", "--fail-below", "AP=0", "--junit", os.devnull, "-o", os.devnull).exit_code == 0
     )
+
+
+VERBS = (
+    *("eval", "compare", "queries", "audit", "check", "judge"),
+    "report -o report.html",
+    "study correlation",
+)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_was_assumed_of_judgments_is_a_note(verb: str, call: Call, here: Path) -> None:
+    (here / "beir" / "qrels").mkdir(parents=True)
+    judged = [line.split() for line in Path(QRELS).read_text().splitlines()]
+    rows = "".join(f"{q}\t{d}\t{grade}\n" for q, _, d, grade in judged)
+    (here / "plain.tsv").write_text(rows)
+    for split in ("test", "dev"):
+        (here / "beir" / "qrels" / f"{split}.tsv").write_text(f"query-id\tcorpus-id\tscore\n{rows}")
+    for name in ("corpus", "queries"):
+        (here / "beir" / f"{name}.jsonl").write_text('{"_id": "q1", "text": "lamp"}\n')
+    name, *options = verb.split()
+    words = [name] if name != "study" else [name, options.pop(0)]
+    for qrels, sentence in {
+        "plain.tsv": "note: plain: the file has no column names; its columns were read as query, document, grade",
+        "beir": "the judgments are those of test.tsv, one of 2 splits",
+    }.items():
+        done = call(*words, qrels, BM25, DENSE, *options)
+        assert done.exit_code == 0, done.stderr
+        assert done.stderr.count(sentence) == 1
+        if name in ("eval", "compare"):
+            assert sentence not in call(*words, qrels, BM25, DENSE, *options, "--quiet").stderr

@@ -243,3 +243,31 @@ def test_an_answer_twice(tmp_path: Path) -> None:
     record = json.dumps({"topic_id": "1", "references": ["d1"], "answer": []}) + "\n"
     with pytest.raises(InputError, match="query `1` appears twice"):
         io.read_run(file(tmp_path, record * 2, "answers.jsonl"))
+
+
+def response(**parts: Any) -> dict[str, Any]:
+    return {"took": 1, "hits": {"hits": [{"_id": "d1", "_score": 1.0}]}, **parts}
+
+
+PARTIAL = {
+    "timed out": {"timed_out": True},
+    "failed shards": {"timed_out": False, "_shards": {"total": 2, "failed": 1}},
+    "stopped early": {"terminated_early": True},
+    "skipped clusters": {"_clusters": {"total": 2, "skipped": 1}},
+}
+
+
+@pytest.mark.parametrize("name", PARTIAL)
+def test_an_incomplete_response_gives_a_note(name: str, tmp_path: Path) -> None:
+    whole, part = response(timed_out=False, _shards={"total": 2, "failed": 0}), response(**PARTIAL[name])
+    forms: dict[str, Any] = {
+        "by query": {"1": whole, "2": part},
+        "by position": [whole, part],
+        "several searches": {"took": 2, "responses": [whole, part]},
+    }
+    runs = [*forms.values(), *(file(tmp_path, json.dumps(form), f"{i}.json") for i, form in enumerate(forms.values()))]
+    for run in [*runs, cf.records(forms["by query"])]:
+        scores = cf.evaluate({"1": {"d1"}, "2": {"d1"}}, run, "RR")
+        sentence = "1 of 2 responses are incomplete: a search timed out or failed in part (first query: `2`)"
+        assert any(sentence in str(note) for note in scores.notes)
+    assert not any("incomplete" in str(note) for note in cf.evaluate({"1": {"d1"}}, {"1": whole}, "RR").notes)

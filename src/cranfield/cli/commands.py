@@ -38,7 +38,9 @@ from typing import (
 
 import click
 
+from cranfield.cli.output import note
 from cranfield.errors import UsageError
+from cranfield.io import remarks_on_judgments
 from cranfield.settings import RARE as RARE
 from cranfield.settings import Choices, Limits
 from cranfield.settings import Option as Option
@@ -350,7 +352,11 @@ def command_of(
 
     def callback(**values: Any) -> None:
         check_outputs(click.get_current_context())
-        run(**values)
+        with remarks_on_judgments() as remarks:
+            try:
+                run(**values)
+            finally:
+                note(dict.fromkeys(remarks))
 
     return kind(name, callback=callback, params=[parameter(*field) for field in fields.items()], **facts)
 

@@ -39,11 +39,12 @@ def run_from_object(
     if isinstance(shaped, Mapping):
         reject_columns(columns)
         rankings = _rankings(shaped, location, duplicates)
-        if rankings is shaped:
+        if rankings is shaped and not any("hits" in ranking for ranking in shaped.values()):
             return Run(name, rankings, source_name)
         from cranfield.io.lists import ByPosition, order_remarks
+        from cranfield.io.records import response_remarks
 
-        remarks = order_remarks(shaped, rankings)
+        remarks = order_remarks(shaped, rankings) + response_remarks(shaped)
         return Run(name, rankings, source_name, by_position=isinstance(shaped, ByPosition), remarks=remarks)
     from cranfield.io import tables
 

@@ -142,7 +142,7 @@ def records(
             hint="give them to evaluate or read_run; records takes the results query by query",
         )
     rankings = rankings_of(shaped, location, duplicates, Accessors(document, score))  # type: ignore[arg-type]
-    remarks = order_remarks(shaped, rankings)
+    remarks = order_remarks(shaped, rankings) + response_remarks(shaped)
     return Run(name, rankings, by_position=isinstance(shaped, ByPosition), remarks=remarks)
 
 
@@ -181,6 +181,27 @@ def hits_of(response: Any, where: str = "") -> list[Any] | None:
         message = f"{where}the search engine answered with an error: {quotable(error)}"
         raise InputError([message], hint="repeat the search, or write [] for this query")
     return _results_of(response)
+
+
+def response_remarks(source: Mapping[Any, Any]) -> tuple[str, ...]:
+    """A remark if responses of a search engine, by query, say that they are incomplete."""
+    partial = [str(query) for query, response in source.items() if _is_partial(response)]
+    if not partial:
+        return ()
+    what = f"{len(partial)} of {len(source)} responses are incomplete: a search timed out or failed in part"
+    return (f"{what} (first query: `{quotable(partial[0])}`)",)
+
+
+def _is_partial(response: Any) -> bool:
+    """Whether a response of Elasticsearch or OpenSearch lacks hits that a complete search would have."""
+    if type(response).__module__.startswith("elastic_transport"):
+        response = response.body
+    if not isinstance(response, Mapping) or not isinstance(response.get("hits"), Mapping):
+        return False
+    shards, clusters = response.get("_shards") or {}, response.get("_clusters") or {}
+    flags = map(response.get, ("timed_out", "terminated_early", "is_partial"))
+    counts = (shards.get("failed"), clusters.get("skipped"), clusters.get("partial"), clusters.get("failed"))
+    return any(flag is True for flag in flags) or any(isinstance(count, int) and count > 0 for count in counts)
 
 
 def _error_of(response: Any) -> str | None:
