@@ -225,3 +225,136 @@ def complete(path: Path) -> bool:
         return (path / "truth.json").is_file()
     data = path.read_bytes()
     return data.endswith((b"\n", b"PAR1", b"</html>\n")) and len(data) > 0
+
+
+def test_the_columns_of_a_table_without_names_can_be_chosen(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 d3 1\n")
+    (tmp_path / "run.tsv").write_text("1\td3\t1\n1\td1\t2\n1\td2\t4\n")
+    args = ["eval", tmp_path / "qrels", tmp_path / "run.tsv", "-m", "RR", "--format", "json"]
+    refused = call(*args)
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "its third column could hold ranks or scores" in refused.stderr
+    for columns, expected in {"query,document,rank": 1.0, "query, document, score": 1 / 3}.items():
+        found = json.loads(call(*args, "--columns", columns).stdout)
+        assert found["runs"]["run"]["RR"]["mean"] == expected
+    for wrong in ("", "rank", "query,document", "query,document,grade", "query,query,document,rank"):
+        result = call(*args, "--columns", wrong)
+        assert (result.exit_code, "the columns of a run cannot be" in result.stderr) == (2, True)
+
+
+LETOR = "2 qid:1 1:0.5 2:0.1 # d1\n0 qid:1 1:0.2 2:0.9 # d2\n"
+OWN = """import cranfield as cf
+
+@cf.measure("Second")
+def second(grades):
+    '''The second grade.'''
+    return grades[1]
+"""
+REPLACED = {
+    "a run": "eval qrels.txt bm25.run -o bm25.run",
+    "a run by another path": "eval qrels.txt bm25.run -o ./sub/../bm25.run",
+    "a run by a link": "eval qrels.txt link.run -o bm25.run",
+    "a link to a run": "eval qrels.txt bm25.run -o link.run",
+    "a hard link": "eval qrels.txt bm25.run -o hard.run",
+    "the page": "judge qrels.txt bm25.run dense.run --page bm25.run",
+    "a run of a feature file as the page": "judge qrels.txt letor.txt#1 letor.txt#2 --page letor.txt",
+    "saved scores": "compare qrels.txt dense.run --baseline saved.json -o saved.json",
+    "one run of saved scores": "compare qrels.txt dense.run --baseline saved.json#bm25 -o saved.json",
+    "saved scores and reports of checks": "compare qrels.txt dense.run --baseline saved.json --junit saved.json",
+    "a run as the baseline": "compare qrels.txt bm25.run dense.run --baseline dense.run -o dense.run",
+    "a feature file": "eval letor.txt letor.txt#2 -o letor.txt",
+    "a feature file alone": "eval qrels.txt letor.txt#2 -o letor.txt",
+    "answers": "eval qrels.txt qa:answers -o answers",
+    "the judgments of a folder": "eval beir bm25.run -o beir/qrels/test.tsv",
+    "the documents of a folder": "eval beir bm25.run -o beir/corpus.jsonl",
+    "own measures": "eval qrels.txt bm25.run --measures-file own.py -o own.py",
+    "own measures and reports of checks": "eval qrels.txt bm25.run --measures-file own.py --junit own.py",
+    "queries": "queries qrels.txt bm25.run dense.run --queries-file texts.tsv -o texts.tsv",
+    "costs": "eval qrels.txt bm25.run --costs texts.tsv -o texts.tsv",
+    "what is converted": "convert bm25.run ./bm25.run",
+    "what is merged": "judge qrels.txt bm25.run --merge new.csv -o new.csv",
+    "what is sampled": "sample bm25.run --qrels qrels.txt -o qrels.txt",
+    "documents of a corpus": "corpus beir --qrels qrels.txt -o beir/corpus.jsonl",
+    "a report": "report qrels.txt bm25.run -o bm25.run",
+    "two outputs": "eval qrels.txt bm25.run --fail-below AP=0 --junit out.xml -o out.xml",
+    "two outputs by other paths": "eval qrels.txt bm25.run --fail-below AP=0 --junit sub/../out.xml -o out.xml",
+    "a page and a table": "judge qrels.txt bm25.run dense.run --page out.xml -o out.xml",
+}
+
+
+@pytest.mark.parametrize("name", REPLACED)
+def test_no_input_of_a_command_is_replaced(name: str, here: Path, call: Call) -> None:
+    (here / "sub").mkdir()
+    (here / "beir" / "qrels").mkdir(parents=True)
+    shutil.copy(QRELS, "qrels.txt")
+    shutil.copy(BM25, "bm25.run")
+    shutil.copy(DENSE, "dense.run")
+    (here / "link.run").symlink_to("bm25.run")
+    (here / "hard.run").hardlink_to("bm25.run")
+    contents = {
+        **{"letor.txt": LETOR, "answers": "q1 Q0 m40 1 2 t Rome\n", "own.py": OWN, "texts.tsv": "q1\tlamps\n"},
+        **{"saved.json": "{}\n", "new.csv": "query,document,grade\nq1,m40,1\n"},
+        "beir/qrels/test.tsv": "query-id\tcorpus-id\tscore\nq1\tm40\t1\n",
+        "beir/corpus.jsonl": '{"_id": "m40", "text": "a lamp"}\n',
+        "beir/queries.jsonl": '{"_id": "q1", "text": "lamp"}\n',
+    }
+    for path, content in contents.items():
+        (here / path).write_text(content)
+
+    def files() -> dict[str, bytes]:
+        return {str(path): path.read_bytes() for path in sorted(here.rglob("*")) if path.is_file()}
+
+    before = files()
+    done = call(*REPLACED[name].split())
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "would be replaced" in done.stderr or "two outputs cannot be one file" in done.stderr
+    assert files() == before
+
+
+def test_the_file_of_standard_input_is_not_replaced(here: Path, shell: Shell) -> None:
+    shutil.copy(BM25, "bm25.run")
+    done = shell(f"cranfield eval {QRELS} - -o bm25.run < bm25.run")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "bm25.run: this file is an input" in done.stderr
+    assert (here / "bm25.run").read_bytes() == Path(BM25).read_bytes()
+
+
+def test_an_output_beside_inputs_may_be_replaced(call: Call, here: Path) -> None:
+    shutil.copy(BM25, "bm25.run")
+    for _ in range(2):
+        assert call("eval", QRELS, "bm25.run", "-o", "scores.txt").exit_code == 0
+    assert call("eval", QRELS, "bm25.run", "-m", "AP", "-o", "AP").exit_code == 0
+    assert call("eval", QRELS, "bm25.run", "-m", "AP", "-o", "AP").exit_code == 0
+    assert (
+        call("eval", QRELS, "bm25.run", "--fail-below", "AP=0", "--junit", os.devnull, "-o", os.devnull).exit_code == 0
+    )
+
+
+VERBS = (
+    *("eval", "compare", "queries", "audit", "check", "judge"),
+    "report -o report.html",
+    "study correlation",
+)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_was_assumed_of_judgments_is_a_note(verb: str, call: Call, here: Path) -> None:
+    (here / "beir" / "qrels").mkdir(parents=True)
+    judged = [line.split() for line in Path(QRELS).read_text().splitlines()]
+    rows = "".join(f"{q}\t{d}\t{grade}\n" for q, _, d, grade in judged)
+    (here / "plain.tsv").write_text(rows)
+    for split in ("test", "dev"):
+        (here / "beir" / "qrels" / f"{split}.tsv").write_text(f"query-id\tcorpus-id\tscore\n{rows}")
+    for name in ("corpus", "queries"):
+        (here / "beir" / f"{name}.jsonl").write_text('{"_id": "q1", "text": "lamp"}\n')
+    name, *options = verb.split()
+    words = [name] if name != "study" else [name, options.pop(0)]
+    for qrels, sentence in {
+        "plain.tsv": "note: plain: the file has no column names; its columns were read as query, document, grade",
+        "beir": "the judgments are those of test.tsv, one of 2 splits",
+    }.items():
+        done = call(*words, qrels, BM25, DENSE, *options)
+        assert done.exit_code == 0, done.stderr
+        assert done.stderr.count(sentence) == 1
+        if name in ("eval", "compare"):
+            assert sentence not in call(*words, qrels, BM25, DENSE, *options, "--quiet").stderr

@@ -143,3 +143,16 @@ def test_a_report_has_a_table_of_both_judgments(files: tuple[str, str, list[str]
     data = json.loads(re.findall(r'id="data">(.*?)</script>', text, re.DOTALL)[0])
     assert any(line.endswith(f"--predicted {llm} --inference fixed --interval bca") for line in data["commands"])
     assert any("intervals are for exactly these queries" in note for note in data["notes"])
+
+
+@pytest.mark.parametrize("measure", ["GMAP", "GMbpref", "NumRel", "NumRelRet", "NumRet", "NumQ", "c_at_1"])
+@pytest.mark.parametrize("sampled", [False, True])
+def test_what_is_no_mean_over_queries_shows_no_means(measure: str, *, sampled: bool) -> None:
+    inclusion = {q: dict.fromkeys(judged, 0.5) for q, judged in HUMAN.items()}
+    collection = cf.Collection(HUMAN, predicted=LLM, **({"inclusion": inclusion} if sampled else {}))
+    scores = cf.evaluate(collection, RUNS, [measure])
+    assert len(scores.predicted) == 2
+    for mean in scores.predicted:
+        assert np.isnan([mean.human.estimate, mean.predicted.estimate, mean.both.estimate, mean.worth]).all()
+        assert "not a mean over queries" in mean.reason
+    assert not np.isnan(scores.means).any()

@@ -99,6 +99,77 @@ def test_a_note_says_which_columns_were_assumed(content: str, columns: str, tmp_
     assert sentence in [str(note) for note in scores.notes]
 
 
+RANKS_OR_SCORES = {
+    "a missing rank": "1 d3 1|1 d1 2|1 d2 4",
+    "from two on": "1 d3 2|1 d1 3|1 d2 4",
+    "from a thousand on": "1 d3 1001|1 d1 1002|1 d2 1003",
+    "queries in turn": "1 d3 1|2 d3 1|1 d1 2|2 d1 2",
+    "unsorted": "1 d1 2|1 d3 1|1 d2 3",
+    "reversed": "1 d2 3|1 d1 2|1 d3 1",
+    "reversed with a gap": "1 d2 5|1 d1 2|1 d3 1",
+    "from zero on with a gap": "1 d3 0|1 d1 1|1 d2 3",
+    "written as floats": "1 d3 1.0|1 d1 2.0|1 d2 4.0",
+    "tied": "1 d3 1|1 d1 2|1 d4 2|1 d2 4",
+    "one query of many": "1 d3 1|1 d1 2|2 d3 1|2 d1 3",
+    "steps of ten": "1 d3 1|1 d1 11|1 d2 21",
+    "score before rank": "1 d3 9.5 1|1 d1 9.1 2",
+    "two columns that count": "1 d3 1 1|1 d1 2 2",
+}
+
+
+@pytest.mark.parametrize("separator", ["\t", ",", ";"])
+@pytest.mark.parametrize("rows", RANKS_OR_SCORES.values(), ids=RANKS_OR_SCORES)
+def test_numbers_that_could_be_ranks_or_scores_are_refused(rows: str, separator: str, tmp_path: Path) -> None:
+    content = rows.replace(" ", separator).replace("|", "\n") + "\n"
+    for name in ("run.tsv", "run.txt", "run.csv"):
+        path = file(tmp_path, content, name)
+        with pytest.raises(InputError, match="could hold ranks or scores") as error:
+            cf.evaluate({"1": {"d1"}}, path, "RR")
+        assert "--columns query,document,rank" in error.value.hint
+        assert "--columns query,document,score" in error.value.hint
+
+
+@pytest.mark.parametrize("name", ["a missing rank", "from two on", "unsorted", "reversed", "from a thousand on"])
+def test_chosen_columns_decide_what_the_numbers_are(name: str, tmp_path: Path) -> None:
+    path = file(tmp_path, RANKS_OR_SCORES[name].replace(" ", "\t").replace("|", "\n") + "\n", "run.tsv")
+    evaluator = cf.Evaluator({"1": {"d3"}}, "RR")
+    assert evaluator.means(cf.read_run(path, columns={"rank": "3"})) == {"RR": 1.0}
+    assert evaluator.means(cf.read_run(path, columns={"score": "3"})) == {"RR": 1 / 3}
+    with pytest.raises(InputError, match=r"3 columns without names, which do not fit {rank: 4}"):
+        cf.read_run(path, columns={"rank": "4"})
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "1 d1 0.5|1 d3 1|1 d2 2",
+        "1 d3 -1|1 d1 -2",
+        "1 d3 30|1 d1 20|1 d2 10",
+        "1 d3 7|2 d1 5",
+        "1 d3 1234567890123|1 d1 1|1 d2 2",
+    ],
+)
+def test_numbers_that_are_scores_for_certain_are_scores(rows: str, tmp_path: Path) -> None:
+    path = file(tmp_path, rows.replace(" ", "\t").replace("|", "\n") + "\n", "run.tsv")
+    scores = cf.evaluate({"1": {"d1"}}, path, "RR")
+    assert any("read as query, document, score" in str(note) for note in scores.notes)
+
+
+@pytest.mark.parametrize("name", ["run.tsv", "run.txt"])
+def test_a_quote_in_an_id_does_not_join_lines(name: str, tmp_path: Path) -> None:
+    path = file(tmp_path, '1\t"d1\t0.5\n1\td"2\t0.4\n1\td3"\t0.3\n1\t"d4"\t0.2\n1\t"d""5"\t0.1\n', name)
+    assert list(io.load(io.read_run(path)).document) == ['"d1', 'd"2', 'd3"', "d4", 'd"5']
+    path = file(tmp_path, '1\t"d1\t1\n1\td2"\t0\n', "qrels.txt")
+    assert list(io.read_qrels(path).documents) == ['"d1', 'd2"']
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_a_quote_that_is_not_closed_is_an_error(separator: str, tmp_path: Path) -> None:
+    path = file(tmp_path, '1,"d1,0.5\n1,d2",0.4\n'.replace(",", separator), "run.txt")
+    with pytest.raises(InputError, match=r"run.txt:1: invalid CSV"):
+        io.read_run(path)
+
+
 def test_a_beir_folder(tmp_path: Path) -> None:
     (tmp_path / "qrels").mkdir()
     for name, content in {
@@ -172,3 +243,31 @@ def test_an_answer_twice(tmp_path: Path) -> None:
     record = json.dumps({"topic_id": "1", "references": ["d1"], "answer": []}) + "\n"
     with pytest.raises(InputError, match="query `1` appears twice"):
         io.read_run(file(tmp_path, record * 2, "answers.jsonl"))
+
+
+def response(**parts: Any) -> dict[str, Any]:
+    return {"took": 1, "hits": {"hits": [{"_id": "d1", "_score": 1.0}]}, **parts}
+
+
+PARTIAL = {
+    "timed out": {"timed_out": True},
+    "failed shards": {"timed_out": False, "_shards": {"total": 2, "failed": 1}},
+    "stopped early": {"terminated_early": True},
+    "skipped clusters": {"_clusters": {"total": 2, "skipped": 1}},
+}
+
+
+@pytest.mark.parametrize("name", PARTIAL)
+def test_an_incomplete_response_gives_a_note(name: str, tmp_path: Path) -> None:
+    whole, part = response(timed_out=False, _shards={"total": 2, "failed": 0}), response(**PARTIAL[name])
+    forms: dict[str, Any] = {
+        "by query": {"1": whole, "2": part},
+        "by position": [whole, part],
+        "several searches": {"took": 2, "responses": [whole, part]},
+    }
+    runs = [*forms.values(), *(file(tmp_path, json.dumps(form), f"{i}.json") for i, form in enumerate(forms.values()))]
+    for run in [*runs, cf.records(forms["by query"])]:
+        scores = cf.evaluate({"1": {"d1"}, "2": {"d1"}}, run, "RR")
+        sentence = "1 of 2 responses are incomplete: a search timed out or failed in part (first query: `2`)"
+        assert any(sentence in str(note) for note in scores.notes)
+    assert not any("incomplete" in str(note) for note in cf.evaluate({"1": {"d1"}}, {"1": whole}, "RR").notes)

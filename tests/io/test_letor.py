@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -110,3 +111,17 @@ def test_command_line(letor: Path, tmp_path: Path) -> None:
     target = tmp_path / "feature.run"
     assert CliRunner().invoke(cli, ["convert", f"{letor}#46", str(target), "--kind", "run"]).exit_code == 0
     assert target.read_text().splitlines()[1].split()[2:5:2] == ["GX037-06-11625428", "0.1"]
+
+
+@pytest.mark.parametrize("grade", ["1e999", "-1e999", "1" + "0" * 400])
+def test_a_grade_is_finite(grade: str) -> None:
+    for text in (f"{grade} qid:q 1:0.2 # a\n", f"1 qid:q 1:0.2 # b\n{grade} qid:q 1:0.3 # a\n"):
+        with pytest.raises(InputError, match=rf":{text.count(chr(10))}: the grade is not a finite number"):
+            read_letor(BytesIO(text.encode()))
+
+
+@pytest.mark.parametrize("number", ["1" + "0" * 26, str(2**63), str(2**31), "9" * 400])
+def test_the_number_of_a_feature_is_a_number(number: str) -> None:
+    with pytest.raises(InputError, match=":1: the number of a feature is above 2147483647"):
+        read_letor(BytesIO(f"1 qid:q 1:0.2 {number}:0.5 # a\n".encode()))
+    assert list(read_letor(BytesIO(f"1 qid:q {2**31 - 1}:0.5 # a\n".encode())).runs) == [str(2**31 - 1)]

@@ -7,11 +7,14 @@ import gzip
 import json
 import lzma
 import os
+import socket
 import subprocess
 import sys
 import threading
+import time
 import types
 from collections import OrderedDict
+from collections.abc import Callable
 from io import BufferedReader, BytesIO, RawIOBase, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +28,7 @@ from io_samples import FRAME, GRADES, QRELS, ROWS, RUN, SCORES, judged, rows
 
 from cranfield import io
 from cranfield.data import Run
-from cranfield.errors import InputError, MissingDependency
+from cranfield.errors import InputError, MissingDependency, UsageError
 from cranfield.io import compression
 from cranfield.io.streams import short_name
 
@@ -174,6 +177,82 @@ def test_named_pipe(tmp_path: Path) -> None:
     run = io.read_run(path)
     assert rows(run) == rows(run) == ROWS
     writer.join()
+
+
+def late_pipe(data: bytes, *, buffered: bool) -> tuple[Any, threading.Thread]:
+    """A pipe in non-blocking mode into which a thread writes in pieces, with pauses."""
+    end, start = os.pipe()
+    os.set_blocking(end, False)
+
+    def write() -> None:
+        for piece in (data[:9], data[9:40], data[40:]):
+            time.sleep(0.03)
+            os.write(start, piece)
+        os.close(start)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    return open(end, "rb", buffering=-1 if buffered else 0), thread
+
+
+@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+@pytest.mark.parametrize("buffered", [False, True])
+def test_no_data_yet_is_not_the_end(pack: Callable[[bytes], bytes], *, buffered: bool) -> None:
+    file, thread = late_pipe(pack(RUN.encode()), buffered=buffered)
+    with file:
+        run = io.read_run(file)
+        assert rows(run) == rows(run) == ROWS
+    thread.join()
+
+
+@pytest.mark.parametrize("text", ["1 0 a 1\n1 0 b 0\n", '{"1": {"a": 1, "b": 0}}', "1,a,1\n1,b,0\n"])
+def test_judgments_of_a_late_pipe_are_complete(text: str) -> None:
+    file, thread = late_pipe(text.encode(), buffered=True)
+    with file:
+        assert io.read_qrels(file).grade.tolist() == [1, 0]
+    thread.join()
+
+
+def test_a_socket_in_non_blocking_mode_is_waited_for() -> None:
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+
+    def write() -> None:
+        for piece in (RUN[:20], RUN[20:]):
+            time.sleep(0.03)
+            theirs.sendall(piece.encode())
+        theirs.close()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    with ours, socket.SocketIO(ours, "r") as file:
+        assert rows(io.read_run(file)) == ROWS
+    thread.join()
+
+
+class NothingYet(OnlyRead):
+    """A file object that has no data yet and no descriptor to wait for."""
+
+    def read(self, size: int = -1) -> bytes:
+        return self._data.read(min(size, 20)) or None  # type: ignore[return-value]
+
+
+def test_a_file_object_that_cannot_be_waited_for_is_an_error() -> None:
+    with pytest.raises(UsageError, match="no data yet: it is in non-blocking mode"):
+        rows(io.read_run(NothingYet(RUN.encode())))
+
+
+def test_standard_input_in_non_blocking_mode_is_read_to_its_end() -> None:
+    script = "from cranfield import io; print(len(io.load(io.read_run('-')).score))"
+    end, start = os.pipe()
+    os.set_blocking(end, False)
+    process = subprocess.Popen([sys.executable, "-c", script], stdin=end, stdout=subprocess.PIPE)
+    os.close(end)
+    for piece in (RUN[:20], RUN[20:]):
+        os.write(start, piece.encode())
+        time.sleep(0.5)
+    os.close(start)
+    assert process.communicate()[0].split() == [b"5"]
 
 
 TEXTS = {

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 import cranfield as cf
-from cranfield.errors import CranfieldError
+from cranfield import io
+from cranfield.errors import CranfieldError, InputError
 
 JUDGED = [{"d1"}, {"d2"}]
 
@@ -90,3 +91,78 @@ def test_names_are_found_in_every_record() -> None:
 def test_a_list_of_dicts_is_a_ranking_and_never_a_run(name: str, document: object) -> None:
     scores = cf.evaluate({1: [document]}, {1: [{name: 18, "score": 0.5}, {name: document, "score": 0.9}]}, "RR")
     assert (scores.runs, scores.means.tolist()) == (("run",), [[1.0]])
+
+
+class Hit(NamedTuple):
+    doc_id: str | None
+    id: str
+    score: float | None = None
+
+
+UNEVEN: dict[str, tuple[dict[str, Any], str]] = {
+    "two ids": ({"q": [{"id": "x"}], "r": [{"doc_id": "b", "id": "a"}, {"doc_id": "a", "id": "b"}]}, "document"),
+    "two ids in a list": ({"q": [{"id": "x"}, {"doc_id": "b", "id": "a"}]}, "document"),
+    "an id that is None": ({"q": [Hit(None, "x")], "r": [Hit("b", "a"), Hit("a", "b")]}, "document|an id must be"),
+    "a nested id": ({"q": [{"id": "x"}], "r": [{"_id": "y", "id": "a"}]}, "document"),
+    "two scores": (
+        {"q": [{"id": "x", "_score": 1.0}], "r": [{"id": "a", "score": 1.0, "_score": 2.0}, {"id": "b", "score": 2.0}]},
+        "score",
+    ),
+    "no score first": ({"q": [{"id": "a"}, {"id": "b", "score": 2.0}]}, "score"),
+    "null first": ({"q": [{"id": "a", "score": None}, {"id": "b", "score": 2.0}]}, "score"),
+    "null later": ({"q": [{"id": "b", "score": 2.0}, {"id": "a", "score": None}]}, "score"),
+    "no score later": ({"q": [{"id": "b", "score": 2.0}, {"id": "a"}]}, "score"),
+    "a query without scores": ({"q": [{"id": "a"}], "r": [{"id": "b", "score": 2.0}]}, "score"),
+    "a query with nulls": ({"q": [{"id": "a", "score": None}], "r": [{"id": "b", "score": 2.0}]}, "score"),
+    "an object with None": ({"q": [Hit("a", "1")], "r": [Hit("b", "2", 2.0)]}, "score"),
+    "pairs and records": ({"q": [({"id": "a"}, 0.5)], "r": [{"id": "b"}]}, "score"),
+    "pairs, then records": ({"q": [({"id": "a"}, 0.5), {"id": "b"}]}, "pair"),
+    "records, then pairs": ({"q": [{"id": "b"}, ({"id": "a"}, 0.5)]}, "an id must be"),
+}
+
+
+@pytest.mark.parametrize("name", UNEVEN)
+@pytest.mark.parametrize("turned", [False, True])
+def test_no_field_of_a_record_decides_about_others(name: str, *, turned: bool) -> None:
+    run, problem = UNEVEN[name]
+    run = dict(reversed(run.items())) if turned else run
+    with pytest.raises(InputError, match=f"no field|{problem}"):
+        cf.evaluate({"r": {"a"}, "q": {"a"}}, run, "RR")
+    with pytest.raises(InputError, match=f"no field|{problem}"):
+        cf.records(run)
+
+
+def test_a_named_field_is_the_same_for_all_records() -> None:
+    run, _ = UNEVEN["two ids"]
+    assert cf.Evaluator({"r": {"a"}}, "RR").means(cf.records(run, document="id")) == {"RR": 1.0}
+    alone = {"r": run["r"]}
+    assert cf.Evaluator({"r": {"a"}}, "RR").means(alone) == {"RR": 0.5}
+
+
+@pytest.mark.parametrize(
+    "judged",
+    [
+        {"q": [{"id": "a"}, {"id": "b", "relevance": 0}]},
+        {"q": [{"id": "b", "relevance": 0}, {"id": "a"}]},
+        {"q": [{"id": "a", "relevance": None}, {"id": "b", "relevance": 0}]},
+        {"q": [{"id": "a"}], "r": [{"id": "b", "relevance": 0}]},
+        {"q": [{"id": "a", "rel": 1}], "r": [{"id": "b", "relevance": 0, "rel": 2}]},
+        {"q": [{"id": "a"}], "r": [{"doc_id": "b", "id": "c"}]},
+    ],
+)
+def test_no_field_of_a_judgment_decides_about_others(judged: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=r"no field|grade|the document could be"):
+        io.read_qrels(judged)
+    with pytest.raises(InputError, match=r"no field|grade|the document could be"):
+        io.read_qrels(dict(reversed(judged.items())))
+
+
+def test_rows_have_the_columns_that_any_of_them_has() -> None:
+    rows = [{"qid": "q", "docno": "a", "rank": 1}, {"qid": "q", "docno": "b", "rank": 2, "score": 2.0}]
+    for order in (rows, rows[::-1]):
+        with pytest.raises(InputError, match="no field `score`"):
+            io.read_run(order)
+    ids = [{"qid": "q", "docid": "1", "score": 1.0}, {"qid": "q", "docid": "2", "docno": "b", "score": 2.0}]
+    for order in (ids, ids[::-1]):
+        with pytest.raises(InputError, match="no field `docno`"):
+            io.read_run(order)

@@ -109,7 +109,7 @@ def test_samples() -> None:
     assert sum(d.drawn for d in second) == 10 == round(0.25 * len(second))
     assert {d.document: d.grade for d in sample}["d0"] == 3
     assert all(d.grade == -1 for d in sample if not d.drawn)
-    assert lines(sample[:1]) == f"q 0 {sample[0].document} 1 {sample[0].grade:g}\n"
+    assert lines(sample[:1]) == f"q 0 {sample[0].document} 1 {sample[0].grade:g}\n".encode()
     assert len(draw_sample(lists, [Stratum(5, 0.01)])) == 10
 
 
@@ -137,11 +137,12 @@ def test_merging_keeps_strata_and_provenance(tmp_path: Path) -> None:
     entry = {"query": "1", "document": "x", "grade": 2, "time": "2026-01-01T00:00:00Z"}
     new.write_text(json.dumps({"assessor": "ann", "judgments": [entry]}))
     merged = merge(sample, [new])
-    assert merged.lines() == "1 0 a 1 1\n1 0 x 1 2\n1 0 y 2 -1\n"
-    assert f"1,x,2,ann,2026-01-01T00:00:00Z,{new}" in merged.rows()
+    merged.write(str(tmp_path / "merged.txt"))
+    assert (tmp_path / "merged.txt").read_text() == "1 0 a 1 1\n1 0 x 1 2\n1 0 y 2 -1\n"
+    assert f"1,x,2,1,ann,2026-01-01T00:00:00Z,{new}" in merged.rows().decode()
     again = tmp_path / "merged.csv"
-    again.write_text(merge(QRELS, [new]).rows())
-    assert "ann" in merge(again, [{"1": {"q9": 0}}]).rows()
+    again.write_bytes(merge(QRELS, [new]).rows())
+    assert b"ann" in merge(again, [{"1": {"q9": 0}}]).rows()
 
 
 def proposals(n: int) -> list[Proposal]:

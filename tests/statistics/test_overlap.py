@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.statistics.correlation import Overlap, rbo
+from cranfield.errors import UsageError
+from cranfield.statistics.correlation import Overlap, pearson, rbo
 
 P = 0.8
 FAR = 120  # ranks after which nothing is left of P
@@ -128,3 +130,43 @@ def test_bad_rankings(args: tuple, message: str) -> None:
     with pytest.raises(cf.CranfieldError) as error:
         rbo(*args)
     assert error.value.message.startswith(message)
+
+
+@pytest.mark.parametrize("lists", [(["3", "1", "2"], ["1", "3", "2"]), (["10", "9", "8"], ["9", "10", "8"])])
+def test_lists_of_ids_are_rankings_and_not_scores(lists: tuple[list[str], list[str]]) -> None:
+    by_item = [{item: -rank for rank, item in enumerate(ids)} for ids in lists]
+    assert rbo(*lists) == rbo(*by_item)
+    assert rbo(*(np.array(ids) for ids in lists)) == rbo(*by_item)
+    assert rbo(*([item.encode() for item in ids] for ids in lists)).ext == rbo(*by_item).ext
+    assert rbo(lists[0], lists[1][:2]) == rbo(by_item[0], dict(list(by_item[1].items())[:2]))
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        (["1", "2"], [1.0, 2.0]),
+        (["1", 2.0], ["1", "2"]),
+        ({"a": "1"}, {"a": 1.0}),
+        (["1", "2"], {"1": 2.0}),
+        ("12", "21"),
+    ],
+)
+def test_rankings_of_two_kinds_are_refused(pair: Any) -> None:
+    with pytest.raises(UsageError, match="two rankings of the same kind"):
+        rbo(*pair)
+    with pytest.raises(UsageError, match="two rankings of the same kind"):
+        rbo(*reversed(pair))
+
+
+def test_an_id_twice_is_refused() -> None:
+    with pytest.raises(UsageError, match="appears twice"):
+        rbo(["a", "a"], ["a", "b"])
+
+
+@pytest.mark.parametrize("factor", [1e200, 1e306, 1e-5, 2.0**1000])
+def test_no_scale_changes_a_linear_correlation(factor: float) -> None:
+    x, y = np.array([1.0, 2.0, 3.0, 5.0]), np.array([10.0, 20.0, 35.0, 1.0])
+    expected = np.corrcoef(x, y)[0, 1]
+    assert float(pearson(x * factor, y)) == pytest.approx(expected, abs=1e-12)
+    assert float(pearson(x, -y * factor)) == pytest.approx(-expected, abs=1e-12)
+    assert float(pearson(x * factor, y * factor)) == pytest.approx(expected, abs=1e-12)

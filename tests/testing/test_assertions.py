@@ -159,3 +159,81 @@ def test_the_plugin_writes_baselines_and_shows_tables(tmp_path: Path) -> None:
     assert "RR by query, 5 of 20 queries" in failed.stdout
     assert "rankings.not_worse(" not in failed.stdout
     assert "FAILED test_search.py::test_search - new is worse than baseline: RR " in failed.stdout
+
+
+CLASHES = """
+import pytest
+
+def search(good):
+    return {str(q): ["a", "b"] if good else ["b", "a"] for q in range(20)}
+
+QRELS = {str(q): {"a"} for q in range(20)}
+
+def check(rankings, good, **options):
+    rankings.not_worse(QRELS, search(good), "RR", **options)
+
+def test_one(rankings):
+    check(rankings, GOOD)
+
+class TestA:
+    def test_one(self, rankings):
+        check(rankings, not GOOD)
+
+class TestB:
+    def test_one(self, rankings):
+        check(rankings, GOOD)
+
+@pytest.mark.parametrize("name", ["a b", "a-b", "a/b", "A-B"])
+def test_ids(rankings, name):
+    check(rankings, GOOD if name == "a b" else not GOOD)
+"""
+
+
+def run_suite(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    plugin = ["-p", "no:cranfield", "-p", "cranfield.testing.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    command = [sys.executable, "-m", "pytest", "-q", *plugin, *options]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=os.environ | {"COLUMNS": "100"})
+
+
+def test_no_two_tests_share_a_baseline(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    for name, good in {"test_first": True, "test_second": False}.items():
+        (tmp_path / f"{name}.py").write_text(CLASHES.replace("not GOOD", str(not good)).replace("GOOD", str(good)))
+    written = run_suite(tmp_path, "--update-baselines")
+    assert written.returncode == 0, written.stdout
+    found = {path.name: cf.Scores.load(path).means.item() for path in (tmp_path / "baselines").iterdir()}
+    assert len(found) == 14
+    assert (found["test_first.test_one.json"], found["test_second.test_one.json"]) == (1.0, 0.5)
+    assert sorted(found.values()) == [0.5] * 7 + [1.0] * 7
+    assert run_suite(tmp_path).returncode == 0
+    (tmp_path / "test_second.py").write_text((tmp_path / "test_first.py").read_text().replace("True", "False"))
+    changed = run_suite(tmp_path)
+    assert changed.returncode == 1
+    assert "4 failed, 10 passed" in changed.stdout
+
+
+def test_two_checks_of_a_test_have_two_baselines(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    body = CLASHES.partition("def test_one")[0]
+    (tmp_path / "test_two.py").write_text(
+        body
+        + """
+def test_unnamed(rankings):
+    check(rankings, True)
+    check(rankings, False)
+
+def test_named(rankings):
+    check(rankings, True)
+    check(rankings, False, baseline="a b")
+    check(rankings, True, baseline="a-b")
+    check(rankings, True, baseline="a-b")
+
+def test_one_name(rankings):
+    check(rankings, False, baseline="a-b")
+"""
+    )
+    written = run_suite(tmp_path, "--update-baselines").stdout
+    assert "FAILED test_two.py::test_unnamed - Failed: test_two.test_unnamed has two checks" in written
+    assert "FAILED test_two.py::test_one_name" in written
+    assert "FAILED test_two.py::test_named" not in written
+    assert "FAILED test_two.py::test_named" not in run_suite(tmp_path).stdout

@@ -10,6 +10,7 @@ from cranfield.analysis.query_values import QueryValues
 from cranfield.errors import InputError, UsageError, check_choice
 from cranfield.io.faults import quotable
 from cranfield.io.formats.json import parse_json
+from cranfield.io.ids import by_text
 from cranfield.io.streams import is_stream, open_stream
 
 CREDIT = {"support": 1.0, "partial_support": 0.5}
@@ -55,7 +56,7 @@ def _nuggets(source: Any) -> dict[str, list[tuple[bool, str]]]:
     """For each query, whether each nugget is vital, and its assignment."""
     rows: Iterable[tuple[str, Any]]
     if isinstance(source, Mapping):
-        rows = source.items()
+        rows = by_text(source, "nuggets").items()
     elif is_stream(source):
         stream = open_stream(source, "nuggets")
         content = parse_json(stream)

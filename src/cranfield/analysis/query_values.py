@@ -17,6 +17,7 @@ from cranfield.data import Floats
 from cranfield.errors import InputError, UsageError, check_choice, check_count
 from cranfield.evaluation.scores import Scores
 from cranfield.io.faults import quotable
+from cranfield.io.ids import by_text
 from cranfield.statistics.rounding import SAME
 
 
@@ -44,7 +45,8 @@ def values_of(scores: Any, run: str | None = None, measure: str | None = None) -
                 f"cannot take scores of queries from {type(scores).__name__}",
                 hint="give the result of evaluate, or {query: score}",
             )
-        return {str(query): math.nan if value is None else float(value) for query, value in scores.items()}
+        values = by_text(scores, "scores")
+        return {query: math.nan if value is None else float(value) for query, value in values.items()}
     r, m = choose(scores.runs, run, "run"), choose(scores.measures, measure, "measure")
     undefined = {"zero": 0.0, "one": 1.0}.get(scores.undefined, math.nan)
     return {q: undefined if value is None else value for q, value in scores.query_values(r, m).items()}
@@ -207,8 +209,9 @@ def _paired(confidence: Any, scores: Any) -> tuple[Floats, Floats]:
     if isinstance(confidence, Mapping) != isinstance(scores, Mapping):
         raise UsageError("confidence and scores must both be by query, or both be lists")
     if isinstance(scores, Mapping):
-        defined = {str(query): value for query, value in scores.items() if value is not None and not math.isnan(value)}
-        given = {str(query): value for query, value in confidence.items()}
+        values = by_text(scores, "scores")
+        defined = {query: value for query, value in values.items() if value is not None and not math.isnan(value)}
+        given = by_text(confidence, "confidence")
         faults = [f"query `{quotable(query)}` has no confidence" for query in defined if query not in given]
         if faults:
             raise InputError(faults)
@@ -276,7 +279,7 @@ def ann_recall(
 def _by_query(distances: Any) -> dict[str, Sequence[float]]:
     """The distances of each query; the queries of a list are numbered from 0."""
     if isinstance(distances, Mapping):
-        return {str(query): of_query for query, of_query in distances.items()}
+        return by_text(distances, "distances")
     rows = list(distances)
     nested = bool(rows) and np.ndim(rows[0]) > 0
     return {str(i): row for i, row in enumerate(rows)} if nested else {"0": rows}

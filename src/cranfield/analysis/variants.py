@@ -50,7 +50,7 @@ def p_mrr(original: Any, changed: Any, documents: Any, *, ties: Ties | None = No
 
 def _as_judgments(documents: Any) -> Judgments:
     if isinstance(documents, Mapping):
-        documents = {str(query): {str(d): 1 for d in listed} for query, listed in documents.items() if len(listed)}
+        documents = {query: list(listed) for query, listed in documents.items() if len(listed)}
     judgments = io.read_qrels(documents, name="documents")
     if not len(judgments.queries):
         message = "no query has changed documents"

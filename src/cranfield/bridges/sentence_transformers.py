@@ -11,6 +11,7 @@ from cranfield.data import Run, Strings, Table
 from cranfield.errors import optional
 from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.evaluation.plan import Policy, make_plan
+from cranfield.io.ids import by_text
 from cranfield.ranking.tie_rules import Ties
 
 _package = optional("sentence_transformers", "the bridge to sentence-transformers", "sentence-transformers")
@@ -43,8 +44,8 @@ class RetrievalEvaluator(_BASE):  # type: ignore[misc,valid-type]
         super().__init__()
         self.evaluator = Evaluator(relevant, measures, ties=ties, undefined="zero")
         judged = set(self.evaluator.judgments.queries)
-        self.queries = {str(query): text for query, text in queries.items() if str(query) in judged}
-        self.corpus = {str(document): text for document, text in corpus.items()}
+        self.queries = {query: text for query, text in by_text(queries, "queries").items() if query in judged}
+        self.corpus = by_text(corpus, "corpus")
         self.name, self.depth, self.batch_size = name, depth, batch_size
         # Loggers know measures by short names: the tie rule of all of them is not one of their views.
         self._labels = [column.label for column in make_plan(measures, Policy()).columns]

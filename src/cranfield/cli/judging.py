@@ -111,9 +111,8 @@ class Judge(options.OwnMeasures, options.Inputs, results.Pages):
             )
         result = merge(self.qrels, self.merged)
         before = evaluate(self.qrels, runs, self.measure)
-        after = evaluate(result.grades, runs, self.measure)
-        text = result.rows() if self.output.lower().endswith(".csv") else result.lines()
-        replace(self.output, text.encode("utf-8", "surrogateescape"))
+        after = evaluate(result.judgments, runs, self.measure)
+        result.write(self.output)
         pages, data = changes(before, after, self.digits)
         emit(write(pages, data, self.format, width=width(), colour=colour(None)))
         note([merged_note(len(result.new), result.repeated, self.output)])
@@ -211,7 +210,7 @@ class Sample(options.ReadingRuns, options.Seed, options.Output):
         if not sample:
             raise UsageError("the runs have no documents")
         rows = judgment_files.sample_lines if self.format == "trec" else judgment_files.sample_rows
-        emit(rows(sample), self.output)
+        emit(rows(sample, self.output or "standard output"), self.output)
         drawn = sum(d.drawn for d in sample)
         left = sum(d.grade == judgment_files.TO_JUDGE for d in sample)
         note([f"{drawn:,} of {len(sample):,} pooled documents drawn; {left:,} of them are to be judged (grade -2)"])

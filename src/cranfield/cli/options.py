@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import click
 from click.shell_completion import CompletionItem
 
-from cranfield.cli.commands import Argument, OutputFile, Settings, groups_of
+from cranfield.cli.commands import Argument, OutputFile, OutputFolder, Settings, groups_of
 from cranfield.cli.output import QUIET, progress
 from cranfield.data import Repeats
 from cranfield.errors import InputError, UsageError
@@ -120,7 +120,7 @@ class MeasureName(click.types.StringParamType):
 
 
 File = Annotated[str, click.Path(allow_dash=True)]
-Folder = Annotated[str, click.Path(file_okay=False)]
+Folder = Annotated[str, OutputFolder(file_okay=False)]
 OutputPath = Annotated[str, OutputFile()]
 MeasureText = Annotated[str, MeasureName()]
 
@@ -181,10 +181,25 @@ def _check_files(
     return value
 
 
+def _read_columns(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    """Read runs with these columns until the command ends."""
+    if value is not None:
+        from cranfield.io.formats.delimited import headerless_columns
+
+        ctx.with_resource(headerless_columns(value))
+    return value
+
+
 class ReadingRuns(Settings):
     """For every command that reads runs."""
 
     GROUP = "Rankings and queries"
+
+    columns: Annotated[
+        str | None,
+        "Columns of runs in tables without column names, in their order: query,document,rank or query,document,score.",
+        Option(metavar="NAMES", rare=True, callback=_read_columns),
+    ] = None
 
     duplicates: Annotated[
         Duplicates,
@@ -403,7 +418,7 @@ class Seed(Settings):
 WITHOUT_SPARK = {
     "per_query": "use --write-scores DIR to write them",
     "interval": "use --write-scores DIR to write per-query scores, and compute intervals from these",
-    **dict.fromkeys(("duplicates", "costs", "predicted", "judgments", "complete", "map_documents"), ""),
+    **dict.fromkeys(("duplicates", "columns", "costs", "predicted", "judgments", "complete", "map_documents"), ""),
 }
 
 

@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
 DELAY = 1.0  # seconds before the bar appears
 QUIET = "cranfield.quiet"  # where the context of click keeps --quiet
+NOTES = "cranfield.notes"  # where the context of click keeps the notes that were printed
 
 
-def emit(text: str, output: str | None = None) -> None:
+def emit(text: str | bytes, output: str | None = None) -> None:
     """Write results to standard output or a file; ids that are not UTF-8 keep their bytes."""
-    data = text.encode("utf-8", "surrogateescape")
+    data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
     if output is None or output == "-":
         _print(data)
     else:
@@ -62,11 +63,15 @@ def quiet() -> bool:
 
 
 def note(lines: Iterable[str]) -> None:
-    """Print notes to standard error, unless the user asked for none."""
+    """Print notes to standard error, each once, unless the user asked for none."""
     if quiet():
         return
-    for line in lines:
-        say(f"note: {printable(str(line))}")
+    context = click.get_current_context(silent=True)
+    printed: set[str] = set() if context is None else context.meta.setdefault(NOTES, set())
+    for line in map(str, lines):
+        if line not in printed:
+            say(f"note: {printable(line)}")
+            printed.add(line)
 
 
 def say_written(text: str) -> None:

@@ -73,7 +73,8 @@ class ChosenRuns(options.Inputs):
         options.MeasureText | None, "With --top: the measure that orders runs.", Option(metavar="MEASURE", default="AP")
     ] = None
     also: Annotated[
-        tuple[options.Folder, ...],
+        tuple[str, ...],
+        click.Path(file_okay=False),
         "Add a collection, such as another year of a track. DIR holds judgments (a file named like QRELS, "
         "qrels.diversity.txt or qrels.txt), a folder `runs` and, optionally, documents in docs.jsonl. May be repeated.",
         Option("--also-collection"),

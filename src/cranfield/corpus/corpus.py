@@ -20,6 +20,7 @@ from cranfield.errors import InputError, UsageError
 from cranfield.io import join, read_qrels, read_run
 from cranfield.io.documents import Documents, FieldChoice, encode_text
 from cranfield.io.faults import quotable
+from cranfield.io.ids import by_text
 from cranfield.io.runs import WHOLE_RANKING, empty_index
 from cranfield.io.streams import is_stream
 from cranfield.wording import few, plural
@@ -83,6 +84,7 @@ class Corpus:
         >>> corpus.count.tolist(), list(corpus.missing)
         ([2, 1, 1], ['D9'])
         """
+        texts = by_text(texts, "documents")
         faults = [
             f"document `{quotable(name)}`: expected text, found {type(text).__name__}"
             for name, text in texts.items()

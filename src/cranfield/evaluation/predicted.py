@@ -176,11 +176,13 @@ def _estimate(
     alpha: float,
     judged_per_query: float,
 ) -> PredictedMean:
+    if column.aggregate != "mean":
+        return _no_mean(column, run, other, "predictions of queries cannot be added")
     human = human_mean(sides.human, alpha=alpha, method="human")
     every = np.concatenate([sides.predicted, sides.others])
     predicted = human_mean(every, alpha=alpha, method="predicted")
     both = ppi_mean(sides.human, sides.predicted, sides.others, method=inference, alpha=alpha)
-    reason = _reason(column, sides, other, both)
+    reason = _reason(sides, other, both)
     if reason:
         both = undefined_mean(inference, len(sides.human), len(sides.others))
         if "differ" in reason:  # no interval holds for so few differences
@@ -189,9 +191,14 @@ def _estimate(
     return PredictedMean(column.label, run, other, human, predicted, both, worth, worth * judged_per_query, reason)
 
 
-def _reason(column: Column, sides: _Sides, other: str, both: MeanEstimate) -> str:
-    if column.aggregate != "mean":
-        return f"{column.label} is not a mean over queries, so that predictions of queries cannot be added"
+def _no_mean(column: Column, run: str, other: str, consequence: str) -> PredictedMean:
+    """The record of a measure that is a geometric mean, a sum or another aggregate of queries: it has no means."""
+    nothing = undefined_mean("none")
+    reason = f"{column.label} is not a mean over queries, so that {consequence}"
+    return PredictedMean(column.label, run, other, nothing, nothing, nothing, math.nan, math.nan, reason)
+
+
+def _reason(sides: _Sides, other: str, both: MeanEstimate) -> str:
     count = too_few_differences(sides.human) if other else None
     if count is not None:
         differ = f"the runs differ on {plural(count, 'human query')}"
@@ -226,6 +233,9 @@ def predicted_in_sample(
         for column in plan.columns:
             measure = replace(column.measure, views=replace(column.measure.views, sampled=False))
             if column.part != "value":
+                continue
+            if column.aggregate != "mean":
+                found.append(_no_mean(column, run.name, "", "its estimates in queries have no mean"))
                 continue
             if not is_linear(measure):
                 nothing = undefined_mean("none")

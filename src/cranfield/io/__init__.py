@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from cranfield.data import Judgments, Run
@@ -94,7 +97,23 @@ def read_qrels(source: Any, *, name: str | None = None, columns: Columns = None)
     ``columns`` takes ``query``, ``document``, ``grade`` and ``iteration``.
     """
     judgments: Judgments = _read("qrels", source, name, columns)
+    if (remarks := _remarks.get()) is not None:
+        remarks += [f"{judgments.name}: {remark}" for remark in judgments.remarks]
     return judgments
+
+
+_remarks: ContextVar[list[str] | None] = ContextVar("remarks", default=None)
+
+
+@contextmanager
+def remarks_on_judgments() -> Iterator[list[str]]:
+    """A list to which reading judgments inside adds what it had to assume."""
+    remarks: list[str] = []
+    token = _remarks.set(remarks)
+    try:
+        yield remarks
+    finally:
+        _remarks.reset(token)
 
 
 def check_run(source: Any, *, columns: Columns = None, duplicates: Duplicates = "error") -> InputError | None:

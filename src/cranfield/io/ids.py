@@ -6,7 +6,7 @@ Whole numbers, bytes, UUIDs and paths are compared as text.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -65,12 +65,26 @@ def texts_of(values: Collection[Any], query: str, location: Location) -> list[st
     return known
 
 
+def by_text(source: Mapping[Any, Any], what: str) -> dict[str, Any]:
+    """A dict with ids as keys, as text; the same errors as `texts_of`. ``what``: what messages call it.
+
+    >>> by_text({7: 0.5, b"d8": 1}, "costs")
+    {'7': 0.5, 'd8': 1}
+    """
+    return dict(zip(texts_of(source, "", Location(what, "qrels", "entry")), source.values(), strict=True))
+
+
+def is_collision(one: Any, other: Any) -> bool:
+    """Whether two ids with the same text are different ones, such as 1 and "1"."""
+    return type(one) is not type(other) and bool(one != other)
+
+
 def _collisions(values: Sequence[Any], texts: Sequence[str], query: str) -> list[Fault]:
     first: dict[str, Any] = {}
     faults = []
     for value, text in zip(values, texts, strict=True):
         other = first.setdefault(text, value)
-        if type(other) is not type(value):
+        if is_collision(other, value):
             faults.append(Fault(0, "collision", fault_text(query), fault_text(f"{other!r} and {value!r}")[:80], 0))
     return faults
 

@@ -275,7 +275,8 @@ def _keep(
         FaultList(Fault(0, "duplicate", fault_text(query), text, 0) for text in later).raise_if_any(location)
     kept: dict[str, float] = {}
     for text, score in zip(texts, scores, strict=True):
-        if text not in kept or (duplicates == "best" and score > kept[text]):
+        # NaN stays, so that it is reported.
+        if text not in kept or score != score or (duplicates == "best" and score > kept[text]):
             kept[text] = score
     return kept
 
@@ -283,7 +284,7 @@ def _keep(
 def judged_of(source: Mapping[Any, Any], location: Location) -> tuple[dict[str, dict[str, Any]], int]:
     """``{query: {document: grade}}``, and how many judgments were repetitions. Sets and lists have grade 1."""
     judged: dict[str, dict[str, Any]] = {}
-    repeated = 0
+    repeated, accessors = 0, Accessors()
     for query, value in zip(texts_of(source, "", location), source.values(), strict=True):
         if type(value) in (set, list, frozenset) and set(map(type, value)) == {str}:  # the usual case
             judged[query] = dict.fromkeys(value if type(value) is list else sorted(value), 1)
@@ -307,7 +308,7 @@ def judged_of(source: Mapping[Any, Any], location: Location) -> tuple[dict[str, 
             texts = texts_of(items, query, location)
             judged[query] = dict.fromkeys(sorted(texts) if isinstance(value, Set) else texts, 1)
         else:
-            documents, found = read_records(items, query, location, None)
+            documents, found = read_records(items, query, location, accessors)
             texts = texts_of(documents, query, location)
             judged[query] = _grades(texts, found or [1] * len(texts), query, location)
         repeated += len(items) - len(judged[query])
@@ -337,10 +338,10 @@ def without_repeats(run: Run, duplicates: Duplicates, load: Callable[[Run], Tabl
     rows = np.flatnonzero(first == np.arange(len(first)))
     if len(rows) == len(first):
         return replace(run, source=table)
-    if duplicates == "best":
-        # The row with the highest score of each document; among equal scores, the first one.
-        order = np.lexsort((np.arange(len(first)), -table.score, first))
-        rows = np.sort(order[np.flatnonzero(np.diff(first[order], prepend=-1))])
+    # The first row of each document, or the first of those with its highest score. NaN stays, so that it is reported.
+    position = np.arange(len(first))
+    order = np.lexsort((position, -table.score if duplicates == "best" else position, ~np.isnan(table.score), first))
+    rows = np.sort(order[np.flatnonzero(np.diff(first[order], prepend=-1))])
     return replace(run, source=table.take(rows))
 
 

@@ -12,7 +12,7 @@ from cranfield.io.faults import FaultList, Location, quotable
 from cranfield.io.formats.delimited import DELIMITERS, delimiter_of, parse_delimited
 from cranfield.io.formats.json import is_json, is_json_lines, parse_json, parse_json_lines
 from cranfield.io.formats.parquet import is_parquet, read_columns
-from cranfield.io.ids import id_text
+from cranfield.io.ids import by_text, id_text
 from cranfield.io.streams import Stream, is_stream, open_stream
 from cranfield.io.tables import Frame, frame_of, is_frame, list_of, normalise_name
 from cranfield.wording import few
@@ -136,10 +136,7 @@ def read_queries(source: Any) -> dict[str, dict[str, str]]:
     if isinstance(table, Stream):
         return _of_text(table)
     queries = {}
-    for query, about in table.items():
-        name = id_text(query)
-        if name is None:
-            raise InputError([f"queries: {query!r} is not the id of a query"], hint="ids are text or whole numbers")
+    for name, about in by_text(table, "queries").items():
         if not isinstance(about, (Mapping, str)):
             raise InputError(
                 [f"queries: query `{quotable(name)}`: expected a text or {{attribute: value}}, found {about!r:.60}"]

@@ -18,6 +18,7 @@ from cranfield.data import Floats, Judgments, Repeats, Run, Strings
 from cranfield.errors import InputError
 from cranfield.io.detect import Columns, reject_columns
 from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, quotable
+from cranfield.io.ids import texts_of
 from cranfield.io.judgments import Rows, group_judgments
 
 if TYPE_CHECKING:
@@ -38,11 +39,12 @@ def run_from_object(
     if isinstance(shaped, Mapping):
         reject_columns(columns)
         rankings = _rankings(shaped, location, duplicates)
-        if rankings is shaped:
+        if rankings is shaped and not any("hits" in ranking for ranking in shaped.values()):
             return Run(name, rankings, source_name)
         from cranfield.io.lists import ByPosition, order_remarks
+        from cranfield.io.records import response_remarks
 
-        remarks = order_remarks(shaped, rankings)
+        remarks = order_remarks(shaped, rankings) + response_remarks(shaped)
         return Run(name, rankings, source_name, by_position=isinstance(shaped, ByPosition), remarks=remarks)
     from cranfield.io import tables
 
@@ -129,7 +131,7 @@ def _general_qrels(source: Mapping[Any, Any], name: str, location: Location) -> 
         counts = [len(label) for label in labels]
         query_of = np.repeat(query_of, counts)
         documents = [document for document, count in zip(documents, counts, strict=True) for _ in range(count)]
-        subtopics = [subtopic for label in labels for subtopic in label]
+        subtopics = [subtopic for label in labels for subtopic in texts_of(label, "", location)]
         values = [value for label in labels for value in label.values()]
 
     faults: list[Fault] = []

@@ -57,14 +57,16 @@ ID_LIKE = ("id", "source", "file", "path", "url", "uri", "doc", "key", "name")  
 class Accessors:
     """How to read the id and the score of a record, and the offsets of a chunk.
 
-    Fields that were found by name are remembered by type.
+    A field that is found by its usual name is the same for all records of a type, and either all records of the run
+    have scores or none: else the ranking of a query would depend on other queries, or on the order of records.
     """
 
     document: Accessor = None
     score: Accessor = None
     start: Accessor = None
     end: Accessor = None
-    found: dict[tuple[type, str], str] = field(default_factory=dict)
+    found: dict[tuple[type, str], str | None] = field(default_factory=dict)
+    scored: tuple[bool, str] | None = None  # whether records have scores, and the first query that says it
 
     @property
     def given(self) -> bool:
@@ -82,14 +84,42 @@ class Accessors:
             return [_call(accessor, item, role, query) for item in items]
         if accessor is not None:
             return _field_values(items, accessor, query)
+        kinds = set(map(type, items))
+        paths = {kind: self._usual(role, [item for item in items if type(item) is kind], query) for kind in kinds}
+        if len(set(paths.values())) > 1:
+            return [_lookup(item, paths[type(item)] or "") for item in items]
+        path = paths[type(items[0])]
+        return None if path is None else _field_values(items, path, query)
+
+    def _usual(self, role: str, items: Sequence[Any], query: str) -> str | None:
+        """The usual field of records of one type; an error if it is another one than in records before."""
         key = (type(items[0]), role)
-        path = self.found.get(key)
-        if path is None or _lookup(items[0], path) is None:
-            path = usual_field(items[0], role)
-            if path is None:
-                return None
-            self.found[key] = path
-        return _field_values(items, path, query)
+        path = self.found[key] if key in self.found else usual_field(items[0], role)
+        self.found[key] = path
+        paths = _usual_paths(items[0], role)
+        names = _names(items)
+        for other in paths[: paths.index(path)] if path is not None else paths:
+            if names is not None and other.partition(".")[0] not in names:
+                continue
+            position = next((at for at, item in enumerate(items, 1) if _lookup(item, other) is not None), None)
+            if position is not None:
+                instead = f"another record has only `{path}`" if path else "another record has no such field"
+                raise InputError(
+                    [f"{_where(query, position)}the {role} could be field `{other}`, but {instead}"],
+                    hint=f'give all records the same fields, or name one: cf.records(results, {role}="{other}")',
+                )
+        return path
+
+    def check_scores(self, role: str, query: str, *, scored: bool) -> None:
+        """Raise if these records have scores and those of a query before have none, or the other way round."""
+        if self.scored is None:
+            self.scored = (scored, query)
+        elif self.scored[0] != scored:
+            with_one, without = (query, self.scored[1]) if scored else (self.scored[1], query)
+            raise InputError(
+                [f"query `{quotable(without)}`: no record has a {role}, but those of query `{quotable(with_one)}` do"],
+                hint=f"give every record a {role}, or none",
+            )
 
 
 def records(
@@ -139,7 +169,7 @@ def records(
         run = read_chunks(shaped, name=name, duplicates=duplicates, accessors=accessors)  # type: ignore[arg-type]
         return replace(run, by_position=isinstance(shaped, ByPosition))
     rankings = rankings_of(shaped, location, duplicates, Accessors(document, score))  # type: ignore[arg-type]
-    remarks = order_remarks(shaped, rankings)
+    remarks = order_remarks(shaped, rankings) + response_remarks(shaped)
     return Run(name, rankings, by_position=isinstance(shaped, ByPosition), remarks=remarks)
 
 
@@ -180,6 +210,27 @@ def hits_of(response: Any, where: str = "") -> list[Any] | None:
     return _results_of(response)
 
 
+def response_remarks(source: Mapping[Any, Any]) -> tuple[str, ...]:
+    """A remark if responses of a search engine, by query, say that they are incomplete."""
+    partial = [str(query) for query, response in source.items() if _is_partial(response)]
+    if not partial:
+        return ()
+    what = f"{len(partial)} of {len(source)} responses are incomplete: a search timed out or failed in part"
+    return (f"{what} (first query: `{quotable(partial[0])}`)",)
+
+
+def _is_partial(response: Any) -> bool:
+    """Whether a response of Elasticsearch or OpenSearch lacks hits that a complete search would have."""
+    if type(response).__module__.startswith("elastic_transport"):
+        response = response.body
+    if not isinstance(response, Mapping) or not isinstance(response.get("hits"), Mapping):
+        return False
+    shards, clusters = response.get("_shards") or {}, response.get("_clusters") or {}
+    flags = map(response.get, ("timed_out", "terminated_early", "is_partial"))
+    counts = (shards.get("failed"), clusters.get("skipped"), clusters.get("partial"), clusters.get("failed"))
+    return any(flag is True for flag in flags) or any(isinstance(count, int) and count > 0 for count in counts)
+
+
 def _error_of(response: Any) -> str | None:
     """The error that a search engine answered with; None for everything else."""
     if not isinstance(response, Mapping) or "status" not in response or not isinstance(response.get("error"), Mapping):
@@ -207,12 +258,14 @@ def is_record(value: Any) -> bool:
 
 
 def read_records(
-    items: Sequence[Any], query: str, location: Location, accessors: Accessors | None
+    items: Sequence[Any], query: str, location: Location, accessors: Accessors
 ) -> tuple[list[Any], list[Any] | None]:
     """The ids of records, and their scores or grades if they have any."""
-    accessors = accessors or Accessors()
     scores: list[Any] | None = None
-    if isinstance(items[0], tuple | list) and len(items[0]) == 2 and not is_record(items[0]):
+    if _is_two(items[0]):
+        if (position := next((at for at, item in enumerate(items, 1) if not _is_two(item)), None)) is not None:
+            message = f"{_where(query, position)}expected a pair as before, found {type(items[position - 1]).__name__}"
+            raise InputError([message], hint="give every document as a pair (document, score), or none")
         scores = [item[1] for item in items]
         items = [item[0] for item in items]
     documents = accessors.values("document", items, query)
@@ -229,6 +282,7 @@ def read_records(
     if scores is None or accessors.score is not None:
         own = accessors.values(role, items, query)
         scores = scores if own is None or all(value is None for value in own) else own
+    accessors.check_scores(role, query, scored=scores is not None)
     return documents, scores
 
 
@@ -256,11 +310,32 @@ def read_chunk_records(items: Sequence[Any], query: str, kind: str, accessors: A
     return list(zip(*(columns[role] for role in ("source", "start", "end", value) if role in columns), strict=True))
 
 
+def _is_two(item: Any) -> bool:
+    return isinstance(item, tuple | list) and len(item) == 2 and not is_record(item)
+
+
+def _where(query: str, position: int) -> str:
+    return f"query `{quotable(query)}`, position {position}: " if query else f"position {position}: "
+
+
 def usual_field(item: Any, role: str) -> str | None:
     """The first usual field of a record that has a value."""
+    return next((path for path in _usual_paths(item, role) if _lookup(item, path) is not None), None)
+
+
+def _usual_paths(item: Any, role: str) -> tuple[str, ...]:
     client = type(item).__module__.partition(".")[0] in CLIENTS
-    paths = CLIENT_FIELDS.get(role, FIELDS[role]) if client else FIELDS[role]
-    return next((path for path in paths if _lookup(item, path) is not None), None)
+    return CLIENT_FIELDS.get(role, FIELDS[role]) if client else FIELDS[role]
+
+
+def _names(items: Sequence[Any]) -> set[str] | None:
+    """The names of fields that any of these records of one type can have; None if nothing lists them."""
+    kind = type(items[0])
+    if kind is dict:
+        return set().union(*items)
+    if hasattr(kind, "__getattr__") or isinstance(items[0], Mapping):
+        return None
+    return set(dir(kind)).union(*(map(vars, items) if hasattr(items[0], "__dict__") else ()))
 
 
 def _lookup(item: Any, path: str) -> Any:
@@ -296,9 +371,8 @@ def _single(value: Any, step: str, path: str, position: int, query: str) -> Any:
                 return value[step]
             except (KeyError, TypeError, IndexError):
                 pass
-    where = f"query `{quotable(query)}`, position {position}: " if query else f"position {position}: "
     raise InputError(
-        [f"{where}no field `{quotable(path)}` in {_described(value)}"],
+        [f"{_where(query, position)}no field `{quotable(path)}` in {_described(value)}"],
         hint="name a field that every record has, or give a function of the record",
     )
 
@@ -344,11 +418,20 @@ def _fields(item: Any) -> Mapping[Any, Any]:
 
 def frame_of_records(items: Sequence[Any]) -> Frame | None:
     """Rows that have a query and a document each, as columns; None if the first record is something else."""
-    columns = _roles(_fields(items[0]))
-    if not {"query", "document"} <= columns.keys():
+    if not {"query", "document"} <= _roles(_fields(items[0])).keys():
         return None
-    names = dict.fromkeys(columns.values())
+    names = dict.fromkeys(_roles(_all_fields(items)).values())
     return Frame.of({name: _field_values(items, name, "") for name in names})
+
+
+def _all_fields(items: Sequence[Any]) -> dict[Any, Any]:
+    """The fields that any of the records has."""
+    fields: dict[Any, Any] = {}
+    for item in items:
+        of_item = _fields(item)
+        if not of_item.keys() <= fields.keys():
+            fields = {**of_item, **fields}
+    return fields
 
 
 def columns_of(source: Mapping[Any, Any]) -> Frame | None:
@@ -369,7 +452,9 @@ def rankings_of_records(items: Sequence[Any]) -> dict[Any, Any] | None:
 
     sentence-transformers writes its predictions so.
     """
-    fields = _fields(items[0])
+    if _roles(_fields(items[0])).get("query") is None:
+        return None
+    fields = _all_fields(items)
     ranking = next((name for name in FIELDS["ranking"] if isinstance(fields.get(name), list | tuple)), None)
     query = _roles(fields).get("query")
     if ranking is None or query is None:

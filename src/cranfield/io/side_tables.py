@@ -18,7 +18,7 @@ from cranfield.data import Integers, Judgments, Sample, Strings
 from cranfield.errors import InputError, UsageError
 from cranfield.io.faults import Location, quotable
 from cranfield.io.formats.json import InvalidJson, is_json, is_json_lines, load_json
-from cranfield.io.ids import id_text
+from cranfield.io.ids import by_text, id_text
 from cranfield.io.objects import qrels_from_dict
 from cranfield.io.streams import Stream, is_stream, open_stream
 from cranfield.wording import few
@@ -131,13 +131,15 @@ def _rows_of_text(stream: Stream, table: SideTable) -> Iterator[Row]:
 def _rows_of_mapping(
     source: Mapping[Any, Any], location: str, table: SideTable, keys: tuple[str, ...] = ()
 ) -> Iterator[Row]:
-    for key, inner in source.items():
-        where = f"{location}{',' if keys else ':'} {table.columns[len(keys)]} `{quotable(str(key))}`"
-        path = (*keys, str(key))
+    for key, inner in by_text(source, location).items():
+        where = f"{location}{',' if keys else ':'} {table.columns[len(keys)]} `{quotable(key)}`"
+        path = (*keys, key)
         if table.lists:
             for number, row in enumerate(inner, 1):
                 is_row = isinstance(row, Sequence) and not isinstance(row, str) and len(row) == len(table.columns) - 1
                 problem = "" if is_row else f"expected {table.row}, found {row!r}"
+                if is_row and (wrong := next((id for id in row[:-1] if id_text(id) is None), row)) is not row:
+                    problem = f"an id must be text or a whole number, found {wrong!r:.60}"
                 yield f"{where}, row {number}", (*path, *row) if is_row else path, problem
         elif len(path) == len(table.columns) - 1:
             yield where, (*path, inner), ""
@@ -349,9 +351,9 @@ def read_groups(source: Any) -> tuple[str, list[PreferenceLine]]:
 
 def _preference_line(location: str, values: Sequence[Any]) -> PreferenceLine:
     query, group, *subgroup, document, given = values
-    return PreferenceLine(
-        location, str(query), str(group), str(subgroup[0]) if subgroup else "", str(document), _number(given)
-    )
+    names = (query, group, subgroup[0] if subgroup else "", document)
+    query, group, within, document = (id_text(name) or "" for name in names)
+    return PreferenceLine(location, query, group, within, document, _number(given))
 
 
 def _finite(what: str, values: Sequence[Any]) -> str:
@@ -366,7 +368,7 @@ def _finite(what: str, values: Sequence[Any]) -> str:
 def read_run_groups(source: Any, member: str = "run", kind: str = "group") -> dict[str, str]:
     """The group of each run: ``{run: group}``, or lines ``run group``. Names of runs may contain spaces."""
     if isinstance(source, Mapping):
-        return {str(name): str(group) for name, group in source.items()}
+        return {name: str(group) for name, group in by_text(source, f"{kind}s").items()}
     if not is_stream(source):
         raise UsageError(
             f"cannot read {kind}s from {type(source).__name__}",
@@ -413,8 +415,10 @@ def with_sample(
     """
     if judgments.labels is not None or judgments.preferences is not None:
         raise UsageError("samples cannot be combined with subtopics or preferences")
-    for name, given in (("strata", strata), ("inclusion", inclusion), ("method", method)):
-        _check_mapping(name, given, judgments)
+    strata, inclusion, method = (
+        _by_document(name, given, judgments)
+        for name, given in (("strata", strata), ("inclusion", inclusion), ("method", method))
+    )
     queries, documents = list(judgments.queries), list(judgments.documents)
     query_of = [queries[q] for q in np.repeat(np.arange(len(queries)), np.diff(judgments.begin)).tolist()]
     faults: list[str] = []
@@ -456,17 +460,21 @@ def with_sample(
     return replace(judgments, sample=sample)
 
 
-def _check_mapping(name: str, given: ByDocument | None, judgments: Judgments) -> None:
+def _by_document(name: str, given: ByDocument | None, judgments: Judgments) -> ByDocument | None:
+    """The values by query and document, with ids as text; an error if none of the queries is judged."""
     if given is None:
-        return
+        return None
     if not isinstance(given, Mapping) or not all(isinstance(of_query, Mapping) for of_query in given.values()):
         raise UsageError(f"{name} must be {{query: {{document: value}}}}, not {type(given).__name__}")
+    queries = by_text(given, name)
+    given = {query: by_text(values, f"{name}: query `{quotable(query)}`") for query, values in queries.items()}
     if given and not set(given) & set(judgments.queries):
-        example = quotable(str(next(iter(given))))
+        example = quotable(next(iter(given)))
         raise InputError(
             [f"{name}: none of the queries is judged (first query: `{example}`)"],
             hint=f"the judgments cover queries such as `{judgments.queries[0]}`",
         )
+    return given
 
 
 def _numbers_within_queries(names: list[str], begin: Integers) -> Integers:

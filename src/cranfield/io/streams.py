@@ -140,7 +140,19 @@ class _StoreReader(io.RawIOBase):
 
 
 def _read_into(file: Any, view: memoryview, source_name: str) -> int:
-    """Read up to the length of the view; some file objects have no ``readinto``, and some do not keep its contract."""
+    """Read up to the length of the view, and wait for data if there are none yet; 0 only at the end.
+
+    Some file objects have no ``readinto``, and some do not keep its contract.
+    """
+    while (count := _read_available(file, view, source_name)) is None:
+        _wait(file, source_name)
+    if not isinstance(count, int) or not 0 <= count <= len(view):
+        raise UsageError(f"{source_name}: the file object says that it read {count!r} of {len(view)} bytes")
+    return count
+
+
+def _read_available(file: Any, view: memoryview, source_name: str) -> Any:
+    """What one read gives; None if the file object is in non-blocking mode and has no data yet."""
     with _reading_object(file, source_name):
         if isinstance(file, io.BufferedReader):
             count = file.readinto1(view)  # `readinto` goes on until the view is full, and heeds no signal meanwhile
@@ -153,14 +165,27 @@ def _read_into(file: Any, view: memoryview, source_name: str) -> int:
                     f"{source_name}: the file object gives {type(data).__name__}, not bytes",
                     hint="open the file in binary mode",
                 )
-            count = len(data or b"")
+            if data is None:
+                return None
+            count = len(data)
             if count <= len(view):
-                view[:count] = data or b""
-    if count is None:
-        return 0
-    if not isinstance(count, int) or not 0 <= count <= len(view):
-        raise UsageError(f"{source_name}: the file object says that it read {count!r} of {len(view)} bytes")
+                view[:count] = data
     return count
+
+
+def _wait(file: Any, source_name: str) -> None:
+    """Wait until a file object in non-blocking mode has data, or raise if the system cannot tell."""
+    import selectors
+
+    try:
+        with selectors.DefaultSelector() as selector:
+            selector.register(file, selectors.EVENT_READ)
+            selector.select()
+    except (AttributeError, ValueError, OSError) as error:  # it has no descriptor, or one that cannot be waited for
+        raise UsageError(
+            f"{source_name}: the file object has no data yet: it is in non-blocking mode",
+            hint="open it in blocking mode, or read it to the end first",
+        ) from error
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from cranfield.data import Floats, Integers, Judgments, Strings, Table
 from cranfield.errors import InputError, UsageError, available, max_faults, optional
 from cranfield.io.detect import Columns
 from cranfield.io.faults import Fault, Location, fault_text, input_error, quotable
-from cranfield.io.ids import id_text, is_id
+from cranfield.io.ids import id_text, is_collision, is_id
 from cranfield.io.judgments import Rows, group_judgments
 
 # Usual names of columns, the most reliable ones first: PyTerrier's frames have the text of
@@ -316,7 +316,9 @@ def _ids(frame: Frame, name: str, faults: _Faults) -> Strings:
     pyarrow = None if isinstance(column, list) else available("pyarrow")
     if pyarrow is not None:
         array = _arrow(column, pyarrow)
-        if array is not None and (target := _id_type(array.type, pyarrow)) is not None:
+        # Arrow makes bytes of text that stands among bytes.
+        mixed = array is not column and array is not None and "binary" in str(array.type)
+        if array is not None and not mixed and (target := _id_type(array.type, pyarrow)) is not None:
             return _arrow_ids(array, target, name, faults)
     return _ids_from_list(list_of(column), name, faults)
 
@@ -326,6 +328,7 @@ def _ids_from_list(values: list[Any], name: str, faults: _Faults) -> Strings:
         with suppress(UnicodeEncodeError):
             return Strings.of(values)
     texts = []
+    first: dict[str, Any] = {}
     for row, value in enumerate(values, 1):
         text = id_text(value) or ""
         if not is_id(value) or not _is_encodable(text):
@@ -333,6 +336,8 @@ def _ids_from_list(values: list[Any], name: str, faults: _Faults) -> Strings:
             faults.add(row, "id", f"{quotable(repr(value))} in column `{quotable(name)}`")
         elif not text:
             faults.add(row, "empty", name)
+        elif is_collision(other := first.setdefault(text, value), value):
+            faults.add(row, "collision", f"{other!r} and {value!r}")
         texts.append(text)
     return Strings.of(texts)
 

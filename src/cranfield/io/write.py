@@ -49,7 +49,17 @@ def write_run(run: Run | Table, path: str | os.PathLike[str], *, tag: str | None
 
 
 def write_qrels(judgments: Judgments, path: str | os.PathLike[str]) -> None:
-    """Write judgments: one row per document, or with subtopics one row per document and subtopic."""
+    """Write judgments: one row per document, or with subtopics one row per document and subtopic.
+
+    A sample keeps its strata, probabilities and methods; a format that cannot hold them is an error.
+    """
+    _write(qrels_table(judgments, os.fspath(path)))
+
+
+def qrels_table(judgments: Judgments, path: str) -> WritableTable:
+    """Judgments in every shape that a writer may need."""
+    if judgments.preferences is not None:
+        raise InputError([f"{path}: preferences cannot be written as judgments"])
     labels = judgments.labels
     document_of = np.arange(len(judgments.grade)) if labels is None else labels.document
     query_of = np.repeat(np.arange(len(judgments.queries)), np.diff(judgments.begin))[document_of]
@@ -63,26 +73,69 @@ def write_qrels(judgments: Judgments, path: str | os.PathLike[str]) -> None:
         "relevance": grade,
     }
 
+    columns |= _sample_columns(judgments, path)
+
     def rows() -> Iterator[Row]:
         ids = (columns[name] for name in ("query_id", "iteration", "doc_id"))
-        return zip(*ids, map(_shorten, grade.tolist()), strict=True)
+        sample = (_plain(columns[name]) for name in ("stratum", "probability") if name in columns)
+        return zip(*ids, map(shorten, grade.tolist()), *sample, strict=True)
 
     def nested() -> dict[str, Any]:
+        if judgments.sample is not None:
+            raise _unwritable_sample(path, "JSON has no place for strata and probabilities", ".csv")
         if labels is None:
             return _nest((query, document, grade) for query, _, document, grade in rows())
         return _nest((query, document, subtopic, grade) for query, subtopic, document, grade in rows())
 
-    _write(WritableTable(os.fspath(path), "qrels", columns, rows, rows, nested))
+    trec_rows = rows if judgments.sample is None else lambda: _trec_sample(judgments, columns, path)
+    return WritableTable(path, "qrels", columns, rows, trec_rows, nested)
 
 
-def _shorten(number: float) -> float | int:
-    return int(number) if number.is_integer() else number
+def shorten(number: float) -> float | int:
+    """A number as text shows it: 1 for 1.0, and all digits of others."""
+    return int(number) if float(number).is_integer() else number
+
+
+def _sample_columns(judgments: Judgments, path: str) -> dict[str, Any]:
+    """The columns that say how documents were drawn; statAP's methods have none."""
+    sample = judgments.sample
+    if sample is None:
+        return {}
+    is_text = writer(_extension(path)) is writer("")
+    if sample.method is not None and not is_text:
+        raise _unwritable_sample(path, "only TREC text has a column for the methods of statAP", "a .txt file")
+    strata = {"stratum": sample.strata} if len(sample.strata.data) else {}
+    return strata | ({} if sample.probability is None else {"probability": sample.probability})
+
+
+def _trec_sample(judgments: Judgments, columns: dict[str, Any], path: str) -> Iterator[Row]:
+    """TREC's five columns, with strata, or statAP's, with methods and probabilities."""
+    sample = judgments.sample
+    assert sample is not None
+    query, document = columns["query_id"], columns["doc_id"]
+    grade = map(shorten, judgments.grade.tolist())
+    if "probability" not in columns:
+        return zip(query, ["0"] * len(query), document, sample.strata, grade, strict=True)
+    if "stratum" in columns:
+        raise _unwritable_sample(path, "TREC text has columns for strata or for probabilities, not for both", ".csv")
+    method = [1] * len(query) if sample.method is None else sample.method.tolist()
+    probability = ["NA" if share is None else share for share in _plain(columns["probability"])]
+    return zip(query, document, grade, method, probability, strict=True)
+
+
+def _plain(column: Any) -> Iterable[Any]:
+    """The values of a column as Python's own; None for NaN."""
+    return column if isinstance(column, Strings) else (None if np.isnan(x) else shorten(x) for x in column.tolist())
+
+
+def _unwritable_sample(path: str, reason: str, alternative: str) -> InputError:
+    return InputError([f"{path}: the sample cannot be written: {reason}"], hint=f"write {alternative} instead")
 
 
 def _ranks(table: Table) -> list[float | int]:
     """The ranks of the table, else positions in input order. This module does not order by score."""
     if table.rank is not None and np.isfinite(table.rank).all():
-        return [_shorten(rank) for rank in table.rank.tolist()]
+        return [shorten(rank) for rank in table.rank.tolist()]
     seen: dict[str, int] = {}
     ranks: list[float | int] = []
     for query in table.query:
@@ -103,8 +156,11 @@ def _nest(rows: Iterable[Row]) -> dict[str, Any]:
 
 
 def _write(table: WritableTable) -> None:
-    extension = os.path.splitext(without_compression(table.path))[1].lower()
-    write_pieces(table.path, writer(extension)(table), compression_of_name(table.path))
+    write_pieces(table.path, writer(_extension(table.path))(table), compression_of_name(table.path))
+
+
+def _extension(path: str) -> str:
+    return os.path.splitext(without_compression(path))[1].lower()
 
 
 def check_ids(table: WritableTable) -> None:

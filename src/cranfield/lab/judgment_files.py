@@ -7,15 +7,14 @@ assessor and the time of each. Where an old judgment has another grade, nothing 
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from importlib.resources import files
-from io import StringIO
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,12 +24,18 @@ from cranfield.data import Judgments
 from cranfield.errors import InputError, UsageError, max_faults
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.evaluation.scores import Scores
-from cranfield.io import read_qrels
+from cranfield.io import read_qrels, write_qrels
 from cranfield.io.collection import read_texts
+from cranfield.io.compression import compression_of_name, without_compression
 from cranfield.io.faults import quotable
+from cranfield.io.formats.delimited import csv_lines
 from cranfield.io.formats.json import load_json
-from cranfield.io.named_tables import read_query_texts
+from cranfield.io.formats.trec import trec_lines
+from cranfield.io.ids import id_text
+from cranfield.io.named_tables import NamedTable, read_query_texts, read_table
 from cranfield.io.streams import is_stream, open_stream
+from cranfield.io.tables import QRELS_COLUMNS, choose_columns
+from cranfield.io.write import check_ids, qrels_table, shorten, write_pieces
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown, signed
 from cranfield.wording import plural
@@ -54,57 +59,60 @@ class NewJudgment(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Merged:
-    """All judgments together: ``grades`` by query and document, the new ones, and how many were there already."""
+    """All judgments together, with the sample that they may be; the new ones, and how many were there already."""
 
-    grades: dict[str, dict[str, float]]
+    judgments: Judgments
     new: tuple[NewJudgment, ...]
     repeated: int
     known: Mapping[tuple[str, str], NewJudgment]
-    strata: Mapping[tuple[str, str], str]  # of a sample; judgments outside its pool have none
 
-    def rows(self) -> str:
+    @property
+    def grades(self) -> Mapping[str, Mapping[str, float]]:
+        """The grades by query and document."""
+        return mapping_of(self.judgments)
+
+    def write(self, path: str) -> None:
+        """Write all judgments in the format of the file name; CSV has assessor, time and source, too."""
+        if without_compression(path).lower().endswith(".csv"):
+            write_pieces(path, iter([self.rows(path)]), compression_of_name(path))
+        else:
+            write_qrels(self.judgments, path)
+
+    def rows(self, path: str = "merged.csv") -> bytes:
         """All judgments as CSV, with assessor, time and source; empty for those that have none."""
+        table = qrels_table(self.judgments, path)
+        check_ids(table)
+        added = COLUMNS[3:]
+        nothing = NewJudgment("", "", 0)
+        names = [name for name in table.columns if name != "iteration"]
         rows = (
-            (query, document, f"{grade:g}", *self.known.get((query, document), NewJudgment("", "", 0))[3:])
-            for query, documents in self.grades.items()
-            for document, grade in documents.items()
+            (query, document, *rest, *self.known.get((query, document), nothing)[3:])
+            for query, _, document, *rest in table.rows()
         )
-        return _csv([COLUMNS, *rows])
-
-    def lines(self) -> str:
-        """All judgments as TREC text; a sample keeps its strata, as the fourth of five columns."""
-        return "".join(
-            f"{query} 0 {document} {f'{self.strata[query, document]} ' if self.strata else ''}{grade:g}\n"
-            for query, documents in self.grades.items()
-            for document, grade in documents.items()
-            if not self.strata or (query, document) in self.strata
-        )
-
-
-def _csv(rows: Iterable[Sequence[str]]) -> str:
-    out = StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
-    return out.getvalue()
+        return csv_lines([(*names, *added), *rows], path)
 
 
 def read_new(source: Any) -> list[NewJudgment]:
     """New judgments from a file: JSON of the judging page, a CSV with assessors, or any file of judgments."""
     if is_stream(source):
         stream = open_stream(source, "qrels")
+        name = stream.source_name
         if stream.first_line.lstrip().startswith(b"{"):
             text = stream.read_text()
             try:
-                content = load_json(text)
+                saved = load_json(text)
             except ValueError:
-                content = None
-            if isinstance(content, Mapping) and isinstance(content.get("judgments"), list):
-                return _from_page(content, stream.source_name)
-        name = stream.source_name
-        if name.lower().endswith(".csv"):
-            return _from_csv(stream.read_text(), name)
-        judgments = read_qrels(source)
+                saved = None
+            if isinstance(saved, Mapping) and isinstance(saved.get("judgments"), list):
+                return _from_page(saved, name)
+        content = BytesIO(stream.read())  # standard input is read once
+        content.name = name
+        if without_compression(name).lower().endswith(".csv"):
+            return _from_csv(content, name)
+        judgments = read_qrels(content)
     else:
         judgments, name = read_qrels(source), "new judgments"
+    _check_mergeable(judgments, name)
     return [
         NewJudgment(query, document, grade, source=name)
         for query, documents in mapping_of(judgments).items()
@@ -113,30 +121,46 @@ def read_new(source: Any) -> list[NewJudgment]:
     ]
 
 
+def _check_mergeable(judgments: Judgments, name: str) -> None:
+    if judgments.labels is not None:
+        raise InputError([f"{name}: judgments by subtopic cannot be merged"], hint="merge them by hand, row by row")
+
+
 def _from_page(content: Mapping[str, Any], name: str) -> list[NewJudgment]:
-    faults, found = [], []
     assessor = str(content.get("assessor", ""))
+    faults, found = [], []
     for number, entry in enumerate(content["judgments"], 1):
-        try:
-            pair, time = (str(entry["query"]), str(entry["document"])), str(entry.get("time", ""))
-            found.append(NewJudgment(*pair, float(entry["grade"]), assessor, time, name))
-        except (TypeError, KeyError, ValueError):
+        is_entry = isinstance(entry, Mapping)
+        ids = [id_text(entry.get(key)) for key in ("query", "document")] if is_entry else [None]
+        grade = entry.get("grade") if is_entry else None
+        if not all(ids) or isinstance(grade, bool) or not isinstance(grade, int | float) or not math.isfinite(grade):
             faults.append(f"{name}: judgment {number} has no query, document or grade")
+            continue
+        query, document = map(str, ids)
+        found.append(NewJudgment(query, document, float(grade), assessor, str(entry.get("time", "")), name))
     if faults:
-        raise InputError(faults[: max_faults()])
-    return found
-
-
-def _from_csv(text: str, name: str) -> list[NewJudgment]:
-    found = []
-    for number, row in enumerate(csv.DictReader(StringIO(text)), 1):
-        try:
-            origin = row.get("assessor") or "", row.get("time") or "", row.get("source") or name
-            found.append(NewJudgment(row["query_id"], row["doc_id"], float(row["relevance"]), *origin))
-        except (KeyError, TypeError, ValueError):
-            message = f"{name}: row {number} needs query_id, doc_id and a number as relevance"
-            raise InputError([message]) from None
+        raise InputError(faults[: max_faults()], total=len(faults))
     return [entry for entry in found if entry.grade >= 0]
+
+
+def _from_csv(source: Any, name: str) -> list[NewJudgment]:
+    """The judgments of a CSV file, each with its assessor, time and source if there are such columns."""
+    judgments = read_qrels(source)
+    _check_mergeable(judgments, name)
+    grades = mapping_of(judgments)
+    table = read_table(source, "qrels")
+    origins: dict[tuple[str, str], tuple[str, str, str]] = {}
+    if isinstance(table, NamedTable) and set(COLUMNS[3:]) & set(table.columns):
+        chosen = choose_columns(list(table.columns), QRELS_COLUMNS, None, name)
+        for _, row in table:
+            assessor, time, origin = (str(row.get(column) or "") for column in COLUMNS[3:])
+            origins.setdefault((row[chosen["query"]], row[chosen["document"]]), (assessor, time, origin or name))
+    return [
+        NewJudgment(query, document, grade, *origins.get((query, document), ("", "", name)))
+        for query, documents in grades.items()
+        for document, grade in documents.items()
+        if grade >= 0
+    ]
 
 
 def merge(qrels: Any, files: Sequence[Any]) -> Merged:
@@ -150,6 +174,7 @@ def merge(qrels: Any, files: Sequence[Any]) -> Merged:
     """
     known = _provenance(qrels)
     judgments: Judgments = read_qrels(qrels)
+    _check_mergeable(judgments, judgments.name)
     grades = {query: dict(documents) for query, documents in mapping_of(judgments).items()}
     origin = {(q, d): judgments.name for q, documents in grades.items() for d in documents}
     new, repeated, faults = [], 0, []
@@ -157,7 +182,10 @@ def merge(qrels: Any, files: Sequence[Any]) -> Merged:
         for entry in read_new(file):
             pair = entry.query, entry.document
             old = grades.get(entry.query, {}).get(entry.document, -1.0)
-            if old < 0:
+            if judgments.sample is not None and entry.document not in grades.get(entry.query, {}):
+                what = f"document `{quotable(entry.document)}` of query `{quotable(entry.query)}`"
+                faults.append(f"{entry.source}: {what} is not in the pool of the sample {judgments.name}")
+            elif old < 0:
                 grades.setdefault(entry.query, {})[entry.document] = entry.grade
                 origin[pair], known[pair] = entry.source, entry
                 new.append(entry)
@@ -165,13 +193,19 @@ def merge(qrels: Any, files: Sequence[Any]) -> Merged:
                 repeated += 1
             else:
                 what = f"document `{quotable(entry.document)}` of query `{quotable(entry.query)}`"
-                faults.append(f"{entry.source}: {what} has the grade {entry.grade:g}, but {old:g} in {origin[pair]}")
+                given = f"the grade {shorten(entry.grade)}, but {shorten(old)} in {origin[pair]}"
+                faults.append(f"{entry.source}: {what} has {given}")
     if faults:
         more = [f"and {plural(len(faults) - max_faults(), 'more conflict')}"] if len(faults) > max_faults() else []
         raise InputError(
             faults[: max_faults()] + more, hint="nothing was merged; settle these judgments in one of the files"
         )
-    return Merged(grades, tuple(new), repeated, known, _strata(judgments))
+    if judgments.sample is None:
+        judgments = read_qrels(grades, name=judgments.name)
+    else:  # the same documents in the same order
+        merged = [grade for documents in grades.values() for grade in documents.values()]
+        judgments = replace(judgments, grade=np.array(merged, np.float64))
+    return Merged(judgments, tuple(new), repeated, known)
 
 
 def changes(before: Scores, after: Scores, digits: int = 4) -> tuple[list[Page], dict[str, Any]]:
@@ -197,19 +231,11 @@ def merged_note(new: int, repeated: int, output: str) -> str:
     return f"{plural(new, 'new judgment')} merged into {output}{again}"
 
 
-def _strata(judgments: Judgments) -> dict[tuple[str, str], str]:
-    sample = judgments.sample
-    if sample is None or not len(sample.strata.data):
-        return {}
-    queries = [q for q, n in zip(judgments.queries, np.diff(judgments.begin).tolist(), strict=True) for _ in range(n)]
-    return dict(zip(zip(queries, judgments.documents, strict=True), sample.strata, strict=True))
-
-
 def _provenance(qrels: Any) -> dict[tuple[str, str], NewJudgment]:
     """Assessor, time and source of judgments that were merged before."""
-    if not is_stream(qrels) or not str(getattr(qrels, "name", qrels)).lower().endswith(".csv"):
+    if not is_stream(qrels) or not without_compression(str(getattr(qrels, "name", qrels))).lower().endswith(".csv"):
         return {}
-    entries = _from_csv(open_stream(qrels, "qrels").read_text(), "")
+    entries = _from_csv(qrels, "")
     return {(entry.query, entry.document): entry for entry in entries if entry.assessor or entry.time or entry.source}
 
 
@@ -307,15 +333,16 @@ def _pools(runs: Iterable[Sequence[str]], strata: Sequence[Stratum]) -> list[lis
     return pools
 
 
-def sample_lines(sample: Sequence[SampledDocument]) -> str:
+def sample_lines(sample: Sequence[SampledDocument], path: str = "sample") -> bytes:
     """The sample as TREC's five columns: query, 0, document, stratum, grade."""
-    return "".join(f"{d.query} 0 {d.document} {d.stratum} {d.grade:g}\n" for d in sample)
+    rows = [(d.query, "0", d.document, d.stratum, shorten(d.grade)) for d in sample]
+    return trec_lines(rows, path, "qrels")
 
 
-def sample_rows(sample: Sequence[SampledDocument]) -> str:
+def sample_rows(sample: Sequence[SampledDocument], path: str = "sample.csv") -> bytes:
     """The sample as CSV, with the probability of each document to be drawn."""
-    rows = ((d.query, d.document, f"{d.grade:g}", d.stratum, repr(d.probability)) for d in sample)
-    return _csv([("query_id", "doc_id", "relevance", "stratum", "probability"), *rows])
+    rows = [(d.query, d.document, shorten(d.grade), d.stratum, d.probability) for d in sample]
+    return csv_lines([("query_id", "doc_id", "relevance", "stratum", "probability"), *rows], path)
 
 
 def judging_page(

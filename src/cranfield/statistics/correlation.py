@@ -272,11 +272,19 @@ def _centred_ranks(x: Floats) -> Floats:
 
 
 def _linear(a: Floats, b: Floats) -> Floats:
-    a, b = (x - x.mean(axis=-1, keepdims=True) for x in (a, b))
-    # Scores that differ by rounding only are constant.
-    a, b = (np.where(levels(x).max(axis=-1, keepdims=True) > 0, x, 0) for x in (a, b))
+    a, b = map(_centred, (a, b))
     spread = np.sqrt((a**2).sum(axis=-1)) * np.sqrt((b**2).sum(axis=-1))
     return np.clip(_ratio(np.einsum("...i,...i->...", a, b), spread), -1, 1)
+
+
+def _centred(x: Floats) -> Floats:
+    """The scores less their mean, times a power of 2 by which no square overflows or underflows."""
+    exponent = np.frexp(np.abs(x).max(axis=-1, keepdims=True))[1]
+    scaled = np.ldexp(x, -exponent)
+    scaled = scaled - scaled.mean(axis=-1, keepdims=True)
+    # Scores that differ by rounding only are constant.
+    differ = levels(np.ldexp(scaled, exponent)).max(axis=-1, keepdims=True) > 0
+    return np.where(differ, scaled, 0)
 
 
 def _ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> Floats:
@@ -321,18 +329,20 @@ class Overlap(NamedTuple):
 
 
 def rbo(
-    x: Mapping[str, float] | Sequence[float] | Floats,
-    y: Mapping[str, float] | Sequence[float] | Floats,
+    x: Mapping[str, float] | Sequence[float] | Sequence[str] | Floats,
+    y: Mapping[str, float] | Sequence[float] | Sequence[str] | Floats,
     p: float = 0.9,
     ties: TieVariant = "a",
 ) -> Overlap:
-    """Rank-biased overlap of two rankings, given as scores by item, or as scores of the same items in one order.
+    """Rank-biased overlap of two rankings: scores by item, scores of the same items in one order, or lists of ids.
 
-    ``p`` is the persistence: the probability of going on to the next rank. ``ties`` as in Corsi and Urbano (SIGIR
-    2024): ``a`` is the mean over all orders of tied items; ``b`` is ``a`` normalised, so that a ranking with ties
-    agrees with itself; ``w`` puts tied items at the same rank.
+    Ids are text, best first. ``p`` is the persistence: the probability of going on to the next rank. ``ties`` as in
+    Corsi and Urbano (SIGIR 2024): ``a`` is the mean over all orders of tied items; ``b`` is ``a`` normalised, so that a
+    ranking with ties agrees with itself; ``w`` puts tied items at the same rank.
 
     >>> round(rbo({"a": 3, "b": 2, "c": 1}, {"b": 3, "a": 2, "c": 1}).ext, 4)
+    0.9
+    >>> round(rbo(["a", "b", "c"], ["b", "a", "c"]).ext, 4)
     0.9
     >>> red = {"red": 4, "blue": 3, "green": 3, "yellow": 2, "pink": 1}
     >>> black = {"blue": 4, "red": 4, "white": 3, "yellow": 2, "black": 2, "purple": 2, "green": 1}
@@ -376,13 +386,20 @@ def rbo(
 
 
 def _as_mappings(
-    x: Mapping[str, float] | Sequence[float] | Floats, y: Mapping[str, float] | Sequence[float] | Floats
+    x: Mapping[str, float] | Sequence[float] | Sequence[str] | Floats,
+    y: Mapping[str, float] | Sequence[float] | Sequence[str] | Floats,
 ) -> list[dict[str, float]]:
     """Both rankings as scores by item."""
-    if isinstance(x, Mapping) and isinstance(y, Mapping):
-        rankings = [dict(x), dict(y)]
-    elif isinstance(x, Mapping) or isinstance(y, Mapping):
-        raise UsageError("overlap needs two rankings of the same kind: scores by item, or scores in one order")
+    kinds = {_kind(ranking) for ranking in (x, y) if len(ranking)}
+    if len(kinds) > 1 or "mixed" in kinds:
+        kind = "scores by item, scores in one order, or lists of ids"
+        raise UsageError(f"overlap needs two rankings of the same kind: {kind}")
+    if kinds == {"ids"}:
+        rankings = [{item: -float(rank) for rank, item in enumerate(ids)} for ids in (x, y)]
+        if any(len(ranking) < len(ids) for ranking, ids in zip(rankings, (x, y), strict=True)):
+            raise UsageError("an item appears twice in a ranking", hint="list every item once, best first")
+    elif isinstance(x, Mapping) and isinstance(y, Mapping):
+        rankings = [{item: float(score) for item, score in ranking.items()} for ranking in (x, y)]
     elif len(x) != len(y):
         raise UsageError(
             f"the rankings have different numbers of items: {len(x)} and {len(y)}",
@@ -393,6 +410,14 @@ def _as_mappings(
     if any(math.isnan(score) for ranking in rankings for score in ranking.values()):
         raise UsageError("some of the scores are undefined", hint="leave out these items")
     return rankings
+
+
+def _kind(ranking: Mapping[str, float] | Sequence[float] | Sequence[str] | Floats) -> str:
+    """Whether a ranking is given as scores by item, as scores, or as ids."""
+    texts = {isinstance(item, str | bytes) for item in (ranking.values() if isinstance(ranking, Mapping) else ranking)}
+    if isinstance(ranking, str | bytes) or len(texts) > 1 or (isinstance(ranking, Mapping) and texts == {True}):
+        return "mixed"
+    return "by item" if isinstance(ranking, Mapping) else "ids" if texts == {True} else "scores"
 
 
 def _contained(ranking: dict[str, float], items: list[str], n: int, *, at_top: bool) -> Floats:

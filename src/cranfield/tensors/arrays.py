@@ -15,9 +15,11 @@ import numpy.typing as npt
 
 from cranfield.data import Integers, Strings
 from cranfield.errors import InputError, UsageError, available
-from cranfield.io.faults import quotable
+from cranfield.io.faults import Location, quotable
+from cranfield.io.ids import texts_of
 
 Host = npt.NDArray[Any]
+EXACT = 1 << 53  # the largest whole number up to which all are floats
 CACHE = 1 << 18  # elements of a block that stays in the cache of a processor
 DEVICE = 1 << 27  # elements of a block on an accelerator
 
@@ -68,12 +70,20 @@ class Arrays:
         return self.cast(values, self.xp.float64)
 
     def floats(self, scores: Any) -> Any:
-        """The scores in a type that has minus infinity."""
-        return scores if self.is_float(scores) else self.doubles(scores)
+        """The scores in a type that has minus infinity; an error if whole numbers are not exact in it."""
+        if self.is_float(scores):
+            return scores
+        if scores.dtype.itemsize > 4 and max(abs(int(scores.max())), abs(int(scores.min()))) > EXACT:
+            raise UsageError(
+                "scores has whole numbers beyond 2^53, which cannot be combined with mask=",
+                hint="leave the other candidates out, or give ranks as scores",
+            )
+        return self.doubles(scores)
 
     def singles(self, values: Any) -> Any:
         """The scores rounded to 32 bits."""
-        return self.cast(values, self.xp.float32) if values.dtype.itemsize > 4 else values
+        exact = values.dtype.itemsize < 4 or (self.is_float(values) and values.dtype.itemsize == 4)
+        return values if exact else self.cast(values, self.xp.float32)
 
 
 class TorchArrays(Arrays):
@@ -167,7 +177,9 @@ def _tensor(torch: Any, name: str, values: Any) -> Any:
         return _tensor(torch, name, torch.from_dlpack(values))
     array = _host_array(name, values)
     if array.dtype.kind == "u" and array.dtype.itemsize > 1:
-        array = array.astype(np.float64) if array.dtype.itemsize == 8 else array.astype(np.int64)
+        if array.size and int(array.max()) > np.iinfo(np.int64).max:
+            raise UsageError(f"{name} has whole numbers above 2^63 - 1", hint="convert them to floats")
+        array = array.astype(np.int64)
     if not array.flags.writeable or not array.flags.c_contiguous or not array.dtype.isnative:
         array = np.array(array, dtype=array.dtype.newbyteorder("="))
     return torch.from_numpy(array)
@@ -208,7 +220,7 @@ def shown(shape: Any) -> str:
 def row_names(query_ids: Any, count: int, rows: str) -> Strings:
     """The ids of queries as text, by default numbers; they must be as many as the rows, and all different."""
     ids = range(count) if query_ids is None else query_ids
-    names = [str(name) for name in (ids.tolist() if hasattr(ids, "tolist") else ids)]
+    names = texts_of(ids.tolist() if hasattr(ids, "tolist") else list(ids), "", Location("query_ids", "run", "entry"))
     if len(names) != count:
         raise UsageError(f"query_ids has {len(names)} ids for {count} {rows}")
     if len(set(names)) != len(names):
@@ -235,7 +247,7 @@ class DocumentIds:
             values, codes = np.unique(array, return_inverse=True)
             return cls(Strings.of(map(str, values.tolist())), codes.reshape(array.shape))
         numbers: dict[str, int] = {}
-        flat = [str(name) for name in array.ravel().tolist()]
+        flat = texts_of(array.ravel().tolist(), "", Location("ids", "run", "entry"))
         codes = np.fromiter((numbers.setdefault(name, len(numbers)) for name in flat), np.int64, len(flat))
         return cls(Strings.of(numbers), codes.reshape(array.shape))
 

@@ -15,6 +15,7 @@ from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import MAX_SCORES, Evaluator, Measures, are_grades, looks_like_scores
 from cranfield.io.faults import quotable
+from cranfield.io.ids import by_text
 from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import Ties
@@ -297,7 +298,8 @@ def _missed(missed: Any, names: Strings, unjudged: float | None) -> tuple[list[s
         return [], []
     row_of = {name: q for q, name in enumerate(names)}
     if isinstance(missed, Mapping):
-        given = [(row_of.setdefault(str(query), len(row_of)), of_query) for query, of_query in missed.items()]
+        by_query = by_text(missed, "missed")
+        given = [(row_of.setdefault(query, len(row_of)), of_query) for query, of_query in by_query.items()]
     else:
         given = list(enumerate(missed))
         if len(given) != len(names):
@@ -305,7 +307,7 @@ def _missed(missed: Any, names: Strings, unjudged: float | None) -> tuple[list[s
     judged = []
     for q, of_query in given:
         named = isinstance(of_query, Mapping)
-        for document, value in of_query.items() if named else enumerate(of_query):
+        for document, value in by_text(of_query, "missed").items() if named else enumerate(of_query):
             grade = float(value)
             if not np.isnan(grade) and grade != unjudged:
                 judged.append((q, str(document) if named else f"missed {document}", grade))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,7 +15,8 @@ from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.evaluation.scores import number
-from cranfield.io.faults import quotable
+from cranfield.io.faults import Location, quotable
+from cranfield.io.ids import texts_of
 from cranfield.ranking.tie_rules import Ties
 from cranfield.tensors.arrays import DocumentIds, arrays_of, memory_errors, row_names, shown
 from cranfield.tensors.counting import ScoreCounts, all_reduce
@@ -26,6 +27,7 @@ QUERIES = 8192  # the most queries of one product
 ON_DEVICE, ON_HOST = 1 << 30, 1 << 23  # scores of one product
 NUMBER = re.compile("0|[1-9][0-9]{,17}")  # of 64 bits
 EXACT = 1 << 24  # the integers up to this are exact as 32-bit floats
+SMALL = 1e-18  # a shorter vector of 32-bit floats has squares that are not exact
 TYPES = ("float32", "float16", "bfloat16", "int8")
 
 
@@ -68,8 +70,9 @@ def evaluate_embeddings(
     check_choice("similarity", similarity, ("dot", "cosine"))
     if block is not None:
         check_count("block", block)
-    evaluator = make_block_evaluator(_with_text_ids(qrels), measures, ties=ties, **options)
-    scorer = Scorer(query_embeddings, document_embeddings, similarity, block)
+    evaluator = make_block_evaluator(Collection.of(qrels), measures, ties=ties, **options)
+    expected = None if document_ids is None else len(document_ids)
+    scorer = Scorer(query_embeddings, document_embeddings, similarity, block, expected)
     names = row_names(query_ids, scorer.queries, "queries")
     located = Located.of(evaluator.judgments, names, document_ids, first_document)
     order = "by_id" if evaluator.reader.by_id else "by_input"
@@ -82,16 +85,6 @@ def evaluate_embeddings(
     counts = located.count(scorer, positions, group, first_document)
     of_judged = located.query, located.document, located.number
     return evaluator.aligned_evaluation([count_run(evaluator, located.rows, counts, *of_judged, order)])
-
-
-def _with_text_ids(qrels: Any) -> Collection:
-    """The collection; judgments whose queries and documents are numbers get text ids."""
-    collection = Collection.of(qrels)
-    given = collection.qrels
-    if not isinstance(given, Mapping) or not any(isinstance(query, (int, np.integer)) for query in given):
-        return collection
-    text = {str(query): {str(d): grade for d, grade in judged.items()} for query, judged in given.items()}
-    return collection.changed(qrels=text)
 
 
 def _positions(document_ids: Sequence[Any] | None, order: str) -> Callable[[Integers], Integers]:
@@ -116,7 +109,10 @@ def _slices(documents: Any, rows: int) -> Iterator[Any]:
 class Scorer:
     """Products of query embeddings with blocks of document embeddings, the same in every pass."""
 
-    def __init__(self, queries: Any, documents: Any, similarity: Similarity, block: int | None) -> None:
+    def __init__(
+        self, queries: Any, documents: Any, similarity: Similarity, block: int | None, expected: int | None = None
+    ) -> None:
+        self.expected, self.total = expected, -1  # documents with ids, and those of a whole pass
         self.ops, arrays = arrays_of(query_embeddings=queries)
         self.similarity, self.documents, self.block = similarity, documents, block
         self.embeddings = arrays["query_embeddings"]
@@ -144,8 +140,19 @@ class Scorer:
         if self.similarity == "dot":
             return embeddings
         wide = embeddings if embeddings.dtype.itemsize > 4 else ops.cast(embeddings, ops.xp.float32)
-        norm = ops.xp.sqrt((wide * wide).sum(1))[:, None]
-        return ops.cast(wide / ops.xp.where(norm > 0, norm, 1), embeddings.dtype)
+        return ops.cast(self._normalised(wide), embeddings.dtype)
+
+    def _normalised(self, wide: Any) -> Any:
+        """Rows of length 1, also where squares overflow or underflow."""
+        xp = self.ops.xp
+        with np.errstate(over="ignore", under="ignore"):
+            norm = xp.sqrt((wide * wide).sum(1))[:, None]
+        largest = xp.amax(xp.abs(wide), 1)[:, None]
+        extreme = ~xp.isfinite(norm) | ((norm < SMALL) & (largest > 0))
+        if bool(extreme.any()):
+            wide = xp.where(extreme, wide / xp.where(largest > 0, largest, 1), wide)
+            norm = xp.sqrt((wide * wide).sum(1))[:, None]
+        return wide / xp.where(norm > 0, norm, 1)
 
     @property
     def step(self) -> int:
@@ -167,6 +174,14 @@ class Scorer:
             first += len(documents)
         if not seen:
             raise UsageError("document_embeddings has no documents")
+        if self.expected is not None and first != self.expected:
+            raise UsageError(f"document_ids has {self.expected:,} ids for {first:,} documents")
+        if self.total not in (-1, first):
+            raise UsageError(
+                f"document_embeddings had {self.total:,} documents in the first pass, and {first:,} in the second",
+                hint="give a function that returns all blocks each time",
+            )
+        self.total = first
 
     def _documents(self, piece: Any) -> Any:
         if self.ops.xp is np:
@@ -212,8 +227,7 @@ class Located:
         if document_ids is None:  # ids are numbers as `str` writes them
             wanted.update((name, int(name)) for name in wanted if NUMBER.fullmatch(name))
         else:
-            for row, name in enumerate(document_ids):
-                text = str(name)
+            for row, text in enumerate(texts_of(list(document_ids), "", Location("document_ids", "run", "entry"))):
                 if text in wanted:
                     if wanted[text] >= 0:
                         raise InputError([f"document_ids has the id `{quotable(text)}` twice"])
@@ -345,7 +359,7 @@ def audit_precision(
         return (prepared(torch, part) for part in _slices(document_embeddings, 1 << 16))
 
     scales = _largest([_tensor(torch, query_embeddings)]), _largest(parts())
-    collection = _with_text_ids(qrels)
+    collection = Collection.of(qrels)
     rows: dict[str, list[Any]] = {name: [] for name in ("tied", "mean_tie", "expected", "best", "worst", "top_k")}
     columns: Any = ()
     for name in types:
@@ -408,7 +422,7 @@ def _top_k_means(
         top = torch.topk(scores, min(k, scores.shape[1]), dim=1)
         best[query] = top.values, torch.gather(numbers, 1, top.indices)
     order = np.concatenate([best[query][1].cpu().numpy() for query in sorted(best)])
-    ids = None if document_ids is None else [str(name) for name in document_ids]
+    ids = None if document_ids is None else texts_of(list(document_ids), "", Location("document_ids", "run", "entry"))
     listed = ([str(d) if ids is None else ids[d] for d in documents] for documents in order.tolist())
     run = dict(zip(row_names(query_ids, scorer.queries, "queries"), listed, strict=True))
     return np.array(list(Evaluator(collection, measures, **options | {"ties": "rank"}).means(run).values()))

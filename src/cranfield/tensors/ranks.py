@@ -231,6 +231,18 @@ class RankCounter:
                 f"the block is on {here}, but the scores of judged documents are on {there}",
                 hint="move all tensors to one device",
             )
+        # Whole numbers may be judged as floats: a judged document that is not in the collection has NaN.
+        if ops.is_float(scores) and scores.dtype != counts.value.dtype:
+            raise UsageError(
+                f"the block is {scores.dtype}, but the scores of judged documents are {counts.value.dtype}",
+                hint="convert both to one type",
+            )
+        given = arrays["positions"]
+        if given is not None and tuple(given.shape) not in (tuple(scores.shape), tuple(scores.shape[1:])):
+            raise UsageError(
+                f"positions has the shape {shown(given.shape)}, expected {shown(scores.shape[1:])} or "
+                f"{shown(scores.shape)}"
+            )
         if (counts.before is None) != (positions is None):
             have, lack = ("the counter", "the block") if positions is None else ("the block", "the counter")
             raise UsageError(f"{have} has positions of documents, but {lack} has none")
@@ -253,7 +265,11 @@ class RankCounter:
 
     def _check_same(self, other: RankCounter) -> None:
         same = (
-            np.array_equal(self._query, other._query)
+            list(self.names) == list(other.names)
+            and self.order == other.order
+            and np.array_equal(self._query, other._query)
+            and np.array_equal(self._column, other._column)
+            and np.array_equal(self._present, other._present)
             and np.array_equal(self._grade, other._grade)
             and np.array_equal(self.counts.ops.host(self.counts.value), other.counts.ops.host(other.counts.value))
             and (self.counts.before is None) == (other.counts.before is None)

@@ -4,12 +4,15 @@
         rankings.not_worse("qrels.txt", search(queries), "nDCG@10", by=0.01)
         rankings.at_least("qrels.txt", search(queries), {"nDCG@10": 0.7})
 
-The baseline of a test is ``baselines/TEST.json`` beside its file. ``pytest --update-baselines`` writes it.
+The baseline of a test is ``baselines/FILE.CLASS.TEST.json`` beside its file, without FILE if the test has its name.
+``pytest --update-baselines`` writes it. A test with several checks names their baselines with ``baseline=``; a name is
+that of one baseline for all tests of the folder.
 """
 
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,16 +38,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 class Rankings:
-    """Checks of one test; ``folder`` is where its baselines are."""
+    """Checks of one test; ``folder`` is where its baselines are, ``test`` names it within the folder.
 
-    def __init__(self, folder: Path, test: str, *, update: bool) -> None:
+    ``contents``: what was written to each file in this session.
+    """
+
+    def __init__(self, folder: Path, test: str, *, update: bool, contents: dict[Path, bytes] | None = None) -> None:
         self.folder, self.test, self.update = folder, test, update
         self.written: list[Path] = []
+        self._contents = {} if contents is None else contents
+        self._used = False
 
     def path(self, name: str | None = None) -> Path:
         """The file of a baseline: that of the test, or another by its name."""
-        clean = re.sub(r"[^\w.-]+", "-", name or self.test).strip("-")
-        return self.folder / f"{clean}.json"
+        return self.folder / _file_name(name or self.test)
 
     def not_worse(
         self, qrels: Any, run: Any, measures: Any, *, baseline: str | None = None, **options: Any
@@ -54,15 +61,27 @@ class Rankings:
         from cranfield.testing.assertions import TESTING, assert_not_worse, save_baseline
 
         path = self.path(baseline)
+        if baseline is None and self._used:
+            pytest.fail(f"{self.test} has two checks with one baseline; name it with baseline=", pytrace=False)
+        self._used = self._used or baseline is None
         if self.update:
             path.parent.mkdir(parents=True, exist_ok=True)
             unused = {"by", "significance", "margin", "worst", "page", *TESTING}
             save_baseline(path, qrels, run, measures, **{k: v for k, v in options.items() if k not in unused})
+            self._check_written(path)
             self.written.append(path)
             return None
         if not path.exists():
             pytest.fail(f"there is no baseline {path}; write it with `pytest --update-baselines`", pytrace=False)
         return assert_not_worse(qrels, run, path, measures, **options)
+
+    def _check_written(self, path: Path) -> None:
+        """Fail if another check of this session wrote other scores to the same file; these stay."""
+        content = path.read_bytes()
+        first = self._contents.setdefault(path, content)
+        if first != content:
+            path.write_bytes(first)
+            pytest.fail(f"{path} is the baseline of another check with other scores; use another name", pytrace=False)
 
     def at_least(self, qrels: Any, run: Any, limits: Mapping[str, float], **options: Any) -> Scores:
         """`assert_at_least`."""
@@ -72,11 +91,27 @@ class Rankings:
         return assert_at_least(qrels, run, limits, **options)
 
 
+def _file_name(name: str) -> str:
+    """A file name for a test or a baseline; different names never have the same file."""
+    clean = re.sub(r"[^a-z0-9_.-]+", "-", name, flags=re.IGNORECASE).strip("-.")
+    # Some file systems ignore case, and none has names of any length.
+    if clean == name == name.lower() and len(name) <= 100:
+        return f"{clean}.json"
+    return f"{clean[:100]}-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}.json"
+
+
+CONTENTS = pytest.StashKey[dict[Path, bytes]]()
+
+
 @pytest.fixture
 def rankings(request: pytest.FixtureRequest) -> Rankings:
     """Checks of rankings; see `cranfield.testing.pytest_plugin`."""
     update = bool(request.config.getoption("--update-baselines"))
-    checks = Rankings(request.path.parent / FOLDER, request.node.name, update=update)
+    classes = [node.name for node in request.node.listchain() if isinstance(node, pytest.Class)]
+    contents = request.config.stash.setdefault(CONTENTS, {})
+    file = [request.path.stem] if classes or request.path.stem != request.node.name else []
+    test = ".".join([*file, *classes, request.node.name])
+    checks = Rankings(request.path.parent / FOLDER, test, update=update, contents=contents)
     if update:
         request.node.user_properties.append(("baselines", checks.written))
     return checks

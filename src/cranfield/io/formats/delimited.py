@@ -2,21 +2,24 @@
 
 Without names, tables are recognised by their content: MS MARCO's ``query document rank``, and the same in CSV. Runs
 then have three columns (query, document and rank or score) or four (query, document, rank, score); judgments have three
-(query, document, grade). The columns that were assumed are a remark of the run or the judgments.
+(query, document, grade). The columns that were assumed are a remark of the run or the judgments. Whole numbers that
+could be ranks or scores are refused: the order of the documents depends on it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
-from itertools import groupby, islice
+from itertools import groupby, islice, pairwise
 from typing import Any
 
 import numpy as np
 
-from cranfield.errors import InputError
+from cranfield.errors import InputError, UsageError
 from cranfield.io.detect import BOM, Columns, ContentKind, FileFormat, Row, WritableTable
 from cranfield.io.documents import (
     ID_FIELDS,
@@ -28,7 +31,7 @@ from cranfield.io.documents import (
     FieldChoice,
     TextReader,
 )
-from cranfield.io.faults import Fault, FaultList, Location, TableKind
+from cranfield.io.faults import Fault, FaultList, Location, TableKind, quotable
 from cranfield.io.formats.json import is_json
 from cranfield.io.objects import from_object
 from cranfield.io.rows import ROWS_PER_PIECE, Piece, read_rows
@@ -121,29 +124,31 @@ def _without_nul(line: str) -> str:
 
 def write_delimited(delimiter: str, table: WritableTable) -> Iterator[bytes]:
     """Rows after a line of column names."""
+    check_ids(table)
+    yield csv_lines([tuple(table.columns)], table.path, delimiter)
+    rows = table.rows()
+    while piece := list(islice(rows, ROWS_PER_WRITE)):
+        yield csv_lines(piece, table.path, delimiter)
+
+
+def csv_lines(rows: Sequence[Row], path: str, delimiter: str = ",") -> bytes:
+    """Rows as lines of CSV, quoted where readers need it."""
     import csv
     import io
 
-    def encode(rows: list[Row]) -> bytes:
-        texts = [field for row in rows for field in row if isinstance(field, str)]
-        if nul := next((text for text in texts if "\0" in text), None):
-            raise unwritable_id(table.path, nul, "CSV cannot contain a NUL byte", ".jsonl")
-        # Up to Python 3.12 the writer does not quote a carriage return, and readers take it for the end of a line.
-        quote_all = any("\r" in text for text in texts)
-        text_file = io.StringIO(newline="")
-        csv.writer(
-            text_file,
-            delimiter=delimiter,
-            lineterminator="\n",
-            quoting=csv.QUOTE_NONNUMERIC if quote_all else csv.QUOTE_MINIMAL,
-        ).writerows(rows)
-        return text_file.getvalue().encode("utf-8", "surrogateescape")
-
-    check_ids(table)
-    yield encode([tuple(table.columns)])
-    rows = table.rows()
-    while piece := list(islice(rows, ROWS_PER_WRITE)):
-        yield encode(piece)
+    texts = [field for row in rows for field in row if isinstance(field, str)]
+    if nul := next((text for text in texts if "\0" in text), None):
+        raise unwritable_id(path, nul, "CSV cannot contain a NUL byte", ".jsonl")
+    # Up to Python 3.12 the writer does not quote a carriage return, and readers take it for the end of a line.
+    quote_all = any("\r" in text for text in texts)
+    text_file = io.StringIO(newline="")
+    csv.writer(
+        text_file,
+        delimiter=delimiter,
+        lineterminator="\n",
+        quoting=csv.QUOTE_NONNUMERIC if quote_all else csv.QUOTE_MINIMAL,
+    ).writerows(rows)
+    return text_file.getvalue().encode("utf-8", "surrogateescape")
 
 
 class TabSeparated(TextReader):
@@ -194,9 +199,14 @@ _WHOLE = re.compile(r"[0-9]+")
 
 def is_headerless(stream: Stream, kind: ContentKind, columns: Columns = None) -> bool:
     """Whether the first lines have the same few fields, of which the last is a number, and no names."""
-    if kind == "documents" or columns or is_json(stream):
+    if kind == "documents" or not _are_numbers(columns) or is_json(stream):
         return False
     return _headerless_delimiter(stream, kind) != ""
+
+
+def _are_numbers(columns: Columns) -> bool:
+    """Whether these are columns of a table without names, or none were chosen."""
+    return all(_WHOLE.fullmatch(str(column)) for column in (columns or {}).values())
 
 
 def _headerless_delimiter(stream: Stream, kind: str) -> str:
@@ -210,35 +220,90 @@ def _headerless_delimiter(stream: Stream, kind: str) -> str:
             continue
         names = {normalise_name(field.strip('"')) for field in rows[0]}
         known = {name for names in COLUMN_NAMES.values() for name in names}
-        if names.isdisjoint(known) and all(_NUMBER.fullmatch(row[-1]) for row in rows):
+        if names.isdisjoint(known) and all(_NUMBER.fullmatch(_unquoted(row[-1])) for row in rows):
             return delimiter
     return ""
 
 
+_run_columns: ContextVar[Columns] = ContextVar("run_columns", default=None)
+
+
+@contextmanager
+def headerless_columns(columns: str) -> Iterator[None]:
+    """Read runs without column names inside with these columns, in order: "query,document,rank"."""
+    roles = [role.strip() for role in columns.split(",")]
+    number = {"rank", "score"} & set(roles)
+    if len(set(roles)) < len(roles) or set(roles) - number != {"query", "document"} or not number:
+        raise UsageError(
+            f"the columns of a run cannot be `{quotable(columns)}`",
+            hint="write query,document,rank or query,document,score or query,document,rank,score, in their order",
+        )
+    token = _run_columns.set({role: str(at) for at, role in enumerate(roles, 1)})
+    try:
+        yield
+    finally:
+        _run_columns.reset(token)
+
+
 def read_headerless(kind: TableKind, stream: Stream, name: str, columns: Columns) -> Any:
-    """A run or judgments with columns in the usual order."""
+    """A run or judgments with columns in the usual order, unless ``columns`` has the number of a column for a role."""
     rows = _headerless_rows(stream, kind)
-    roles = ["query", "document", "grade"]
-    if kind == "run":
-        roles[2:] = ["rank", "score"] if len(rows[0]) > 3 else ["rank" if _are_ranks(rows) else "score"]
+    chosen = columns or (_run_columns.get() if kind == "run" else None)
+    if chosen:
+        roles = _chosen_roles(chosen, len(rows[0]), kind, stream.source_name)
+    elif kind == "qrels":
+        roles = ["query", "document", "grade"]
+    else:
+        roles = _assumed_roles(rows, stream.source_name)
     frame = _frame(rows, roles, Location(stream.source_name, kind, "row"))
+    judged_or_run = from_object(kind, frame, name, None, stream.source_name)
+    if chosen:
+        return judged_or_run
     remark = f"the file has no column names; its columns were read as {', '.join(roles)}"
-    return replace(from_object(kind, frame, name, columns, stream.source_name), remarks=(remark,))
+    return replace(judged_or_run, remarks=(remark,))
+
+
+def _chosen_roles(columns: Mapping[str, str], width: int, kind: TableKind, source_name: str) -> list[str]:
+    """The role of each column; the query is the first one and the document the second one unless they are chosen."""
+    known = ("query", "document", "score", "rank") if kind == "run" else ("query", "document", "grade")
+    roles = {str(at): role for role, at in {"query": "1", "document": "2", **columns}.items()}
+    if set(roles) != {str(at + 1) for at in range(width)} or not set(roles.values()) <= set(known):
+        found = ", ".join(f"{quotable(str(role))}: {quotable(str(at))}" for role, at in columns.items())
+        raise InputError(
+            [f"{source_name}: the table has {width} columns without names, which do not fit {{{found}}}"],
+            hint=f"give each of the columns 1 to {width} one of the roles {', '.join(known)}",
+        )
+    return [roles[str(at + 1)] for at in range(width)]
 
 
 def _headerless_rows(stream: Stream, kind: TableKind) -> list[list[str]]:
+    """The fields of each line that is not blank. A line is a row: a quote cannot join it to the next one."""
     import csv
-    import io
 
-    text = stream.read_text()
-    if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        FaultList([Fault(line, "binary", b"", b"", 0)]).raise_if_any(Location(stream.source_name, kind))
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_headerless_delimiter(stream, kind))
-    try:
-        return [record for record in reader if record]
-    except csv.Error as error:
-        raise InputError([f"{stream.source_name}:{reader.line_num}: invalid CSV: {error}"]) from error
+    delimiter = _headerless_delimiter(stream, kind)
+    rows = []
+    for number, line in enumerate(stream.read_text().split("\n"), 1):
+        line = line.removesuffix("\r")
+        if "\0" in line:
+            FaultList([Fault(number, "binary", b"", b"", 0)]).raise_if_any(Location(stream.source_name, kind))
+        if not line.strip():
+            continue
+        if delimiter == "\t":
+            rows.append([_unquoted(field) for field in line.split("\t")])
+            continue
+        try:
+            rows += csv.reader([line], delimiter=delimiter, strict=True)
+        except csv.Error as error:
+            raise InputError([f"{stream.source_name}:{number}: invalid CSV: {error}"]) from error
+    return rows
+
+
+def _unquoted(field: str) -> str:
+    """A field without the quotes around it. In tables with tabs, a quote that is not one of a pair is text."""
+    inner = field[1:-1].replace('""', "")
+    if len(field) > 1 and field[0] == field[-1] == '"' and '"' not in inner:
+        return field[1:-1].replace('""', '"')
+    return field
 
 
 def _frame(rows: list[list[str]], roles: list[str], location: Location) -> Frame:
@@ -254,20 +319,78 @@ def _frame(rows: list[list[str]], roles: list[str], location: Location) -> Frame
 
 
 MAX_DIGITS = 12  # of a rank
+_WHOLE_NUMBER = re.compile(rf"\+?[0-9]{{1,{MAX_DIGITS}}}(?:\.0*)?")
 
 
-def _are_ranks(rows: list[list[str]]) -> bool:
-    """Whether the third column counts 0, 1, 2, ... or 1, 2, 3, ... for every query."""
-    for _, group in groupby(rows, key=lambda row: row[0]):
-        numbers = [row[2].strip() for row in group if len(row) == 3]
-        if not numbers:  # a fault, which `_frame` reports
-            continue
-        if not all(map(_WHOLE.fullmatch, numbers)) or max(map(len, numbers)) > MAX_DIGITS:
-            return False
-        first = int(numbers[0])
-        if first > 1 or list(map(int, numbers)) != list(range(first, first + len(numbers))):
-            return False
-    return True
+def _assumed_roles(rows: list[list[str]], source_name: str) -> list[str]:
+    """The columns of a run: query, document, and rank or score; an error if nothing says which of them it is."""
+    roles = ["query", "document"]
+    if len(rows[0]) > 3:
+        if _ranks_before_scores(rows):
+            return [*roles, "rank", "score"]
+    else:
+        numbers = _numbers_by_query(rows, 2)
+        if _are_ranks(rows, numbers):
+            return [*roles, "rank"]
+        if not _could_be_ranks(numbers):
+            return [*roles, "score"]
+    either = "query,document,rank{0} or --columns query,document,score{1}"
+    either = either.format(*(("", "") if len(rows[0]) == 3 else (",score", ",rank")))
+    where = "third column" if len(rows[0]) == 3 else "third and fourth column"
+    raise InputError(
+        [f"{source_name}: the file has no column names, and its {where} could hold ranks or scores"],
+        hint=f'use --columns {either}; in Python pass columns={{"rank": "3"}} or columns={{"score": "3"}}',
+    )
+
+
+def _numbers_by_query(
+    rows: list[list[str]], column: int, pattern: re.Pattern[str] = _WHOLE_NUMBER
+) -> list[list[float | None]]:
+    """The numbers of each query in input order; None for those that cannot be ranks."""
+    numbers: dict[str, list[float | None]] = {}
+    for row in rows:
+        if column < len(row):  # else a fault, which `_frame` reports
+            text = row[column].strip()
+            numbers.setdefault(row[0].strip(), []).append(float(text) if pattern.fullmatch(text) else None)
+    return list(numbers.values())
+
+
+def _are_ranks(rows: list[list[str]], numbers: list[list[float | None]]) -> bool:
+    """Whether the numbers count 0, 1, 2, ... or 1, 2, 3, ... for every query, and queries are contiguous."""
+    blocks = sum(1 for _ in groupby(rows, key=lambda row: row[0].strip()))
+    return blocks == len(numbers) and all(
+        ranks[0] in (0, 1) and ranks == [ranks[0] + i for i in range(len(ranks))] for ranks in numbers
+    )
+
+
+def _could_be_ranks(numbers: list[list[float | None]]) -> bool:
+    """Whether the numbers could be ranks of some order, with gaps and from any number on.
+
+    They are scores if one is no whole number; if the order within each query is the same for both; or if they descend
+    in every query, as scores do, and are no reversed ranks: a query has none of 0 and 1, or numbers far above its
+    length.
+    """
+    if any(None in ranks for ranks in numbers) or not any(len(set(ranks)) > 1 for ranks in numbers):
+        return False
+    ordered = [sorted((rank for rank in ranks if rank is not None), reverse=True) for ranks in numbers]
+    if ordered != numbers:
+        return True
+    return all(ranks[-1] <= 1 and ranks[0] <= 2 * len(ranks) for ranks in ordered if len(ranks) > 1)
+
+
+def _ranks_before_scores(rows: list[list[str]]) -> bool:
+    """Whether the third column has ranks and the fourth scores: they agree, or only the third one counts."""
+    ranks = _numbers_by_query(rows, 2)
+    if any(None in of_query for of_query in ranks):
+        return False
+    if _are_ranks(rows, ranks) and any(None in of_query for of_query in _numbers_by_query(rows, 3)):
+        return True
+    scores = _numbers_by_query(rows, 3, _NUMBER)
+    return not any(
+        a < b and x < y  # type: ignore[operator]
+        for of_query in map(zip, ranks, scores)
+        for (a, x), (b, y) in pairwise(sorted(pair for pair in of_query if None not in pair))
+    )
 
 
 FORMATS = (

@@ -30,6 +30,9 @@ _FEATURE = re.compile(r"(.+)#(\d+)")
 EXPECTED = "expected `grade qid:QUERY FEATURE:VALUE ... # docid = ID`"
 
 
+MAX_FEATURE = 2**31 - 1
+
+
 class Letor(NamedTuple):
     """A LETOR file: judgments, a run for each feature by its number, and the features, (document, feature).
 
@@ -56,7 +59,7 @@ def read_letor(source: Any, *, name: str | None = None) -> Letor:
 def _letor(stream: Stream, name: str) -> Letor:
     faults: list[str] = []
     queries, grades, documents, line_of = list[bytes](), list[bytes](), list[bytes](), list[int]()
-    blocks: list[tuple[Integers, Integers, Floats]] = []  # the row, the number and the value of features
+    blocks: list[tuple[Integers, Floats, Floats]] = []  # the row, the number and the value of features
     text = stream.read().removeprefix(BOM).split(b"\n")
     for first in range(0, len(text), LINES_PER_BLOCK):
         counts, pairs, rows_before = list[int](), list[bytes](), len(grades)
@@ -79,19 +82,22 @@ def _letor(stream: Stream, name: str) -> Letor:
         numbers_and_values = np.array(b":".join(pairs).split(b":") if pairs else [], np.bytes_)
         values = numbers_and_values.astype(np.float64).reshape(-1, 2)
         of_rows = np.repeat(np.arange(rows_before, len(grades)), counts)
-        blocks.append((of_rows, values[:, 0].astype(np.int64), values[:, 1]))
+        blocks.append((of_rows, values[:, 0], values[:, 1]))
     if faults:
         raise InputError(faults[: max_faults()], total=len(faults))
     if not grades:
         raise no_rows_error(stream.source_name)
     row, feature, value = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
     lines = np.array(line_of, np.int64)
+    grade_of = np.array(grades).astype(np.float64)
+    _check_numbers(stream.source_name, lines, row, grade_of, feature)
+    feature = feature.astype(np.int64)
     numbers, column = np.unique(feature, return_inverse=True)
     _check_features(stream.source_name, lines, row, column, numbers, value)
     table = np.zeros((len(grades), len(numbers)))
     table[row, column] = value
     query, document = Strings.packed(queries), Strings.packed(documents)
-    rows = Rows.of(query, document, np.array(grades).astype(np.float64), lines)
+    rows = Rows.of(query, document, grade_of, lines)
     qrels = group_judgments(name, rows, Location(stream.source_name, "qrels"))
     runs = {
         str(number): Run(f"{name}#{number}", Table(query, document, score), f"{stream.source_name}#{number}")
@@ -110,6 +116,16 @@ def _document(comment: bytes | None, line: int) -> bytes:
         if len(words) == 1:
             return words[0]
     return str(line).encode()
+
+
+def _check_numbers(source_name: str, line: Integers, row: Integers, grade: Floats, feature: Floats) -> None:
+    """Raise if a grade, or the number of a feature, is too large."""
+    faults = [(int(line[i]), "the grade is not a finite number") for i in np.flatnonzero(~np.isfinite(grade)).tolist()]
+    large = np.flatnonzero(~(feature <= MAX_FEATURE)).tolist()
+    faults += [(int(line[row[i]]), f"the number of a feature is above {MAX_FEATURE}") for i in large]
+    if faults:
+        messages = [f"{source_name}:{number}: {fault}" for number, fault in sorted(faults)]
+        raise InputError(messages[: max_faults()], total=len(faults))
 
 
 def _check_features(

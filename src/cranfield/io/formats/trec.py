@@ -13,7 +13,7 @@ Collections: ``<DOC> <DOCNO>id</DOCNO> ... </DOC>``, with the text in certain el
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -34,7 +34,7 @@ from cranfield.io.detect import (
     reject_columns,
 )
 from cranfield.io.documents import Block, Documents, DocumentsBuilder, FieldChoice, TextReader, encode_text
-from cranfield.io.faults import Location, quotable
+from cranfield.io.faults import Location, TableKind, quotable
 from cranfield.io.formats.delimited import delimiter_of
 from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.runs import no_rows_error, raise_faults
@@ -76,28 +76,34 @@ def write_trec(table: WritableTable) -> Iterator[bytes]:
     """One line per row; an error for ids that would not be read back."""
     rows, first = table.trec_rows(), True
     while piece := list(islice(rows, ROWS_PER_PIECE)):
-        data = _encode(piece, table.path)
-        if first:
-            _check_beginning(data, piece[0][0], table)
-            first = False
-        yield data
+        yield trec_lines(piece, table.path, table.kind, first=first)
+        first = False
 
 
-def _encode(rows: list[Row], path: str) -> bytes:
-    for query, second, third, *_ in rows:
-        for text in (query, third, second):
-            if not text or _BLANK.search(text):
+def trec_lines(rows: Sequence[Row], path: str, kind: TableKind, *, first: bool = True) -> bytes:
+    """Rows as TREC text; an error for ids that would not be read back. ``first``: the file begins with them."""
+    data = _encode(rows, path)
+    if first and rows:
+        _check_beginning(data, rows[0][0], path, kind)
+    return data
+
+
+def _encode(rows: Sequence[Row], path: str) -> bytes:
+    for row in rows:
+        query = row[0]
+        for text in row:
+            if isinstance(text, str) and (not text or _BLANK.search(text)):
                 raise unwritable_id(path, text, "TREC text has no way to write an id that is empty or contains blanks")
         if query.startswith(("#", "\ufeff")):
             raise unwritable_id(path, query, "TREC text that begins like this is read as something else")
     return "".join([" ".join(map(str, row)) + "\n" for row in rows]).encode("utf-8", "surrogateescape")
 
 
-def _check_beginning(data: bytes, query: Any, table: WritableTable) -> None:
+def _check_beginning(data: bytes, query: Any, path: str, kind: TableKind) -> None:
     """Raise if the file would be recognised as another format."""
-    head = Stream(table.path, "", data[:HEAD], lambda: None)
-    if detect_compression(data) or detect_file(head, table.kind) is not FORMATS[0]:
-        raise unwritable_id(table.path, query, "TREC text that begins like this is read as another format")
+    head = Stream(path, "", data[:HEAD], lambda: None)
+    if detect_compression(data) or detect_file(head, kind) is not FORMATS[0]:
+        raise unwritable_id(path, query, "TREC text that begins like this is read as another format")
 
 
 ANSWERS = "qa:"
