@@ -38,6 +38,7 @@ from typing import (
 
 import click
 
+from cranfield.cli.output import note
 from cranfield.errors import UsageError
 from cranfield.settings import RARE as RARE
 from cranfield.settings import Choices, Limits
@@ -319,6 +320,8 @@ def command_of(
     def callback(**values: Any) -> None:
         check_outputs(click.get_current_context())
         run(**values)
+        if values.get("format") == "latex":
+            note(["`cranfield cite cranfield` prints what to cite; add names of measures and tests for their papers"])
 
     return kind(name, callback=callback, params=[parameter(*field) for field in fields.items()], **facts)
 
