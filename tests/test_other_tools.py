@@ -36,6 +36,42 @@ def test_mlflow_and_the_ideal_ranking() -> None:
     (chunks,) = definitions._ndcg_at_k_eval_fn(5)(pd.Series([["a", "a", "a"]]), pd.Series([["a", "b"]])).scores
     ours = means([["a", "b"]], [["a", "a", "a"]], "nDCG@5", duplicates="first")[0]
     assert chunks > ours
+    (short,) = definitions._ndcg_at_k_eval_fn(5)(pd.Series([["a"]]), pd.Series([relevant])).scores
+    assert short == 1.0 or short == pytest.approx(0.339, abs=1e-3)  # before and after the proposed correction
+    assert means([relevant], [["a"]], "nDCG@5") == pytest.approx([0.339], abs=1e-3)
+
+
+def test_mlflow_names_copies_without_collisions() -> None:
+    definitions = pytest.importorskip("mlflow.metrics.metric_definitions")
+    import pandas as pd
+
+    relevant, retrieved = ["a_bc574ae_2"], ["a", "a", "z"]
+    (theirs,) = definitions._ndcg_at_k_eval_fn(3)(pd.Series([retrieved]), pd.Series([relevant])).scores
+    assert theirs in (0.0, pytest.approx(0.6309, abs=1e-4))  # after and before the correction
+    assert means([relevant], [retrieved], "nDCG@3", duplicates="first") == [0.0]
+
+
+def test_haystack_and_duplicates_and_its_denominator() -> None:
+    evaluators = pytest.importorskip("haystack.components.evaluators")
+    from haystack import Document
+
+    a, b, x = (Document(content=name, score=1.0) for name in "abx")
+    ndcg = evaluators.DocumentNDCGEvaluator().run(ground_truth_documents=[[a]], retrieved_documents=[[a, a]])["score"]
+    assert ndcg in (1.0, pytest.approx(1.6309, abs=1e-4))  # after and before the correction
+    ap = evaluators.DocumentMAPEvaluator().run(ground_truth_documents=[[a, b]], retrieved_documents=[[a, x]])["score"]
+    assert ap in (0.5, 1.0)
+    assert means([["a", "b"]], [["a", "x"]], "AP") == [0.5]
+
+
+def test_trulens_and_duplicates() -> None:
+    groundtruth = pytest.importorskip("trulens.feedback.groundtruth")
+    from trulens.feedback.dummy.provider import DummyProvider
+
+    chunks = [{"text": name, "expect_score": 1} for name in "AB"]
+    truth = [{"query": "q", "expected_response": "", "expected_chunks": chunks}]
+    recall = groundtruth.GroundTruthAgreement(ground_truth=truth, provider=DummyProvider()).recall_at_k
+    assert recall("q", ["A", "A"], k=2) in (0.5, 1.0)  # after and before the correction
+    assert means([["A", "B"]], [["A", "A"]], "R@2", duplicates="first") == [0.5]
 
 
 @pytest.fixture

@@ -11,10 +11,12 @@ import pytest
 from cli_samples import BM25, DENSE, QRELS, Call
 
 import cranfield as cf
-from cranfield import example
+from cranfield import __version__, example
+from cranfield.analysis.significance import TESTS
 from cranfield.cli.main import Verbs, cli
 from cranfield.measures import CATALOGUE
-from cranfield.report.catalogue import SOURCE, entries
+from cranfield.report.catalogue import SOURCE, entries, papers
+from cranfield.statistics.pair_tests import CORRECTIONS
 
 
 def test_help_lists_every_verb(call: Call) -> None:
@@ -100,8 +102,28 @@ def test_cite_prints_each_entry_once(call: Call) -> None:
     assert re.findall(r"^@\w+\{([^,]+),", result.stdout, re.MULTILINE) == list(keys)
 
 
-def test_every_measure_has_its_source() -> None:
+@pytest.mark.parametrize("name", [*TESTS, *(name for name in CORRECTIONS if name != "none"), "cranfield"])
+def test_cite_knows_tests_corrections_and_cranfield(call: Call, name: str) -> None:
+    text = call("cite", name).stdout
+    assert "title = {" in text and text.count("@") == len(papers(name).split())
+
+
+def test_cranfield_is_cited_in_its_version_everywhere(call: Call) -> None:
+    assert f"note = {{Version {__version__}}}" in call("cite", "cranfield").stdout
+    citation = (Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {__version__}\n" in citation
+
+
+def test_latex_says_once_how_to_cite(call: Call) -> None:
+    ask = ("eval", QRELS, BM25, "-m", "AP", "--format", "latex")
+    assert call(*ask).stderr.count("cranfield cite") == 1
+    assert "cranfield cite" not in call(*ask, "--quiet").stderr
+    assert "cranfield cite" not in call("eval", QRELS, BM25, "-m", "AP").stderr
+
+
+def test_every_measure_and_every_test_has_its_source() -> None:
     wanted = {key for definition in CATALOGUE.values() for key in definition.cite.split()}
+    wanted |= {key for name in (*TESTS, *CORRECTIONS) if name != "none" for key in papers(name).split()}
     assert wanted <= set(entries(SOURCE))
 
 

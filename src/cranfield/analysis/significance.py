@@ -148,10 +148,11 @@ class SignificanceTest:
     pair; ``interval`` also takes a level, and returns the differences, (pair, 2), between which the test rejects none.
     A ``joint`` test tests all pairs of a measure at once and needs no correction. A test that ``resamples`` cannot give
     a p-value below one over the number of samples; a test of ``signs``, below one over the number of their patterns.
-    ``undefined``: the designs that it cannot test, with reasons.
+    ``undefined``: the designs that it cannot test, with reasons. ``cite``: keys of the bibliography.
     """
 
     title: str
+    cite: str
     p_values: Callable[[Sample, Integers, ComparisonSettings], Floats]
     interval: Callable[[Sample, Integers, ComparisonSettings, float], Floats]
     joint: bool = False
@@ -217,7 +218,7 @@ def _randomised_tukey_interval(sample: Sample, pairs: Integers, settings: Compar
     return _around(sample, pairs, _of_pairs(tests.required, pairs, len(sample.x)))
 
 
-def _by_difference(title: str, test: Callable[[Floats], Floats]) -> SignificanceTest:
+def _by_difference(title: str, cite: str, test: Callable[[Floats], Floats]) -> SignificanceTest:
     """A test of the signs of single differences."""
 
     def invert(sample: Sample, pairs: Integers, settings: ComparisonSettings, level: float) -> Floats:
@@ -226,25 +227,34 @@ def _by_difference(title: str, test: Callable[[Floats], Floats]) -> Significance
         return limits
 
     return SignificanceTest(
-        title, lambda sample, pairs, _: each_pair(test, sample.x, pairs), invert, signs=True, undefined=NOT_DESIGNED
+        title,
+        cite,
+        lambda sample, pairs, _: each_pair(test, sample.x, pairs),
+        invert,
+        signs=True,
+        undefined=NOT_DESIGNED,
     )
 
 
 SIGNIFICANCE_TESTS: dict[Test, SignificanceTest] = {
     "randomisation": SignificanceTest(
         "paired randomisation test",
+        "fisher1935 smucker2007",
         _randomisation,
         _randomisation_interval,
         resamples=True,
         signs=True,
         undefined={"random repeats": NO_SEEDS},
     ),
-    "t": SignificanceTest("paired t-test", _t, _t_interval),
-    "wilcoxon": _by_difference("Wilcoxon signed-rank test", wilcoxon),
-    "sign": _by_difference("sign test", sign_test),
-    "bootstrap": SignificanceTest("paired bootstrap test", _bootstrap, _bootstrap_interval, resamples=True),
+    "t": SignificanceTest("paired t-test", "student1908", _t, _t_interval),
+    "wilcoxon": _by_difference("Wilcoxon signed-rank test", "wilcoxon1945", wilcoxon),
+    "sign": _by_difference("sign test", "dixon1946", sign_test),
+    "bootstrap": SignificanceTest(
+        "paired bootstrap test", "efron1993 sakai2006b", _bootstrap, _bootstrap_interval, resamples=True
+    ),
     "tukey": SignificanceTest(
         "Tukey's HSD",
+        "tukey1949",
         lambda sample, pairs, _: tukey(sample.x, pairs),
         lambda sample, pairs, _, level: _around(sample, pairs, tukey_distance(sample.x, level)),
         joint=True,
@@ -252,6 +262,7 @@ SIGNIFICANCE_TESTS: dict[Test, SignificanceTest] = {
     ),
     "randomised-tukey": SignificanceTest(
         "randomised Tukey HSD",
+        "carterette2012",
         _randomised_tukey,
         _randomised_tukey_interval,
         joint=True,
@@ -259,6 +270,8 @@ SIGNIFICANCE_TESTS: dict[Test, SignificanceTest] = {
         undefined=NOT_DESIGNED,
     ),
 }
+# The papers of corrections, as keys of the bibliography.
+CORRECTION_PAPERS: dict[str, str] = {"holm": "holm1979", "bonferroni": "dunn1961", "bh": "benjamini1995"}
 
 
 def each_pair(statistic: Callable[[Floats], Any], x: Floats, pairs: Integers) -> Any:

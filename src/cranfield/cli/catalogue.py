@@ -56,21 +56,21 @@ class Show(options.OwnMeasures):
 
 
 class Cite(options.Output):
-    """Print the BibTeX entries of the papers behind MEASUREs.
+    """Print BibTeX entries for measures, significance tests and corrections, and for Cranfield itself.
 
     \b
     cranfield cite nDCG@10 "RBP(p=0.8)" >> paper.bib
+    cranfield cite randomisation holm cranfield
     """
 
-    measures: Annotated[tuple[options.MeasureText, ...], Argument("MEASURE...")]
+    names: Annotated[tuple[options.MeasureText, ...], Argument("NAME...")]
 
     def run(self) -> None:
         from cranfield.report import catalogue
 
-        names = options.measure_names(self.measures)
-        emit(catalogue.bibtex(catalogue.find(name)[0].cite for name in names), self.output)
+        emit(catalogue.bibtex(map(catalogue.papers, options.measure_names(self.names))), self.output)
 
 
 measures = verb(ListMeasures, "List all measures.")
 show = verb(Show, "Explain a measure, with an example.")
-cite = verb(Cite, "Print BibTeX entries for measures.")
+cite = verb(Cite, "Print BibTeX entries.")

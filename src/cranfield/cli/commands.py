@@ -357,6 +357,8 @@ def command_of(
                 run(**values)
             finally:
                 note(dict.fromkeys(remarks))
+        if values.get("format") == "latex":
+            note(["`cranfield cite cranfield` prints what to cite; add names of measures and tests for their papers"])
 
     return kind(name, callback=callback, params=[parameter(*field) for field in fields.items()], **facts)
 

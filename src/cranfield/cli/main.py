@@ -48,6 +48,7 @@ MODULES = {
     "convert": "files",
     "simulate": "collections",
     "trec_eval": "trec_eval",
+    "conformance": "conformance",
     "demo": "demo",
     "completion": "hints",
 }

@@ -198,6 +198,19 @@ def find(name: str) -> tuple[Definition, Measure | None]:
     return measure.definition, measure
 
 
+def papers(name: str) -> str:
+    """The keys of what to cite for a measure, a significance test, a correction, or Cranfield itself.
+
+    >>> papers("holm"), papers("RBP")
+    ('holm1979', 'moffat2008')
+    """
+    from cranfield.analysis.significance import CORRECTION_PAPERS, SIGNIFICANCE_TESTS  # they load SciPy
+
+    tests: dict[str, str] = {test: record.cite for test, record in SIGNIFICANCE_TESTS.items()}
+    others = {"cranfield": "cranfield", **tests, **CORRECTION_PAPERS}
+    return others.get(name) or find(name)[0].cite
+
+
 def of_family(family: str | None) -> list[Definition]:
     """The measures of a family (a prefix of its name is enough), or all measures."""
     families = [module.__name__.rpartition(".")[2] for module in FAMILIES]

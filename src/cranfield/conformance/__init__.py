@@ -1,0 +1,219 @@
+"""Worked cases of measures with their sources, and how any program is checked against them.
+
+The files of this folder hold the cases. Those under ``cases`` are one query each: a run, its judgments, a measure and
+its value. They are written for others as one file (`document`), and sent to a program (`check`). Other parts of the
+files, such as ``structured``, are for the tests of this package alone.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cranfield.errors import CranfieldError, UsageError
+from cranfield.io.faults import quotable
+from cranfield.measures import CATALOGUE, parse
+from cranfield.measures.aliases import names_elsewhere
+from cranfield.report.pages import Page, table
+from cranfield.wording import plural
+
+FOLDER = Path(__file__).parent
+# The version of the format: it rises when a program that reads the file has to change. Cases may be added without it.
+VERSION = 1
+SCHEMA = FOLDER / "schema" / "cases.schema.json"
+# What is known of the documents of the query: judgments, and parts of a `Collection`.
+INPUTS = ("qrels", "intents", "types", "prefs", "groups", "costs", "strata", "inclusion", "method")
+SHOWN = 10  # differences that tables list
+
+Case = dict[str, Any]
+
+
+@cache
+def worked(part: str) -> list[Case]:
+    """The worked cases of all files: ``cases``, or another part."""
+    files = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))]
+    return [case for file in files for case in file.get(part, [])]
+
+
+def cases(names: Iterable[str] | None = None) -> list[Case]:
+    """The cases as others get them, of all measures or of some.
+
+    A name without parameters and cutoff, such as ``nDCG``, stands for all cases of the measure.
+    """
+    found = [_published(case) for case in worked("cases")]
+    if names is None:
+        return found
+    chosen = [name if name in CATALOGUE else str(parse(name)) for name in names]
+    several = [case for case in found if case["symbol"] in chosen or case["measure"] in chosen]
+    for name in chosen:
+        if not any(name in (case["symbol"], case["measure"]) for case in several):
+            raise UsageError(f"there is no case of {name}", hint="a name without parameters stands for all its cases")
+    return several
+
+
+def _published(case: Case) -> Case:
+    measure = parse(case["name"])
+    # A program that ignores views would give the value of another measure: they are apart from the name, too.
+    return {
+        "id": case["id"],
+        "measure": str(measure),
+        "symbol": measure.symbol,
+        "cutoff": measure.cutoff,
+        "parameters": {name: value for name, value in measure.chosen.items() if value is not ...},
+        "views": {name: value for name, value in asdict(measure.views).items() if value},
+        "run": case["run"],
+        **{name: case[name] for name in INPUTS if name in case},
+        "expected": case["expected"],
+        "tolerance": case["tol"],
+        "source": case["source"],
+    }
+
+
+def document(names: Iterable[str] | None = None) -> dict[str, Any]:
+    """All cases with what their measures mean, as one file; ``schema/cases.schema.json`` describes it."""
+    from cranfield import __version__
+
+    found = cases(names)
+    measures = {
+        symbol: {
+            "title": definition.title,
+            "formula": definition.formula,
+            "names_elsewhere": names_elsewhere(symbol),
+            "cite": definition.cite.split(),
+        }
+        for symbol, definition in CATALOGUE.items()
+        if any(case["symbol"] == symbol for case in found)
+    }
+    return {"version": VERSION, "cranfield": __version__, "measures": measures, "cases": found}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A case and the value of another program; None is undefined."""
+
+    case: Case
+    value: float | None
+
+    @property
+    def size(self) -> float:
+        """How far the value is away; infinite if only one of both is defined."""
+        expected = self.case["expected"]
+        return math.inf if self.value is None or expected is None else abs(self.value - expected)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The difference as plain data."""
+        names = ("id", "measure", "expected", "tolerance", "source")
+        return {**{name: self.case[name] for name in names}, "value": self.value}
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a check found: the cases that the program was given, its answers by id, and the answers that differ."""
+
+    cases: Sequence[Case]
+    answers: Mapping[str, float | None]
+
+    @property
+    def differences(self) -> list[Difference]:
+        """Answers beyond the tolerance of their case."""
+        answered = [Difference(case, self.answers[case["id"]]) for case in self.cases if case["id"] in self.answers]
+        return [
+            answer
+            for answer in answered
+            if answer.value != answer.case["expected"] and not answer.size <= answer.case["tolerance"]
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The findings as plain data."""
+        different = [difference.to_dict() for difference in self.differences]
+        return {"cases": len(self.cases), "answered": len(self.answers), "differences": different}
+
+    def pages(self) -> list[Page]:
+        """The counts by measure, and the first differences."""
+        differences = self.differences
+        title = f"{plural(len(self.answers), 'answer')} to {plural(len(self.cases), 'case')}, "
+        title += f"{len(differences)} different" if differences else "all as expected"
+        rows = []
+        for symbol in dict.fromkeys(case["symbol"] for case in self.cases):
+            ids = [case["id"] for case in self.cases if case["symbol"] == symbol]
+            answered = sum(id in self.answers for id in ids)
+            sizes = [difference.size for difference in differences if difference.case["symbol"] == symbol]
+            if answered:
+                counts = [str(len(ids)), str(answered), str(len(sizes))]
+                rows.append((symbol, [*counts, f"{max(sizes):.2g}" if sizes else ""]))
+        found = [table(title, ["measure"], ["cases", "answered", "different", "by at most"], rows)]
+        if differences:
+            lines = [
+                ((d.case["id"], d.case["measure"]), [_shown(d.case["expected"]), _shown(d.value)])
+                for d in differences[:SHOWN]
+            ]
+            part = f", {SHOWN} of {len(differences)}" if len(differences) > SHOWN else ""
+            found.append(table(f"Differences{part}", ["case", "measure"], ["expected", "got"], lines))
+        return found
+
+
+def _shown(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.10g}"
+
+
+def check(program: Sequence[str], cases: Sequence[Case], *, seconds: float | None = None) -> Findings:
+    """Run a program on the cases: one line of JSON for each on its input, and on its output one for each that it knows.
+
+    A line of the output has the ``id`` of the case and the ``value``, which is null (or NaN) if undefined. A case
+    without a line, or with ``"skip": true``, is not answered.
+    """
+    hidden = ("expected", "tolerance", "source")
+    lines = [json.dumps({name: part for name, part in case.items() if name not in hidden}) for case in cases]
+    name = f"`{quotable(program[0])}`"
+    try:
+        done = subprocess.run(
+            list(program), input="\n".join(lines) + "\n", capture_output=True, encoding="utf-8", timeout=seconds
+        )
+    except OSError as error:
+        raise UsageError(f"{name} cannot be run: {(error.strerror or str(error)).lower()}") from error
+    except subprocess.TimeoutExpired as error:
+        raise CranfieldError(f"{name} did not end within {seconds:g} seconds") from error
+    except UnicodeDecodeError as error:
+        raise CranfieldError(f"the output of {name} is not UTF-8") from error
+    if done.returncode:
+        said = done.stderr.strip().splitlines()
+        last = f": `{quotable(said[-1])}`" if said else ""
+        raise CranfieldError(f"{name} failed with exit code {done.returncode}{last}")
+    known = {case["id"] for case in cases}
+    answers: dict[str, float | None] = {}
+    for number, line in enumerate(done.stdout.splitlines(), 1):
+        if line.strip():
+            _read(line, f"line {number} of the output of {name}", known, answers)
+    if not answers:
+        raise CranfieldError(
+            f"{name} answered none of {plural(len(cases), 'case')}",
+            hint='it should write lines such as {"id": "A1-00", "value": 0.5}',
+        )
+    return Findings(cases, answers)
+
+
+def _read(line: str, place: str, known: set[str], answers: dict[str, float | None]) -> None:
+    """Add the answer of a line."""
+    try:
+        answer = json.loads(line, parse_int=float)
+    except (ValueError, RecursionError):
+        answer = None
+    value = answer.get("value", ...) if isinstance(answer, dict) else ...
+    if isinstance(answer, dict) and answer.get("skip") is True:
+        return
+    if value is not None and (not isinstance(value, float) or math.isinf(value)):
+        raise CranfieldError(
+            f"{place}: expected an id and a value, found `{quotable(line)}`",
+            hint='write {"id": "A1-00", "value": 0.5}, with null for an undefined value',
+        )
+    id = str(answer.get("id"))
+    if id not in known or id in answers:
+        reason = "a second answer to" if id in answers else "there is no case"
+        raise CranfieldError(f"{place}: {reason} `{quotable(id)}`")
+    answers[id] = None if value is None or math.isnan(value) else value

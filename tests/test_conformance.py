@@ -1,0 +1,120 @@
+"""The worked cases for other programs, and the check of a program against them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cranfield import conformance
+from cranfield.errors import CranfieldError, UsageError
+
+# A program that knows reciprocal rank alone, written without this package.
+PROGRAM = """
+import json, sys
+for case in map(json.loads, sys.stdin):
+    assert not {"expected", "source", "tolerance"} & case.keys()
+    if case["measure"] == "RR":
+        ranking = sorted(case["run"], key=lambda d: (case["run"][d], d), reverse=True)
+        ranks = [r for r, d in enumerate(ranking, 1) if case["qrels"].get(d, 0) > 0]
+        print(json.dumps({"id": case["id"], "value": VALUE}))
+    else:
+        print(json.dumps({"id": case["id"], "skip": True}))
+"""
+
+
+def case(id: str, grade: int, expected: float | None) -> dict[str, Any]:
+    """Two documents; the second is relevant if the grade says so."""
+    worked = {"id": id, "name": "RR", "run": {"a": 2.0, "b": 1.0}, "qrels": {"a": 0, "b": grade}}
+    return conformance._published({**worked, "expected": expected, "tol": 1e-9, "source": "by hand"})
+
+
+CASES = [case("half", 1, 0.5), case("none", 0, None)]
+
+
+def program(tmp_path: Path, text: str) -> list[str]:
+    path = tmp_path / "program.py"
+    path.write_text(text)
+    return [sys.executable, str(path)]
+
+
+def test_the_file_fits_its_schema() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads(conformance.SCHEMA.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    found = json.loads(json.dumps(conformance.document(), allow_nan=False))
+    jsonschema.Draft202012Validator(schema).validate(found)
+    assert schema["properties"]["version"]["const"] == conformance.VERSION
+
+
+def test_every_case_is_published_once_with_its_source() -> None:
+    published, worked = conformance.cases(), conformance.worked("cases")
+    assert [case["id"] for case in published] == [case["id"] for case in worked]
+    assert len({case["id"] for case in published}) == len(published)
+    assert all(case["source"].strip() for case in published)
+
+
+def test_a_case_has_what_a_program_needs_without_parsing_names() -> None:
+    found = next(case for case in conformance.cases() if "[ties=expected]" in case["measure"] and case["cutoff"])
+    assert found["views"] == {"ties": "expected"}
+    assert found["measure"].startswith(found["symbol"])
+    assert f"@{found['cutoff']}" in found["measure"]
+
+
+def test_cases_of_some_measures() -> None:
+    assert {case["symbol"] for case in conformance.cases(["RBP", "AP"])} == {"RBP", "AP"}
+    assert {case["measure"] for case in conformance.cases(["nDCG@3"])} == {"nDCG@3"}
+    with pytest.raises(UsageError, match="no case of nDCG@77"):
+        conformance.cases(["nDCG@77"])
+
+
+def test_a_right_program_has_no_difference(tmp_path: Path) -> None:
+    right = PROGRAM.replace("VALUE", "1 / ranks[0] if ranks else None")
+    found = conformance.check(program(tmp_path, right), [*CASES, *conformance.cases(["P"])])
+    assert found.answers == {"half": 0.5, "none": None}
+    assert found.differences == []
+
+
+@pytest.mark.parametrize(
+    ("value", "different"),
+    [
+        ("1 / ranks[0] if ranks else 0", [("none", 0.0)]),
+        ("1 / ranks[0] if ranks else float('nan')", []),
+        ("0.5 + 1e-12 if ranks else None", []),
+        ("0.5 + 1e-6 if ranks else None", [("half", 0.500001)]),
+        ("None", [("half", None)]),
+    ],
+)
+def test_differences_are_those_beyond_the_tolerance(tmp_path: Path, value: str, different: list[Any]) -> None:
+    found = conformance.check(program(tmp_path, PROGRAM.replace("VALUE", value)), CASES)
+    assert [(one.case["id"], one.value) for one in found.differences] == different
+    assert [one["id"] for one in found.to_dict()["differences"]] == [id for id, _ in different]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("print('hello')", "line 1 of the output of .*: expected an id and a value, found `hello`"),
+        ('print(\'{"id": "half", "value": true}\')', "line 1 of .*: expected an id and a value"),
+        ("print('{\"id\": \"half\", \"value\": ' + '9' * 400 + '}')", "line 1 of .*: expected an id and a value"),
+        ("print('[' * 100000)", "line 1 of .*: expected an id and a value"),
+        ('print(\'{"id": "x", "value": 1}\')', "line 1 of .*: there is no case `x`"),
+        ('print(\'{"id": [], "value": 1}\')', "line 1 of .*: there is no case"),
+        ('print(\'{"id": "half", "value": 1}\\n\' * 2)', "line 2 of .*: a second answer to `half`"),
+        ("import sys; sys.exit('out of \\x1b[1m luck')", "failed with exit code 1: `out of [^\x1b]*luck`"),
+        ("pass", "answered none of 2 cases"),
+        ("import sys; sys.stdout.buffer.write(b'\\xff')", "is not UTF-8"),
+        ("import time; time.sleep(20)", "did not end within 1 seconds"),
+    ],
+)
+def test_what_is_wrong_with_a_program_is_one_sentence(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(CranfieldError, match=message):
+        conformance.check(program(tmp_path, text), CASES, seconds=1 if "sleep" in text else None)
+
+
+def test_a_program_that_does_not_exist() -> None:
+    with pytest.raises(UsageError, match="`no-such-program` cannot be run: no such file or directory"):
+        conformance.check(["no-such-program"], CASES)
