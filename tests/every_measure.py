@@ -23,6 +23,7 @@ VARIANTS = {
     "SetF": ["SetF(beta=2)"],
     "SetAP": ["SetAP"],
     "Judged": ["Judged@2", "Judged"],
+    "FallOut": ["FallOut", "FallOut@3", "FallOut(rel=2)@4"],
     "Hole": ["Hole@2", "Hole@9"],
     "NumRet": ["NumRet"],
     "NumRel": ["NumRel"],

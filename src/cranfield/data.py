@@ -107,7 +107,7 @@ class Intents:
     """Weights of subtopics: row i says that subtopic ``subtopic[i]`` of query ``query[i]`` has ``weight[i]``.
 
     ``query`` is a row of the queries of the `Judgments` with these intents; ``subtopic`` is an index of the names of
-    its labels.
+    its labels, or -1 for a subtopic without judgments.
     """
 
     query: Integers

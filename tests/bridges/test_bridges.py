@@ -73,6 +73,15 @@ def test_mteb_without_the_package() -> None:
     assert (scores["ndcg_at_1"], scores["mrr_at_10"], scores["accuracy"]) == (0.0, 0.5, 0.0)
 
 
+def test_mteb_ranks_64_bit_scores_for_mrr_and_32_bit_scores_for_the_rest() -> None:
+    results, qrels = {"q": {"a": 0.5000000001, "b": 0.5}}, {"q": {"a": 1}}
+    scores = retrieval_scores(results, qrels, [1, 10])
+    assert (scores["mrr_at_1"], scores["mrr_at_10"]) == (1.0, 1.0)
+    assert (scores["precision_at_1"], scores["map_at_10"], scores["hit_rate_at_1"]) == (0.0, 0.5, 0.0)
+    tied = retrieval_scores({"q": {"a": 0.5, "b": 0.5}}, qrels, [10])
+    assert tied["mrr_at_10"] == 0.5  # by descending id
+
+
 def test_mteb_has_the_same_abstention_as_the_function_for_it() -> None:
     results, qrels = collection(40, 200)
     results = {query: {d: round(score) for d, score in ranking.items()} for query, ranking in results.items()}

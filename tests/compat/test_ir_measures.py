@@ -177,3 +177,23 @@ class TestWhereWeDiffer:
         with pytest.raises(ZeroDivisionError):
             PLAIN.calc_aggregate([ir_measures.Accuracy], qrels, run)
         assert np.isnan(cf.evaluate(qrels, run, "Accuracy").means[0, 0])
+
+
+def test_queries_that_accuracy_skips_stay_out_of_its_mean() -> None:
+    script = """
+import math, ir_measures, cranfield.compat.ir_measures
+from ir_measures import AP, Accuracy, RR
+run = {"q1": {"a": 2.0, "x": 1.0}, "q2": {"x": 1.0}}
+qrels = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
+assert ir_measures.calc_aggregate([Accuracy], qrels, run) == {Accuracy: 1.0}
+both = ir_measures.calc_aggregate([Accuracy, Accuracy @ 5, AP], qrels, run)
+assert both == {Accuracy: 1.0, Accuracy @ 5: 1.0, AP: 1 / 3}, both
+each = [(str(m.measure), m.query_id, m.value) for m in ir_measures.iter_calc([AP, Accuracy], qrels, run)]
+assert sorted(each) == [("AP", "q1", 1.0), ("AP", "q2", 0.0), ("AP", "q3", 0.0), ("Accuracy", "q1", 1.0)], each
+for empty in ({}, []):
+    assert list(ir_measures.iter_calc([Accuracy, AP, RR @ 10], empty, run)) == []
+    assert all(map(math.isnan, ir_measures.calc_aggregate([Accuracy, AP], empty, run).values()))
+assert math.isnan(ir_measures.calc_aggregate([Accuracy], qrels, {})[Accuracy])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -40,3 +40,10 @@ def test_files_of_statap(case: dict[str, Any], tmp_path: Path) -> None:
     assert values == pytest.approx({q: v for q, v in expected["AP"].items() if v is not None}, abs=1e-9)
     assert (found.mean, found.variance) == pytest.approx((expected["statMAP"], expected["VAR_MAP"]), abs=case["tol"])
     assert found.queries == expected["valid_topics"]
+
+
+def test_documents_below_rank_1000_are_not_counted_for_all_queries() -> None:
+    qrels = {"1": {"d0": 1}, "2": {"d0": 1}}
+    run = {"1": {f"d{i}": -i for i in range(1001)}, "2": {f"d{i}": -i for i in range(7)}}
+    found = sample_eval(qrels, run)
+    assert (found["1"]["num_ret"], found["2"]["num_ret"], found["all"]["num_ret"]) == (1001.0, 7.0, 1007.0)

@@ -387,6 +387,14 @@ def test_text_after_the_sixth_column(compat: str, trec: Trec, tmp_path: Path) ->
     assert trec(*options, tmp_path / "judged", "-", input=text.encode()).output == expected
 
 
+@pytest.mark.parametrize("number", range(3))
+def test_text_after_the_sixth_column_of_one_line(number: int, trec: Trec) -> None:
+    plain = ["q1 Q0 a 1 2.0 STD", "q1 Q0 b 2 1.0 STD", "q2 Q0 b 1 10.5 STD"]
+    text = [line + " more junk" * (i == number) for i, line in enumerate(plain)]
+    found, expected = (trec("-q", "-c", "-mall_trec", qrels=QRELS, run="\n".join(lines)) for lines in (text, plain))
+    assert (found.exit_code, found.output) == (0, expected.output)
+
+
 def test_lines_that_are_too_short_beside_lines_with_text(trec: Trec, tmp_path: Path) -> None:
     result = trec(qrels=QRELS, run="q1 Q0 a 1 2.0 my run\nq1 Q0 b 2 1.0\n")
     assert result.exit_code == 2

@@ -59,10 +59,11 @@ def test_preferences_to_the_byte(part: int, compat: str, trec: Trec) -> None:
     prefs = {q: [[u, "0", d, x] for u, of in groups.items() for d, x in of.items()] for q, groups in levels.items()}
     names = [name for name in nickname("all_prefs", 9) if name in OURS]
     assert names == list(OURS)
-    views = "[ties=trec9]" if compat == "9" else ""
-    scores = cf.evaluate(cf.Collection(prefs=prefs), run, [OURS[name] + views for name in names]).to_dict()["runs"][
-        "run"
-    ]
+    views = "[ties=input]"  # the ids of tied documents ascend
+    ascending = {query: dict(sorted(ranking.items())) for query, ranking in run.items()}
+    scores = cf.evaluate(cf.Collection(prefs=prefs), ascending, [OURS[name] + views for name in names]).to_dict()[
+        "runs"
+    ]["run"]
     queries = sorted(levels)
     out, sums = [], dict.fromkeys(names, 0.0)
     for query in queries:
@@ -145,3 +146,38 @@ def test_files_that_are_wrong(trec: Trec) -> None:
     assert trec("-R", "prefs", "-mprefs", qrels="# nothing\n", run=run).exit_code == 2
     assert trec("-R", "qrels_jg", "-mqrels_jg", qrels="q u a one\n", run=run).exit_code == 2
     assert trec("-R", "prefs", "-mprefs", qrels="r u s a 1\n", run=run).exit_code == 7
+
+
+def test_tied_documents_of_preferences_are_ordered_by_ascending_id(trec: Trec) -> None:
+    """For preferences alone, trec_eval sorts the ids of tied documents in ascending order."""
+    tied = {"q": {"a": 1.0, "b": 1.0, "c": 1.0}}
+    for better, met in (("a", "1.0000"), ("b", "0.0000")):
+        worse = "b" if better == "a" else "a"
+        five, four = (f"q g {s}{better} 1\nq g {s}{worse} 0\n" for s in ("s ", ""))
+        for format, text in (("prefs", five), ("qrels_prefs", four)):
+            for version in ("9", "10"):
+                found = values(trec("--compat", version, "-R", format, "-m", "all_prefs", qrels=text, run=tied).output)
+                assert found["prefs_simp", "all"] == found["prefs_pair_ret", "all"] == met
+    cut = values(trec("-R", "prefs", "-M1", "-m", "all_prefs", qrels="q g s b 1\nq g s c 0\n", run=tied).output)
+    assert cut["prefs_num_prefs_ful", "all"] == "0"  # only `a` is left
+    grades = trec("-R", "qrels_jg", "-m", "qrels_jg", qrels="q g a 0\nq g c 1\n", run=tied).output
+    assert values(grades)["map_avgjg", "all"] == "1.0000"
+    # 32 bits of scores are compared in version 9.
+    near = {"q": {"a": 0.5, "b": 0.5000000001}}
+    text = "q g s b 1\nq g s a 0\n"
+    assert values(trec("-R", "prefs", "-m", "prefs", qrels=text, run=near).output)["prefs_simp", "all"] == "0.0000"
+
+
+@pytest.mark.parametrize(
+    ("judged", "expected"),
+    [
+        ("a 1\nb 1", "1.0000"),  # R (R-N) = 4 pairs for the missing documents of level 0, and no other
+        ("a 1", "1.0000"),
+        ("a 1\nx 1", "0.5000"),  # 1 of 2 relevant documents is retrieved
+        ("a 0\nb 0", "0.0000"),
+    ],
+)
+def test_groups_without_documents_of_level_0(judged: str, expected: str, trec: Trec) -> None:
+    text = "".join(f"q g s {line}\n" for line in judged.split("\n"))
+    found = values(trec("-R", "prefs", "-m", "all_prefs", qrels=text, run={"q": {"a": 2.0, "b": 1.0}}).output)
+    assert found["prefs_avgjg_Rnonrel", "all"] == expected

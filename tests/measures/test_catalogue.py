@@ -85,7 +85,7 @@ ALIASES = {
     "ndcg": "nDCG", "ndcg_cut_10": "nDCG@10", "ndcg_cut.10": "nDCG@10", "recip_rank": "RR", "Rprec": "Rprec",
     "bpref": "bpref", "infAP": "infAP", "gm_map": "GMAP", "iprec_at_recall_0.10": "IPrec@0.1", "set_P": "SetP",
     "set_recall": "SetR", "set_map": "SetAP", "set_F": "SetF", "set_F.4": "SetF(beta=2)", "success_5": "Success@5",
-    "num_ret": "NumRet", "num_rel": "NumRel", "num_rel_ret": "NumRelRet", "rbp.p=0.85": "RBP(p=0.85)",
+    "num_ret": "NumRet", "num_rel": "NumRel", "num_rel_ret": "NumRelRet", "rbp.p=0.85": "RBPq(p=0.85)",
     # ir_measures
     "MAP": "AP", "MRR@10": "RR@10", "NDCG@5": "nDCG@5", "Precision@3": "P@3", "Recall@3": "R@3", "RPrec": "Rprec",
     "Bpref": "bpref", "nDCG(dcg='exp-log2')@10": "nDCG(gain='exp')@10", "nDCG(dcg='log2')@10": "nDCG@10",
@@ -102,9 +102,11 @@ ALIASES = {
     "IA-nERR@10": "IA_nERR@10", "O-measure": "O", "P-measure(beta=0)@5": "Pmeasure(beta=0)@5", "P-plus[ties=expected]": "Pplus[ties=expected]",
     # ranx
     "ndcg@10": "nDCG@10", "mrr": "RR", "precision@10": "P@10", "recall@10": "R@10", "f1@10": "F1@10",
-    "r-precision": "Rprec", "hit_rate@10": "Success@10", "rbp.95": "RBP(p=0.95)", "map@100-l2": "AP(rel=2)@100",
+    "r-precision": "Rprec", "hit_rate@10": "Success@10", "rbp.95": "RBP(p=0.95, max=1)", "map@100-l2": "AP(rel=2)@100",
     "R_cap@10": "R_cap@10", "recall_cap@10": "R_cap@10", "MAP@R": "MAP_R", "map(rel=2)@R[condensed]": "MAP_R(rel=2)[condensed]", "hole@5": "Hole@5",
     "ndcg_burges@10": "nDCG(gain='exp')@10", "hits@10": "CG(gain='binary')@10",
+    "precision": "SetP", "recall": "SetR", "f1": "SetF", "f1-l2": "SetF(rel=2)", "recall[condensed]": "SetR[condensed]", "hits@5-l2": "CG(rel=2)@5",
+    "rbp.80@5-l3": "RBP(gain={1: 0, 2: 0}, max=1)@5", "ndcg@10-l2": "nDCG(gain={1: 0})@10", "dcg-l1": "DCG",
 }  # fmt: skip
 
 

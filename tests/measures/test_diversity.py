@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyndeval
@@ -573,3 +574,31 @@ def test_parameters_that_would_change_nothing_are_refused(name: str, message: st
     with pytest.raises(cf.MeasureError) as caught:
         cf.parse(name)
     assert str(caught.value) == message
+
+
+INTENTS = ({"1": 0.5, "2": 0.25, "3": 0.25}, {"1": 2, "2": 1, "3": 1})
+
+
+@pytest.mark.parametrize("weights", INTENTS)
+@pytest.mark.parametrize("third", [{}, {"x": {"3": 0}}])
+def test_an_intent_without_relevant_documents_keeps_its_share(weights: Any, third: Any) -> None:
+    """Gains .5 and .25, whose sum is .75 of the readers: (1 + (.75 + 2) / (.75 + 3)) / 2, as by NTCIREVAL."""
+    collection = cf.Collection({"q": {"a": {"1": 1}, "b": {"2": 1}} | third}, intents={"q": weights})
+    expected = (1 + 2.75 / 3.75) / 2
+    names = ["D_Q@10", "DIN_Q@10", "Dsharp_Q@10", "DINsharp_Q@10", "D_Q@10[ties=expected]", "D_nDCG@10", "PplusQ@10"]
+    values = cf.evaluate(collection, {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}, names).means[0]
+    sharp = (1 + expected) / 2
+    assert values[:5].tolist() == pytest.approx([expected, expected, sharp, sharp, expected])
+    free_of_scale = cf.evaluate(
+        cf.Collection({"q": {"a": {"1": 1}, "b": {"2": 1}}}, intents={"q": {"1": 2, "2": 1}}),
+        {"q": {"a": 3.0, "x": 2.0, "b": 1.0}},
+        names[5:],
+    )
+    assert values[5:].tolist() == free_of_scale.means[0].tolist()
+
+
+def test_an_intent_of_no_reader_changes_nothing() -> None:
+    qrels, run = {"q": {"a": {"1": 1}, "b": {"2": 1}}}, {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}
+    for intents in ({"1": 2, "2": 1}, {"1": 2, "2": 1, "3": 0}):
+        scores = cf.evaluate(cf.Collection(qrels, intents={"q": intents}), run, ["D_Q@10", "DIN_Q@10"])
+        assert scores.means[0].tolist() == pytest.approx([0.875, 0.875])

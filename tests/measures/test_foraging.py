@@ -209,3 +209,29 @@ def test_expected_residual_is_the_mean_over_orders(name: str, costs: Any) -> Non
         for order in itertools.permutations("abcdx")
     ]
     assert residual(f"{name}[ties=expected]", RUN) == pytest.approx(np.mean(orders), abs=1e-9)
+
+
+@pytest.mark.parametrize("views", ["", "[ties=expected]", "[depth=3]", "[condensed]"])
+@pytest.mark.parametrize("budget", [1, 4, 12, 30])
+def test_the_budget_of_bpm_is_a_cost_where_documents_have_costs(budget: int, views: str) -> None:
+    """Without moods, the dynamic form is the static one; a ranking below its end goes on at a cost of 1."""
+    collection = cf.Collection(QRELS, costs=COSTS)
+    names = f"BPM(T=1.5, max=3)@{budget}{views}", f"BPMD(T=1.5, hb=0, hc=0, max=3)@{budget}{views}"
+    assert cf.Evaluator(collection, names[0]).values(RUN) == pytest.approx(
+        cf.Evaluator(collection, names[1]).values(RUN), abs=1e-12
+    )
+    residuals = [cf.evaluate(collection, RUN, name, show="residuals").means[0, 1] for name in names]
+    assert residuals[0] == pytest.approx(residuals[1], abs=1e-12)
+
+
+def test_bpm_stops_at_the_first_document_that_spends_its_budget() -> None:
+    qrels, run = {"q": {"a": 1, "b": 0, "c": 1}}, {"q": {"b": 3.0, "a": 2.0, "c": 1.0}}
+    costs = {"q": {"b": 1.0, "a": 2.0, "c": 4.0}}
+    expected = {1: 0.0, 2: 1 / 2, 3: 1 / 2, 4: 2 / 3, 7: 2 / 3}
+    for budget, value in expected.items():
+        found = cf.evaluate(cf.Collection(qrels, costs=costs), run, f"BPM(T=9)@{budget}")
+        assert found.means[0, 0] == pytest.approx(value)
+        assert "costs_unused" not in [note.kind for note in found.notes]
+    # Cheap documents: the reader sees more than k of them.
+    cheap = {"q": dict.fromkeys("abc", 0.1)}
+    assert cf.evaluate(cf.Collection(qrels, costs=cheap), run, "BPM(T=2)@1").means[0, 0] == pytest.approx(2 / 3)

@@ -19,6 +19,8 @@ from cranfield.evaluation.evaluator import Evaluator
 K_VALUES = (1, 3, 5, 10, 20, 100, 1000)
 KEYS = {"ndcg": "nDCG", "map": "AP", "recall": "R", "precision": "P", "mrr": "RR", "hit_rate": "Success"}
 WITHOUT_NAUC = ("hit_rate",)
+# MTEB sorts 64-bit scores for MRR itself; trec_eval, which gives it the other measures, compares 32 bits.
+RANKED_BY_MTEB = ("RR",)
 
 
 def retrieval_scores(
@@ -29,8 +31,12 @@ def retrieval_scores(
     >>> retrieval_scores({"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 1}}, [1, 10])["mrr_at_10"]
     0.5
     """
-    measures = [f"{symbol}@{k}" for symbol in KEYS.values() for k in k_values]
-    evaluator = Evaluator(qrels, measures, ties="trec9", queries="both", undefined="zero")
+    measures = [
+        f"{symbol}@{k}[ties={'trec' if symbol in RANKED_BY_MTEB else 'trec9'}]"
+        for symbol in KEYS.values()
+        for k in k_values
+    ]
+    evaluator = Evaluator(qrels, measures, queries="both", undefined="zero")
     answered = [query for query in evaluator.judgments.queries if query in results]
     table = evaluator.values(results)
     judged = {query: row for row, query in enumerate(evaluator.judgments.queries)}

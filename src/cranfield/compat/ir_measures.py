@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from itertools import product
 from typing import Any
 
 from cranfield.errors import MeasureError, optional
@@ -52,10 +53,24 @@ class CranfieldEvaluator(providers.Evaluator):  # type: ignore[misc,name-defined
                 documents.setdefault(row.doc_id, {})[row.iteration] = row.relevance
             else:
                 documents[row.doc_id] = row.relevance
-        self.qrels = read_qrels(judged)
+        # ir_measures has no values without judgments; it is not an error there.
+        self.qrels = read_qrels(judged) if any(judged.values()) else None
         super().__init__(parsed, set(judged))
 
+    def iter_calc(self, run: Any) -> Iterator[Any]:
+        """A value for each measure and judged query, except where ir_measures has none."""
+        given = set()
+        for metric in self._iter_calc(run):
+            given.add((metric.measure, metric.query_id))
+            yield metric
+        filled = [measure for measure in self.measures if measure.NAME != "Accuracy"]
+        for measure, query in sorted(product(filled, self.qrel_qids), key=lambda pair: (str(pair[0]), pair[1])):
+            if (measure, query) not in given:
+                yield ir_measures.Metric(query_id=query, measure=measure, value=measure.DEFAULT)
+
     def _iter_calc(self, run: Any) -> Iterator[Any]:
+        if self.qrels is None:
+            return
         scores = ir_measures.util.RunConverter(run).as_dict_of_dict()
         answered = {query: documents for query, documents in scores.items() if query in self.qrel_qids}
         names = [equivalent(m) for m in self.measures]

@@ -21,6 +21,7 @@ NAMES = {
     "inum_rel": "infNumRel",
 }
 SUMS = ("inum_rel_ret", "inum_rel", "num_ret")
+MOST_COUNTED = 1000  # documents of a query that ``num_ret`` of all queries counts
 VERSIONS = ("2011", "2012")
 STATAP_VERSIONS = ("3", "4")
 Only = Literal["all", "sampled", "mixed"]
@@ -29,7 +30,8 @@ Only = Literal["all", "sampled", "mixed"]
 def sample_eval(qrels: Any, run: Any, *, version: int = 2011) -> dict[str, dict[str, float]]:
     """The values of each query and of ``all``, as sample_eval prints them.
 
-    The mean is over the queries in both; ``inum_rel`` of ``all`` is the sum over all queries of the judgments. The
+    The mean is over the queries in both; ``inum_rel`` of ``all`` is the sum over all queries of the judgments, and
+    its ``num_ret`` counts at most 1,000 documents of a query. The
     version of 2011 drops leading zeros of the query ids of the run, the one of 2012 keeps them.
     """
     check_choice("version", str(version), VERSIONS)
@@ -53,6 +55,7 @@ def sample_eval(qrels: Any, run: Any, *, version: int = 2011) -> dict[str, dict[
         label: float(np.sum(column)) if label in SUMS else float(np.mean(column)) if column else 0.0
         for label, column in columns.items()
     }
+    result["all"]["num_ret"] = float(sum(min(count, MOST_COUNTED) for count in columns["num_ret"]))
     result["all"]["inum_rel"] = float(sum(score["infNumRel"] for score in values.values()))
     return result
 

@@ -135,6 +135,8 @@ def evaluate(qrels: Any, run: Any, options: Options) -> Iterator[str]:
         end = _RunEnd(source.source) if callable(source.source) else None
         printed = [line for name, parameters in printed_measures.items() for line in lines(name, parameters, shared)]
         alignments = [_aligned(Aligner(layer), source, end, views) for layer in layers]
+        if FORMATS[options.rel_info_format] == "preferences":
+            alignments = [_ties_by_ascending_id(alignment) for alignment in alignments]
         zscores = _zscores(options.zscores) if options.zscores else None
     except InputError as error:
         # trec_eval finds repeated documents when it computes, not when it reads.
@@ -195,6 +197,12 @@ def _aligned(aligner: Aligner, run: Run, end: _RunEnd | None, views: Views) -> A
     return aligner.align(replace(run, source=end), views.key)
 
 
+def _ties_by_ascending_id(alignment: Alignment) -> Alignment:
+    """The alignment with the order of tied documents reversed, as trec_eval has it for preferences and only there."""
+    positions = alignment.positions
+    return replace(alignment, positions=positions._replace(by_id=positions.size - 1 - positions.by_id))
+
+
 class _RunEnd:
     """Opens a run and keeps its last bytes: trec_eval prints the run id of the last line."""
 
@@ -227,7 +235,8 @@ class _RunEnd:
 class _SixColumns:
     """The text of a run without what follows the sixth column of a line."""
 
-    PATTERN = re.compile(rb"(?m)^((?:[\t\v\f\r ]*[^\x00\t-\r ]+){6})[\t\v\f\r ][^\x00\n]*")
+    # Blanks between columns are required: a column must not be split to make six of five.
+    PATTERN = re.compile(rb"(?m)^([\t\v\f\r ]*(?:[^\x00\t-\r ]+[\t\v\f\r ]+){5}[^\x00\t-\r ]+)[\t\v\f\r ][^\x00\n]*")
 
     def __init__(self, opener: Opener) -> None:
         source = opener()

@@ -1,8 +1,9 @@
 """Weights and types of intents, for judgments by subtopic.
 
 The weight of a subtopic is proportional to the share of readers who want it. Weights need not sum to 1: measures divide
-by the sum over the subtopics with a relevant document. Readers with an informational intent (``inf``, the default) can
-use every relevant document; readers with a navigational intent (``nav``) need a single document.
+by the sum over the subtopics with a relevant document; D-Q and DIN-Q, whose gains have a scale, by the sum over all.
+Readers with an informational intent (``inf``, the default) can use every relevant document; readers with a navigational
+intent (``nav``) need a single document.
 """
 
 from __future__ import annotations
@@ -62,8 +63,10 @@ def add_weights(
             hint=f"the judgments cover queries such as `{next(chain(judgments.queries, others.first))}`; "
             "check that both belong to the same collection",
         )
-    rows = np.array(list(weight_of), np.int64).reshape(-1, 2)
-    intents = Intents(rows[:, 0], rows[:, 1], np.array([w.value for w in weight_of.values()], np.float64))
+    # Subtopics without judgments keep their share of the readers, though no document is relevant for them.
+    weighted = [*weight_of.items(), *(((queries[w.query], -1), w) for w in unjudged)]
+    rows = np.array([pair for pair, _ in weighted], np.int64).reshape(-1, 2)
+    intents = Intents(rows[:, 0], rows[:, 1], np.array([w.value for _, w in weighted], np.float64))
 
     def notes() -> Iterator[Note]:
         unweighted = [judgments.queries[q] for q in range(len(judgments.queries)) if q not in weighted_queries]

@@ -13,6 +13,7 @@ from cranfield.errors import MeasureError, UsageError, check_choice, check_count
 from cranfield.measures import Measure, parse
 from cranfield.measures.catalogue import OUTSIDE, Better
 from cranfield.measures.catalogue import Aggregate as Aggregate
+from cranfield.measures.user_model import HORIZON
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import TIES, Ties
 from cranfield.ranking.views import Views
@@ -135,7 +136,7 @@ class Column:
     @property
     def rank_cutoff(self) -> int | None:
         """The last rank that affects the measure; None without a cutoff at a rank."""
-        return self.measure.rank_cutoff
+        return None if self.alignment.costs else self.measure.rank_cutoff  # with costs, a cutoff is a cost
 
     @property
     def depends_on_above(self) -> bool:
@@ -144,6 +145,12 @@ class Column:
         by_document = definition.content or definition.subtopics or definition.preferences or definition.sampled
         by_document = by_document or definition.spans
         return by_document or self.alignment.costs or self.measure.views.sampled
+
+    @property
+    def last_cost(self) -> int:
+        """The last rank at which the cost of a document may change a measure that reads costs."""
+        horizon: int | None = self.measure.chosen.get("horizon")
+        return horizon or max(self.measure.arguments["k"], HORIZON)
 
     def with_costs(self) -> Column:
         """The column of the alignment with costs, if the measure reads them."""

@@ -77,7 +77,7 @@ class RunReader:
         """The number of top documents to keep of each query."""
         top = self.page
         if self.costs is not None:
-            top = max([top, *(c.measure.chosen["horizon"] for c in self.columns if c.alignment.costs)])
+            top = max([top, *(c.last_cost for c in self.columns if c.alignment.costs)])
         if not self.content_measures and not self.collection_measures:
             return top
         return max(top, *map(last_rank_read, [*self.content_measures, *self.collection_measures]))

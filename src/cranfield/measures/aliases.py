@@ -20,6 +20,8 @@ NAMES = {symbol.casefold(): symbol for symbol in IN_OTHER_CASE.split()} | {
     "precision": "P",
     "recall": "R",
     "recall_cap": "R_cap",
+    "fall_out": "FallOut",
+    "fallout": "FallOut",
     "hit_rate": "Success",
     "hits": "CG(gain='binary')",
     "r_precision": "Rprec",
@@ -78,6 +80,9 @@ NAMES = {symbol.casefold(): symbol for symbol in IN_OTHER_CASE.split()} | {
     "bpref_relative2": "rpref_relative2(gain='binary')",
     "induced_ap": "AP[condensed]",
 }
+
+# Names of ranx that need no cutoff there.
+OF_ALL = {"precision": "SetP", "recall": "SetR", "f1": "SetF"}
 
 # trec_eval writes the cutoff after a dot or underscore: P_10, ndcg_cut.10, iprec_at_recall_0.10.
 CUT = {
@@ -156,22 +161,40 @@ def translate(text: str) -> str | None:
         return f"c_at_1{credit[1] or ''}"
     if eleven := re.fullmatch(r"11pt_avg(\(.*\))?(\[.*\])?", text, re.IGNORECASE):
         return f"IPrecAvg{eleven[1] or ''}{eleven[2] or ''}"
-    if rbp := re.fullmatch(r"rbp\.(?:p=0)?\.?(\d+)(@\d+)?(\[.*\])?", text, re.IGNORECASE):
-        digits, at, views = rbp.groups(default="")
-        return f"RBP(p=0.{digits}){at}{views}"
-    if level := re.fullmatch(r"([\w-]+)(@\d+)?-l(\d+)", text, re.IGNORECASE):
-        name, at, rel = level.groups(default="")
-        symbol = NAMES.get(name.replace("-", "_").casefold())
-        return f"{symbol}(rel={rel}){at}" if symbol and "(" not in symbol else None
+    if rbp := re.fullmatch(r"rbp\.p=(0\.\d+)(\[.*\])?", text, re.IGNORECASE):  # trec_eval 10
+        return f"RBPq(p={rbp[1]}){rbp[2] or ''}"
+    if rbp := re.fullmatch(r"rbp\.(\d+)(@\d+)?(?:-l(\d+))?(\[.*\])?", text, re.IGNORECASE):
+        digits, at, level, views = rbp.groups(default="")
+        # ranx does not scale grades.
+        return f"RBP(p=0.{digits}, max=1{_from_level(level, ', ')}){at}{views}"
+    if leveled := re.fullmatch(r"([\w-]+)(@\d+)?-l(\d+)", text, re.IGNORECASE):
+        name, at, level = leveled.groups(default="")
+        symbol = _symbol(name, cutoff=at)
+        if symbol in ("nDCG", "DCG"):
+            return f"{symbol}({_from_level(level)}){at}"
+        symbol = "CG" if name.casefold() == "hits" else symbol
+        return f"{symbol}(rel={level}){at}" if symbol and "(" not in symbol else None
     if bare := re.fullmatch(r"RPrec(\(.*\))?(\[.*\])?", text):
         return f"Rprec{bare[1] or ''}{bare[2] or ''}"
     plain = re.fullmatch(r"([^\W\d][\w#+-]*)(\(.*\))?(@[^\[]+)?(\[.*\])?", text)
     if plain is None:
         return None
-    symbol = NAMES.get(plain[1].replace("-", "_").casefold())
+    symbol = _symbol(plain[1], cutoff=plain[3] or "")
     if symbol is None or (plain[2] and "(" in symbol) or (symbol.endswith("]") and any(plain.groups()[1:])):
         return None
     return symbol + "".join(part or "" for part in plain.groups()[1:])
+
+
+def _symbol(name: str, *, cutoff: str) -> str | None:
+    """The symbol for a name; without a cutoff, ranx measures all retrieved documents."""
+    name = name.replace("-", "_").casefold()
+    return NAMES.get(name) if cutoff else OF_ALL.get(name, NAMES.get(name))
+
+
+def _from_level(level: str, before: str = "") -> str:
+    """The parameter for graded measures of ranx: grades below the level have no gain, the others stay as they are."""
+    below = dict.fromkeys(range(1, int(level or 1)), 0)
+    return f"{before}gain={below}" if below else ""
 
 
 def symbol_of(name: str) -> str | None:

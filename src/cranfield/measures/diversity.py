@@ -293,9 +293,14 @@ def diversified_gain_and_intent_recall(
     return gamma * subtopic_recall(b, k=k) + (1 - gamma) * gain
 
 
+def scale_of_gains(b: Batch) -> Floats:
+    """What M p_i is divided by; p_i sum to 1 over all subtopics, also over those without a relevant document."""
+    return np.maximum(subtopic_count(b), 1) / np.where(b.query < 0, 1, aspects(b).answerable[b.query])
+
+
 def mean_gain(b: Batch) -> Batch:
     """The batch in which the gain of a document is Σ_i p_i g_i."""
-    batch, M = global_gain(b), np.maximum(subtopic_count(b), 1)
+    batch, M = global_gain(b), scale_of_gains(b)
     return batch.changed(gain=batch.gain / M[:, None], ideal=batch.ideal / M[:, None], mass=batch.mass / M)
 
 
@@ -349,7 +354,7 @@ def useful_gain(b: Batch) -> Batch:
     for subtopic, weight, navigational in each_subtopic(b):
         repeated = navigational[:, None] & (subtopic.above(subtopic.relevant) > 0)
         total += weight[:, None] * np.where(repeated, 0, subtopic.gain)
-    return mean_gain(b).changed(gain=total / np.maximum(subtopic_count(b), 1)[:, None])
+    return mean_gain(b).changed(gain=total / scale_of_gains(b)[:, None])
 
 
 @blended_by_subtopic(

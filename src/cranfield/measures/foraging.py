@@ -11,7 +11,6 @@ scores 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Annotated, Any, Literal
 
@@ -22,7 +21,7 @@ from cranfield.measures.average_precision import NotNegative
 from cranfield.measures.catalogue import Positive, Range, Rank, measure
 from cranfield.measures.parameters import LARGEST
 from cranfield.measures.ties.strategies import OverOrders, OverOrdersIfCosts
-from cranfield.measures.user_model import ROUNDING, chunks, filled_measure, increase_if_filled, unjudged_weight
+from cranfield.measures.user_model import ROUNDING, by_rank, filled_measure, increase_if_filled, unjudged_weight
 from cranfield.ranking.batch import Batch, GainSums, Weights
 from cranfield.ranking.row_math import after_first, running, summed
 
@@ -30,7 +29,6 @@ UpToOne = Annotated[float, Range(0, 1, "(]")]
 Cost = Annotated[float, Range(1 / LARGEST, LARGEST)]
 SMALLEST = 1e-300  # a difference between ranks that no sum shows, and one over which is a number
 SeveralRanks = Annotated[int, Range(2, 10_000_000)]  # U has no weight at the horizon itself
-RankScores = Callable[[Floats, Floats], Floats]  # of gains and costs, both (query, rank)
 
 
 @lru_cache(maxsize=64)
@@ -71,22 +69,6 @@ def normalised(weights: Weights) -> Weights:
     """The same weights, scaled so that all of them sum to 1."""
     whole = float(weights(np.array(np.iinfo(np.int64).max // 2)))
     return Weights(lambda n: weights(n) / whole, lambda rank: weights.at(rank) / whole)
-
-
-def by_rank(b: Batch, horizon: int, cost: float, score: RankScores) -> Floats:
-    """Scores from the gain and the cost of every rank down to the horizon, for rankings without ties."""
-    queries = len(b.length)
-    if len(parts := chunks(queries, horizon)) > 1:
-        return np.concatenate([by_rank(b.rows(part), horizon, cost, score) for part in parts])
-    gains, costs = np.zeros((queries, horizon)), np.full((queries, horizon), cost)
-    row, column = np.nonzero(~np.isnan(b.grade) & (b.start < horizon))
-    rank = b.start[row, column]
-    gains[row, rank] = b.gain[row, column]
-    if b.costs is not None:
-        given = b.costs[b.document[row, column]]
-        costs[row, rank] = np.where(np.isnan(given), cost, given)
-    with np.errstate(over="ignore"):  # a chance that is 0 or 1 is one over infinity, or one less that
-        return score(gains, costs)
 
 
 def per_document(gains: Floats, seen: Floats) -> Floats:

@@ -246,6 +246,25 @@ def judged(b: Batch, *, k: Rank | None = None, of: Literal["k", "retrieved"] = "
     return judged_documents / np.maximum(b.length if k is None else np.minimum(b.length, k), 1)
 
 
+@of_judged(
+    "FallOut",
+    cite="vanrijsbergen1979",
+    formula="FallOut@k = judged non-relevant documents in the first k / judged non-relevant documents",
+    lower_is_better=True,
+)
+def fall_out(b: Batch, *, k: Rank | None = None) -> Floats:
+    """The share of all documents judged as not relevant that are retrieved. Lower is better.
+
+    Unjudged documents do not count. Undefined if no document is judged as not relevant.
+
+    >>> cf.parse("FallOut@2")([1, 0, None, 0], missed=[0, 0])
+    0.25
+    >>> cf.parse("FallOut")([1, 0, None, 0], missed=[0, 0])
+    0.5
+    """
+    return ratio(summed(b.judged * ~b.relevant * b.mean_over(count, k)), b.N)
+
+
 @of_top(
     "Hole",
     cite="thakur2021",

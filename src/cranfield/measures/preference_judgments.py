@@ -222,7 +222,8 @@ def preferences_met_in_equal_numbers(
 
     As in trec_eval, a group with more documents of level 0 than of higher levels also counts pairs of documents of
     level 0, so that a perfect ranking can score less than 1; and a group without counted pairs makes the score of the
-    query 0. ``fixed=True`` counts the preferences only.
+    query 0. A group with fewer documents of level 0 than of higher levels counts pairs for the difference, even if
+    it has no preference. ``fixed=True`` counts the preferences only.
 
     >>> prefs = {"q": [["judge", "1", "a", 1], ["judge", "1", "b", 0], ["judge", "1", "c", 0]]}
     >>> measures = ["PrefsR", "PrefsR(fixed=True)"]
@@ -243,7 +244,8 @@ def preferences_met_in_equal_numbers(
             shares.append(
                 _share_of_group(group, met[inside], preferences.worse[entry[inside]], count=count, fixed=fixed)
             )
-        if counts.any():
+        # Without preferences, the pairs that stand for missing documents of level 0 may still count.
+        if counts.any() or (not fixed and any(share is not None for share in shares)):
             values[row] = 0.0 if None in shares else sum(share or 0.0 for share in shares) / len(shares)
     return values
 

@@ -30,6 +30,8 @@ from cranfield.measures.weights import (
 from cranfield.ranking.batch import CELLS, Batch, GainSums, Weights
 from cranfield.ranking.row_math import after_first, running, summed
 
+RankScores = Callable[[Floats, Floats], Floats]  # of gains and costs, both (query, rank)
+
 
 def weighted(b: GainSums, cumulative: Weights, k: int | None) -> Floats:
     """The weighted gain, with weights that sum to 1 over an infinite ranking."""
@@ -92,12 +94,28 @@ def chunks(queries: int, ranks: int) -> list[Integers]:
     return np.array_split(np.arange(queries), max(1, -(-queries // max(1, CELLS // ranks))))
 
 
+def by_rank(b: Batch, horizon: int, cost: float, score: RankScores) -> Floats:
+    """Scores from the gain and the cost of every rank down to the horizon, for rankings without ties."""
+    queries = len(b.length)
+    if len(parts := chunks(queries, horizon)) > 1:
+        return np.concatenate([by_rank(b.rows(part), horizon, cost, score) for part in parts])
+    gains, costs = np.zeros((queries, horizon)), np.full((queries, horizon), cost)
+    row, column = np.nonzero(~np.isnan(b.grade) & (b.start < horizon))
+    rank = b.start[row, column]
+    gains[row, rank] = b.gain[row, column]
+    if b.costs is not None:
+        given = b.costs[b.document[row, column]]
+        costs[row, rank] = np.where(np.isnan(given), cost, given)
+    with np.errstate(over="ignore"):  # a chance that is 0 or 1 is one over infinity, or one less that
+        return score(gains, costs)
+
+
 def filled_measure(symbol: str, **facts: Any) -> Callable[[Kernel], Kernel]:
     """Add a function to the catalogue, with `increase_if_filled` as its residual."""
 
     def add(kernel: Kernel) -> Kernel:
-        residual = partial(increase_if_filled, kernel)
-        facts.update(gains="scaled", residual=residual, retrieved_only=True, rewards_promotion=False)
+        facts.setdefault("residual", partial(increase_if_filled, kernel))
+        facts.update(gains="scaled", retrieved_only=True, rewards_promotion=False)
         return measure(symbol, **facts)(kernel)
 
     return add
@@ -267,22 +285,53 @@ def inst_score(b: Batch, target: float, horizon: int) -> Floats:
     return value
 
 
+HORIZON = 1000  # ranks that are read at most where costs are so low that the budget is never spent, as in cwl_eval
 ROUNDING = 1e-9  # tolerance for rounding errors in a sum of gains that should be T
+
+
+def read_by_players(b: Batch, *, k: int, T: float) -> Floats:
+    """1 for each document that may be read before a reader stops, else 0."""
+    if b.costs is not None:
+        return (b.start < max(k, HORIZON)).astype(np.float64)
+    return ((b.start < k) & (b.above(b.gain) < T - ROUNDING)).astype(np.float64)
+
+
+def player_residual(b: Batch, *, k: int, T: float) -> Floats:
+    """The residual of BPM; where documents have costs, more than k of them may be read."""
+    if b.costs is None:
+        return increase_if_filled(bejeweled_player_model, b, k=k, T=T)
+    return increase_if_filled(lambda b, *, horizon: bejeweled_player_model(b, k=k, T=T), b, horizon=max(k, HORIZON))
 
 
 @filled_measure(
     "BPM",
     cite="zhang2017",
-    formula="BPM@k = Σ_{i≤s} g_i / s,  s = the first rank where Σ g ≥ T, at most k",
-    ties=OverOrders(affects_score=lambda b, *, k, T: (b.start < k) & (b.above(b.gain) < T - ROUNDING)),
+    formula="BPM@k = Σ_{i≤s} g_i / s,  s = the first rank where Σ g ≥ T, at most k;  "
+    "with costs: the first rank where Σ g ≥ T or Σ cost ≥ k",
+    ties=OverOrders(affects_score=read_by_players),
     terminal=FIXED,
+    costs=True,
+    residual=player_residual,
 )
 def bejeweled_player_model(b: Batch, *, k: Rank, T: Positive = 1.0) -> Floats:
     """The gain per document for a reader who stops at a total gain of T or after k documents.
 
+    If documents have costs, k is a cost, as in cwl_eval: the reader stops at a total cost of k. Documents without a
+    cost have cost 1.
+
     >>> round(cf.parse("BPM(T=2)@10")([1, 0, 1]), 6)
     0.666667
     """
+    if b.costs is not None:
+
+        def score(gains: Floats, costs: Floats) -> Floats:
+            gain, queries = running(gains), np.arange(len(gains))
+            stops = (gain >= T - ROUNDING) | (running(costs) >= k - ROUNDING)
+            stops[:, -1] = True
+            last = stops.argmax(axis=1)
+            return gain[queries, last] / (last + 1)
+
+        return by_rank(b, max(k, HORIZON), 1.0, score)
     cumulated = running(b.gain)
     rank = np.where(b.relevant, b.start + 1, k)
     stop = np.minimum(np.where(b.relevant & (cumulated >= T - ROUNDING), rank, k).min(axis=1), k)

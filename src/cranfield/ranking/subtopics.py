@@ -42,6 +42,7 @@ class Aspects:
     ``gain``, ``grade`` (document, subtopic): 0 if not relevant; the last row stands for no document.
     ``count`` (query,): M, the number of subtopics. ``weight`` (query, subtopic): M p_i, which is 1 if all weights are
     equal; 0 beyond the subtopics of the query. ``navigational`` (query, subtopic): whether one document is enough.
+    ``answerable`` (query,): the share of these subtopics in the weights of all subtopics.
     """
 
     gain: Floats
@@ -49,6 +50,7 @@ class Aspects:
     count: Integers
     weight: Floats
     navigational: npt.NDArray[np.bool_]
+    answerable: Floats
 
 
 class Subtopics:
@@ -88,16 +90,18 @@ class Subtopics:
             np.maximum.at(grades, at, labels.grade[kept])
             weight = np.zeros((len(counts), gains.shape[1]))
             weight[query, column] = 1.0
+            answerable = np.ones(len(counts))
             if weight_of is not None:
                 given = np.array([weight_of[key] for key in distinct.tolist()])
-                total = np.bincount(query, given, len(counts))
+                total = np.bincount(query, given, len(counts)).astype(np.float64)
                 # Equal weights are exactly 1, because the greedy order compares gains for exact equality.
                 equal_weights = np.bincount(query, given != given[first[query]], len(counts)) == 0
                 weight[query, column] = np.where(equal_weights[query], 1.0, given * counts[query] / total[query])
+                answerable = _answerable(self.judgments, total, counts)
             navigational = np.zeros(weight.shape, bool)
             if (types := self.judgments.navigational) is not None:
                 navigational[query, column] = np.isin(distinct, types.query * names + self.rank[types.subtopic])
-            self._aspects[gain_of_grade] = Aspects(gains, grades, counts, weight, navigational)
+            self._aspects[gain_of_grade] = Aspects(gains, grades, counts, weight, navigational, answerable)
         return self._aspects[gain_of_grade]
 
     def best(self, query: int, gain_of_grade: GainOfGrade, alpha: float, ideal: str, discount: Floats) -> float:
@@ -142,9 +146,20 @@ def _weights(judgments: Judgments, rank: Integers) -> dict[int, float] | None:
     of_query = np.searchsorted(judgments.begin, labels.document, side="right") - 1
     unweighted, names = ~np.isin(of_query, intents.query), len(rank) + 1
     equal = dict.fromkeys((of_query * names + rank[labels.subtopic])[unweighted].tolist(), 1.0)
-    given = intents.weight > 0
+    given = (intents.weight > 0) & (intents.subtopic >= 0)
     keys = (intents.query * names + rank[intents.subtopic])[given]
     return equal | dict(zip(keys.tolist(), intents.weight[given].tolist(), strict=True))
+
+
+def _answerable(judgments: Judgments, relevant: Floats, counts: Integers) -> Floats:
+    """The share of the weights of subtopics with a relevant document, of which there are ``counts``."""
+    intents = judgments.intents
+    assert intents is not None
+    given = intents.weight > 0
+    query, weight = intents.query[given], intents.weight[given]
+    total = np.bincount(query, weight, len(counts))
+    some = np.bincount(query, minlength=len(counts)) > counts
+    return np.divide(relevant, total, out=np.ones(len(counts)), where=some)
 
 
 def _greedy(about: Floats, weight: Floats, alpha: float) -> Integers:

@@ -410,6 +410,6 @@ def _weights_of(judgments: Any, source: Any, *, subtopics: bool) -> tuple[Weight
     _, notes = add_weights(read_qrels(sample, name="qrels"), name, weights, QueryNames(count, first))
     by_query: dict[str, dict[str, float]] = {}
     for weight in weights:
-        if weight.subtopic in graded.get(weight.query, {}):
+        if weight.query in graded:
             by_query.setdefault(weight.query, {})[weight.subtopic] = weight.value
     return by_query, notes

@@ -181,7 +181,7 @@ class Job:
             return None
         code = {subtopic: number for number, subtopic in enumerate(judgments.labels.names)}
         rows = [
-            (row, code[subtopic], weight)
+            (row, code.get(subtopic, -1), weight)
             for row, query in enumerate(judgments.queries)
             for subtopic, weight in self.weights.get(query, {}).items()
         ]
