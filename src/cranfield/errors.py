@@ -73,6 +73,20 @@ def reading(source_name: str) -> Iterator[None]:
         raise reading_failed(source_name, error) from error
 
 
+@contextmanager
+def long_numbers() -> Iterator[None]:
+    """Whole numbers with more digits than Python writes as text, as an error of the input."""
+    try:
+        yield
+    except ValueError as error:
+        if "integer string conversion" not in str(error):
+            raise
+        most = sys.get_int_max_str_digits()
+        raise InputError(
+            [f"a whole number in the input has more than {most:,} digits"], hint="give long ids as text"
+        ) from None
+
+
 def reading_failed(source_name: str, error: OSError | MemoryError) -> InputError:
     """The error for a source that the system could not read, or that does not fit into memory."""
     if isinstance(error, MemoryError):

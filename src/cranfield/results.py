@@ -167,7 +167,7 @@ def load(path: PathLike) -> Any:
     """
     what, hint = "saved scores, groups or a comparison", "save them with `result.save(FILE)` or `--format json -o FILE`"
     data = content(path, what, hint)
-    if data.get("kind") not in SAVED:
+    if not isinstance(data.get("kind"), str) or data["kind"] not in SAVED:
         raise InputError([f"{os.fspath(path)}: not {what}"], hint=hint)
     module, _, name = SAVED[data["kind"]].rpartition(".")
     return getattr(import_module(f"cranfield.{module}"), name).from_file_data(data, path)

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 
 # Characters that move the cursor, end a line or change the direction of text.
-CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+# Surrogates that stand for no byte cannot be written at all.
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udc7f\udd00-\udfff]")
 _CONTROL_IN_LINE = re.compile(CONTROL.pattern.replace("\x00-\x1f", "\x00-\x09\x0b-\x1f"))
+NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 _SIGNED_NUMBER = re.compile(r"[+-][0-9.,]*(?:e[+-]?[0-9]+)?[%∞]?")
 
 
@@ -69,7 +71,7 @@ def decodable(text: str) -> str:
     >>> decodable("caf\udcff")
     'caf�'
     """
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return NO_BYTE.sub("�", text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def spreadsheet_cell(text: str) -> str:

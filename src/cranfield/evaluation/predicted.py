@@ -123,7 +123,9 @@ def check_queries(human: Sequence[str], predicted: Sequence[str]) -> None:
     if len(missing) == len(human):
         raise InputError(
             [f"predicted: none of the human queries has predictions (first query: `{missing[0]}`)"],
-            hint=f"the predictions are for queries such as `{predicted[0]}`",
+            hint=f"the predictions are for queries such as `{predicted[0]}`"
+            if predicted
+            else "the predictions are empty",
         )
     if missing:
         raise InputError(

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from cranfield.data import Judgments, Run
-from cranfield.errors import InputError
+from cranfield.errors import InputError, long_numbers
 from cranfield.io.detect import Columns, detect_file, detect_source, reject_columns
 from cranfield.io.faults import TableKind
 from cranfield.io.ids import Duplicates, check_duplicates
@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 
+@long_numbers()
 def read_run(source: Any, *, name: str | None = None, columns: Columns = None, duplicates: Duplicates = "error") -> Run:
     """A run from a path, "-", a file object, ``{query: {document: score}}``, lists, records or a frame.
 
@@ -73,6 +74,7 @@ def _read(kind: TableKind, source: Any, name: str | None, columns: Columns) -> A
     return getattr(detect_file(stream, kind, columns), f"read_{kind}")(stream, name or stream.name, columns)
 
 
+@long_numbers()
 def read_runs(source: Any, *, name: str | None = None, duplicates: Duplicates = "error") -> list[Run]:
     """All runs of a source, which is as in `read_run`: one, or one for each feature of a LETOR file."""
     if isinstance(source, Run) or not is_stream(source):
@@ -89,6 +91,7 @@ def read_runs(source: Any, *, name: str | None = None, duplicates: Duplicates = 
     return [read_run(run, duplicates=duplicates) for run in runs]
 
 
+@long_numbers()
 def read_qrels(source: Any, *, name: str | None = None, columns: Columns = None) -> Judgments:
     """Judgments, from the same sources as runs, and from ``irds:DATASET`` through ir_datasets.
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from cranfield import native
 from cranfield.data import Integers, Strings
-from cranfield.errors import check_choice
+from cranfield.errors import check_choice, long_numbers
 from cranfield.io.faults import Fault, Location, fault_text, input_error
 
 
@@ -26,7 +26,8 @@ def id_text(value: Any) -> str | None:
     if isinstance(value, str):
         return value
     if isinstance(value, int | np.integer):
-        return None if isinstance(value, bool) else str(int(value))
+        with long_numbers():
+            return None if isinstance(value, bool) else str(int(value))
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
     if isinstance(value, os.PathLike):

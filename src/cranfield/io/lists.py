@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence, Set
 from dataclasses import replace
 from operator import itemgetter
-from typing import Any, NoReturn
+from typing import Any, NoReturn, SupportsFloat
 
 import numpy as np
 
@@ -273,6 +273,11 @@ def _keep(
         first: dict[str, int] = {}
         later = [fault_text(text) for i, text in enumerate(texts) if first.setdefault(text, i) != i]
         FaultList(Fault(0, "duplicate", fault_text(query), text, 0) for text in later).raise_if_any(location)
+    if duplicates == "best":
+        for position, score in enumerate(scores, 1):
+            if isinstance(score, str) or not isinstance(score, SupportsFloat):
+                message = f"{_at(query, location, position)}the score is not a number: {quotable(repr(score))}"
+                _wrong(message, "give every document a score")
     kept: dict[str, float] = {}
     for text, score in zip(texts, scores, strict=True):
         # NaN stays, so that it is reported.

@@ -150,7 +150,9 @@ def _general_qrels(source: Mapping[Any, Any], name: str, location: Location) -> 
         np.arange(1, len(values) + 1, dtype=np.int64),
     )
     if subtopics:
-        rows = dataclasses.replace(rows, iterations=_ids(list(subtopic_of), lambda _: b"", faults))
+        from cranfield.io.ids import texts_of
+
+        rows = dataclasses.replace(rows, iterations=_ids(texts_of(subtopic_of, "", location), lambda _: b"", faults))
     else:
         rows = dataclasses.replace(rows, iteration_of=np.zeros(len(values), np.int64))
     FaultList(faults).raise_if_any(location, lambda entry: quotable(str(documents[entry - 1])))

@@ -10,7 +10,7 @@ import numpy as np
 
 from cranfield import native
 from cranfield.data import Integers, Opener, Run, Strings, Table, TableStream
-from cranfield.errors import InputError, max_faults, reading
+from cranfield.errors import InputError, long_numbers, max_faults, reading
 from cranfield.io.faults import Fault, FaultList, Location, input_error
 from cranfield.io.ids import codes_of, first_rows
 from cranfield.io.objects import document_at
@@ -80,6 +80,7 @@ class Joined(NamedTuple):
     tops: tuple[TopDocuments, ...]
 
 
+@long_numbers()
 def join(run: Run, index: Any, keys: Sequence[str], by_id: bool, top: int = 0) -> Joined:
     """Positions of the judged documents of an index, and of the top documents, in a run; see `native` on arguments."""
     native.warn_if_slow()
@@ -219,6 +220,7 @@ def no_rows_error(source_name: str) -> InputError:
     return InputError([f"{source_name}: the file has only blank lines and comments"])
 
 
+@long_numbers()
 def load(run: Run) -> Table:
     """All rows of a run in memory, checked as a join checks them."""
     source = _in_memory(run)

@@ -15,13 +15,13 @@ from typing import Any, Literal
 import numpy as np
 
 from cranfield.data import Integers, Judgments, Sample, Strings
-from cranfield.errors import InputError, UsageError
+from cranfield.errors import InputError, UsageError, long_numbers
 from cranfield.io.faults import Location, quotable
 from cranfield.io.formats.json import InvalidJson, is_json, is_json_lines, load_json
 from cranfield.io.ids import by_text, id_text
 from cranfield.io.objects import qrels_from_dict
 from cranfield.io.streams import Stream, is_stream, open_stream
-from cranfield.wording import few
+from cranfield.wording import NO_BYTE, few
 
 MAX_NUMBER = 1e100  # larger costs and weights, and smaller ones than its inverse, may overflow in sums or underflow
 
@@ -67,6 +67,7 @@ Check = Callable[..., str]
 Row = tuple[str, tuple[Any, ...], str]  # the location, for messages; the values; what is wrong with the row, or ""
 
 
+@long_numbers()
 def read_rows(
     source: Any, table: SideTable, check: Check, *, text: SideTable | None = None, hint: str = ""
 ) -> tuple[str, str]:
@@ -96,6 +97,8 @@ def read_rows(
 def _check_rows(rows: Iterable[Row], check: Check, hint: str = "") -> None:
     faults, checked = [], False
     for location, values, problem in rows:
+        if not problem and any(isinstance(value, str) and NO_BYTE.search(value) for value in values):
+            problem = "a name must be text that UTF-8 can encode"
         if fault := problem or check(location, *values):
             faults.append(f"{location}: {fault}")
             checked = checked or not problem
@@ -134,7 +137,9 @@ def _rows_of_mapping(
     for key, inner in by_text(source, location).items():
         where = f"{location}{',' if keys else ':'} {table.columns[len(keys)]} `{quotable(key)}`"
         path = (*keys, key)
-        if table.lists:
+        if table.lists and (isinstance(inner, str) or not isinstance(inner, Iterable)):
+            yield where, path, f"expected a list of {table.row}, found {type(inner).__name__}"
+        elif table.lists:
             for number, row in enumerate(inner, 1):
                 is_row = isinstance(row, Sequence) and not isinstance(row, str) and len(row) == len(table.columns) - 1
                 problem = "" if is_row else f"expected {table.row}, found {row!r}"
@@ -403,6 +408,7 @@ SAMPLED = SideTable("qrels", ("query", "iteration", "document", "stratum", "grad
 PROBABILITIES = SideTable("qrels", ("query", "document", "grade", "method", "probability"))
 
 
+@long_numbers()
 def with_sample(
     judgments: Judgments,
     strata: ByDocument | None = None,

@@ -187,7 +187,11 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     final = Path(os.path.realpath(path))
     if final.exists() and not final.is_file():
-        yield final
+        try:
+            yield final
+        except OSError as error:
+            error.filename = error.filename or os.fspath(path)
+            raise
         return
     temporary = final.with_name(f".{final.name}.{os.urandom(4).hex()}.part")
     try:

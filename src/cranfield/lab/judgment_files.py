@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from importlib.resources import files
 from io import BytesIO
+from string import digits
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -359,7 +360,7 @@ def judging_page(
     ``texts``: a collection with the texts of documents; ``queries_file``: the texts of queries. ``grades``: what may
     be given, each a single digit. ``suggestions``: predicted judgments, which the page marks and does not count.
     """
-    if not grades or any(len(grade) != 1 or not grade.isdigit() for grade in grades):
+    if not grades or any(grade not in tuple(digits) for grade in grades):
         raise UsageError(f"the grades of the page must be single digits, not `{' '.join(grades)}`")
     if not proposals:
         raise UsageError(

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from cranfield.data import Floats, Integers
 from cranfield.errors import UsageError, check_choice, check_fraction
 from cranfield.statistics.rounding import SAME, levels
+from cranfield.wording import printable
 
 EXACT = 100  # the most systems for which the distribution of τ is computed exactly, if none are tied
 FEW = 10  # the most systems for which critical values are exact; for more they use the normal approximation
@@ -208,7 +209,14 @@ def swaps(x: npt.ArrayLike, y: npt.ArrayLike, names: Sequence[str]) -> list[tupl
 
 def _check_scorings(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats]:
     """Two scorings as arrays; raise unless they are of the same two or more systems, all scores defined."""
-    a, b = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    if isinstance(x, Mapping) or isinstance(y, Mapping):
+        x, y = _in_one_order(x, y)
+    try:
+        a, b = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(
+            "a correlation needs two scorings of numbers", hint="give two lists of scores, or two dicts {system: score}"
+        ) from None
     n, m = (scores.shape[-1] if scores.ndim else 0 for scores in (a, b))
     if n != m:
         raise UsageError(
@@ -224,6 +232,16 @@ def _check_scorings(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats]
             hint="leave out these systems, or replace undefined scores by a number",
         )
     return a, b
+
+
+def _in_one_order(x: Any, y: Any) -> tuple[list[Any], list[Any]]:
+    """The values of two mappings by the same systems, in one order."""
+    if not (isinstance(x, Mapping) and isinstance(y, Mapping)):
+        raise UsageError("a correlation needs two scorings of the same kind: two lists, or two dicts {system: score}")
+    if x.keys() != y.keys():
+        only = min(map(str, x.keys() ^ y.keys()))
+        raise UsageError(f"only one of the scorings has the system `{printable(only)}`")
+    return list(x.values()), [y[system] for system in x]
 
 
 def _variant(variant: str) -> str:

@@ -171,6 +171,11 @@ def _tensor(torch: Any, name: str, values: Any) -> Any:
         tensor = values.detach()
         if tensor.is_complex() or tensor.is_sparse or tensor.is_quantized:
             raise UsageError(f"{name} must be a dense tensor of real numbers")
+        if tensor.dtype in (torch.uint16, torch.uint32, torch.uint64):  # cannot be compared
+            signed = tensor.to(torch.int64)
+            if tensor.dtype == torch.uint64 and bool((signed < 0).any()):
+                raise UsageError(f"{name} has whole numbers above 2^63 - 1", hint="convert them to floats")
+            return signed
         # Eight-bit floats cannot be compared; they are exact as 16-bit floats.
         return tensor.to(torch.float16) if tensor.is_floating_point() and tensor.element_size() == 1 else tensor
     if not isinstance(values, np.ndarray) and hasattr(values, "__dlpack__"):

@@ -111,6 +111,8 @@ def _candidates(
     check_shapes(shape, runs, grades, mask)
     if shape[0] == 0:
         raise UsageError(f"there are no queries: {'scores has no rows' if indexes is None else 'indexes is empty'}")
+    if shape[-1] == 0:
+        raise UsageError("there are no candidates: scores has no columns")
     codes = None if ids is None else DocumentIds.of(ids, shape)
     if indexes is None:
         names = row_names(query_ids, shape[0], "rows of scores")
@@ -119,7 +121,10 @@ def _candidates(
     order, numbers, begin = groups(ops, indexes)
     if numbers.dtype.kind == "f" and np.isnan(numbers).any():
         raise InputError(["an index of a query is NaN"])
-    rows = numbers.astype(np.int64)
+    with np.errstate(invalid="ignore"):
+        rows = numbers.astype(np.int64)
+    if (rows != numbers).any():
+        raise InputError([f"an index of a query must be a whole number, found {numbers[rows != numbers][0]:g}"])
     names = Strings.of(map(str, rows.tolist()))
     if query_ids is not None:
         every = row_names(query_ids, len(query_ids), "queries")
@@ -289,6 +294,9 @@ def _check_missed(judgments: Any) -> None:
             raise InputError([f"missed: query `{quotable(query)}` has document `{quotable(twice)}` twice"])
 
 
+MISSED = "{query: {document: grade}}, {query: [grade, ...]} or a list of grades for each query"
+
+
 def _missed(missed: Any, names: Strings, unjudged: float | None) -> tuple[list[str], list[tuple[int, str, float]]]:
     """Judged documents outside the candidates: their queries without a row, numbered after the rows, and the judgments.
 
@@ -301,14 +309,21 @@ def _missed(missed: Any, names: Strings, unjudged: float | None) -> tuple[list[s
         by_query = by_text(missed, "missed")
         given = [(row_of.setdefault(query, len(row_of)), of_query) for query, of_query in by_query.items()]
     else:
+        if isinstance(missed, str | bytes) or not hasattr(missed, "__iter__"):
+            raise UsageError(f"missed must be {MISSED}, not {type(missed).__name__}")
         given = list(enumerate(missed))
         if len(given) != len(names):
             raise UsageError(f"missed has {len(given)} rows for {len(names)} queries")
     judged = []
     for q, of_query in given:
         named = isinstance(of_query, Mapping)
+        if not named and (isinstance(of_query, str | bytes) or not np.ndim(of_query)):
+            raise UsageError(f"missed must be {MISSED}; a query has {quotable(repr(of_query))}")
         for document, value in by_text(of_query, "missed").items() if named else enumerate(of_query):
-            grade = float(value)
+            try:
+                grade = float(value)
+            except (TypeError, ValueError, OverflowError):
+                raise UsageError(f"missed: the grade is not a number: {quotable(repr(value))}") from None
             if not np.isnan(grade) and grade != unjudged:
                 judged.append((q, str(document) if named else f"missed {document}", grade))
     return list(row_of)[len(names) :], judged

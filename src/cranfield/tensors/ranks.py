@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -217,6 +218,8 @@ class RankCounter:
         ``first``: the number of the first query of the block, if it has not all of them. ``mask``: true for documents
         that are retrieved. ``positions``: of the documents of the block, if the counter has positions.
         """
+        if not isinstance(first, Integral) or isinstance(first, bool):
+            raise UsageError(f"first must be a whole number, not {quotable(repr(first))}")
         ops, arrays = arrays_of(scores=scores, mask=mask, positions=positions)
         scores, mask = arrays["scores"], arrays["mask"]
         counts = self.counts

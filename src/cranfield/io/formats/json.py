@@ -100,9 +100,14 @@ def parse_json(stream: Stream) -> Mapping[Any, Any] | Frame:
         raise InputError([f"{where}: {error.reason}"]) from error
     if isinstance(value, list):
         return _frame(value, stream.source_name)
-    if value and not any(isinstance(inner, Mapping) for inner in value.values()):
+    if value and not any(isinstance(inner, Mapping) for inner in value.values()) and not _is_lists(value):
         return _frame([value], stream.source_name)
     return dict(value)
+
+
+def _is_lists(value: Any) -> bool:
+    """Whether this is {query: [document, ...]}, and not a row."""
+    return isinstance(value, dict) and bool(value) and all(isinstance(inner, list) for inner in value.values())
 
 
 def is_json_lines(stream: Stream) -> bool:

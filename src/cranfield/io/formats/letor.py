@@ -192,9 +192,11 @@ def read_feature(path: str, name: str | None) -> Run:
     """The run of one feature."""
     file, _, number = path.rpartition("#")
     runs = read_letor(file).runs
-    run = runs.get(str(int(number)))
+    run = runs.get(number.lstrip("0") or "0")
     if run is None:
-        raise InputError([f"{file}: there is no feature {number}"], hint=f"the features are {', '.join(runs)}")
+        raise InputError(
+            [f"{file}: there is no feature {quotable(number)}"], hint=f"the features are {', '.join(runs)}"
+        )
     return run if name is None else Run(name, run.source, run.source_name)
 
 
