@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -15,15 +17,23 @@ Result = TypeVar("Result")
 
 def parallel(work: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[Result]:
     """The result of every part, in order; an error or interrupt stops what has not begun, and waits for nothing."""
-    parts = list(parts)
-    if len(parts) < 2:
-        yield from map(work, parts)
+    parts = iter(parts)
+    first = list(islice(parts, 2))
+    if len(first) < 2:
+        yield from map(work, first)
         return
     from concurrent.futures import ThreadPoolExecutor  # not needed for small work, and slow to load
 
-    pool = ThreadPoolExecutor(min(os.cpu_count() or 1, len(parts)))
+    cores = os.cpu_count() or 1
+    pool = ThreadPoolExecutor(cores)
+    waiting: deque[Future[Result]] = deque()
     try:
-        yield from pool.map(work, parts)
+        for part in chain(first, parts):
+            waiting.append(pool.submit(work, part))
+            if len(waiting) > 2 * cores:  # parts may be large: few of them wait
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 

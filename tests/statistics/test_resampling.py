@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from cranfield.statistics import resampling
 from cranfield.statistics.resampling import (
     Signs,
     bootstrap,
+    bootstrap_p_values,
     discriminate,
     discriminative_power,
     draw_queries,
@@ -25,6 +28,7 @@ from cranfield.statistics.resampling import (
     randomisation,
     randomisation_p_values,
     randomised_tukey,
+    sign_blocks,
 )
 from golden_cases import STRUCTURED
 
@@ -296,4 +300,29 @@ def test_p_values_by_system_are_those_by_pair(systems: int, queries: int, seed: 
     x = np.random.default_rng(seed).integers(0, 5, (systems, queries)) * step
     for b in (50, 600):  # drawn, and all there are
         signs = draw_signs(queries, b, seed)
-        assert randomisation_p_values(x, signs).tolist() == randomisation(x, signs).p.tolist()
+        assert randomisation_p_values(x, samples=b, seed=seed).tolist() == randomisation(x, signs).p.tolist()
+
+
+@pytest.mark.parametrize("queries", [3, 50, 129, 1001, 20_001])
+def test_resamples_in_blocks_are_those_drawn_at_once(queries: int) -> None:
+    samples = 9_001 if queries < 1000 else 301
+    blocks = list(sign_blocks(queries, samples, 7))
+    assert np.array_equal(np.concatenate(blocks), draw_signs(queries, samples, 7).values)
+    assert max(map(np.size, blocks)) <= max(2**20, 4 * queries)
+    x = np.random.default_rng(1).random((3, queries)).round(2)
+    found = bootstrap_p_values(x, samples=samples, seed=7)
+    assert found.tolist() == bootstrap(x, draw_queries(queries, samples, 7)).p.tolist()
+
+
+def test_the_memory_of_a_comparison_does_not_grow_with_its_resamples() -> None:
+    script = """
+import resource, numpy as np
+from cranfield.statistics.resampling import bootstrap_p_values, randomisation_p_values
+x = np.random.default_rng(0).random((2, 20_000))
+randomisation_p_values(x, samples=100), bootstrap_p_values(x, samples=100)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+randomisation_p_values(x, samples=20_000), bootstrap_p_values(x, samples=2_000)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 150_000  # KB; all signs are 400 MB, and all resamples 640 MB

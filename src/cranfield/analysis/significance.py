@@ -28,7 +28,7 @@ from cranfield.statistics.pair_tests import (
     tukey_distance,
     wilcoxon,
 )
-from cranfield.statistics.resampling import discriminate, draw_signs, randomisation_p_values
+from cranfield.statistics.resampling import bootstrap_p_values, discriminate, randomisation_p_values
 from cranfield.statistics.rounding import SAME
 
 Test = Literal["randomisation", "t", "wilcoxon", "sign", "bootstrap", "tukey", "randomised-tukey"]
@@ -175,8 +175,8 @@ def _around(sample: Sample, pairs: Integers, distance: float | Floats) -> Floats
 
 def _randomisation(sample: Sample, pairs: Integers, settings: ComparisonSettings) -> Floats:
     table = sample.units_table
-    signs = draw_signs(table.shape[1], settings.resamples, settings.seed)
-    return _of_pairs(randomisation_p_values(table, signs), pairs, len(table))
+    p = randomisation_p_values(table, samples=settings.resamples, seed=settings.seed)
+    return _of_pairs(p, pairs, len(table))
 
 
 def _randomisation_interval(sample: Sample, pairs: Integers, settings: ComparisonSettings, level: float) -> Floats:
@@ -198,7 +198,7 @@ def _t_interval(sample: Sample, pairs: Integers, settings: ComparisonSettings, l
 def _bootstrap(sample: Sample, pairs: Integers, settings: ComparisonSettings) -> Floats:
     if not sample.is_plain:
         return sample.bootstrap(pairs, settings.resamples, settings.seed)
-    p = discriminate(sample.x, "bootstrap", samples=settings.resamples, seed=settings.seed).p
+    p = bootstrap_p_values(sample.x, samples=settings.resamples, seed=settings.seed)
     # As in the other tests the data themselves count as a sample: no number of samples makes a p-value 0.
     return (settings.resamples * _of_pairs(p, pairs, len(sample.x)) + 1) / (settings.resamples + 1)
 

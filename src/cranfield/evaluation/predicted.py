@@ -116,6 +116,10 @@ def predicted_differences(
     return tuple(found)
 
 
+def _covered(queries: Sequence[str]) -> str:
+    return f"the predictions are for queries such as `{queries[0]}`" if len(queries) else "the predictions are empty"
+
+
 def check_queries(human: Sequence[str], predicted: Sequence[str]) -> None:
     """Raise if the predictions are for other queries, or lack some of those with human judgments."""
     having = set(predicted)
@@ -123,9 +127,7 @@ def check_queries(human: Sequence[str], predicted: Sequence[str]) -> None:
     if len(missing) == len(human):
         raise InputError(
             [f"predicted: none of the human queries has predictions (first query: `{missing[0]}`)"],
-            hint=f"the predictions are for queries such as `{predicted[0]}`"
-            if predicted
-            else "the predictions are empty",
+            hint=_covered(predicted),
         )
     if missing:
         raise InputError(
@@ -221,7 +223,7 @@ def predicted_in_sample(
     if not set(judgments.queries) & set(predicted.queries):
         raise InputError(
             [f"predicted: none of the human queries has predictions (first query: `{judgments.queries[0]}`)"],
-            hint=f"the predictions are for queries such as `{predicted.queries[0]}`",
+            hint=_covered(list(predicted.queries)),
         )
     aligner = Aligner(judgments)
     by_row = np.ones(len(judgments.grade))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,15 @@ from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
+
+
+def _index(judgments: Judgments) -> Any:
+    """The native index of the ids of these judgments."""
+    return native.Index(
+        (judgments.queries.offsets, judgments.queries.data),
+        judgments.begin,
+        (judgments.documents.offsets, judgments.documents.data),
+    )
 
 
 class Aligner:
@@ -42,11 +51,7 @@ class Aligner:
         self.judgments = judgments
         keeps_negative = negative == "unjudged" and not complete
         grade = judgments.grade if keeps_negative else np.maximum(judgments.grade, 0)
-        self.index = native.Index(
-            (judgments.queries.offsets, judgments.queries.data),
-            judgments.begin,
-            (judgments.documents.offsets, judgments.documents.data),
-        )
+        self.index = _index(judgments)
         top = float(max(grade.max(initial=0) if top is None else top, 0))
         subtopics = None if judgments.labels is None else Subtopics(judgments, top)
         rows = None
@@ -57,6 +62,14 @@ class Aligner:
         others = judgments.preferences, costs, judgments.sample, complete
         self.judged = Judged(grade, top, rows, subtopics, reading, *others)
         self.measurable: set[Hashable] = set()  # measures for which these judgments are known to suffice
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The native index cannot be pickled, and is made again.
+        return {name: value for name, value in vars(self).items() if name != "index"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.index = _index(self.judgments)
 
     @property
     def grade(self) -> Floats:

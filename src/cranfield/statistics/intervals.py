@@ -17,7 +17,7 @@ from cranfield import native
 from cranfield.data import Floats, Integers
 from cranfield.parallel import parallel
 from cranfield.statistics.design import Error, Sample
-from cranfield.statistics.resampling import draw_signs, sign_patterns
+from cranfield.statistics.resampling import sign_blocks, sign_patterns
 from cranfield.statistics.rounding import SAME, equalize
 
 PARTS = 32  # in which pairs are distributed over cores
@@ -76,9 +76,12 @@ def subset_means(x: Floats, pairs: Integers, *, level: float = 0.95, seed: int =
     units = x.shape[1]
     if (1 - level) / 2 < TAIL / SUBSETS and sign_patterns(units, SUBSETS) is None:
         return _normal_limits(x, pairs, level)
-    signs = draw_signs(units, SUBSETS, seed)
-    flipped = np.ascontiguousarray(signs.values[(signs.values < 0).any(axis=1)].T < 0, np.float64)
-    means = np.ascontiguousarray(x @ flipped / flipped.sum(axis=0))
+    parts = []
+    # In one block where that is small, because the shape of a product may change its last bit.
+    for signs in sign_blocks(units, SUBSETS, seed, rows=SUBSETS if units * SUBSETS <= DRAWN else None):
+        flipped = np.ascontiguousarray(signs[(signs < 0).any(axis=1)].T < 0, np.float64)
+        parts.append(x @ flipped / flipped.sum(axis=0))
+    means = np.ascontiguousarray(np.concatenate(parts, axis=1))
     # The observed signs, which flip nothing, count too.
     rank = ceil((1 - level) / 2 * (means.shape[1] + 1) - SAME) - 2
     if rank < 0:

@@ -29,6 +29,7 @@ TOLERANCE = 1e-9  # relative difference below which statistics are equal: the or
 CANCELLATION = 1e-6  # relative remainder of a sum of squares below which it is computed again, exactly
 SINGLE_THREAD = 2**18  # the most multiplications that OpenBLAS does in one thread
 BLOCK = 8192  # resamples whose sums are held at a time
+MAX_HELD = 2**20  # the most resampled queries that a thread holds at a time
 WIDTH = 1024  # resamples in a block of a product
 MAX_FLOATS = 2**24  # the most signs that are converted to floats at once
 PREVIEW = 512  # resamples from which the position of the largest values is estimated
@@ -102,6 +103,28 @@ def draw_signs(queries: int, samples: int, seed: int = 0) -> Signs:
     return Signs(values, exact=False)
 
 
+def sign_blocks(
+    queries: int, samples: int, seed: int = 0, *, rows: int | None = None
+) -> Iterator[npt.NDArray[np.int8]]:
+    """The rows of `draw_signs`, a block at a time: the same numbers, without holding all of them."""
+    rows = block_rows(queries) if rows is None else rows
+    if sign_patterns(queries, samples):
+        values = draw_signs(queries, samples, seed).values
+        yield from (values[begin : begin + rows] for begin in range(0, len(values), rows))
+        return
+    rng = random_generator(seed)
+    for begin in range(0, samples, rows):
+        values = rng.integers(0, 2, (min(rows, samples - begin), queries), np.int8)
+        values *= -2
+        values += 1
+        yield values
+
+
+def block_rows(queries: int) -> int:
+    """The resamples of a block. A multiple of 4: the generator makes four signs of one draw, and keeps no rest."""
+    return min(BLOCK, max(4, MAX_HELD // queries // 4 * 4))
+
+
 def discriminate(
     scores: npt.ArrayLike, test: Test = "bootstrap", *, samples: int = 1000, alpha: float = 0.05, seed: int = 0
 ) -> PairwiseTests:
@@ -144,6 +167,23 @@ def bootstrap(scores: npt.ArrayLike, resamples: Integers, alpha: float = 0.05) -
         shift = np.abs(np.take_along_axis(z, queries, axis=1).mean(axis=1) - z.mean(axis=1))
         required.append(np.where(shift > SAME, shift, 0))
     return PairwiseTests(_means(x), np.concatenate(p), np.concatenate(required), alpha)
+
+
+def bootstrap_p_values(scores: npt.ArrayLike, *, samples: int, seed: int = 0) -> Floats:
+    """The p-values of `bootstrap` with the resamples of `draw_queries`, which are not held in memory."""
+    x = check_scores(scores)
+    n, rng = x.shape[1], random_generator(seed)
+    counts = np.zeros(len(pairs(len(x))[0]), np.int64)
+    rows = block_rows(n)
+    for begin in range(0, check_count("samples", samples), rows):
+        resamples = rng.integers(0, n, (min(rows, samples - begin), n))
+        columns, done = draw_counts(resamples), 0
+        for z in _differences(x, samples):
+            t = _squared_t(z, columns, resamples)
+            reached = t >= _observed_squared_t(z)[:, None] * (1 - TOLERANCE)
+            counts[done : done + len(z)] += np.count_nonzero(reached, axis=1)
+            done += len(z)
+    return counts / samples
 
 
 def discriminative_power(scores: npt.ArrayLike, resamples: Integers, alpha: float = 0.05) -> float:
@@ -196,26 +236,28 @@ def randomisation(scores: npt.ArrayLike, signs: Signs, alpha: float = 0.05) -> P
     return PairwiseTests(_means(x), np.concatenate(p), np.concatenate(required), alpha)
 
 
-def randomisation_p_values(scores: npt.ArrayLike, signs: Signs) -> Floats:
-    """The p-values of `randomisation` only, many times faster.
+def randomisation_p_values(scores: npt.ArrayLike, *, samples: int, seed: int = 0) -> Floats:
+    """The p-values of `randomisation` with the signs of `draw_signs`, many times faster and in little memory.
 
     The signed sum of a difference is the difference of two signed sums, so that one sum per system is enough.
     """
     x = check_scores(scores)
-    samples, n = signs.values.shape
+    n = x.shape[1]
     x = x - x[0]  # smaller numbers, less cancellation
     size = np.abs(x.sum(axis=1)[:, None] - x.sum(axis=1)) - n * SAME
     first, second = np.triu_indices(len(x), 1)
     limit = size[second, first]
 
-    def count(begin: int) -> Integers:
-        totals = _product(x, np.ascontiguousarray(signs.values[begin : begin + BLOCK].T, np.float64))
+    def count(signs: npt.NDArray[np.int8]) -> Integers:
+        totals = _product(x, np.ascontiguousarray(signs.T, np.float64))
         return native.differences_at_least(totals, second, first, limit)
 
-    total = sum(parallel(count, range(0, samples, BLOCK)))
-    observed = 0 if signs.exact else 1
-    p_values: Floats = (total + observed) / (samples + observed)
-    return p_values
+    patterns = sign_patterns(n, samples)
+    samples, observed = (samples, 1) if patterns is None else (patterns, 0)
+    total = np.zeros(len(limit), np.int64)
+    for part in parallel(count, sign_blocks(n, samples, seed)):
+        total += part
+    return (total + observed) / (samples + observed)
 
 
 def students_t(scores: npt.ArrayLike, alpha: float = 0.05) -> PairwiseTests:
