@@ -308,7 +308,7 @@ def test_resamples_in_blocks_are_those_drawn_at_once(queries: int) -> None:
     samples = 9_001 if queries < 1000 else 301
     blocks = list(sign_blocks(queries, samples, 7))
     assert np.array_equal(np.concatenate(blocks), draw_signs(queries, samples, 7).values)
-    assert max(map(np.size, blocks)) <= max(2**20, 4 * queries)
+    assert max(map(np.size, blocks)) <= max(2**22, 4 * queries)
     x = np.random.default_rng(1).random((3, queries)).round(2)
     found = bootstrap_p_values(x, samples=samples, seed=7)
     assert found.tolist() == bootstrap(x, draw_queries(queries, samples, 7)).p.tolist()

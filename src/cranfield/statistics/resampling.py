@@ -29,7 +29,7 @@ TOLERANCE = 1e-9  # relative difference below which statistics are equal: the or
 CANCELLATION = 1e-6  # relative remainder of a sum of squares below which it is computed again, exactly
 SINGLE_THREAD = 2**18  # the most multiplications that OpenBLAS does in one thread
 BLOCK = 8192  # resamples whose sums are held at a time
-MAX_HELD = 2**20  # the most resampled queries that a thread holds at a time
+MAX_HELD = 2**22  # the most resampled queries that a thread holds at a time
 WIDTH = 1024  # resamples in a block of a product
 MAX_FLOATS = 2**24  # the most signs that are converted to floats at once
 PREVIEW = 512  # resamples from which the position of the largest values is estimated
@@ -174,7 +174,7 @@ def bootstrap_p_values(scores: npt.ArrayLike, *, samples: int, seed: int = 0) ->
     x = check_scores(scores)
     n, rng = x.shape[1], random_generator(seed)
     counts = np.zeros(len(pairs(len(x))[0]), np.int64)
-    rows = block_rows(n)
+    rows = block_rows(4 * n)  # indices and counts take more memory than signs
     for begin in range(0, check_count("samples", samples), rows):
         resamples = rng.integers(0, n, (min(rows, samples - begin), n))
         columns, done = draw_counts(resamples), 0
