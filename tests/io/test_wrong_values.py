@@ -124,7 +124,7 @@ def test_a_run_with_a_name_that_cannot_be_encoded(tmp_path: Path) -> None:
 def test_saved_results_of_an_unknown_kind(kind: Any, tmp_path: Path) -> None:
     data = cf.evaluate(QRELS, RUN, "AP").to_dict() | {"kind": kind}
     (tmp_path / "scores.json").write_text(json.dumps(data))
-    with pytest.raises(cf.InputError, match="not saved scores or a saved comparison"):
+    with pytest.raises(cf.InputError, match="not saved scores"):
         cf.load(tmp_path / "scores.json")
 
 

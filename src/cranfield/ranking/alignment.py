@@ -64,8 +64,8 @@ class Aligner:
         self.measurable: set[Hashable] = set()  # measures for which these judgments are known to suffice
 
     def __getstate__(self) -> dict[str, Any]:
-        # The native index cannot be pickled, and is made again.
-        return {name: value for name, value in vars(self).items() if name != "index"}
+        # The native index cannot be pickled, nor can weights that pools remember; both are made again.
+        return {name: value for name, value in vars(self).items() if name not in ("index", "pools")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
