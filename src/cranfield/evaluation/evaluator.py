@@ -107,7 +107,7 @@ def evaluate(
             seed=seed,
         )
         evaluator = Evaluator.of(collection, make_plan(measures, policy, show))
-        return evaluator._table(run, names, duplicates)
+        return evaluator(run, names=names, duplicates=duplicates)
 
     if is_several(qrels):
         from cranfield.evaluation.several import evaluate_each
@@ -201,19 +201,8 @@ class Evaluator:
 
         A single ranking in memory may have no document in common with the judgments, whatever its ids look like.
         """
-        return self._table(run, names, duplicates, progress, single=True)
-
-    def _table(
-        self,
-        run: Any,
-        names: Sequence[str | None] | None,
-        duplicates: Duplicates,
-        progress: Progress | None = None,
-        *,
-        single: bool = False,
-    ) -> Scores:
         runs = self.read_runs(run, names, duplicates)
-        found = self._with_overlap(self._scores(runs, self._readers, progress), single=single)
+        found = self._with_overlap(self._scores(runs, self._readers, progress))
         scored = [ScoredRun.of(scores, self.plan) for scores in found]
         table = self.collection.describe(build_scores(scored, self._queries, self.plan, self._notes))
         table = table if self.collection.predicted is None else self.with_predicted(table, runs)
@@ -283,7 +272,7 @@ class Evaluator:
             kept = max([page, *(pair_depth(column, self.policy) for column in self.columns)])
         readers = self._make_readers(columns, page=kept, rules=rules)
         runs = self.read_runs(run, names, duplicates)
-        found = self._with_overlap(self._scores(runs, readers, progress), single=True)
+        found = self._with_overlap(self._scores(runs, readers, progress))
         evaluation = self._evaluation(found, page)
         if self.judgments.spans is not None:
             evaluation.judgments = judge_chunks(self.judgments, [chunk_table(run) for run in runs])
@@ -389,17 +378,17 @@ class Evaluator:
                 raise InputError([message], hint="give one list for each query in both, or write {query: ...}")
         return [self.collection.prepared(run) for run in runs]
 
-    def _with_overlap(self, runs: Iterable[RunScores], *, single: bool) -> Iterator[RunScores]:
+    def _with_overlap(self, runs: Iterable[RunScores]) -> Iterator[RunScores]:
         """The runs; an error if one has no document in common with the judgments, and ids of another kind.
 
-        ``single``: a run with one query in memory has no such error.
+        A single query in memory shows too little of the ids for such an error.
         """
         for scores in runs:
             if not scores.retrieves_judged:
                 run, documents = scores.run, self.collection.documents
                 scores.disjoint = find_disjoint(run, scores.alignment, documents)
                 one_ranking = isinstance(run.source, Mapping) and len(run.source) < 2
-                allowed = self.collection.allow_disjoint or (single and one_ranking)
+                allowed = self.collection.allow_disjoint or one_ranking
                 if scores.disjoint and scores.disjoint.reason and not allowed:
                     raise scores.disjoint.error(run)
             yield scores

@@ -71,7 +71,8 @@ def find_disjoint(run: Run, alignment: Alignment, documents: Any = None) -> Disj
     if not retrieved or not retrieved.keys().isdisjoint(judged):
         return None
     reason = ""
-    if not {*map(id_shape, retrieved)} & {*map(id_shape, judged)}:
+    # One id alone has no form to speak of.
+    if min(len(retrieved), len(judged)) > 1 and not {*map(id_shape, retrieved)} & {*map(id_shape, judged)}:
         reason = "ids of the two have different forms"
     elif documents is not None and not _contains_any(documents, retrieved):
         reason = "the documents of the collection do not contain them"
