@@ -19,6 +19,8 @@ from cranfield.ranking.alignment import Alignment
 if TYPE_CHECKING:
     from cranfield.io.side_tables import DocumentMap
 
+# So many ids of each side show a form; small examples in memory, as in tests of programs, have ids of all kinds.
+IN_FILES, IN_MEMORY = 2, 3
 SHOWN = 3  # ids of each side that messages show
 LOOKED_UP = 1000  # retrieved ids that are looked up in a collection of documents
 _LETTERS, _DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
@@ -71,8 +73,8 @@ def find_disjoint(run: Run, alignment: Alignment, documents: Any = None) -> Disj
     if not retrieved or not retrieved.keys().isdisjoint(judged):
         return None
     reason = ""
-    # One id alone has no form to speak of.
-    if min(len(retrieved), len(judged)) > 1 and not {*map(id_shape, retrieved)} & {*map(id_shape, judged)}:
+    enough = IN_MEMORY if isinstance(run.source, Mapping) else IN_FILES
+    if min(len(retrieved), len(judged)) >= enough and not {*map(id_shape, retrieved)} & {*map(id_shape, judged)}:
         reason = "ids of the two have different forms"
     elif documents is not None and not _contains_any(documents, retrieved):
         reason = "the documents of the collection do not contain them"
