@@ -12,6 +12,7 @@ from cranfield.conformance import INPUTS, worked
 
 CASES = worked("cases")
 STRUCTURED = worked("structured")
+SPANS = worked("spans")
 
 
 def symbol(case: dict[str, Any]) -> str:
