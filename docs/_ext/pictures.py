@@ -24,7 +24,7 @@ import numpy as np
 
 import cranfield as cf
 from cranfield import example
-from cranfield.io.collection import read_query_texts
+from cranfield.io.named_tables import read_query_texts
 from cranfield.report.html import contents
 
 FOLDER = Path(__file__).parent.parent / "_static"
