@@ -65,3 +65,31 @@ def test_counts_are_those_of_enumeration(
             sum(order[e] < order[element] for e in tied),
             sum(e < element for e in tied),
         ]
+
+
+def test_a_kernel_sees_a_wide_row_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    widths = []
+
+    class Kernel:
+        """Counts like a kernel, in plain PyTorch."""
+
+        def __getitem__(self, grid: tuple[int, int]) -> Any:
+            def launch(scores: Any, stride: int, width: int, begin: Any, value: Any, *results: Any, **_: Any) -> None:
+                higher, equal, _bad, _pieces = results
+                widths.append(width)
+                row = torch.searchsorted(begin, torch.arange(len(value)), right=True) - 1
+                higher += (scores[row] > value[:, None]).sum(1)
+                equal += (scores[row] == value[:, None]).sum(1)
+
+            return launch
+
+    monkeypatch.setattr(counting, "WIDEST", 4)
+    monkeypatch.setattr(counting, "_kernel", lambda name: Kernel())
+    scores = torch.from_numpy(np.random.default_rng(1).integers(0, 4, (3, 11))).float()
+    row, value = torch.tensor([0, 0, 2]), torch.tensor([1.0, 3.0, 2.0])
+    higher, equal = torch.zeros(3, dtype=torch.int64), torch.zeros(3, dtype=torch.int64)
+    counting.FusedCounts(3, row, value).add(scores, 0, higher, equal, torch.zeros(3, dtype=torch.int64))
+    assert widths == [4, 4, 3]
+    assert higher.tolist() == (scores[row] > value[:, None]).sum(1).tolist()
+    assert equal.tolist() == (scores[row] == value[:, None]).sum(1).tolist()

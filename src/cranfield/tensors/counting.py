@@ -20,6 +20,9 @@ JUDGED = 128  # judged documents for which a program holds counts
 SEARCH_FROM = 24  # with this many values a row, searching is faster than comparing
 PADDING = 2  # a table may have this many times the elements of the rankings in it
 PROGRAMS = 4096  # enough programs to fill a device
+WIDEST = (
+    1 << 30
+)  # columns that a kernel sees: it numbers them in 32 bits, those of the last programs beyond the end too
 
 tl: Any = None  # the language of Triton, loaded with the first kernel; a kernel looks it up among the globals
 
@@ -396,10 +399,12 @@ def _begin_of(row: Any, rows: int) -> Any:
 
 def _launch(kernel: str, scores: Any, begin: Any, value: Any, higher: Any, equal: Any, bad: Any) -> None:
     """Count a block of scores; the values of row r are ``value[begin[r]:begin[r + 1]]``."""
-    width = int(scores.shape[1])
     block, warps = SIZES[kernel]
-    blocks = -(-width // block)
-    pieces = max(min(blocks, blocks * len(scores) // PROGRAMS), 1)
-    grid = (len(scores), -(-blocks // pieces))
-    arguments = scores, scores.stride(0), width, begin, value, higher, equal, bad, pieces
-    _kernel(kernel)[grid](*arguments, BLOCK=block, JUDGED=JUDGED, num_warps=warps)
+    for column in range(0, int(scores.shape[1]), WIDEST):
+        part = scores[:, column : column + WIDEST]
+        width = int(part.shape[1])
+        blocks = -(-width // block)
+        pieces = max(min(blocks, blocks * len(part) // PROGRAMS), 1)
+        grid = (len(part), -(-blocks // pieces))
+        arguments = part, part.stride(0), width, begin, value, higher, equal, bad, pieces
+        _kernel(kernel)[grid](*arguments, BLOCK=block, JUDGED=JUDGED, num_warps=warps)
