@@ -102,6 +102,11 @@ def test_cite_prints_each_entry_once(call: Call) -> None:
     assert re.findall(r"^@\w+\{([^,]+),", result.stdout, re.MULTILINE) == list(keys)
 
 
+def test_cite_knows_views(call: Call) -> None:
+    assert "Quit While Ahead" in call("cite", "AP[terminal]").stdout
+    assert "Alternatives to {Bpref}" in call("cite", "AP[condensed]").stdout
+
+
 @pytest.mark.parametrize("name", [*TESTS, *(name for name in CORRECTIONS if name != "none"), "cranfield"])
 def test_cite_knows_tests_corrections_and_cranfield(call: Call, name: str) -> None:
     text = call("cite", name).stdout

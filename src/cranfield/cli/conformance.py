@@ -8,9 +8,10 @@ import click
 
 from cranfield.cli import options
 from cranfield.cli.commands import Argument, Option, verb
-from cranfield.cli.output import colour, emit, width
+from cranfield.cli.output import colour, emit, say_written, width
 from cranfield.errors import UsageError
 from cranfield.settings import Limits
+from cranfield.wording import plural
 
 DIFFERENT = 3  # as for other checks
 
@@ -47,7 +48,11 @@ class Conformance(options.Output):
         if self.schema:
             emit(conformance.SCHEMA.read_text(encoding="utf-8"), self.output)
         elif not self.action:
-            emit(results.text(conformance.document(self.measures or None)), self.output)
+            document = conformance.document(self.measures or None)
+            emit(results.text(document), self.output)
+            if self.output is not None:
+                cases, measures = (plural(len(document[key]), key[:-1]) for key in ("cases", "measures"))
+                say_written(f"{self.output} written ({cases} of {measures})")
         elif self.action[0] != "check" or len(self.action) == 1:
             raise UsageError("expected `check -- PROGRAM`", hint="without it, the cases are written")
         else:

@@ -25,6 +25,7 @@ from cranfield.measures.parameters import GainParameter, Parameter
 from cranfield.report.pages import BOLD, styled
 from cranfield.wording import plural
 
+VIEW_PAPERS = {"condensed": "sakai2007", "terminal": "liu2016"}
 SOURCE = Path(__file__).parent.parent / "references.bib"
 # A value has braces in braces at most twice.
 FIELD = re.compile(r"(\w+)\s*=\s*(?:\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}|\"?([^\",}]+))")
@@ -199,16 +200,20 @@ def find(name: str) -> tuple[Definition, Measure | None]:
 
 
 def papers(name: str) -> str:
-    """The keys of what to cite for a measure, a significance test, a correction, or Cranfield itself.
+    """The keys of what to cite for a measure with its views, a significance test, a correction, or Cranfield itself.
 
-    >>> papers("holm"), papers("RBP")
-    ('holm1979', 'moffat2008')
+    >>> papers("holm"), papers("RBP[terminal]")
+    ('holm1979', 'moffat2008 liu2016')
     """
     from cranfield.analysis.significance import CORRECTION_PAPERS, SIGNIFICANCE_TESTS  # they load SciPy
 
     tests: dict[str, str] = {test: record.cite for test, record in SIGNIFICANCE_TESTS.items()}
     others = {"cranfield": "cranfield", **tests, **CORRECTION_PAPERS}
-    return others.get(name) or find(name)[0].cite
+    if name in others:
+        return others[name]
+    definition, measure = find(name)
+    views = VIEW_PAPERS if measure is not None else {}
+    return " ".join([definition.cite, *(paper for view, paper in views.items() if getattr(measure.views, view))])
 
 
 def of_family(family: str | None) -> list[Definition]:
