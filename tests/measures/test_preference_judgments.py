@@ -70,7 +70,8 @@ def by_hand(measure: str, ranking: list[str], prefs: list) -> float | None:
             in_equal_numbers(groups[name], counts[name], place, met, chosen["count"], fixed=chosen["fixed"])
             for name in groups
         ]
-        return None if not total else 0 if None in shares else sum(shares) / len(shares)
+        undefined = not total and (chosen["fixed"] or set(shares) <= {None})
+        return None if undefined else 0 if None in shares else sum(shares) / len(shares)
     if chosen["by"] == "group":
         if not any(pairs.values()) or (wanted and not any(line[2] in place for line in prefs)):
             return None
