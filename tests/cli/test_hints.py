@@ -119,7 +119,7 @@ def test_hints_name_options_that_exist() -> None:
         ("map", "AP"),
         ("ndcg_cut", "nDCG"),
         ("ndcg_cut_10", "nDCG"),
-        ("precision", "P"),
+        ("precision", "SetP"),
         ("recall@5", "R"),
         ("unj", "Unjudged"),
         ("iprec_at_recall", "IPrec"),

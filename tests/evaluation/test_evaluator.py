@@ -51,8 +51,9 @@ def test_swapped_arguments_are_noticed() -> None:
     same = {q: {f"d{i}": 1 - i / 100 for i in range(8)} for q in ("q1", "q2", "q3")}
     with pytest.raises(UsageError, match="look like a run"):
         cf.evaluate(same, qrels, "AP")
-    # Grades that are fractions are no fault as long as scores do not look like grades.
+    # Grades that are fractions are no fault as long as scores do not look like grades, or if they are few levels.
     cf.evaluate(run, run, "nDCG")
+    cf.evaluate({"q": {"a": 1, "b": 0, "c": 1 / 3, "d": 2 / 3}}, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, "AP")
 
 
 def test_notes_are_records() -> None:

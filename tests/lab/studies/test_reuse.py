@@ -127,7 +127,7 @@ def term_counts(
     """The counts of all terms in the documents of a subtopic and in those retrieved, and P(v|D)."""
     words = models.words
     q, r = np.zeros((2, len(words.share)))
-    inside = models.query == query
+    inside = models.key // len(words.share) == query
     q[models.key[inside] % len(words.share)] = models.count[inside, subtopic]
     for document in reading.document[rows]:
         own = slice(words.begin[document], words.begin[document + 1]) if document >= 0 else slice(0)
