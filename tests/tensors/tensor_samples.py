@@ -74,4 +74,5 @@ def same(ours: Any, expected: Any) -> None:
     assert ours.queries == expected.queries
     assert ours.values.tobytes() == expected.values.tobytes(), (ours.values, expected.values)
     assert (ours.counted == expected.counted).all()
-    assert [str(note) for note in ours.notes] == [str(note) for note in expected.notes]
+    # Grades and scores of a tensor are of the same documents: there is no second set of ids.
+    assert [str(n) for n in ours.notes] == [str(n) for n in expected.notes if n.kind != "disjoint"]
