@@ -212,8 +212,8 @@ def papers(name: str) -> str:
     if name in others:
         return others[name]
     definition, measure = find(name)
-    views = VIEW_PAPERS if measure is not None else {}
-    return " ".join([definition.cite, *(paper for view, paper in views.items() if getattr(measure.views, view))])
+    views = [] if measure is None else [paper for view, paper in VIEW_PAPERS.items() if getattr(measure.views, view)]
+    return " ".join([definition.cite, *views])
 
 
 def of_family(family: str | None) -> list[Definition]:
