@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield import io
+from cranfield.data import Table
 from cranfield.errors import InputError
+from cranfield.io.formats import delimited
 
 RESPONSE = {
     "took": 1,
@@ -271,3 +278,40 @@ def test_an_incomplete_response_gives_a_note(name: str, tmp_path: Path) -> None:
         sentence = "1 of 2 responses are incomplete: a search timed out or failed in part (first query: `2`)"
         assert any(sentence in str(note) for note in scores.notes)
     assert not any("incomplete" in str(note) for note in cf.evaluate({"1": {"d1"}}, {"1": whole}, "RR").notes)
+
+
+CELLS = st.sampled_from(
+    ["q1", "d 7", "1.5", "-2e3", "1_0", "٣", "", " 3 ", "nan", 'a"b', '"a,b"', '"x\ny"', "\x1c4", "inf"]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    table=st.lists(st.lists(CELLS, min_size=2, max_size=4), min_size=1, max_size=8),
+    end=st.sampled_from(["\n", "\r\n", "\r", "\n\n"]),
+    rows=st.integers(1, 3),
+    last=st.booleans(),
+)
+def test_plain_lines_are_read_as_by_the_csv_module(table: list[list[str]], end: str, rows: int, *, last: bool) -> None:
+    text = end.join(["query,document,score", *map(",".join, table)]) + end * last
+
+    def read() -> Any:
+        try:
+            run = io.read_run(Path("plain.csv"))
+            pieces = [run.source] if isinstance(run.source, Table) else list(run.source.pieces())
+        except cf.InputError as error:
+            return str(error)
+        return [
+            row
+            for piece in pieces
+            for row in [*zip(piece.query, piece.document, map(float.hex, piece.score.tolist()), piece.line.tolist(), strict=True),
+                        *map(str, piece.faults)]
+        ]  # fmt: skip
+
+    with TemporaryDirectory() as folder, contextlib.chdir(folder), patch.object(delimited, "ROWS_PER_PIECE", rows):
+        Path("plain.csv").write_bytes(text.encode())
+        found = read()
+        with patch.object(delimited, "_plain_fields", lambda *_: None):
+            expected = read()
+    # Pieces may end elsewhere, so faults may come later among the rows.
+    assert sorted(map(str, found)) == sorted(map(str, expected))

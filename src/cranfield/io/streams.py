@@ -46,7 +46,7 @@ class Stream:
             return bytes(file.read())
 
     @contextmanager
-    def text_lines(self, newline: str) -> Iterator[Iterator[str]]:
+    def text_lines(self, newline: str) -> Iterator[io.TextIOWrapper]:
         """Its lines as text, each with its end; ``newline``: what ends a line, "" for any kind of end.
 
         There is no byte order mark, and bytes that are not UTF-8 are surrogates.

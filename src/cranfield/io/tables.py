@@ -79,6 +79,11 @@ class Frame:
 
         return cls(names, column, line, text=True)
 
+    @classmethod
+    def of_fields(cls, names: Sequence[str], fields: list[str], line: Integers) -> Frame:
+        """Records of text, one after the other."""
+        return cls(names, lambda name: fields[names.index(name) :: len(names)], line, text=True)
+
 
 class _Faults:
     """At most one fault for each row; ``line``: the line of each row, if the table is a text file."""
@@ -419,12 +424,21 @@ def _numbers(frame: Frame, name: str, kind: str, faults: _Faults | None) -> Floa
     """The column as floats; other values are faults, or NaN if ``faults`` is None."""
     column = frame.column(name)
     if frame.text:
-        column = [float(text) if _NUMBER.fullmatch(text) else _Raw(text) for text in column]
+        column = _numbers_of_text(column)
     pyarrow = None if isinstance(column, list) else available("pyarrow")
     if pyarrow is not None and isinstance(column, pyarrow.Array | pyarrow.ChunkedArray):
         return _arrow_numbers(column, kind, faults, pyarrow)
     array = None if isinstance(column, list) else _numeric(column)
     return _numbers_from_list(list_of(column), kind, faults) if array is None else array
+
+
+def _numbers_of_text(texts: list[str]) -> list[Any]:
+    """Numbers where texts are numbers."""
+    joined = " ".join(texts)
+    if joined.isascii() and joined.isprintable() and "_" not in joined:  # then `float` takes the same texts
+        with suppress(ValueError):
+            return list(map(float, texts))
+    return [float(text) if _NUMBER.fullmatch(text) else _Raw(text) for text in texts]
 
 
 def _numeric(series: Any) -> Floats | None:
