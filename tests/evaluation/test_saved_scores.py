@@ -63,6 +63,44 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
         cf.Scores.load(tmp_path / "file")
 
 
+def other_queries(data: dict[str, Any]) -> None:
+    of_run = data["runs"]["bm25"]["RR"]["queries"]
+    of_run["q9"] = of_run.pop("q1")
+    data["queries"].append("q9")
+
+
+def infinite(data: dict[str, Any]) -> None:
+    data["runs"]["bm25"]["RR"]["queries"]["q1"] = float("inf")
+
+
+def text(data: dict[str, Any]) -> None:
+    data["runs"]["bm25"]["RR"]["queries"]["q1"] = "0.5"
+
+
+def truth(data: dict[str, Any]) -> None:
+    data["runs"]["bm25"]["RR"]["queries"]["q1"] = True
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda data: data["measures"].clear(), "there are no scores"),
+        (lambda data: data["runs"].clear(), "there are no scores"),
+        (lambda data: data["queries"].append("q1"), "a query appears twice"),
+        (other_queries, "RR has other queries than AP"),
+        (infinite, "infinite|not a number|number"),
+        (text, "number"),
+        (truth, "number"),
+    ],
+)
+def test_damage_that_only_the_whole_shows(spoil: Any, message: str, tmp_path: Path) -> None:
+    data = cf.evaluate(QRELS, RUNS[:1], ["AP", "RR"]).to_dict()
+    spoil(data)
+    (tmp_path / "file").write_text(json.dumps(data))
+    with pytest.raises(InputError, match=message):
+        cf.Scores.load(tmp_path / "file")
+
+
 def test_a_run_of_other_scores_comes_first() -> None:
     old = cf.evaluate({"1": {"a": 1}, "2": {"a": 1}}, {"old": {"1": {"a": 1.0}, "2": {"a": 1.0}}}, ["AP", "RR"])
     new = cf.evaluate({"2": {"a": 1}, "3": {"a": 1}}, {"new": {"2": {"a": 1.0}, "3": {"a": 1.0}}}, ["recip_rank"])

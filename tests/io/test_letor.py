@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 from io import BytesIO
 from pathlib import Path
 
@@ -125,3 +126,52 @@ def test_the_number_of_a_feature_is_a_number(number: str) -> None:
     with pytest.raises(InputError, match=":1: the number of a feature is above 2147483647"):
         read_letor(BytesIO(f"1 qid:q 1:0.2 {number}:0.5 # a\n".encode()))
     assert list(read_letor(BytesIO(f"1 qid:q {2**31 - 1}:0.5 # a\n".encode())).runs) == [str(2**31 - 1)]
+
+
+def sparse(path: Path, lines: int) -> Path:
+    """A feature of its own in each line."""
+    path.write_text("".join(f"{i % 2} qid:{i // 10} {i + 1}:1 # d{i}\n" for i in range(lines)))
+    return path
+
+
+def test_features_that_most_lines_leave_out(tmp_path: Path) -> None:
+    """As a table, 300 KB would take 1.2 GB; judgments and a single feature are read anyway."""
+    path = sparse(tmp_path / "words.letor", 12_000)
+    tracemalloc.start()
+    assert len(cf.read_qrels(path).documents) == 12_000
+    run = cf.read_run(f"{path}#11999")
+    assert run.source.score.tolist() == [0.0] * 11_998 + [1.0, 0.0]
+    for read in (cf.read_run, cf.lab.read_letor, lambda file: cf.evaluate(file, file, "RR")):
+        with pytest.raises(InputError, match="12,000 features") as error:
+            read(path)
+        assert f"{path}#1" in error.value.hint
+    with pytest.raises(InputError, match="no feature 12001") as error:
+        cf.read_run(f"{path}#12001")
+    assert error.value.hint.endswith("19, 20, ...")
+    assert tracemalloc.get_traced_memory()[1] < 40 << 20
+    tracemalloc.stop()
+
+
+def test_few_features_may_be_sparse(tmp_path: Path) -> None:
+    path = sparse(tmp_path / "few.letor", 30)
+    _, runs, features = read_letor(path)
+    assert np.array_equal(features, np.eye(30))
+    assert [run.source.score.tolist() for run in runs.values()] == np.eye(30).tolist()
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["0." + "1" * 10**6, "1" * 10**6 + "e-999999", "0" * 10**6 + "1", "1e" + "0" * 10**6 + "1", "." + "0" * 10**6],
+)
+def test_a_value_of_a_million_digits(value: str) -> None:
+    lines = [f"{i % 2} qid:{i} 1:0.5 2:3 # d{i}" for i in range(300)]
+    tracemalloc.start()
+    found = read_letor(BytesIO("\n".join([*lines, f"1 qid:z 1:{value} # z"]).encode())).features[-1, 0]
+    assert found == float(value)
+    with pytest.raises(InputError, match=r"letor>:301: expected `grade qid"):
+        read_letor(BytesIO("\n".join([*lines, f"1 qid:z 1:{value}x # z"]).encode()))
+    for line in (f"{value} qid:z 1:1x", f"1 qid:z {value}:1x", f"1 qid:z 1:1 {' ' * 10**6}x", f"1 qid:{value} 1:1 2:"):
+        with pytest.raises(InputError, match=r"letor>:301: expected `grade qid"):
+            read_letor(BytesIO("\n".join([*lines, line]).encode()))
+    assert tracemalloc.get_traced_memory()[1] < 60 << 20
+    tracemalloc.stop()

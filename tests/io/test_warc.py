@@ -121,3 +121,74 @@ def test_fields_cannot_be_chosen() -> None:
 
     with pytest.raises(UsageError, match="no named fields"):
         read_texts([BytesIO(warc())], {"a"}, FieldChoice(texts=("body",)))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        b"<!--" * 400_000,
+        b"<script>" * 200_000,
+        b"<style><script" * 100_000,
+        b"<!-- <script> <style> " * 50_000 + b"</style>" * 10_000,
+        b"</script" + b" " * 1_000_000,
+        b"<script></script" * 60_000,
+        b"<script>" + b"</script " * 100_000,
+        b"<" * 1_000_000,
+        b"&" * 1_000_000,
+        b"&#" * 500_000,
+        b"&#" + b"1" * 1_000_000 + b";&#" + b"0" * 100_000 + b"65;",
+        b"\r\n" * 500_000,
+    ],
+    ids=lambda page: page[:24],
+)
+def test_hostile_markup_takes_time_that_grows_with_its_length(page: bytes) -> None:
+    """With time that grew with its square, each of these would take many minutes."""
+    found = words(warc(record("a", http(page + b" <p>lamp"))), "a")
+    assert found["a"][-1:] == ["lamp"]
+    sgml = b"<DOC><DOCNO>a</DOCNO>" + page + b" <p>lamp</DOC>"
+    assert read_texts([BytesIO(sgml)], {"a"}).keys() == {"a"}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        b"text/html; charset=" + b" " * 500_000 + b"!",
+        b"text/html; charset" * 50_000,
+        b"text/html; charset=" + b"x" * 1_000_000,
+        b"text/html; charset=punycode",
+        b"text/html; charset=idna",
+        b"text/html; charset=unicode_escape",
+        b"text/html; charset=zlib",
+        b"text/html; charset=undefined",
+    ],
+    ids=lambda kind: kind[:34],
+)
+def test_encodings_that_no_page_has(kind: bytes) -> None:
+    page = b"<p>lamp \\q-" + b"a" * 1_000_000
+    assert words(warc(record("a", http(page, kind))), "a") == {"a": ["lamp", "\\q-" + "a" * 1_000_000]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"<DOCNO>" * 100_000,
+        b"<DOCNO>" + b" " * 100_000 + b"x" + b" " * 100_000,
+        b"<DOCNO>a</DOCNO>" + b"<DOCHDR><FILEID>" * 60_000,
+        b"<DOCNO>a</DOCNO><TEXT></TEXT>" + b"<TEXT><TITLE>" * 60_000,
+        b"<DOCNO>a</DOCNO><TEXT>" + b"</TEXT " * 100_000,
+        b"<DOCNO>a</DOCNO>" + b"<TEXT " * 100_000,
+    ],
+    ids=lambda text: text[:34],
+)
+def test_elements_without_an_end(text: bytes) -> None:
+    if b"</DOCNO>" in text:
+        assert read_texts([BytesIO(b"<DOC>" + text + b"</DOC>")], {"a"}).keys() == {"a"}
+    else:
+        with pytest.raises(InputError, match=":1: the document has no id"):
+            read_texts([BytesIO(b"<DOC>" + text + b"</DOC>")], {"a"})
+
+
+def test_a_number_above_every_character() -> None:
+    """Python refuses to read a number of 5,000 digits."""
+    page = b"one&#" + b"9" * 5000 + b";two&#" + b"0" * 5000 + b"65;&#" + b"0" * 5000 + b";"
+    assert words(warc(record("a", http(page))), "a") == {"a": ["one\ufffdtwoA\ufffd"]}

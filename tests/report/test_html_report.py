@@ -21,7 +21,7 @@ import cranfield as cf
 from cranfield import example
 from cranfield.cli.main import cli
 from cranfield.evaluation.collection import split_options
-from cranfield.report.html import LONGEST_LABEL, _kept, contents, cut_names, html, short_labels
+from cranfield.report.html import LONGEST_LABEL, contents, cut_names, html, short_labels
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 MEASURES = ["AP", "nDCG@10", "RR", "NumRet"]
@@ -726,25 +726,6 @@ def test_a_track_of_many_runs_is_a_small_file() -> None:
     runs = [{q: {f"d{d}": float(rng.random()) for d in range(0, 90, 2)} for q in qrels} for _ in range(126)]
     page = report(evaluated(qrels, runs, ["AP", "nDCG@10", "RR", "P@10"], names=[f"r{i}" for i in range(126)]))
     assert len(page.encode()) < 10_000_000
-
-
-def test_what_is_slow_to_make_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    made: list[str] = []
-
-    def make() -> str:
-        made.append("é")
-        return made[-1]
-
-    assert [_kept("a", make), _kept("a", make), _kept("b", make)] == ["é"] * 3
-    assert len(made) == 2
-    assert {path.name for path in (tmp_path / "cache" / "cranfield").iterdir()} == {"a", "b"}
-    (tmp_path / "cache" / "cranfield" / "a").write_bytes(b"\xff")
-    (tmp_path / "file").write_text("")
-    for folder in ("cache", "file", "/proc/nowhere"):  # damaged; not a folder; not writable
-        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / folder))
-        assert _kept("a", make) == "é"
-    assert len(made) == 5
 
 
 def test_the_default_name_replaces_only_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

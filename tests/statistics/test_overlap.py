@@ -124,6 +124,20 @@ def test_scores_of_the_same_systems() -> None:
         (([1, 2], {"a": 1}), "overlap needs two rankings of the same kind"),
         (([], []), "overlap needs two rankings; one is empty"),
         (([1, float("nan")], [1, 2]), "some of the scores are undefined"),
+        ((None, ["a"]), "a ranking is a list of ids or scores, or a dict {item: score}, not NoneType"),
+        ((["a"], 3), "a ranking is a list of ids or scores, or a dict {item: score}, not int"),
+        (({"a", "b"}, ["a"]), "a ranking is a list of ids or scores, or a dict {item: score}, not set"),
+        ((iter("ab"), iter("ab")), "a ranking is a list of ids or scores, or a dict {item: score}, not str_"),
+        ((np.array(3.0), [1]), "a ranking is a list of ids or scores, or a dict {item: score}, not ndarray"),
+        ((np.zeros((2, 2)), np.zeros((2, 2))), "a ranking is a list of ids or scores, or a dict"),
+        (([None], [None]), "some of the scores are not numbers"),
+        (({"a": None}, {"a": 1}), "some of the scores are not numbers"),
+        (({"a": {"b": 1}}, {"a": 1}), "some of the scores are not numbers"),
+        (([[1], [2]], [[1], [2]]), "some of the scores are not numbers"),
+        (([1j], [1j]), "some of the scores are not numbers"),
+        (([10**400], [1]), "some of the scores are not numbers"),
+        (([1, 2], [1, 2], 10**400), "p must be between 0 and 1"),
+        (([b"a", "a"], ["a", "b"]), "an item appears twice in a ranking"),
     ],
 )
 def test_bad_rankings(args: tuple, message: str) -> None:
@@ -138,6 +152,7 @@ def test_lists_of_ids_are_rankings_and_not_scores(lists: tuple[list[str], list[s
     assert rbo(*lists) == rbo(*by_item)
     assert rbo(*(np.array(ids) for ids in lists)) == rbo(*by_item)
     assert rbo(*([item.encode() for item in ids] for ids in lists)).ext == rbo(*by_item).ext
+    assert rbo(lists[0], [item.encode() for item in lists[1]]) == rbo(*by_item)
     assert rbo(lists[0], lists[1][:2]) == rbo(by_item[0], dict(list(by_item[1].items())[:2]))
 
 

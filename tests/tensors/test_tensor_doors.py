@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -124,3 +125,20 @@ def test_blocks_have_the_type_of_the_judged_scores(form: Any) -> None:
     judged = RankCounter(form(np.array([[1.0]])), form(np.array([[0.1]])))
     with pytest.raises(UsageError, match="float32"):
         judged.add(form(np.array([[0.1]], np.float32)))
+
+
+def test_only_judged_columns_have_names() -> None:
+    """The last of many columns is judged: names of all of them took 100 bytes for each."""
+    columns = 1_000_000
+    scores, grades = np.zeros((1, columns), np.float32), np.full((1, columns), np.nan, np.float32)
+    grades[0, [3, columns - 1]] = 1
+    counter = RankCounter(grades, scores)
+    counter.add(scores)
+    tracemalloc.start()
+    evaluation = evaluate(grades, scores, ["R@10"])
+    counted = counter.evaluate(["R@10"])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 40 * columns
+    for found in (evaluation, counted):
+        assert list(found.judgments.documents) == ["3", str(columns - 1)]

@@ -714,17 +714,23 @@ def _saved_values(
     runs: Mapping[str, Any], labels: list[str], queries: tuple[str, ...]
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """The values (run, column, query) in a file of scores, and which queries count for each run."""
+    if not runs or not labels:
+        raise ValueError("there are no scores")
     index = {query: q for q, query in enumerate(queries)}
+    if len(index) < len(queries):
+        raise ValueError("a query appears twice")
     values = np.full((len(runs), len(labels), len(queries)), np.nan)
     counted = np.zeros((len(runs), len(queries)), bool)
     for r, measures in enumerate(runs.values()):
         for m, label in enumerate(labels):
-            by_query = measures[label]["queries"]
+            by_query = typed(dict[str, float], measures[label]["queries"], label)
             at = [index[query] for query in by_query]
-            values[r, m, at] = [np.nan if value is None else float(value) for value in by_query.values()]
-            if m and counted[r].sum() != len(at):
+            values[r, m, at] = list(by_query.values())
+            if m and set(at) != set(np.flatnonzero(counted[r]).tolist()):
                 raise ValueError(f"{label} has other queries than {labels[0]}")
             counted[r, at] = True
+    if np.isinf(values).any():
+        raise ValueError("a score is infinite")
     return values, counted
 
 

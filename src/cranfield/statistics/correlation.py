@@ -7,7 +7,7 @@ A scoring is one number per system, higher is better. Systems are along the last
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist
@@ -408,34 +408,50 @@ def _as_mappings(
     y: Mapping[str, float] | Sequence[float] | Sequence[str] | Floats,
 ) -> list[dict[str, float]]:
     """Both rankings as scores by item."""
-    kinds = {_kind(ranking) for ranking in (x, y) if len(ranking)}
+    kinds = {kind for ranking in (x, y) if (kind := _kind(ranking))}
     if len(kinds) > 1 or "mixed" in kinds:
         kind = "scores by item, scores in one order, or lists of ids"
         raise UsageError(f"overlap needs two rankings of the same kind: {kind}")
     if kinds == {"ids"}:
-        rankings = [{item: -float(rank) for rank, item in enumerate(ids)} for ids in (x, y)]
-        if any(len(ranking) < len(ids) for ranking, ids in zip(rankings, (x, y), strict=True)):
+        listed = [
+            [item.decode("utf-8", "surrogateescape") if isinstance(item, bytes) else item for item in ids]
+            for ids in (x, y)
+        ]
+        rankings = [{str(item): -float(rank) for rank, item in enumerate(ids)} for ids in listed]
+        if any(len(ranking) < len(ids) for ranking, ids in zip(rankings, listed, strict=True)):
             raise UsageError("an item appears twice in a ranking", hint="list every item once, best first")
-    elif isinstance(x, Mapping) and isinstance(y, Mapping):
-        rankings = [{item: float(score) for item, score in ranking.items()} for ranking in (x, y)]
-    elif len(x) != len(y):
+        return rankings
+    try:
+        if isinstance(x, Mapping) and isinstance(y, Mapping):
+            rankings = [{item: float(score) for item, score in ranking.items()} for ranking in (x, y)]
+        else:
+            rankings = [{str(i): float(score) for i, score in enumerate(scores)} for scores in (x, y)]
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(
+            "some of the scores are not numbers", hint="give two lists of numbers, or {item: score}"
+        ) from None
+    if not isinstance(x, Mapping) and len(x) != len(y):
         raise UsageError(
             f"the rankings have different numbers of items: {len(x)} and {len(y)}",
             hint="give scores by item: {item: score}",
         )
-    else:
-        rankings = [{str(i): float(score) for i, score in enumerate(scores)} for scores in (x, y)]
     if any(math.isnan(score) for ranking in rankings for score in ranking.values()):
         raise UsageError("some of the scores are undefined", hint="leave out these items")
     return rankings
 
 
-def _kind(ranking: Mapping[str, float] | Sequence[float] | Sequence[str] | Floats) -> str:
-    """Whether a ranking is given as scores by item, as scores, or as ids."""
-    texts = {isinstance(item, str | bytes) for item in (ranking.values() if isinstance(ranking, Mapping) else ranking)}
-    if isinstance(ranking, str | bytes) or len(texts) > 1 or (isinstance(ranking, Mapping) and texts == {True}):
+def _kind(ranking: Any) -> str:
+    """Whether a ranking is given as scores by item, as scores, or as ids; empty if it has no items."""
+    by_item = isinstance(ranking, Mapping)
+    if not by_item and not isinstance(ranking, Sequence) and (isinstance(ranking, Set) or np.ndim(ranking) != 1):
+        raise UsageError(
+            f"a ranking is a list of ids or scores, or a dict {{item: score}}, not {type(ranking).__name__}",
+            hint="list the items, best first",
+        )
+    texts = {isinstance(item, str | bytes) for item in (ranking.values() if by_item else ranking)}
+    if isinstance(ranking, str | bytes) or len(texts) > 1 or (by_item and texts == {True}):
         return "mixed"
-    return "by item" if isinstance(ranking, Mapping) else "ids" if texts == {True} else "scores"
+    return "" if not texts else "by item" if by_item else "ids" if texts == {True} else "scores"
 
 
 def _contained(ranking: dict[str, float], items: list[str], n: int, *, at_top: bool) -> Floats:

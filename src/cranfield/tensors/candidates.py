@@ -25,6 +25,7 @@ from cranfield.tensors.arrays import (
     Host,
     arrays_of,
     check_shapes,
+    column_names,
     memory_errors,
     row_names,
     shown,
@@ -208,7 +209,7 @@ class Candidates:
         if self.ids is not None:
             return self.ids.names.take(self.codes[at])
         column = at - self.begin[self.query_of(at)]
-        return Strings.of(map(str, range(int(column.max(initial=-1)) + 1))).take(column)
+        return column_names(column)
 
     def count(self, scores: Any, at: Integers, query: Integers, rules: Sequence[str]) -> tuple[Host, Host]:
         """`Tables.count` for elements, with their positions by these rules."""

@@ -20,7 +20,7 @@ from cranfield.io.runs import Positions, RunQueries, TopDocuments
 from cranfield.ranking.alignment import AlignedRun, Alignment
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import Ties
-from cranfield.tensors.arrays import DocumentIds, arrays_of, check_shapes, memory_errors, row_names, shown
+from cranfield.tensors.arrays import DocumentIds, arrays_of, check_shapes, column_names, memory_errors, row_names, shown
 from cranfield.tensors.counting import ScoreCounts, all_reduce
 
 POSITIONS = ("by_id", "by_input")  # of documents in a tie
@@ -288,7 +288,7 @@ class RankCounter:
     def evaluate(self, measures: Measures, *, ties: Ties = "expected", **options: Any) -> Evaluation:
         """The evaluation of the collection that was counted; ``options`` are those of `cranfield.evaluate`."""
         if self._ids is None:
-            ids = Strings.of(map(str, range(int(self._column.max(initial=-1)) + 1))).take(self._column)
+            ids = column_names(self._column)
         else:
             codes = np.broadcast_to(self._ids.codes, (len(self.names), self._ids.codes.shape[-1]))
             ids = self._ids.names.take(codes[self._query, self._column])

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,15 +24,21 @@ from cranfield.io.runs import no_rows_error
 from cranfield.io.streams import Stream, open_stream
 
 LINES_PER_BLOCK = 20_000
-_NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_LINE = re.compile(rb"\s*(" + _NUMBER + rb")\s+qid:(\S+)((?:\s+\d+:" + _NUMBER + rb")*)\s*(?:#(.*))?", re.DOTALL)
-_FIRST = re.compile(rb"\s*" + _NUMBER + rb"\s+qid:\S+(?:\s+\d+:\S+)+\s*(?:#.*)?", re.DOTALL)
+# What is matched is never tried again in another way (++, *+): a line takes time that grows with its length.
+_NUMBER = rb"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?"
+_LINE = re.compile(rb"\s*+(" + _NUMBER + rb")\s++qid:(\S++)((?:\s++\d++:" + _NUMBER + rb")*+)\s*+(?:#(.*))?", re.DOTALL)
+_FIRST = re.compile(rb"\s*+" + _NUMBER + rb"\s++qid:\S++(?:\s++\d++:\S++)++\s*+(?:#.*)?", re.DOTALL)
 _DOCID = re.compile(rb"\bdocid\s*=\s*(\S+)")
 _FEATURE = re.compile(r"(.+)#(\d+)")
 EXPECTED = "expected `grade qid:QUERY FEATURE:VALUE ... # docid = ID`"
 
 
 MAX_FEATURE = 2**31 - 1
+# Features that most lines leave out are words, say, and not rankings. As runs they would take many times the memory of
+# the file.
+MAX_CELLS, MAX_FILL = 1_000_000, 100
+MAX_LISTED = 20  # features that a message names
+MAX_SHOWN = 1000  # bytes of a line that a message may begin with
 
 
 class Letor(NamedTuple):
@@ -53,12 +61,67 @@ def read_letor(source: Any, *, name: str | None = None) -> Letor:
     (['a', 'b'], ['1', '3'], 'toy#3', [[0.2, 7.0], [0.4, 0.0]])
     """
     stream = open_stream(source, "letor")
-    return _letor(stream, name or stream.name)
+    name = name or stream.name
+    read = _read(stream)
+    return Letor(read.judgments(name), read.runs(name), np.ascontiguousarray(read.table.T))
 
 
-def _letor(stream: Stream, name: str) -> Letor:
-    faults: list[str] = []
-    queries, grades, documents, line_of = list[bytes](), list[bytes](), list[bytes](), list[int]()
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """The lines of a file, and the values in them: of line ``row`` and of feature ``numbers[column]``, by column."""
+
+    source_name: str
+    line: Integers
+    query: Strings
+    document: Strings
+    grade: Floats
+    numbers: Integers
+    row: Integers
+    column: Integers
+    value: Floats
+
+    def judgments(self, name: str) -> Judgments:
+        rows = Rows.of(self.query, self.document, self.grade, self.line)
+        return group_judgments(name, rows, Location(self.source_name, "qrels"))
+
+    def scores(self, column: int) -> Floats:
+        """The values of one feature."""
+        of_column = slice(*np.searchsorted(self.column, [column, column + 1]))
+        scores = np.zeros(len(self.line))
+        scores[self.row[of_column]] = self.value[of_column]
+        return scores
+
+    def run(self, name: str, column: int, scores: Floats | None = None) -> Run:
+        """The run of one feature."""
+        number = self.numbers[column]
+        table = Table(self.query, self.document, self.scores(column) if scores is None else scores)
+        return Run(f"{name}#{number}", table, f"{self.source_name}#{number}")
+
+    @cached_property
+    def table(self) -> Floats:
+        """The values of all features, (feature, document)."""
+        cells = len(self.line) * len(self.numbers)
+        if cells > max(MAX_CELLS, MAX_FILL * len(self.value)):
+            raise InputError(
+                [
+                    f"{self.source_name}: {len(self.numbers):,} features of {len(self.line):,} documents are "
+                    f"{cells:,} values, of which the file has {len(self.value):,}"
+                ],
+                hint=f"choose a feature by its number: {self.source_name}#{self.numbers[0]}",
+            )
+        table = np.zeros((len(self.numbers), len(self.line)))
+        table[self.column, self.row] = self.value
+        return table
+
+    def runs(self, name: str) -> dict[str, Run]:
+        """A run for each feature, by its number."""
+        rows = enumerate(self.table)
+        return {str(self.numbers[column]): self.run(name, column, scores) for column, scores in rows}
+
+
+def _read(stream: Stream) -> Lines:
+    faults, faulty = list[str](), 0
+    queries, grades, documents, line_of = list[bytes](), list[float](), list[bytes](), list[int]()
     blocks: list[tuple[Integers, Floats, Floats]] = []  # the row, the number and the value of features
     text = stream.read().removeprefix(BOM).split(b"\n")
     for first in range(0, len(text), LINES_PER_BLOCK):
@@ -68,42 +131,35 @@ def _letor(stream: Stream, name: str) -> Letor:
                 continue
             match = _LINE.fullmatch(line)
             if match is None:
-                shown = quotable(line.strip().decode("utf-8", "surrogateescape"))
-                faults.append(f"{stream.source_name}:{number}: {EXPECTED}, found `{shown}`")
+                faulty += 1
+                if len(faults) < max_faults():
+                    shown = quotable(line.strip()[:MAX_SHOWN].decode("utf-8", "surrogateescape"))
+                    faults.append(f"{stream.source_name}:{number}: {EXPECTED}, found `{shown}`")
                 continue
             grade, query, features, comment = match.groups()
             tokens = features.split()
             counts.append(len(tokens))
             pairs += tokens
             queries.append(query)
-            grades.append(grade)
+            grades.append(float(grade))
             documents.append(_document(comment, number))
             line_of.append(number)
-        numbers_and_values = np.array(b":".join(pairs).split(b":") if pairs else [], np.bytes_)
-        values = numbers_and_values.astype(np.float64).reshape(-1, 2)
+        values = np.array([float(part) for pair in pairs for part in pair.split(b":")]).reshape(-1, 2)
         of_rows = np.repeat(np.arange(rows_before, len(grades)), counts)
         blocks.append((of_rows, values[:, 0], values[:, 1]))
     if faults:
-        raise InputError(faults[: max_faults()], total=len(faults))
+        raise InputError(faults, total=faulty)
     if not grades:
         raise no_rows_error(stream.source_name)
     row, feature, value = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    lines = np.array(line_of, np.int64)
-    grade_of = np.array(grades).astype(np.float64)
+    lines, grade_of = np.array(line_of, np.int64), np.array(grades)
     _check_numbers(stream.source_name, lines, row, grade_of, feature)
-    feature = feature.astype(np.int64)
-    numbers, column = np.unique(feature, return_inverse=True)
+    numbers, column = np.unique(feature.astype(np.int64), return_inverse=True)
     _check_features(stream.source_name, lines, row, column, numbers, value)
-    table = np.zeros((len(grades), len(numbers)))
-    table[row, column] = value
+    order = np.argsort(column, kind="stable")
+    of_values = row[order], column[order], value[order]
     query, document = Strings.packed(queries), Strings.packed(documents)
-    rows = Rows.of(query, document, grade_of, lines)
-    qrels = group_judgments(name, rows, Location(stream.source_name, "qrels"))
-    runs = {
-        str(number): Run(f"{name}#{number}", Table(query, document, score), f"{stream.source_name}#{number}")
-        for number, score in zip(numbers.tolist(), np.ascontiguousarray(table.T), strict=True)
-    }
-    return Letor(qrels, runs, table)
+    return Lines(stream.source_name, lines, query, document, grade_of, numbers, *of_values)
 
 
 def _document(comment: bytes | None, line: int) -> bytes:
@@ -161,25 +217,26 @@ def is_letor(stream: Stream, kind: ContentKind, _columns: Columns = None) -> boo
 def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
     """The grades as judgments."""
     reject_columns(columns)
-    return _letor(stream, name).qrels
+    return _read(stream).judgments(name)
 
 
 def read_runs(stream: Stream, name: str, columns: Columns) -> list[Run]:
     """A run for each feature."""
     reject_columns(columns)
-    return list(_letor(stream, name).runs.values())
+    return list(_read(stream).runs(name).values())
 
 
 def read_run(stream: Stream, name: str, columns: Columns) -> Run:
     """The run of the only feature; an error if there are several."""
-    runs = read_runs(stream, name, columns)
-    if len(runs) != 1:
-        number = runs[0].name.rpartition("#")[2] if runs else "1"
+    reject_columns(columns)
+    read = _read(stream)
+    if len(read.numbers) != 1:
+        number = read.numbers[0] if len(read.numbers) else "1"
         raise InputError(
-            [f"{stream.source_name}: the file has {len(runs)} features, and one run is needed"],
+            [f"{stream.source_name}: the file has {len(read.numbers):,} features, and one run is needed"],
             hint=f"choose a feature by its number: {stream.source_name}#{number}",
         )
-    return runs[0]
+    return read.run(name, 0)
 
 
 def is_feature(path: str) -> bool:
@@ -191,12 +248,16 @@ def is_feature(path: str) -> bool:
 def read_feature(path: str, name: str | None) -> Run:
     """The run of one feature."""
     file, _, number = path.rpartition("#")
-    runs = read_letor(file).runs
-    run = runs.get(number.lstrip("0") or "0")
-    if run is None:
+    stream = open_stream(file, "letor")
+    read = _read(stream)
+    digits = number.lstrip("0") or "0"
+    column = int(np.searchsorted(read.numbers, int(digits))) if len(digits) < 19 else len(read.numbers)
+    if column == len(read.numbers) or str(read.numbers[column]) != digits:
+        known = [*map(str, read.numbers[:MAX_LISTED].tolist()), *(["..."] if len(read.numbers) > MAX_LISTED else [])]
         raise InputError(
-            [f"{file}: there is no feature {quotable(number)}"], hint=f"the features are {', '.join(runs)}"
+            [f"{file}: there is no feature {quotable(number)}"], hint=f"the features are {', '.join(known)}"
         )
+    run = read.run(stream.name, column)
     return run if name is None else Run(name, run.source, run.source_name)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -197,10 +197,50 @@ def _check_answers(stream: Stream, faults: list[str], rows: int) -> None:
 TEXT_ELEMENTS = ("TITLE", "HEADLINE", "HEAD", "HL", "TTL", "LP", "LEADPARA", "TEXT")
 DOC_TAG = re.compile(rb"<DOC>", re.IGNORECASE)
 _DOCUMENT = re.compile(rb"<DOC>(.*?)(?:(</DOC>)|(?=<DOC>)|\Z)", re.IGNORECASE | re.DOTALL)
-_DOCNO = re.compile(rb"<DOCNO>\s*(.*?)\s*</DOCNO>", re.IGNORECASE | re.DOTALL)
-_METADATA = re.compile(rb"<(DOCNO|DOCHDR|DOCID|DOCOLDNO|FILEID)>.*?</\1>", re.IGNORECASE | re.DOTALL)
-_INVISIBLE = re.compile(rb"<!--.*?-->|<(script|style)\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_DOCNO = re.compile(rb"<(DOCNO)>", re.IGNORECASE)
+_METADATA = re.compile(rb"<(DOCNO|DOCHDR|DOCID|DOCOLDNO|FILEID)>", re.IGNORECASE)
+_INVISIBLE = re.compile(rb"<(!--|(?:script|style)\b)", re.IGNORECASE)
 _TAG = re.compile(rb"<[^<>]*>")
+_LONG_REFERENCE = re.compile(rb"&#(\d{9,})")
+
+
+class Element(NamedTuple):
+    """Where an element begins and ends in a text, with its tags; and what is between them."""
+
+    begin: int
+    end: int
+    content: bytes
+
+
+def elements(text: bytes, opening: re.Pattern[bytes]) -> Iterator[Element]:
+    """The elements whose first tag matches, in order; one without an end is none. Group 1 is the name.
+
+    One pass: a tag that is not closed is looked for once, not again at each of its repetitions.
+    """
+    closings: dict[bytes, re.Pattern[bytes] | None] = {b"!--": re.compile(rb"-->")}
+    at = 0
+    for tag in opening.finditer(text):
+        if tag.start() < at:
+            continue
+        name = tag[1].lower()
+        if name not in closings:
+            closings[name] = re.compile(rb"</" + re.escape(name) + rb"\s*>", re.IGNORECASE)
+        closing = closings[name]
+        end = closing.search(text, tag.end()) if closing is not None else None
+        if end is None:
+            closings[name] = None
+        else:
+            at = end.end()
+            yield Element(tag.start(), at, text[tag.end() : end.start()])
+
+
+def without_elements(text: bytes, opening: re.Pattern[bytes]) -> bytes:
+    """The text with a blank in place of each element."""
+    parts, at = list[bytes](), 0
+    for element in elements(text, opening):
+        parts.append(text[at : element.begin])
+        at = element.end
+    return b" ".join([*parts, text[at:]])
 
 
 def is_sgml(stream: Stream, kind: ContentKind, _columns: Columns = None) -> bool:
@@ -215,7 +255,7 @@ class Sgml(TextReader):
         tag = DOC_TAG.search(stream.head)
         super().__init__(stream, b"</doc>" if tag and tag[0] == b"<doc>" else b"</DOC>")
         names = b"|".join(re.escape(name.encode("utf-8", "surrogateescape")) for name in choice.texts or TEXT_ELEMENTS)
-        self.elements = re.compile(rb"<(" + names + rb")(?:\s[^<>]*)?>(.*?)</\1\s*>", re.IGNORECASE | re.DOTALL)
+        self.element = re.compile(rb"<(" + names + rb")(?:\s[^<>]*)?>", re.IGNORECASE)
         self.elements_chosen = choice.texts is not None
 
     def parse(self, block: Block) -> Documents:
@@ -224,27 +264,26 @@ class Sgml(TextReader):
         for match in _DOCUMENT.finditer(block.content):
             line += block.content.count(b"\n", counted_to, match.start())
             counted_to = match.start()
-            docno = _DOCNO.search(match[1])
+            docno = next((element.content.strip() for element in elements(match[1], _DOCNO)), b"")
             if match[2] is None:
                 documents.faults.add(line, "the document has no end: </DOC> is missing")
-            elif docno is None or not docno[1]:
+            elif not docno:
                 documents.faults.add(line, "the document has no id: <DOCNO> is missing")
             elif b"\0" in match[1]:
                 documents.faults.add(line, "the document contains a NUL byte; this is not text")
             else:
-                documents.add(line, docno[1], self._text(match[1]))
+                documents.add(line, docno, self._text(match[1]))
         return documents.build()
 
     def _text(self, document: bytes) -> bytes:
-        parts = [element[2] for element in self.elements.finditer(document)]
         if not self.elements_chosen and b"<text>" not in document.lower():
-            return html_text(_METADATA.sub(b" ", document))
-        return without_tags(b"\n".join(parts))
+            return html_text(without_elements(document, _METADATA))
+        return without_tags(b"\n".join(element.content for element in elements(document, self.element)))
 
 
 def html_text(page: bytes) -> bytes:
     """The text of a page outside of tags, comments, scripts and styles."""
-    return without_tags(_INVISIBLE.sub(b" ", page))
+    return without_tags(without_elements(page, _INVISIBLE))
 
 
 def without_tags(markup: bytes) -> bytes:
@@ -254,6 +293,8 @@ def without_tags(markup: bytes) -> bytes:
         return text
     import html
 
+    # Python refuses to read a number of thousands of digits; eight of them are above every character.
+    text = _LONG_REFERENCE.sub(lambda number: b"&#" + (number[1].lstrip(b"0")[:8] or b"0"), text)
     return encode_text(html.unescape(text.decode("utf-8", "surrogateescape")))
 
 

@@ -6,6 +6,7 @@ an image, has no words.
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 from collections.abc import Iterator
@@ -29,7 +30,9 @@ from cranfield.io.streams import Stream
 PAGES = (b"response", b"resource", b"conversion")
 HEADER_BYTES = 1 << 16  # a header is shorter; otherwise this is not WARC
 _VERSION = re.compile(rb"WARC/\d")
-_CHARSET = re.compile(rb"charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+_CHARSET = re.compile(rb"charset\s*=[\s\"']*([\w.:-]+)", re.IGNORECASE)
+# Python decodes these, but no page is written in them; punycode takes time that grows with the square of a page.
+NOT_OF_PAGES = ("punycode", "idna", "unicode-escape", "raw-unicode-escape", "undefined")
 _END_OF_HEADER = re.compile(rb"\r?\n\r?\n")
 
 
@@ -89,7 +92,7 @@ class Warc:
 
 def records(file: Any) -> Iterator[Record]:
     """The records of a file. What follows a record up to the next one belongs to it, whatever its length says."""
-    number, line = 0, _next_version(file, [])
+    number, line = 0, _next_version(file, bytearray())
     while line:
         number += 1
         fields, fault = _fields(file)
@@ -101,19 +104,19 @@ def records(file: Any) -> Iterator[Record]:
         content = file.read(int(length)) if not fault else b""
         if not fault and len(content) < int(length):
             fault = f"the record ends after {len(content):,} of {int(length):,} bytes"
-        more: list[bytes] = []
+        more = bytearray()
         line = _next_version(file, more)
-        if any(text.strip() for text in more):
-            content += b"".join(more)
+        if more.strip():
+            content += more
         yield Record(number, fields, content, fault)
 
 
-def _next_version(file: Any, skipped: list[bytes]) -> bytes:
+def _next_version(file: Any, skipped: bytearray) -> bytes:
     """The line that begins the next record, or b"" at the end; lines before it are appended to ``skipped``."""
     while line := bytes(file.readline()):
         if _VERSION.match(line.removeprefix(BOM) if not skipped else line):
             return line
-        skipped.append(line)
+        skipped += line
     return b""
 
 
@@ -159,7 +162,8 @@ def _as_utf8(text: bytes, charset: str) -> bytes:
     if not charset or charset.lower().replace("-", "").replace("_", "") in ("utf8", "ascii", "usascii"):
         return text
     try:
-        return encode_text(text.decode(charset, "replace"))
+        known = codecs.lookup(charset).name not in NOT_OF_PAGES
+        return encode_text(text.decode(charset, "replace")) if known else text
     except (LookupError, UnicodeError):
         return text
 

@@ -11,16 +11,16 @@ most queries have one relevant document.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.measures.ties.positions import distinct_positions, group_equal_rows, range_sums
 from cranfield.measures.ties.strategies import Estimate
-from cranfield.ranking.batch import COLUMNS, Batch
+from cranfield.ranking.batch import CELLS, COLUMNS, Batch
 from cranfield.ranking.row_math import take_rows
 
 AT_ONCE = 1 << 14  # number of cells that are scored together; they fit into the processor cache
@@ -66,20 +66,62 @@ class PossibleRankings:
 
 
 def mean_over_rankings(
-    score: Scorer, batch: Batch, parts: Sequence[PossibleRankings], *, retrieved_only: bool = False
+    score: Scorer, batch: Batch, parts: Iterable[PossibleRankings], *, retrieved_only: bool = False
 ) -> Estimate:
     """The expected score of every query over its possible rankings; queries without any are scored unchanged.
 
-    ``retrieved_only``: the measure depends only on the documents retrieved.
+    ``parts`` may share queries; only a few parts are in memory at a time. ``retrieved_only``: the measure depends only
+    on the documents retrieved.
     """
-    replaced = np.zeros(len(batch.length), bool)
+    queries = len(batch.length)
+    replaced = np.zeros(queries, bool)
+    scored: list[RankingScores] = []
+    waiting: list[PossibleRankings] = []
     for part in parts:
         replaced[part.query] = True
+        waiting.append(part)
+        if sum(some.start.size for some in waiting) > 4 * CELLS:
+            scored.append(_score_rankings(score, batch, waiting, retrieved_only=retrieved_only))
+            waiting = []
     if not replaced.any():
         return score(batch)
-    kept = np.flatnonzero(~replaced)
-    as_they_are = PossibleRankings.without_open(kept, batch.start[kept], batch.size[kept], np.ones(len(kept)))
-    rankings = PossibleRankings.concatenated([as_they_are, *parts])
+    if len(kept := np.flatnonzero(~replaced)):
+        waiting.insert(0, PossibleRankings.without_open(kept, batch.start[kept], batch.size[kept], np.ones(len(kept))))
+    if waiting:
+        scored.append(_score_rankings(score, batch, waiting, retrieved_only=retrieved_only))
+    query, probability, mean, defined, error, sampled = (np.concatenate(field) for field in zip(*scored, strict=True))
+    value = np.bincount(query, mean * probability, queries).astype(np.float64)
+    value[np.bincount(query, defined, queries) == 0] = np.nan
+    variance = np.zeros(queries)
+    if error.any():
+        variance += np.bincount(query, error, queries)
+    if sampled.any():
+        drawn = np.flatnonzero(sampled)
+        deviation = mean[drawn] - np.nan_to_num(value)[query[drawn]]
+        samples = np.maximum(np.bincount(query[drawn], minlength=queries), 2)
+        variance = np.maximum(variance, np.bincount(query[drawn], deviation**2, queries) / (samples - 1) / samples)
+    return Estimate(value, np.sqrt(variance) if variance.any() else None)
+
+
+class RankingScores(NamedTuple):
+    """The score of each ranking: the mean over the positions of its open document.
+
+    If a measure is undefined for some rankings of a query, because they have no relevant document, these count 0.
+    ``defined``: the number of positions with a score. ``variance``: that of the share of the ranking in the mean.
+    """
+
+    query: Integers
+    probability: Floats
+    mean: Floats
+    defined: Floats
+    variance: Floats
+    sampled: Booleans
+
+
+def _score_rankings(
+    score: Scorer, batch: Batch, parts: Sequence[PossibleRankings], *, retrieved_only: bool
+) -> RankingScores:
+    rankings = PossibleRankings.concatenated(parts) if len(parts) > 1 else parts[0]
     query, probability, positions = rankings.query, rankings.probability, rankings.open_positions
     row, position, first = _rankings_to_score(batch, rankings, retrieved_only=retrieved_only)
     tied = (rankings.size > 1).any()
@@ -99,25 +141,13 @@ def mean_over_rankings(
             scores[chunk] = estimate.value
             if estimate.error is not None:
                 errors[chunk] = estimate.error
-    # If a measure is undefined for some rankings of a query, because they have no relevant document, these count 0.
     undefined = np.isnan(scores)
-    queries = len(replaced)
-    mean_of_ranking = range_sums(np.where(undefined, 0, scores), first, positions) / positions
-    value = np.bincount(query, mean_of_ranking * probability, queries).astype(np.float64)
-    if undefined.any():
-        defined = np.bincount(query, range_sums(~undefined, first, positions), queries) > 0
-        value[~defined] = np.nan
-    variance = np.zeros(queries)
+    mean = range_sums(np.where(undefined, 0, scores), first, positions) / positions
+    defined = range_sums(~undefined, first, positions) if undefined.any() else np.ones(len(query))
+    variance = np.zeros(len(query))
     if errors.any():
-        variance += np.bincount(
-            query, range_sums(errors**2, first, positions) * (probability / positions) ** 2, queries
-        )
-    if rankings.sampled.any():
-        drawn = np.flatnonzero(rankings.sampled)
-        deviation = mean_of_ranking[drawn] - np.nan_to_num(value)[query[drawn]]
-        samples = np.maximum(np.bincount(query[drawn], minlength=queries), 2)
-        variance = np.maximum(variance, np.bincount(query[drawn], deviation**2, queries) / (samples - 1) / samples)
-    return Estimate(value, np.sqrt(variance) if variance.any() else None)
+        variance = range_sums(errors**2, first, positions) * (probability / positions) ** 2
+    return RankingScores(query, probability, mean, defined, variance, rankings.sampled)
 
 
 def _rankings_to_score(

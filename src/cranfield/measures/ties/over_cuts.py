@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -17,8 +18,9 @@ from cranfield.measures.ties.expectation import (
     score_once,
     tie_groups,
 )
+from cranfield.measures.ties.over_orders import blocks
 from cranfield.measures.ties.strategies import EXACT_CUTS, SAMPLES, Estimate
-from cranfield.ranking.batch import Batch
+from cranfield.ranking.batch import Batch, ragged
 
 FEW = 8  # queries with up to this many documents of one kind in a tie across rank k are processed together
 
@@ -48,8 +50,9 @@ def _mean_over_cuts(score: Scorer, batch: Batch, k: int, seed: int) -> Estimate:
         _cuts_of_one_kind(batch, np.flatnonzero(groupable & (count == n)), across, n, k)
         for n in np.unique(count[groupable])
     ]
-    single = [_cuts_of_query(batch, q, k, seed) for q in np.flatnonzero((count > 0) & ~groupable).tolist()]
-    return mean_over_rankings(score, batch, [*grouped, *single])
+    queries = np.flatnonzero((count > 0) & ~groupable).tolist()
+    single = (part for query in queries for part in _cuts_of_query(batch, query, k, seed))
+    return mean_over_rankings(score, batch, itertools.chain(grouped, single))
 
 
 def _cuts_of_one_kind(batch: Batch, query: Integers, across: Booleans, count: int, k: int) -> PossibleRankings:
@@ -77,7 +80,7 @@ def _cuts_of_one_kind(batch: Batch, query: Integers, across: Booleans, count: in
     return PossibleRankings.concatenated(parts)
 
 
-def _cuts_of_query(batch: Batch, query: int, k: int, seed: int) -> PossibleRankings:
+def _cuts_of_query(batch: Batch, query: int, k: int, seed: int) -> Iterator[PossibleRankings]:
     """All cuts of one query, or a sample if there are too many."""
     batch = batch.rows(np.array([query]))
     rng = generator(batch, seed)
@@ -104,9 +107,14 @@ def _cuts_of_query(batch: Batch, query: int, k: int, seed: int) -> PossibleRanki
         ways = (logs[of_kind] - logs[drawn] - logs[of_kind - drawn]).sum(axis=1)
         probability = np.exp(ways - ways.max())
         probability /= probability.sum()
-    nth_of_kind = np.array([(kind[:i] == kind[i]).sum() for i in range(len(kind))])
-    inside = nth_of_kind < drawn[:, kind]
-    start, tie_size = np.repeat(batch.start, len(drawn), axis=0), np.repeat(batch.size, len(drawn), axis=0)
-    start[:, columns] = np.where(inside, first, end)
-    tie_size[:, columns] = np.where(inside, slots, size - slots)
-    return PossibleRankings.without_open(np.full(len(start), query), start, tie_size, probability, sampled=sampled)
+    by_kind = np.argsort(kind, kind="stable")
+    nth_of_kind = np.empty_like(kind)
+    nth_of_kind[by_kind] = ragged(np.bincount(kind))[1]
+    for part in blocks(len(drawn), batch.start.shape[1]):
+        inside = nth_of_kind < drawn[part][:, kind]
+        start, tie_size = (np.repeat(table, len(inside), axis=0) for table in (batch.start, batch.size))
+        start[:, columns] = np.where(inside, first, end)
+        tie_size[:, columns] = np.where(inside, slots, size - slots)
+        yield PossibleRankings.without_open(
+            np.full(len(start), query), start, tie_size, probability[part], sampled=sampled
+        )

@@ -5,8 +5,9 @@ All orders give the exact mean. A sample is drawn with a fixed seed, and the est
 
 from __future__ import annotations
 
+import copy
 import itertools
-import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -68,15 +69,18 @@ def _mean_over_orders(
 
     def mean_of_part(part: Integers) -> Estimate:
         of_part = tied if len(parts) == 1 else TiedDocuments.of(batch.rows(part))
-        count, enumerable = of_part.tied.sum(axis=1), of_part.enumerable(positions_at_once)
-        enumerated = [
-            _enumerate(of_part, np.flatnonzero(enumerable & (count == documents)), documents)
-            for documents in np.unique(count[enumerable & (count > 0)]).tolist()
-        ]
-        if positions_at_once > 1:
-            enumerated = [rankings.with_ties() for rankings in enumerated]
-        sampled = [_sample(of_part, query, seed) for query in np.flatnonzero(~enumerable).tolist()]
-        return mean_over_rankings(score, of_part.batch, [*enumerated, *sampled], retrieved_only=retrieved_only)
+        count, enumerable = of_part.movable.sum(axis=1), of_part.enumerable(positions_at_once)
+        count[~enumerable | ~of_part.tied.any(axis=1)] = -1
+        enumerated = (
+            rankings if positions_at_once == 1 else rankings.with_ties()
+            for documents in np.unique(count[count >= 0]).tolist()
+            for rankings in _enumerate(of_part, np.flatnonzero(count == documents), documents)
+        )
+        sampled = (
+            rankings for query in np.flatnonzero(~enumerable).tolist() for rankings in _sample(of_part, query, seed)
+        )
+        rankings_of_part = itertools.chain(enumerated, sampled)
+        return mean_over_rankings(score, of_part.batch, rankings_of_part, retrieved_only=retrieved_only)
 
     return Estimate.joined(len(chunk), ((part, mean_of_part(part)) for part in parts))
 
@@ -122,7 +126,12 @@ class TiedDocuments:
         """The number of different rankings of each query."""
         factor = (self.batch.size - self.other_kinds - self.nth_of_kind) / (self.nth_of_kind + 1)
         with np.errstate(over="ignore"):
-            return np.rint(np.where(self.tied, factor, 1).prod(axis=1))
+            return np.rint(np.where(self.movable, factor, 1).prod(axis=1))
+
+    @cached_property
+    def movable(self) -> Booleans:
+        """The tied documents whose tie has more than one order; not those of a tie with documents of one kind only."""
+        return self.tied & ~(self.single_kind & (self.of_kind == self.batch.size))
 
     @cached_property
     def open_tie(self) -> Integers:
@@ -142,81 +151,136 @@ class TiedDocuments:
         return (self.arrangements_of_others <= EXACT) & (self.arrangements <= EXACT * positions_at_once)
 
 
-def _enumerate(tied: TiedDocuments, query: Integers, documents: int) -> PossibleRankings:
-    """All rankings of queries with this number of tied documents; if possible, the last document is left open."""
+def _enumerate(tied: TiedDocuments, query: Integers, documents: int) -> Iterator[PossibleRankings]:
+    """All rankings of queries with this number of movable documents; if possible, the last document is left open."""
     batch, width = tied.batch, tied.tied.shape[1]
-    is_tied, first = tied.tied[query], batch.start[query]
-    opens = tied.open_tie[query] >= 0
-    in_open_tie = is_tied & opens[:, None] & (first == first[np.arange(len(query)), tied.open_tie[query]][:, None])
-    column = np.argsort(np.arange(width) + width * (is_tied + 1 * in_open_tie), axis=1)[:, -documents:]
+    movable, first = tied.movable[query], batch.start[query]
+    open_tie = tied.open_tie[query]
+    opens = (open_tie >= 0) & movable[np.arange(len(query)), open_tie]
+    in_open_tie = movable & opens[:, None] & (first == first[np.arange(len(query)), open_tie][:, None])
+    column = np.argsort(np.arange(width) + width * (movable + 1 * in_open_tie), axis=1)[:, width - documents :]
     nth_of_kind, other_kinds, of_kind, size = (
         x[query[:, None], column] for x in (tied.nth_of_kind, tied.other_kinds, tied.of_kind, batch.size)
     )
-    # Positions count only slots not taken by documents of earlier kinds; documents of one kind are in order.
+    first += np.where(tied.tied[query] & ~movable, tied.nth_of_kind[query], 0)
+    # Positions count only slots not taken by documents of earlier kinds; documents of one kind are in order. The
+    # positions of a ranking are found from the last one backwards, by the ranking of fewer documents that it extends.
     end = size - other_kinds - of_kind + nth_of_kind + 1
-    row = np.arange(len(query))
-    position = np.zeros((len(query), documents), np.int64)
+    row, last, open_positions = np.arange(len(query)), np.zeros(len(query), np.int64), np.ones(len(query), np.int64)
+    choices: list[tuple[Integers, Integers]] = []
     for d in range(documents):
-        low = np.where(nth_of_kind[row, d] > 0, position[:, d - 1] + 1, 0)
+        low = np.where(nth_of_kind[row, d] > 0, last + 1, 0)
         free = end[row, d] - low
         open_positions = np.where(opens[row], free, 1) if d == documents - 1 else np.ones_like(row)
         owner, step = ragged(free // open_positions)
-        row, position, open_positions = row[owner], position[owner], open_positions[owner]
-        position[:, d] = low[owner] + step
-    for d in np.flatnonzero(other_kinds.any(axis=0)).tolist():
-        before = np.arange(documents) - d + nth_of_kind[row, d][:, None]
-        taken = np.where((before < 0) & (before >= -other_kinds[row, d][:, None]), position, np.iinfo(np.int64).max)
-        for other in np.sort(taken, axis=1).T[: other_kinds[:, d].max()]:
-            position[:, d] += position[:, d] >= other
-    start = first[row]
-    start[np.arange(len(row))[:, None], column[row]] += position
-    return PossibleRankings(
-        query=query[row],
-        start=start,
-        size=np.ones_like(start),
-        probability=open_positions / np.bincount(row, open_positions)[row],
-        open_column=column[row, -1],
-        open_positions=open_positions,
-        sampled=np.zeros(len(row), bool),
-    )
+        row, open_positions, last = row[owner], open_positions[owner], low[owner] + step
+        choices.append((owner, last))
+    probability = open_positions / np.bincount(row, open_positions)[row]
+    for part in blocks(len(row), width):
+        of_part = row[part]
+        position = np.empty((len(of_part), documents), np.int64)
+        ranking = np.arange(part.start, part.stop)
+        for d, (owner, at) in reversed(list(enumerate(choices))):
+            position[:, d], ranking = at[ranking], owner[ranking]
+        for d in np.flatnonzero(other_kinds.any(axis=0)).tolist():
+            before = np.arange(documents) - d + nth_of_kind[of_part, d][:, None]
+            earlier = (before < 0) & (before >= -other_kinds[of_part, d][:, None])
+            taken = np.where(earlier, position, np.iinfo(np.int64).max)
+            for other in np.sort(taken, axis=1).T[: other_kinds[:, d].max()]:
+                position[:, d] += position[:, d] >= other
+        start = first[of_part]
+        start[np.arange(len(start))[:, None], column[of_part]] += position
+        yield PossibleRankings(
+            query=query[of_part],
+            start=start,
+            size=np.ones_like(start),
+            probability=probability[part],
+            open_column=column[of_part, -1] if documents else np.zeros_like(of_part),
+            open_positions=open_positions[part],
+            sampled=np.zeros(len(start), bool),
+        )
 
 
-def _sample(tied: TiedDocuments, query: int, seed: int) -> PossibleRankings:
+def blocks(rankings: int, width: int) -> Iterator[slice]:
+    """The rankings of one query in parts that fit into memory."""
+    step = max(1, 4 * CELLS // width)
+    return (slice(first, min(first + step, rankings)) for first in range(0, rankings, step))
+
+
+def _sample(tied: TiedDocuments, query: int, seed: int) -> Iterator[PossibleRankings]:
     """A random sample of the rankings of a query."""
     batch = tied.batch.rows(np.array([query]))
     rng = generator(batch, seed)
-    start = np.repeat(batch.start, SAMPLES, axis=0)
-    for columns, _, size in tie_groups(batch):
-        start[:, columns] += sample_positions(len(columns), size, SAMPLES, rng)
-    probability = np.full(SAMPLES, 1 / SAMPLES)
-    return PossibleRankings.without_open(np.full(SAMPLES, query), start, np.ones_like(start), probability, sampled=True)
+    drawn = [(columns, SampledPositions(len(columns), size, SAMPLES, rng)) for columns, _, size in tie_groups(batch)]
+    for part in blocks(SAMPLES, batch.start.shape[1]):
+        start = np.repeat(batch.start, part.stop - part.start, axis=0)
+        for columns, positions in drawn:
+            start[:, columns] += positions[part]
+        probability = np.full(len(start), 1 / SAMPLES)
+        yield PossibleRankings.without_open(
+            np.full(len(start), query), start, np.ones_like(start), probability, sampled=True
+        )
 
 
-def sample_positions(documents: int, size: int, samples: int, rng: np.random.Generator) -> Integers:
-    """Random positions (sample, document) in a tie of this size; the documents of a sample have different positions."""
-    if documents**2 > size:
-        # A Fisher-Yates shuffle of all samples at once; it stops when all documents have a position.
-        positions = np.repeat(np.arange(size)[:, None], samples, axis=1)
+class SampledPositions:
+    """Random positions (sample, document) in a tie of this size; the documents of a sample have different positions.
+
+    Many of them are drawn again for each part of the samples, because all would not fit into memory.
+    """
+
+    def __init__(self, documents: int, size: int, samples: int, rng: np.random.Generator) -> None:
+        self._documents, self._size, self._samples = documents, size, samples
+        self._drawn: Integers | None = None
+        if documents**2 <= size:
+            self._drawn = rng.integers(0, size, (samples, documents))
+            while len(repeated := self._with_repetitions(self._drawn)):
+                self._drawn[repeated] = rng.integers(0, size, (len(repeated), documents))
+            return
+        self._rng = copy.deepcopy(rng)
+        for _ in range(documents):
+            rng.random(samples)
+        if size * samples <= CELLS:
+            self._drawn = self[:samples].astype(np.min_scalar_type(size))
+
+    @staticmethod
+    def _with_repetitions(positions: Integers) -> Integers:
+        return np.flatnonzero((np.diff(np.sort(positions, axis=1), axis=1) == 0).any(axis=1))
+
+    def __getitem__(self, part: slice) -> Integers:
+        if self._drawn is not None:
+            return self._drawn[part]
+        first, stop, _ = part.indices(self._samples)
+        found = np.empty((stop - first, self._documents), np.int64)
+        step = max(1, 16 * CELLS // self._size)
+        for i in range(first, stop, step):
+            found[i - first : i - first + step] = self._shuffled(slice(i, min(i + step, stop)))
+        return found
+
+    def _shuffled(self, part: slice) -> Integers:
+        """A Fisher-Yates shuffle of these samples at once; it stops when all documents have a position."""
+        rng, samples = copy.deepcopy(self._rng), part.stop - part.start
+        positions = np.repeat(np.arange(self._size, dtype=np.int32)[:, None], samples, axis=1)
         flat, sample = positions.reshape(-1), np.arange(samples)
-        for d, uniform in enumerate(rng.random((documents, samples))):
-            at = (d + (uniform * (size - d)).astype(np.int64)) * samples + sample
+        for d in range(self._documents):
+            uniform = rng.random(self._samples)[part]
+            at = (d + (uniform * (self._size - d)).astype(np.int64)) * samples + sample
             positions[d], flat[at] = flat[at], positions[d].copy()
-        return positions[:documents].T
-    positions = rng.integers(0, size, (samples, documents))
-    while len(repeated := np.flatnonzero((np.diff(np.sort(positions, axis=1), axis=1) == 0).any(axis=1))):
-        positions[repeated] = rng.integers(0, size, (len(repeated), documents))
-    return positions
+        return positions[: self._documents].T
 
 
 def over_distinct_orders(score: Scorer, batch: Batch, *, k: int, seed: int = 0) -> Estimate:
     """The mean of a score of the first k over all orders, if no two tied documents are interchangeable."""
     end = np.minimum(batch.length, k)[:, None]
     tied = ((batch.size > 1) & (batch.start < end) & ~np.isnan(batch.grade)).any(axis=1)
-    rankings = [_distinct_orders(batch, query, k, seed) for query in np.flatnonzero(tied).tolist()]
-    return mean_over_rankings(score, batch, rankings) if rankings else score(batch)
+    if not tied.any():
+        return score(batch)
+    queries = np.flatnonzero(tied).tolist()
+    return mean_over_rankings(
+        score, batch, (part for query in queries for part in _distinct_orders(batch, query, k, seed))
+    )
 
 
-def _distinct_orders(batch: Batch, query: int, k: int, seed: int) -> PossibleRankings:
+def _distinct_orders(batch: Batch, query: int, k: int, seed: int) -> Iterator[PossibleRankings]:
     """All orders of the first k of one query, or a sample if there are too many."""
     batch = batch.rows(np.array([query]))
     end = int(min(batch.length[0], k))
@@ -225,23 +289,36 @@ def _distinct_orders(batch: Batch, query: int, k: int, seed: int) -> PossibleRan
     ties = [(columns, first, size) for columns, first, size in tie_groups(batch) if first < end]
     # The order below rank k does not matter: only the documents in the first k are drawn.
     slots = [min(size, end - first) for _, first, size in ties]
-    sampled = math.prod(math.perm(size, n) for (_, _, size), n in zip(ties, slots, strict=True)) > EXACT_DISTINCT
-    drawn: list[Integers]
+    sampled = _many_orders([(size, n) for (_, _, size), n in zip(ties, slots, strict=True)])
+    drawn: Sequence[SampledPositions | Integers]
     if sampled:
-        drawn = [sample_positions(n, size, SAMPLES_DISTINCT, rng) for (_, _, size), n in zip(ties, slots, strict=True)]
+        rankings = SAMPLES_DISTINCT
+        drawn = [SampledPositions(n, size, rankings, rng) for (_, _, size), n in zip(ties, slots, strict=True)]
     else:
         orders = [
             np.array(list(itertools.permutations(range(size), n)), np.int64)
             for (_, _, size), n in zip(ties, slots, strict=True)
         ]
         which = np.array(list(itertools.product(*(range(len(of_tie)) for of_tie in orders))), np.int64)
-        drawn = [of_tie[which[:, g]] for g, of_tie in enumerate(orders)]
-    start = np.repeat(batch.start, len(drawn[0]), axis=0)
-    for (columns, first, size), members, n in zip(ties, drawn, slots, strict=True):
-        position = np.full((len(start), size), end - first)
-        np.put_along_axis(position, members, np.arange(n), axis=1)
-        start[:, columns] = first + position[:, : len(columns)]
-    probability = np.full(len(start), 1 / len(start))
-    return PossibleRankings.without_open(
-        np.full(len(start), query), start, np.ones_like(start), probability, sampled=sampled
-    )
+        drawn, rankings = [of_tie[which[:, g]] for g, of_tie in enumerate(orders)], len(which)
+    for part in blocks(rankings, max(batch.start.shape[1], *(size for _, _, size in ties))):
+        start = np.repeat(batch.start, part.stop - part.start, axis=0)
+        for (columns, first, size), members, n in zip(ties, drawn, slots, strict=True):
+            position = np.full((len(start), size), end - first)
+            np.put_along_axis(position, members[part].astype(np.int64), np.arange(n), axis=1)
+            start[:, columns] = first + position[:, : len(columns)]
+        probability = np.full(len(start), 1 / rankings)
+        yield PossibleRankings.without_open(
+            np.full(len(start), query), start, np.ones_like(start), probability, sampled=sampled
+        )
+
+
+def _many_orders(ties: Sequence[tuple[int, int]]) -> bool:
+    """Whether the first n documents of ties of these sizes have too many orders to score them all."""
+    orders = 1
+    for size, n in ties:
+        for choices in range(size, size - n, -1):
+            orders *= choices
+            if orders > EXACT_DISTINCT:
+                return True
+    return False

@@ -7,16 +7,12 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from html import escape
 from importlib.resources import files
 from itertools import chain, count, takewhile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,18 +22,17 @@ from cranfield.analysis.audit import CAUSES, Audit, audit_evaluation
 from cranfield.analysis.compare import Comparison, compare_scores
 from cranfield.analysis.significance import ComparisonSettings
 from cranfield.data import Floats, Passages, Strings
-from cranfield.errors import optional
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.notes import sentences, summarised
 from cranfield.evaluation.predicted import PredictedMean
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.collection import read_texts, shortened
 from cranfield.io.spans import parse_ids
-from cranfield.io.write import atomic_write
 from cranfield.parallel import in_background
 from cranfield.report import groups as by_group
 from cranfield.report import predicted as prediction
 from cranfield.report.audit import EFFECTS
+from cranfield.report.chart_library import chart_library
 from cranfield.report.compare import method, notes, rank_meaning
 from cranfield.report.notebook import table
 from cranfield.results import plain
@@ -405,35 +400,12 @@ def _swap_sentences(audit: Audit, measure: str) -> list[str]:
 
 def require() -> None:
     """Raise if the chart library is not installed; called before the work starts."""
-    _chart_library()
-
-
-@cache
-def _chart_library() -> Future[str]:
-    """The script of the chart library, in a thread, while runs are read."""
-    vl_convert = optional("vl_convert", "the HTML report", "report")
-    return in_background(lambda: _kept(f"vega-{vl_convert.__version__}.js", vl_convert.javascript_bundle))
-
-
-def _kept(name: str, make: Callable[[], str]) -> str:
-    """A text from the user's cache folder. If it is not there yet, it is made and kept there."""
-    try:
-        file = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "cranfield", name)
-        return file.read_text(encoding="utf-8")
-    except RuntimeError:  # no home
-        return make()
-    except (OSError, UnicodeError):
-        text = make()
-    with suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(file) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-    return text
+    chart_library()
 
 
 def html(data: dict[str, Any], title: str) -> str:
     """The page with its data."""
-    library = _chart_library().result()
+    library = chart_library().result()
     predicted = "".join(f'<div class="scroll" tabindex="0">{part}</div>' for part in data.pop("predicted"))
     parts = {
         "version": escape(__version__),
