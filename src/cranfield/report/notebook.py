@@ -60,7 +60,8 @@ def html(result: Any) -> str:
     parts = []
     for number, page in enumerate(pages):
         sheet, more = first_rows(page.sheet)
-        body = table(sheet) + (f"<div><small>{escaped(more)}</small></div>" if more else "")
+        lines = [*([more] if more else []), *page.below]
+        body = table(sheet) + "".join(f"<div><small>{escaped(line)}</small></div>" for line in lines)
         title = escaped(page.title)
         if number < OPEN:
             parts.append(f'<div style="margin-top:0.6em">{title}</div>{body}' if title else body)
