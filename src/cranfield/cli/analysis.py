@@ -133,8 +133,8 @@ class Explain(
 class Audit(options.Measures, options.Evaluating, options.Predictions, results.Results, options.Verbose):
     """Show how ties, unjudged documents, short lists and the choice of queries affect scores.
 
-    Prints the pairs of runs that could swap, and why; then a table for each RUN. Of more than five runs, it shows those
-    that matter; -v shows all.
+    Prints the bottom line first, with what to do about it; then the pairs of runs that could swap, and why; then a
+    table for each RUN. Of more than five runs, it shows those that matter; -v shows all.
 
     \b
     cranfield audit qrels.txt bm25.run dense.run -m "AP nDCG@10"
@@ -158,7 +158,7 @@ class Audit(options.Measures, options.Evaluating, options.Predictions, results.R
 
         evaluation, notes = self.read(self.measures)
         with progress("Auditing runs") as step:
-            audit = audit_evaluation(evaluation, interval=self.interval, progress=step)
+            audit = audit_evaluation(evaluation, interval=self.interval, plausible=True, progress=step)
         predicted = self.predicted_means(evaluation)
         text = report.write(
             audit,
@@ -169,6 +169,7 @@ class Audit(options.Measures, options.Evaluating, options.Predictions, results.R
             width=width(),
             colour=colour(self.output),
             predicted=predicted,
+            inputs={"": self.qrels, **dict(zip(audit.runs, self.runs, strict=False))},
         )
         emit(text, self.output)
         results.save_figures(partial(report.figures, audit), self.figures)
