@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import sys
@@ -16,8 +17,10 @@ import cranfield as cf
 from cranfield import example
 from cranfield.analysis.audit import CAUSES, DEFAULT_MEASURES, Audit
 from cranfield.errors import InputError, MissingDependency, UsageError
+from cranfield.evaluation.plausible import Deck, plausible
 from cranfield.report import audit as report
 from cranfield.report import canvas
+from cranfield.report.sheet import Layout
 from cranfield.results import plain
 
 QRELS = str(example.path(example.QRELS))
@@ -265,8 +268,10 @@ def test_tables_fit_the_screen(museum: Audit, width: int) -> None:
 
 def test_what_a_table_says(museum: Audit) -> None:
     text = report.write(cf.audit(QRELS, RUNS[3:], ["AP", "RR"]), width=120, colour=True)
-    assert text.startswith(
+    assert text.startswith("\x1b[1mBottom line\x1b[0m\n\nAP is 0.5058: ties do not change it; ")
+    assert (
         "\x1b[1mquiet\x1b[0m: 7–8 queries; 3.6 documents per query on average; 2 empty rankings; 1 query without"
+        in text
     )
     assert "┄ ties ┄" in text
     assert "1 query without relevant documents (1 with an empty ranking)" in text.replace("\n  ", " ")
@@ -274,10 +279,77 @@ def test_what_a_table_says(museum: Audit) -> None:
 
 def test_markdown(museum: Audit) -> None:
     text = report.write(museum, "markdown")
-    assert text.startswith("### What could change the order of the runs\n") and "\n### bm25\n" in text
+    assert text.startswith("### Bottom line\n") and "\n### What could change the order of the runs\n" in text
+    assert "\n### bm25\n" in text
     head = next(line for line in text.splitlines() if line.startswith("| measure") and "score" in line)
     assert [name.strip() for name in head.split("|")][1:5] == ["measure", "score", "95% interval", "worst"]
     assert "- AP: `dense` and `bm25` could swap if ties" in text
+
+
+PLAUSIBLE_QRELS = {"q": {"a": 1, "b": 0, "c": 2, "d": 0}, "r": {"a": 0, "e": 1}, "top": {"t": 2}}
+PLAUSIBLE_RUN = {"q": ["a", "x", "b", "y", "c", "d"], "r": ["z", "e", "w"]}
+UNJUDGED = {"q": ["x", "y"], "r": ["z", "w"]}
+# Of the judged documents in the first five ranks, one has grade 0, two have grade 1, and one has grade 2.
+SHARES = {0: 1 / 4, 1: 2 / 4, 2: 1 / 4}
+
+
+@pytest.mark.parametrize(
+    "name", ["P@5", "AP", "nDCG@5", "RR", "bpref", "DCG", "ERR(max=2)@4", "Q", "AP[ties=expected]"]
+)
+def test_plausible_scores_against_all_judgments(name: str) -> None:
+    """The mean and the variance over every way to judge the unjudged documents, by evaluating each."""
+    evaluation = cf.Evaluator(PLAUSIBLE_QRELS, [name]).evaluation(PLAUSIBLE_RUN)
+    column, run = evaluation.columns[0], evaluation.run_scores[0]
+    alignment = run.alignments[column.alignment]
+    deck = Deck.of([alignment], column.measure.views.rule.position)
+    found = plausible(column.measure, alignment.rankings[0], deck, draws=20_000, seed=5)
+    for q, (query, documents) in enumerate(UNJUDGED.items()):
+        mean = square = 0.0
+        for grades in itertools.product(SHARES, repeat=len(documents)):
+            judged = PLAUSIBLE_QRELS[query] | dict(zip(documents, grades, strict=True))
+            chance = np.prod([SHARES[grade] for grade in grades])
+            value = cf.evaluate({query: judged, "top": {"t": 2}}, {query: PLAUSIBLE_RUN[query]}, name).values[0, 0, 0]
+            mean, square = mean + chance * value, square + chance * value**2
+        deviation = np.sqrt(max(square - mean**2, 0))
+        assert found.mean[q] == pytest.approx(mean, abs=5 * deviation / np.sqrt(20_000) + 1e-12)
+        assert np.sqrt(found.variance[q]) == pytest.approx(deviation, rel=0.05, abs=1e-9)
+
+
+def test_shares_of_grades_are_by_depth() -> None:
+    run = {"q": [f"d{i}" for i in range(30)]}
+    grades = {f"d{i}": int(i < 3) for i in (0, 1, 2, 4, 7, 25, 29)}
+    evaluation = cf.Evaluator({"q": grades}, ["AP"]).evaluation(run)
+    alignment = evaluation.run_scores[0].alignments[evaluation.columns[0].alignment]
+    share = Deck.of([alignment], "by_id").share
+    assert share[0].tolist() == [0.25, 0.75]  # ranks 1 to 5: d0, d1, d2 and d4
+    assert share[1].tolist() == [1, 0]  # ranks 6 to 10: d7
+    assert share[2].tolist() == [1, 0]  # ranks 11 to 20 have no judged document: those above
+    assert share[3].tolist() == share[-1].tolist() == [1, 0]
+
+
+def test_plausible_scores_lie_between_the_bounds(museum: Audit) -> None:
+    known = ~np.isnan(museum.plausible)
+    assert known.all()
+    assert (museum.plausible_low <= museum.plausible).all() and (museum.plausible <= museum.plausible_high).all()
+    proven = museum.hold & known
+    assert (museum.plausible[proven] <= museum.highest[proven] + 1e-9).all()
+    assert (museum.plausible[proven] >= museum.lowest[proven] - 1e-9).all()
+    complete = cf.audit(cf.Collection(QRELS, complete=True), RUNS, ["AP"])
+    assert complete.plausible == pytest.approx(complete.score)
+
+
+def test_the_bottom_line_of_runs_in_a_sure_order() -> None:
+    runs = {"good": {"q": ["a", "x", "y"]}, "bad": {"q": ["b", "x", "y"]}}
+    qrels = {"q": {"a": 1, "b": 0}}
+    lines = list(report.bottom_line(cf.audit(qrels, runs, "P@1"), Layout()))
+    assert lines[0].startswith("The order of the runs holds: no order of ties, and no judgment")
+    assert report.to_do(cf.audit(qrels, runs, "P@1"), {"": "qrels"}) == ("", "")
+    # A document that both runs rank alike cannot reverse them; others can.
+    assert not cf.audit(qrels, runs, "P@3").plausible_swaps(0)
+    runs["bad"] = {"q": ["b", "u", "v"]}
+    lines = list(report.bottom_line(cf.audit(qrels, runs, "P@3"), Layout()))
+    assert lines[0] == "The order of the runs is open: `good` and `bad` by P@3."
+    assert "1 of 1 pair by P@3" in lines[2]
 
 
 def test_json_round_trip(museum: Audit) -> None:

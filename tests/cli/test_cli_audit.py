@@ -15,7 +15,7 @@ import cranfield as cf
 
 
 def test_every_run_has_a_table_and_the_order_has_words(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("COLUMNS", "140")
     result = call("audit", QRELS, BM25, DENSE)
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
@@ -40,6 +40,23 @@ def test_one_run_is_enough(call: Call) -> None:
     result = call("audit", QRELS, BM25, "-m", "RR")
     assert result.exit_code == 0
     assert "only one run" in result.stdout
+
+
+def test_the_bottom_line_says_what_to_do(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for measures, runs in (("AP", [BM25, DENSE]), ("P@10", [BM25])):
+        lines = call("audit", QRELS, *runs, "-m", measures).stdout.splitlines()
+        at = lines.index("To judge the 20 documents that matter most:")
+        command = " ".join(line.strip().rstrip("\\") for line in lines[at + 1 : lines.index("", at)])
+        words = shlex.split(command)
+        assert words[:2] == ["cranfield", "judge"]
+        assert call(*words[1:]).exit_code == 0
+        assert Path("judge.html").read_text(encoding="utf-8").count('"document":"') == 20
+    unlikely = call("audit", QRELS, BM25, DENSE, "-m", "nDCG@10").stdout
+    assert "only unlikely judgments could change it" in " ".join(unlikely.split())
+    assert "To judge" not in unlikely
+    complete = call("audit", QRELS, BM25, DENSE, "-m", "AP", "--complete").stdout
+    assert "judged documents" not in complete.partition("What could change")[0]
 
 
 def test_json_is_the_audit(call: Call) -> None:
@@ -74,7 +91,7 @@ def test_output_and_figures_are_files(call: Call, tmp_path: Path) -> None:
     text, folder = tmp_path / "audit.md", tmp_path / "figures"
     result = call("audit", QRELS, *RUNS, "--format", "markdown", "-o", text, "--figures", folder)
     assert (result.exit_code, result.stdout) == (0, "")
-    assert text.read_text(encoding="utf-8").startswith("### What could change the order of the runs\n")
+    assert text.read_text(encoding="utf-8").startswith("### Bottom line\n")
     drawing = (folder / "audit.svg").read_text(encoding="utf-8")
     assert all(name in drawing for name in ("quiet", "nDCG@10", "condensed", "terminal", "ties: worst to best"))
     assert sorted(path.name for path in folder.iterdir()) == ["audit.pdf", "audit.png", "audit.svg"]
@@ -120,7 +137,8 @@ def test_many_runs_fit_two_screens(call: Call, tmp_path: Path, monkeypatch: pyte
     short = call("audit", QRELS, *runs)
     assert short.exit_code == 0
     lines = short.stdout.splitlines()
-    assert lines[0] == "What could change the order of the runs"
+    assert lines[0] == "Bottom line"
+    assert "best 10 runs by AP" in lines[2]
     assert len(lines) + len(short.stderr.splitlines()) <= 100
     assert "AP: the best 10 of 40 runs, and the scores they could have had" in lines
     assert "The runs whose scores could change most" in lines

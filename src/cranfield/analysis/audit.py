@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
 
@@ -18,7 +18,8 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.evaluation.notes import Kind, Note, sentences
 from cranfield.evaluation.pair_bounds import lowest_differences
-from cranfield.evaluation.plan import Aggregate, Column
+from cranfield.evaluation.plan import Aggregate, AlignmentKey, Column
+from cranfield.evaluation.plausible import Deck, plausible
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Interval, Scores, check_rankings
@@ -111,6 +112,8 @@ CAUSES: tuple[Cause, ...] = get_args(Cause)
 # The whole ranking, its first page, its first relevant document, and a user model.
 DEFAULT_MEASURES = ("AP", "nDCG@10", "RR", "RBP")
 LEVEL = 0.95
+LEADING = 10  # of many runs, those with the highest scores get plausible scores
+Z95 = 1.959963984540054  # the half-width of the interval of 95% of a normal distribution
 ORDERS: tuple[Ties, ...] = ("worst", "expected", "best")
 # Notes of the evaluation that an audit replaces with its own numbers.
 REPLACED_NOTES: tuple[Kind, ...] = ("unjudged_documents", "tie_range", "tie_small", "tie_unknown")
@@ -148,6 +151,8 @@ class Audit(Displayed):
     ``worst``, ``best``, ``lowest`` and ``highest`` are NaN for measures of subtopics and of document text.
     ``lowest``, ``highest``: the lowest and highest mean that judging the unjudged documents could give, over the same
     queries; proven bounds if ``hold``, otherwise the range over the judgments that were tried.
+    ``plausible``, ``plausible_low``, ``plausible_high``: the mean if unjudged documents were relevant as often as
+    judged ones at the same depth, and where 95% of such judgments would put it; NaN if it is not known.
     ``unjudged``: the share of unjudged documents among those that the measure uses.
     ``condensed``: the mean without them. ``terminal``: the mean with the end of each list as an answer; NaN if the
     measure has no such form.
@@ -183,6 +188,9 @@ class Audit(Displayed):
     judged_queries: Integers
     empty: Integers
     length: Floats
+    plausible: Floats
+    plausible_low: Floats
+    plausible_high: Floats
     swaps: tuple[Swap, ...] = ()
     notes: tuple[Note, ...] = ()
     complete: bool = False
@@ -221,6 +229,25 @@ class Audit(Displayed):
         ranks = [_levels(column) for column in self.score.T]
         equal = [np.bincount(r[r >= 0]) for r in ranks]
         return np.array([comb(int(n.sum()), 2) - int((n * (n - 1) // 2).sum()) for n in equal], np.int64)
+
+    @property
+    def leading(self) -> tuple[str, ...]:
+        """The runs with plausible scores: all of them, or of many those with the highest score in the first column."""
+        return tuple(self.runs[r] for r in _leading(self.score[:, 0]))
+
+    def plausible_swaps(self, m: int) -> list[tuple[str, str]]:
+        """The pairs of leading runs, higher run first, that plausible judgments could reverse, closest first.
+
+        Their plausible intervals overlap, or have the other order; and unjudged documents could reverse them at all.
+        """
+        score, measure = self.score[:, m], self.measures[m]
+        could = {
+            (swap.higher, swap.lower) for swap in self.swaps if (swap.measure, swap.cause) == (measure, "unjudged")
+        }
+        first, second = np.nonzero(_reversible(score, self.plausible_low[:, m], self.plausible_high[:, m]))
+        order = np.argsort(score[first] - score[second], kind="stable")
+        pairs = [(self.runs[first[i]], self.runs[second[i]]) for i in order]
+        return [pair for pair in pairs if pair in could]
 
     def nil_detection(self, run: int, measure: int) -> NilDetection:
         """How well a run recognises the queries without a document that is relevant for a measure."""
@@ -261,6 +288,10 @@ class Audit(Displayed):
             },
             "interval": {"method": self.interval, "level": LEVEL},
             "pairs": dict(zip(self.measures, self.pairs.tolist(), strict=True)),
+            "plausible": {
+                "runs": list(self.leading),
+                "swaps": {name: plain(self.plausible_swaps(m)) for m, name in enumerate(self.measures)},
+            },
             "swaps": plain(self.swaps),
             "notes": sentences(self.notes),
         }
@@ -276,6 +307,7 @@ class Audit(Displayed):
             "unjudged": {
                 **of(lowest=self.lowest, highest=self.highest),
                 "hold": bool(self.hold[r, m]),
+                "plausible": of(mean=self.plausible, low=self.plausible_low, high=self.plausible_high),
                 **of(share=self.unjudged, condensed=self.condensed),
             },
             "lists": {
@@ -314,18 +346,24 @@ def audit(
     if isinstance(qrels, Evaluation):
         if run is not None or options:
             raise UsageError("audit takes no runs, measures or options together with an Evaluation")
-        return audit_evaluation(qrels, interval=interval, progress=progress)
+        return audit_evaluation(qrels, interval=interval, plausible=True, progress=progress)
     if run is None:
         raise UsageError(
             "audit needs judgments and runs", hint="call audit(qrels, runs, measures), or audit(evaluation)"
         )
     evaluation = Evaluator(qrels, measures, **options).evaluation(run, names=names)
-    return audit_evaluation(evaluation, interval=interval, progress=progress)
+    return audit_evaluation(evaluation, interval=interval, plausible=True, progress=progress)
 
 
-def audit_evaluation(evaluation: Evaluation, *, interval: Interval = "t", progress: Progress | None = None) -> Audit:
-    """`audit` of runs that were already read."""
-    return evaluation.remember(("audit", interval), lambda: Auditor(evaluation).audit(interval, progress))
+def audit_evaluation(
+    evaluation: Evaluation, *, interval: Interval = "t", plausible: bool = False, progress: Progress | None = None
+) -> Audit:
+    """`audit` of runs that were already read; ``plausible``: draw judgments of unjudged documents, which takes time."""
+
+    def compute() -> Audit:
+        return Auditor(evaluation, plausible=plausible).audit(interval, progress)
+
+    return evaluation.remember(("audit", interval, plausible), compute)
 
 
 def reversible(
@@ -357,8 +395,8 @@ def _limits_of(parts: Sequence[dict[str, Any]], cause: Cause) -> tuple[Floats, F
 class Auditor:
     """Computes an audit from an evaluation, run by run."""
 
-    def __init__(self, evaluation: Evaluation) -> None:
-        self.evaluation, self.scores = evaluation, evaluation.scores
+    def __init__(self, evaluation: Evaluation, *, plausible: bool = False) -> None:
+        self.evaluation, self.scores, self.plausible = evaluation, evaluation.scores, plausible
         self.row = {run.run.name: r for r, run in enumerate(evaluation.run_scores)}
 
     def audit(self, interval: Interval, progress: Progress | None = None) -> Audit:
@@ -400,6 +438,39 @@ class Auditor:
         if not column.measure.definition.terminal:
             variants["terminal"] = column.varied(terminal=True, full=views.full or full_length)
         return variants
+
+    @cached_property
+    def decks(self) -> dict[AlignmentKey, Deck]:
+        """What the judged documents that the runs retrieve are like, for each alignment."""
+        columns = {column.alignment: column.measure.views.rule.position for column in self.scores.columns}
+        return {
+            key: Deck.of([run.alignments[key] for run in self.evaluation.run_scores], position)
+            for key, position in columns.items()
+        }
+
+    def plausible_mean(self, run: RunScores, m: int) -> tuple[float, float, float]:
+        """The mean with plausible judgments, and the interval of 95% of them."""
+        column, r = self.scores.columns[m], self.row[run.run.name]
+        known = self.plausible and run.run.name in self.leading
+        if not known or column.depends_on_above or column.aggregate not in ("mean", "sum"):
+            return np.nan, np.nan, np.nan
+        size = len(run.length) + len(run.unjudged_queries)
+        mean, variance = np.zeros((2, size))
+        deck, seed = self.decks[column.alignment], self.evaluation.policy.seed
+        for queries, rankings in run.rankings(column.alignment):
+            mean[queries], variance[queries] = plausible(column.measure, rankings, deck, seed=seed)
+        centre = self.mean(run, m, mean)
+        counted = self.scores.counted[r] & ~np.isnan(self.scores.values[r, m])
+        total = float(self.in_query_order(run, variance)[counted].sum())
+        number = 1 if column.aggregate == "sum" else max(int(self.scores.sizes[r, m]), 1)
+        error = Z95 * math.sqrt(total) / number
+        low, high = column.measure.definition.bounds
+        return centre, max(centre - error, low), min(centre + error, high)
+
+    @cached_property
+    def leading(self) -> frozenset[str]:
+        """The runs for which judgments are drawn."""
+        return frozenset(self.scores.runs[r] for r in _leading(self.scores.means[:, 0]))
 
     def audit_run(self, run: RunScores) -> dict[str, Any]:
         """The row of this run in each array of an `Audit`."""
@@ -464,7 +535,9 @@ class Auditor:
         )
         considered = np.flatnonzero(counted[: len(run.length)])
         detection = nil_detection(unanswerable[considered], silent[considered])
+        names = "plausible", "plausible_low", "plausible_high"
         return {
+            **dict(zip(names, self.plausible_mean(run, m), strict=True)),
             **dict.fromkeys((*ORDERS, "lowest", "highest", "terminal"), np.nan),
             **means,
             "hold": hold,
@@ -509,6 +582,18 @@ def _levels(score: Floats) -> Integers:
     return ranks
 
 
+def _leading(score: Floats) -> list[int]:
+    """The runs with the highest scores."""
+    return np.argsort(-np.nan_to_num(score, nan=-np.inf), kind="stable")[:LEADING].tolist()
+
+
+def _reversible(score: Floats, low: Floats, high: Floats) -> Booleans:
+    """The pairs in which the first run has the higher score, and could have a lower one than the second."""
+    level = _levels(score)
+    above: Booleans = (level[:, None] > level) & (level >= 0) & (low[:, None] < high - SAME)
+    return above
+
+
 def _lowest_differences(evaluation: Evaluation) -> list[Floats | None]:
     """For each column the lowest difference of every pair of runs that unjudged documents allow, if it is known."""
     return [lowest_differences(evaluation, m) for m in range(len(evaluation.columns))]
@@ -526,7 +611,7 @@ def _swaps(
     for cause, (low, high) in limits.items():
         for m, measure in enumerate(scores.measures):
             score, level = scores.means[:, m], _levels(scores.means[:, m])
-            above = (level[:, None] > level) & (level >= 0) & (low[:, m, None] < high[:, m] - SAME)
+            above = _reversible(score, low[:, m], high[:, m])
             of_pairs = differences[m]
             if cause == "unjudged" and of_pairs is not None:
                 above &= of_pairs < -SAME

@@ -1,33 +1,43 @@
-"""What each document contributes to a measure of document text: which subtopic it covers, and by which words."""
+"""What each document of a ranking adds to its score; for measures of document text, by which words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from cranfield import io
+from cranfield.analysis.contributions import Contributions, contributions, ideal
 from cranfield.corpus.judged import Reading
 from cranfield.corpus.models import steps
 from cranfield.data import Floats, Integers, Judgments, Run, TextView
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.collection import Collection
+from cranfield.evaluation.evaluator import Evaluator
 from cranfield.evaluation.notes import Note, sentences
-from cranfield.evaluation.plan import make_plan
-from cranfield.evaluation.reader import RunReader
+from cranfield.evaluation.plan import Column, make_plan
 from cranfield.evaluation.run_notes import reading_notes
+from cranfield.evaluation.run_scores import RunScores, check_measurable
+from cranfield.io.runs import WHOLE_RANKING
 from cranfield.measures import Measure
 from cranfield.measures.content import rank_contributions, ranked_rows
 from cranfield.ranking.alignment import Aligner
 from cranfield.ranking.batch import Batch
+from cranfield.ranking.rankings import Rankings
+from cranfield.ranking.tie_rules import DEFAULT
 from cranfield.ranking.views import condense_and_terminate
 from cranfield.results import Displayed, plain
 from cranfield.wording import decodable, few, plural, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+Part = Literal["documents", "subtopics"]
+END = "(end of the list)"  # the terminal document
 
 
 @dataclass(frozen=True)
@@ -38,22 +48,46 @@ class Word:
     change: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Step:
-    """The contribution of one document.
+    """What one document adds to a score.
 
-    ``judged``: its grade by subtopic (under "" for a plain judgment), None if it is unjudged; ``known``: whether the
-    corpus has it. ``earned``: what it adds to the score. ``subtopic``: the one whose coverage it raises most, or
-    lowers least; ``before``, ``after``: the coverage of this subtopic, 1 - KLD / KLD of the collection. A negative
-    coverage counts as a gain of 0. ``words``: all its words, largest contributions first. A word's contribution is its
-    gain in model likelihood minus its share of the length penalty. Contributions add up to after - before.
+    ``rank``: its rank; ``tie``: the first and last rank of the documents with its score, if there are several.
+    ``open``: the tie has no order, and the document has each of these ranks with the same probability. ``judged``: its
+    grade by subtopic (under "" for a plain judgment), None if it is unjudged. ``gain``: of its grade; ``weight``: by
+    which the gain counts, NaN unless the measure is a sum of gain times weight. ``earned``: what it adds to the score;
+    ``so_far``: the score if all documents below were unjudged, NaN where it is undefined. ``ideal_gain`` and
+    ``ideal_so_far``: the same at this rank of the ideal ranking, NaN where it has none.
     """
 
     rank: int
     document: str
     judged: Mapping[str, float] | None
-    known: bool
     earned: float
+    so_far: float
+    gain: float = math.nan
+    weight: float = math.nan
+    ideal_gain: float = math.nan
+    ideal_so_far: float = math.nan
+    tie: tuple[int, int] | None = None
+    open: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return plain(vars(self))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TextStep(Step):
+    """What one document adds to a measure of document text.
+
+    ``known``: whether the corpus has it. ``subtopic``: the one whose coverage it raises most, or lowers least;
+    ``before``, ``after``: the coverage of this subtopic, 1 - KLD / KLD of the collection. A negative coverage counts as
+    a gain of 0. ``words``: all its words, largest contributions first. A word's contribution is its gain in model
+    likelihood minus its share of the length penalty. Contributions add up to after - before.
+    """
+
+    known: bool
     subtopic: str
     before: float
     after: float
@@ -69,17 +103,29 @@ class Step:
         return plain(vars(self) | {"words": {word.word: word.change for word in self.words}})
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Explanation(Displayed):
-    """The score of one query, rank by rank; ``near`` (rank, subtopic) is the coverage of each subtopic so far."""
+    """The score of one query, rank by rank: ``before`` and what all ``steps`` earn add up to the score.
+
+    ``before``: the score without any judged document. ``summary``, ``formula``: the measure in words and in symbols.
+    ``divisor``: what a sum of gain times weight is divided by, NaN for other measures; ``divisor_name`` and
+    ``weight_name``: what this number and the weights are, if known.
+    ``ideal_score``: the score of the ideal ranking, NaN where that is not known. ``ties``: the rule for equal scores.
+    """
 
     run: str
     query: str
     measure: str
     score: float
-    subtopics: tuple[str, ...]
-    near: Floats
     steps: tuple[Step, ...]
+    summary: str
+    formula: str
+    ties: str
+    before: float = 0.0
+    divisor: float = math.nan
+    divisor_name: str = ""
+    weight_name: str = ""
+    ideal_score: float = math.nan
     notes: tuple[Note, ...] = ()
 
     def __repr__(self) -> str:
@@ -87,18 +133,35 @@ class Explanation(Displayed):
         query = printable(f"{self.run}, query {self.query}")
         return decodable(f"Explanation: {self.measure} of {query} is {self.score:.4f}; {ranks}")
 
-    def plot(self, part: Literal["documents", "subtopics"] = "documents", *, ax: Axes | None = None) -> Axes:
-        """Draw what each document adds, or the coverage of each subtopic by rank; returns the Matplotlib axes.
+    def plot(self, part: Part = "documents", *, ax: Axes | None = None) -> Axes:
+        """Draw what each document adds; returns the Matplotlib axes.
 
+        ``part``: for a measure of document text, ``subtopics`` draws the coverage of each subtopic by rank instead.
         ``ax``: axes to draw on instead of a new figure.
         """
         return self._draw(part=part, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        subtopics = {name: self.near[:, s] for s, name in enumerate(self.subtopics)}
+        return plain(self._parts() | {"notes": sentences(self.notes)})
+
+    def _parts(self) -> dict[str, Any]:
         who = {"run": self.run, "query": self.query, "measure": self.measure, "score": self.score}
-        return plain(who | {"subtopics": subtopics, "ranks": self.steps, "notes": sentences(self.notes)})
+        who |= {"summary": self.summary, "formula": self.formula, "ties": self.ties}
+        sums = {"before": self.before, "divisor": self.divisor, "ideal_score": self.ideal_score}
+        return who | sums | {"ranks": self.steps}
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class TextExplanation(Explanation):
+    """The score of a measure of document text; ``near`` (rank, subtopic) is the coverage of each subtopic so far."""
+
+    subtopics: tuple[str, ...]
+    near: Floats
+    steps: tuple[TextStep, ...]
+
+    def _parts(self) -> dict[str, Any]:
+        return super()._parts() | {"subtopics": {name: self.near[:, s] for s, name in enumerate(self.subtopics)}}
 
 
 def explain(
@@ -109,15 +172,21 @@ def explain(
     query: str | None = None,
     **options: Any,
 ) -> Explanation:
-    """What each document of a query contributes to a measure of document text, and why.
+    """What each document of a query adds to a score, rank by rank.
 
-    ``qrels`` is a `Collection` with documents. ``query`` may be left out if there is only one. ``options`` are those of
-    `evaluate`.
+    ``qrels``: judgments or a `Collection`; a measure of document text needs one with documents, and is explained by
+    words. ``query`` may be left out if there is only one. ``options`` are those of `evaluate`.
 
     >>> import cranfield as cf
+    >>> qrels = {"q": {"a": 3, "b": 0, "c": 2}}
+    >>> found = cf.explain(qrels, {"q": ["b", "a", "x", "c"]}, "nDCG@4")
+    >>> [(step.document, step.gain, round(step.weight, 4), round(step.earned, 4)) for step in found.steps]
+    [('b', 0.0, 1.0, 0.0), ('a', 3.0, 0.6309, 0.4441), ('x', nan, 0.5, 0.0), ('c', 2.0, 0.4307, 0.2021)]
+    >>> round(found.score, 4), round(found.divisor, 4)
+    (0.6462, 4.2619)
+
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull"}
-    >>> qrels = {"q": {"a": {"light": 1}}}
-    >>> collection = cf.Collection(qrels, documents=texts)
+    >>> collection = cf.Collection({"q": {"a": {"light": 1}}}, documents=texts)
     >>> first, second = cf.explain(collection, {"q": {"b": 2.0, "c": 1.0}}, "DELTANB(mu=10)").steps
     >>> first.document, first.judged, first.subtopic, round(first.earned, 4)
     ('b', None, 'light', 0.6849)
@@ -125,30 +194,189 @@ def explain(
     [('lamp', 0.8636), ('oil', -0.1786)]
     """
     collection = Collection.of(qrels)
-    plan = make_plan(measure, collection.policy(**options))
-    column = plan.columns[0]
-    chosen = column.measure
-    if not chosen.definition.content:
-        raise MeasureError(
-            f"{chosen} does not use document text, so there is nothing to explain",
-            hint="use ABSNB, ABSRB, DELTANB or DELTARB",
-        )
-    if chosen.chosen["smoothing"] == "printed":
-        raise MeasureError(f"{chosen}: explain needs models that are probabilities", hint="omit smoothing='printed'")
-    if chosen.views.rule.leaves_ties:
-        raise UsageError("ties=expected averages over many orders; explain needs a rule that fixes one order")
-    read, judgments = io.read_run(run), collection.judgments
-    q = _query_index(judgments, query)
-    scores = next(RunReader(judgments, plan.columns, plan.policy, corpus=collection.documents).scores([read]))
+    evaluator = Evaluator.of(collection, make_plan(measure, collection.policy(**options)))
+    column = evaluator.columns[0]
+    _check_explained(column.measure)
+    q = _query_index(collection.judgments, query)
+    evaluation = evaluator.evaluation(run, page=WHOLE_RANKING)
+    if len(evaluation.runs) > 1:
+        raise UsageError(f"explain takes one run, not {len(evaluation.runs)}")
+    scores, name = evaluation.run_scores[0], evaluation.judgments.queries[q]
     alignment = scores.alignments[column.alignment]
-    name = judgments.queries[q]
     if alignment.length[q] < 0:
-        raise InputError([f"{read.source_name or read.name}: the run has no query `{name}`"])
-    rankings = next(rankings for rankings in alignment.rankings if q in rankings.query)
-    ranked = condense_and_terminate(
-        chosen.ordered(rankings.rankings(np.flatnonzero(rankings.query == q))), chosen.views
+        raise InputError([f"{scores.run.source_name or scores.run.name}: the run has no query `{name}`"])
+    check_measurable(scores.run, alignment, column.measure)
+    part = next(rankings for rankings in alignment.rankings if q in rankings.query)
+    rankings = part.rankings(np.flatnonzero(part.query == q))
+    if column.measure.definition.content:
+        ranked = condense_and_terminate(column.measure.ordered(rankings), column.measure.views)
+        return _explain_text(scores.run, alignment.aligner, column.measure, ranked, name)
+    return _explain_ranks(scores, column, rankings, q, seed=evaluation.policy.seed)
+
+
+def _check_explained(measure: Measure) -> None:
+    if measure.views.groups:
+        raise MeasureError(f"{measure} is a mean over groups of judgments", hint="explain the score of one group alone")
+    if not measure.definition.content:
+        return
+    if measure.chosen["smoothing"] == "printed":
+        raise MeasureError(f"{measure}: explain needs models that are probabilities", hint="omit smoothing='printed'")
+    if measure.views.rule.leaves_ties:
+        raise UsageError("ties=expected averages over many orders; explaining words needs a rule that fixes one order")
+
+
+def _undefined(aligner: Aligner, measure: Measure, query: str, hint: str) -> InputError:
+    return InputError([f"{aligner.judgments.name}: {measure} is undefined for query `{query}`"], hint=hint)
+
+
+def _explain_ranks(scores: RunScores, column: Column, rankings: Rankings, q: int, seed: int) -> Explanation:
+    measure, aligner = column.measure, scores.alignments[column.alignment].aligner
+    name = aligner.judgments.queries[q]
+    found, best = contributions(measure, rankings, seed), ideal(measure, rankings, seed)
+    if np.isnan(found.score):
+        nothing, show = "no judged document of the query has a gain", f"`cranfield show {measure.symbol}` says when"
+        raise _undefined(aligner, measure, name, nothing if found.batch.mass[0] == 0 else show)
+    definition, ranks = measure.definition, _Ranks(measure, aligner, found, best)
+    return Explanation(
+        run=scores.run.name,
+        query=name,
+        measure=str(measure),
+        score=found.score,
+        steps=tuple(ranks.steps(_tie_groups(scores, column, q))),
+        summary=definition.summary,
+        formula=definition.formula,
+        ties=measure.views.ties or DEFAULT,
+        before=found.before,
+        divisor=math.nan if found.weight is None else found.divisor,
+        divisor_name=found.divisor_name,
+        weight_name=found.weight_name,
+        ideal_score=math.nan if best is None else best.score,
     )
-    return _explain_query(read, alignment.aligner, chosen, ranked, name)
+
+
+def _tie_groups(scores: RunScores, column: Column, q: int) -> Iterator[list[tuple[str, int | None]]]:
+    """The documents of a ranking, best first, in groups of equal scores: their ids and rows in the judgments."""
+    judgments, rule = scores.alignments[column.alignment].aligner.judgments, column.measure.views.rule
+    positions, ids = scores.tops[rule.key].positions, scores.tops[rule.key].ids
+    rows = np.flatnonzero(positions.query == q)
+    start, order = positions.start[rows], getattr(positions, rule.page_position)[rows]
+    rows = rows[np.lexsort((order, start))]
+    judged = {judgments.documents[row]: row for row in range(judgments.begin[q], judgments.begin[q + 1])}
+    documents = zip(positions.start[rows].tolist(), ids.take(rows), strict=True)
+    for _, group in groupby(documents, key=lambda document: document[0]):
+        yield [(name, judged.get(name)) for _, name in group]
+
+
+class _Ranks:
+    """The steps of an explanation: the documents of a ranking beside what the judged ones add."""
+
+    def __init__(self, measure: Measure, aligner: Aligner, found: Contributions, best: Contributions | None) -> None:
+        self.measure, self.aligner, self.found, self.best = measure, aligner, found, best
+        number = len(found.adds) - found.terminated
+        self.start, self.grade = found.batch.start[0, :number], found.batch.grade[0, :number]
+        self.open = measure.views.rule.leaves_ties
+
+    def steps(self, groups: Iterable[list[tuple[str, int | None]]]) -> Iterator[Step]:
+        """The documents down to the last rank that the measure looks at, in the order in which it sees them."""
+        found, views = self.found, self.measure.views
+        length = int(found.batch.length[0]) - found.terminated
+        end = min(length, self.measure.rank_cutoff or length)
+        above, so_far = 0, found.before
+        for documents in groups:
+            if views.condensed:
+                documents = [(name, row) for name, row in documents if self.grade_of(row) >= 0]
+            size = len(documents)
+            for rank, name, row, j in self.placed(documents, above):
+                if above >= end or (rank > end and not self.open):
+                    break
+                so_far = so_far if j is None else float(found.so_far[j])
+                tie = (above + 1, above + size) if size > 1 else None
+                yield self.step(rank, name, self.judged(row), j, so_far, self.grade_of(row), tie)
+            above += size
+        if found.terminated and (self.measure.rank_cutoff or length + 1) > length:
+            j = len(found.adds) - 1
+            yield self.step(length + 1, END, None, j, float(found.so_far[j]))
+
+    def step(
+        self,
+        rank: int,
+        name: str,
+        judged: Mapping[str, float] | None,
+        j: int | None,
+        so_far: float,
+        grade: float = math.nan,
+        tie: tuple[int, int] | None = None,
+    ) -> Step:
+        """One document; ``j`` is its column in the batch, if it has one."""
+        found, best, weight = self.found, self.best, math.nan
+        if j is not None:
+            gain, earned = float(found.gain[j]), float(found.adds[j])
+        else:
+            top = self.aligner.judged.top
+            gain, earned = float(self.measure.gains.of(np.array([grade]), top)[0]) if grade >= 0 else math.nan, 0.0
+        if self.measure.definition.gains == "none" or self.measure.definition.subtopics:
+            gain = math.nan
+        if j is not None and found.weight is not None:
+            weight = float(found.weight[j])
+        elif found.rank_weight is not None:
+            first, last = tie if tie is not None and self.open else (rank, rank)
+            weight = float(found.rank_weight[first - 1 : last].mean())
+        of_best = {}
+        if best is not None:
+            inside = rank <= len(best.adds)
+            of_best = {"ideal_gain": float(best.gain[rank - 1])} if inside else {}
+            of_best["ideal_so_far"] = float(best.so_far[rank - 1]) if inside else best.score
+        return Step(
+            rank=rank,
+            document=name,
+            judged=judged,
+            earned=earned,
+            so_far=so_far,
+            gain=gain,
+            weight=weight,
+            **of_best,
+            tie=tie,
+            open=self.open and tie is not None,
+        )
+
+    def placed(
+        self, documents: list[tuple[str, int | None]], above: int
+    ) -> list[tuple[int, str, int | None, int | None]]:
+        """The rank of each document of a tie, its id and its row; and its column in the batch, if it has one.
+
+        Documents of equal grade are alike, so that a column belongs to any of them. Documents without a column have the
+        ranks that are left.
+        """
+        first, last = np.searchsorted(self.start, (above, above + len(documents))).tolist()
+        columns: list[int] = list(range(first, last))
+        places: list[tuple[int, str, int | None, int | None]] = []
+        others = []
+        taken = set()
+        for name, row in documents:
+            grade = self.grade_of(row)
+            j = next((j for j in columns if self.grade[j] == grade), None)
+            if j is None:
+                others.append((name, row))
+                continue
+            columns.remove(j)
+            rank = above + 1 + len(places) if self.open else int(self.start[j]) + 1
+            taken.add(rank)
+            places.append((rank, name, row, j))
+        free = (rank for rank in range(above + 1, above + len(documents) + 1) if rank not in taken)
+        places += [(rank, name, row, None) for rank, (name, row) in zip(free, others, strict=False)]
+        return sorted(places, key=itemgetter(0))
+
+    def grade_of(self, row: int | None) -> float:
+        """The grade of a document, NaN if it has none."""
+        if row is None:
+            return 0.0 if self.aligner.judged.complete else math.nan
+        return float(self.aligner.grade[row])
+
+    def judged(self, row: int | None) -> Mapping[str, float] | None:
+        """The grade of a document by subtopic; that of a document without a judgment is 0 if judgments are complete."""
+        if row is None:
+            return {"": 0.0} if self.aligner.judged.complete else None
+        return _judged(self.aligner, row)
 
 
 def _query_index(judgments: Judgments, query: str | None) -> int:
@@ -162,55 +390,65 @@ def _query_index(judgments: Judgments, query: str | None) -> int:
     return names.index(query)
 
 
-def _explain_query(run: Run, aligner: Aligner, measure: Measure, ranked: Batch, query: str) -> Explanation:
+def _explain_text(run: Run, aligner: Aligner, measure: Measure, ranked: Batch, query: str) -> TextExplanation:
     reading, chosen = aligner.reading, measure.chosen
     assert reading is not None
     view, mu = TextView.of(chosen), chosen["mu"]
     score = float(measure.scored(ranked).value[0])
     if np.isnan(score):
-        raise InputError(
-            [f"{aligner.judgments.name}: {measure} is undefined for query `{query}`"],
-            hint="the corpus has no relevant document for any of its subtopics",
-        )
+        raise _undefined(aligner, measure, query, "the corpus has no relevant document for any of its subtopics")
     rows = ranked_rows(ranked, measure.arguments["k"])
     names = reading.relevant(view).names[int(ranked.query[0])]
     near = reading.nearness(ranked.query, rows, view, mu)[0, :, : len(names)]
-    contributions = WordContributions(reading, ranked.query, rows, measure)
+    words = WordContributions(reading, ranked.query, rows, measure)
     gains = rank_contributions(measure, ranked)[0]
     explained = tuple(
-        _step(aligner, near, contributions, names, rank, int(row), float(gain))
-        for rank, (row, gain) in enumerate(zip(rows[0].tolist(), gains.tolist(), strict=True))
+        _step(aligner, near, words, names, rank, int(row), (float(gain), float(so_far)))
+        for rank, (row, gain, so_far) in enumerate(zip(rows[0].tolist(), gains, np.cumsum(gains), strict=True))
     )
-    modelled = np.flatnonzero(~np.isnan(contributions.distance[: len(names)]))
+    modelled = np.flatnonzero(~np.isnan(words.distance[: len(names)]))
     subtopics = tuple(names[s] for s in modelled)
     notes = tuple(reading_notes(reading, view, mu, aligner.judgments.name))
-    return Explanation(run.name, query, str(measure), score, subtopics, near[:, modelled], explained, notes)
+    return TextExplanation(
+        run=run.name,
+        query=query,
+        measure=str(measure),
+        score=score,
+        steps=explained,
+        summary=measure.definition.summary,
+        formula=measure.definition.formula,
+        ties=measure.views.ties or DEFAULT,
+        subtopics=subtopics,
+        near=near[:, modelled],
+        notes=notes,
+    )
 
 
 def _step(
     aligner: Aligner,
     near: Floats,
-    contributions: WordContributions,
+    words: WordContributions,
     names: list[str],
     rank: int,
     row: int,
-    gain: float,
-) -> Step:
+    gain: tuple[float, float],
+) -> TextStep:
     before = near[rank - 1] if rank else np.where(np.isnan(near[rank]), np.nan, 0)
     # Coverage counts from 0 up; if none rose, take the subtopic that fell least.
     rise = np.clip(near[rank], 0, None) - np.clip(before, 0, None)
     moved = np.lexsort((np.nan_to_num(near[rank] - before, nan=-np.inf), np.nan_to_num(rise, nan=-np.inf)))[-1]
     judgments = aligner.judgments
-    return Step(
-        rank + 1,
-        judgments.documents[row],
-        _judged(aligner, row),
-        bool(contributions.documents[rank] >= 0),
-        gain,
-        names[moved],
-        float(before[moved]),
-        float(near[rank, moved]),
-        contributions.at(rank, int(moved)),
+    return TextStep(
+        rank=rank + 1,
+        document=judgments.documents[row],
+        judged=_judged(aligner, row),
+        earned=gain[0],
+        so_far=gain[1],
+        known=bool(words.documents[rank] >= 0),
+        subtopic=names[moved],
+        before=float(before[moved]),
+        after=float(near[rank, moved]),
+        words=words.at(rank, int(moved)),
     )
 
 

@@ -83,23 +83,30 @@ class Explain(
     options.DocumentText,
     results.Results,
 ):
-    """Explain how each document of RUN, judged or not, contributes to the score of one query.
+    """Explain the score of one query: what each document of RUN adds to it, rank by rank.
 
-    Shows what each document adds to the score, the subtopic whose coverage it changes most, and the words that
-    cause this.
+    Shows grade, gain and weight of each document, what it adds to the score, and the ideal ranking beside it. For a
+    measure of document text it shows the subtopic whose coverage a document changes most, and the words that cause
+    this.
 
     \b
-    cranfield explain qrels.txt bm25.run --corpus corpus.parquet --query q1
+    cranfield explain qrels.txt bm25.run -m nDCG@10 --query q1
+    cranfield explain qrels.txt bm25.run -m "AP[ties=expected]" --query q1 --top 50
     cranfield explain qrels.txt bm25.run -m ABSRB@10 --corpus corpus.parquet \\
       --query q1 --figures figures
     """
 
     qrels: Annotated[options.File, Argument()]
     ranking: Annotated[options.File, Argument("RUN")]
-    measure: Annotated[options.MeasureText, "ABSNB, ABSRB, DELTANB or DELTARB.", Option("-m --measure")] = "DELTARB@20"
+    measure: Annotated[
+        options.MeasureText | None,
+        "The measure to explain.",
+        Option("-m --measure", default="nDCG@10; with --corpus, DELTARB@20"),
+    ] = None
     query: Annotated[
         str | None, "The query to explain; may be left out if there is only one.", Option(metavar="ID")
     ] = None
+    top: Annotated[options.Count, "How many ranks to show; the others are added up."] = 20
     words: Annotated[int, click.IntRange(min=0), "How many words of each document to show."] = 3
     queries_file: options.QueriesFile = None
 
@@ -110,14 +117,14 @@ class Explain(
         from cranfield.report.explanation import pages
 
         collection = Collection(self.qrels, documents=self.corpus)
+        measure = self.measure or ("nDCG@10" if self.corpus is None else "DELTARB@20")
         chosen = self.values_of(options.Ordering)
-        explanation = explain(
-            collection, read_run(self.ranking, duplicates=self.duplicates), self.measure, query=self.query, **chosen
-        )
+        run = read_run(self.ranking, duplicates=self.duplicates)
+        explanation = explain(collection, run, measure, query=self.query, **chosen)
         known = {} if self.queries_file is None else read_query_texts(self.queries_file, [explanation.query])
         text = known.get(explanation.query, "")
         self.deliver(
-            pages(explanation, self.digits, self.words, text),
+            pages(explanation, self.digits, self.words, text, self.top),
             explanation.to_dict() | ({"text": text} if text else {}),
             partial(draw, explanation),
         )
@@ -126,8 +133,8 @@ class Explain(
 class Audit(options.Measures, options.Evaluating, options.Predictions, results.Results, options.Verbose):
     """Show how ties, unjudged documents, short lists and the choice of queries affect scores.
 
-    Prints the pairs of runs that could swap, and why; then a table for each RUN. Of more than five runs, it shows those
-    that matter; -v shows all.
+    Prints the bottom line first, with what to do about it; then the pairs of runs that could swap, and why; then a
+    table for each RUN. Of more than five runs, it shows those that matter; -v shows all.
 
     \b
     cranfield audit qrels.txt bm25.run dense.run -m "AP nDCG@10"
@@ -151,7 +158,7 @@ class Audit(options.Measures, options.Evaluating, options.Predictions, results.R
 
         evaluation, notes = self.read(self.measures)
         with progress("Auditing runs") as step:
-            audit = audit_evaluation(evaluation, interval=self.interval, progress=step)
+            audit = audit_evaluation(evaluation, interval=self.interval, plausible=True, progress=step)
         predicted = self.predicted_means(evaluation)
         text = report.write(
             audit,
@@ -162,6 +169,7 @@ class Audit(options.Measures, options.Evaluating, options.Predictions, results.R
             width=width(),
             colour=colour(self.output),
             predicted=predicted,
+            inputs={"": self.qrels, **dict(zip(audit.runs, self.runs, strict=False))},
         )
         emit(text, self.output)
         results.save_figures(partial(report.figures, audit), self.figures)
@@ -170,5 +178,5 @@ class Audit(options.Measures, options.Evaluating, options.Predictions, results.R
 
 
 queries = verb(Queries, "Show per-query scores and where runs differ.")
-explain = verb(Explain, "Explain a score that uses document text.")
+explain = verb(Explain, "Explain a score, rank by rank.")
 audit = verb(Audit, "Show how ties, unjudged documents and short lists affect scores.")

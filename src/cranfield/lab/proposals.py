@@ -363,8 +363,11 @@ def next_documents(
     check_fraction("prior", prior)
     judgments = read_qrels(qrels)
     runs = read_runs(run, names)
-    if len(runs) < 2:
-        raise UsageError("what to judge next needs at least two runs: judgments settle which of them is better")
+    if len(runs) < 2 and strategy == "mtc":
+        raise UsageError(
+            "this strategy needs at least two runs: judgments settle which of them is better",
+            hint="strategy `depth` takes the first ranks of a single run",
+        )
     chosen = _measure_to_depth(parse(measure), depth)
     lists = ranked_lists(runs, judgments, ties or chosen.views.ties, chosen.rank_cutoff or depth)
     guesses = None if predicted is None else read_qrels(predicted)

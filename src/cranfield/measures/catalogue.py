@@ -345,13 +345,15 @@ class Measure:
 
     def values(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
         """The score of each ranking, and its standard error if orders of tied documents were sampled."""
+        return self.scoring.expectation(self.prepared(rankings), seed)
+
+    def prepared(self, rankings: Rankings) -> Batch:
+        """The rankings as `values` scores them, before they are condensed and terminated."""
         all_documents = self._needs_all_documents or rankings.judged.costs is not None
         batch = self.ordered(rankings, all_documents=all_documents)
         if self.views.sampled:
             batch = expanded(rankings, batch)
-        if self.definition.sampled:
-            batch = rankings.with_pool(batch)
-        return self._scoring.expectation(batch, seed)
+        return rankings.with_pool(batch) if self.definition.sampled else batch
 
     def residual(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
         """The increase of each score if all unjudged documents and all ranks below the end had full gain."""
@@ -391,10 +393,11 @@ class Measure:
 
     def scored(self, batch: Batch, *, seed: int = 0) -> Estimate:
         """The expected scores of a batch from `ordered`, or of one derived from it."""
-        return self._scoring.expectation(batch, seed)
+        return self.scoring.expectation(batch, seed)
 
     @cached_property
-    def _scoring(self) -> Scoring:
+    def scoring(self) -> Scoring:
+        """The function of this measure with all that its tie strategy needs."""
         return self._scoring_by(self.definition.function, self.definition.ties)
 
     def _scoring_by(self, kernel: Kernel, strategy: TieStrategy) -> Scoring:

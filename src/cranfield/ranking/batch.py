@@ -233,17 +233,25 @@ class Batch:
     def cumulated(self, weights: Weights, k: Integers | int | None = None) -> Floats:
         if weights.table is not None and not self.has_ties and (k is None or isinstance(k, int)):
             return self._summed(native.cumulated_sums, weights.table, k)
+        return summed(self.gain * self.cumulated_over(weights, k) / self.size)
+
+    def cumulated_over(self, weights: Weights, k: Integers | int | None = None) -> Floats:
+        """The sum over the span of each document of weight times the expected cumulated gain at the document."""
         above = self.above(self.gain) + self.gain
         # Let a span of n documents have total gain G, with gain C above it. At a document with gain g at position x of
         # the span, the mean cumulated gain is C + g + (x-1)(G-g)/(n-1).
         own, later = self.span_sums(weights, k)
         others = (self.within(self.gain) - self.gain) / np.maximum(self.size - 1, 1)
-        return summed(self.gain * (above * own + others * later) / self.size)
+        return above * own + others * later
 
     def preferences(self, limit: Floats, pairs: Floats) -> Floats:
         if not self.has_ties:
             return native.preference_sums(self.gain, self.grade, limit, pairs)
-        return summed(self.gain * (1 - penalty(self.misplaced(limit), pairs[:, None])))
+        return summed(self.gain * self.mean_preferred(limit, pairs))
+
+    def mean_preferred(self, limit: Floats, pairs: Floats) -> Floats:
+        """The expected share of pairs that are not misplaced, for each document."""
+        return 1 - penalty(self.misplaced(limit), pairs[:, None])
 
     def misplaced(self, limit: Floats) -> Floats:
         """The mean over the orders of ties of min(number of non-relevant documents above, limit), for each document.

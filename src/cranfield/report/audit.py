@@ -1,12 +1,13 @@
 """An audit as text and as a figure.
 
-The text has the pairs of runs that could swap, then a table for each run, or for many runs an overview. The figure has
-every score as a point, with bands for the values that it could have had.
+The text has a bottom line, the pairs of runs that could swap, then a table for each run, or for many runs an overview.
+The figure has every score as a point, with bands for the values that it could have had.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ import numpy as np
 
 from cranfield import results
 from cranfield.analysis.audit import Audit, Cause, NilDetection, Swap
+from cranfield.evaluation.plan import Column
 from cranfield.evaluation.predicted import PredictedMean
 from cranfield.report import canvas
 from cranfield.report import predicted as prediction
@@ -34,10 +36,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = ("table", "markdown", "json")
+BOTTOM = "Bottom line"
+TO_JUDGE = 20  # documents that the command at the end of the bottom line asks for
 HEADING = "What could change the order of the runs"
 COUNTED = "Pairs of runs with different scores, and how many of them each cause could reverse:"
 SHOWN = 4  # pairs named for each cause by default
-SHOWN_OF_MANY = 2  # the same for many runs
+SHOWN_OF_MANY = 1  # the same for many runs
 FEW_RUNS = 5  # more runs do not get a table each by default
 BEST = 10  # of many runs, those with the highest scores are listed
 MOST_DIGITS = 12
@@ -58,8 +62,10 @@ MEANINGS: dict[Cause, str] = {
     "ties": "Documents with equal scores can be ranked in any order. Worst, expected and best are the lowest, mean and "
     "highest score over all these orders; place is the position of the score from worst (0%) to best (100%).",
     "unjudged": "Unjudged documents count as not relevant, but could be relevant. Lowest and highest are the extreme "
-    "scores that judging them could give. `bounds` are proven; `range` covers only the judgments that were tried. Each "
-    "run is considered alone, although a document in two runs would get the same judgment.",
+    "scores that judging them could give. `bounds` are proven; `range` covers only the judgments that were tried. "
+    "Plausible is the score if unjudged documents are relevant as often as judged ones at the same depth, ± where 95% "
+    "of such judgments would put it. Each run is considered alone, although a document in two runs would get the same "
+    "judgment.",
     "condensed": "Unjudged documents are removed from the ranking, instead of counted as not relevant.",
     "terminal": 'The end of a list counts as an answer: "no more relevant documents". This answer is right if all '
     "relevant documents were found, or if the list is empty and no document is relevant. Queries without relevant "
@@ -75,13 +81,14 @@ EFFECTS: dict[Cause, str] = {
     "terminal": "swap if the end of a list counts as an answer",
     "queries": "have overlapping confidence intervals",
 }
-UNJUDGED = "unjudged documents"
+UNJUDGED, LEFT_OUT = "unjudged documents", "left out"
 # The columns of the table of a run, by the titles over them.
 GROUPS = {
     "": ("score",),
     "queries": ("95% interval",),
     "ties": ("worst", "expected", "best", "place"),
-    UNJUDGED: ("lowest", "highest", "", "share", "condensed"),
+    UNJUDGED: ("plausible", "lowest", "highest", ""),
+    LEFT_OUT: ("share", "condensed"),
     "lists": ("terminal",),
 }
 
@@ -96,27 +103,35 @@ def write(
     width: int = 80,
     colour: bool = False,
     predicted: Sequence[PredictedMean] = (),
+    inputs: Mapping[str, str] | None = None,
 ) -> str:
     """The audit in one of `FORMATS`, ending in a newline; ``width`` and ``colour`` apply to tables only.
 
-    ``all_runs``: a table for each run, however many there are. ``predicted``: means to show below.
+    ``all_runs``: a table for each run, however many there are. ``predicted``: means to show below. ``inputs``: the
+    files of the judgments (under "") and of the runs, for the command that says what to judge.
     """
     check_format(format, FORMATS)
     if format == "json":
         return results.text(audit.to_dict() | ({"predicted": results.plain(predicted)} if predicted else {}))
     all_runs = all_runs or len(audit.runs) <= FEW_RUNS
     layout = Layout(digits=digits)
+    bottom, (advice, command) = list(bottom_line(audit, layout)), to_do(audit, inputs)
+    bottom += [advice] if advice else []
     if format == "markdown":
+        first = [f"### {BOTTOM}\n", "".join(f"- {printable(line)}\n" for line in bottom)]
+        first += [f"```shell\n{printable(command)}\n```\n"] if command else []
         parts = [
             _markdown_summary(audit, layout, all_pairs=all_pairs),
             _markdown_runs(audit, layout, all_runs=all_runs),
         ]
     else:
+        first = [styled(BOTTOM, BOLD, colour=colour) + "\n", *(_wrapped(line, width) for line in bottom)]
+        first += [*([_continued(command, width)] if command else []), ""]
         parts = [
             _screen_summary(audit, layout, width, colour=colour, all_pairs=all_pairs),
             _screen_runs(audit, layout, width, colour=colour, all_runs=all_runs),
         ]
-    text = "\n".join(chain(*(parts if len(audit.runs) > 1 else reversed(parts)))) + "\n"
+    text = "\n".join(chain(first, *(parts if len(audit.runs) > 1 else reversed(parts)))) + "\n"
     return text + (prediction.text(predicted, format, digits, width=width, colour=colour) if predicted else "")
 
 
@@ -135,6 +150,7 @@ def sheet(audit: Audit, run: int, layout: Layout) -> Sheet:
             _within(*shown(audit.low, audit.high)),
             *shown(audit.worst, audit.expected, audit.best),
             _percent(np.nan if len(set(shown(audit.worst, audit.best))) == 1 else audit.place[run, m]),
+            _plus_minus(layout, audit, run, m),
             *shown(audit.lowest, audit.highest),
             UNDEFINED if np.isnan(audit.lowest[run, m]) else "bounds" if audit.hold[run, m] else "range",
             _percent(audit.unjudged[run, m]),
@@ -146,7 +162,16 @@ def sheet(audit: Audit, run: int, layout: Layout) -> Sheet:
 
 def shown_groups(audit: Audit) -> dict[str, tuple[str, ...]]:
     """The columns of the table of a run, without those on unjudged documents if judgments are complete."""
-    return {title: names for title, names in GROUPS.items() if not (audit.complete and title == UNJUDGED)}
+    return {title: names for title, names in GROUPS.items() if not (audit.complete and title in (UNJUDGED, LEFT_OUT))}
+
+
+def _plus_minus(layout: Layout, audit: Audit, r: int, m: int) -> str:
+    """A plausible score with half of its interval."""
+    value = audit.plausible[r, m]
+    if np.isnan(value):
+        return UNDEFINED
+    half = (audit.plausible_high[r, m] - audit.plausible_low[r, m]) / 2
+    return f"{_number(layout, audit, m, value)} ± {_number(layout, audit, m, half)}"
 
 
 def _within(low: str, high: str) -> str:
@@ -191,7 +216,7 @@ def _screen_summary(audit: Audit, layout: Layout, width: int, *, colour: bool, a
     if len(audit.runs) > 1:
         yield _wrapped(COUNTED, width)
         yield ""
-        yield draw(counts(audit), colour=colour)
+        yield render(counts(audit), width=width, colour=colour)
     for line in verdict(audit):
         yield _wrapped(line, width) + "\n"
     for cause, sentences in swap_sentences(audit, layout, all_pairs=all_pairs):
@@ -258,6 +283,12 @@ def _wrapped(text: str, width: int, bold: str = "", *, colour: bool = False) -> 
     return styled(bold, BOLD, colour=colour) + shown.removeprefix(bold)
 
 
+def _continued(command: str, width: int) -> str:
+    """A command in lines that a shell reads as one."""
+    lines = textwrap.wrap(printable(command), width - 4, break_long_words=False, break_on_hyphens=False)
+    return "  " + " \\\n    ".join(lines)
+
+
 def _fitted(sheet: Sheet, groups: Mapping[str, Sequence[str]], width: int) -> Iterator[tuple[Sheet, list[str]]]:
     """The sheet split between groups of columns so that each part fits the screen, and the titles of its groups."""
     needed = widths(sheet)
@@ -288,13 +319,145 @@ def _titles(part: Sheet, titles: Sequence[str], *, colour: bool) -> str:
     return styled(line.rstrip(), DIM, colour=colour)
 
 
-def counts(audit: Audit) -> Sheet:
-    """How many pairs of runs each cause could reverse, by measure."""
-    rows, swaps = [], Counter((swap.measure, swap.cause) for swap in audit.swaps)
+def bottom_line(audit: Audit, layout: Layout) -> Iterator[str]:
+    """What ties and unjudged documents do to the order of the runs, or to the scores of one."""
+    yield from (_bottom_of_runs if len(audit.runs) > 1 else _bottom_of_run)(audit, layout)
+
+
+def _bottom_of_run(audit: Audit, layout: Layout) -> Iterator[str]:
+    """Each score of a single run, and how far ties and judging could move it."""
     for m, measure in enumerate(audit.measures):
-        cells = [Cell(UNDEFINED if _unknown(audit, cause, m) else str(swaps[measure, cause])) for cause in audit.causes]
-        rows.append(Row((measure,), (Cell(str(audit.pairs[m])), *cells)))
-    return Sheet(("measure",), ("pairs", *audit.causes), tuple(rows))
+        score = _number(layout, audit, m, audit.score[0, m])
+        ties = _range(layout, audit, m, *(ends[0, m] for ends in audit.reach("ties")))
+        moves = ["ties do not change it" if ties == score else f"ties put it anywhere in {ties}"]
+        low, high = (_number(layout, audit, m, ends[0, m]) for ends in (audit.lowest, audit.highest))
+        if audit.complete:
+            pass
+        elif UNDEFINED in (low, high):
+            moves.append("the effect of unjudged documents is unknown")
+        elif low == high:
+            moves.append("unjudged documents do not change it")
+        else:
+            likely = _plus_minus(layout, audit, 0, m)
+            likely = "" if likely == UNDEFINED else f"{likely} {AS_OFTEN}, and "
+            moves.append(f"its unjudged documents would make it {likely}{low} to {high} at the extremes")
+        yield f"{measure} is {score}: {'; '.join(moves)}."
+
+
+def _bottom_of_runs(audit: Audit, layout: Layout) -> Iterator[str]:
+    """How many pairs of runs ties and unjudged documents could reverse, of many runs those of the best."""
+    some = set(audit.leading)
+    whom = "the runs" if len(some) == len(audit.runs) else f"the best {len(some)} runs by {audit.measures[0]}"
+    swaps = Counter((s.measure, s.cause) for s in audit.swaps if {s.higher, s.lower} <= some)
+    rows = [r for r, run in enumerate(audit.runs) if run in some]
+    pairs = replace(audit, score=audit.score[rows]).pairs.tolist()
+    plausible = [len(audit.plausible_swaps(m)) for m in range(len(audit.measures))]
+    worst = [swaps[measure, "unjudged"] for measure in audit.measures]
+    by_ties = [swaps[measure, "ties"] for measure in audit.measures]
+    if not sum(pairs):
+        return
+    if not any(by_ties) and not any(worst):
+        tried = "" if audit.complete or audit.hold[rows].all() else " that was tried"
+        judged = "" if audit.complete else f", and no judgment of unjudged documents{tried},"
+        yield f"The order of {whom} holds: no order of ties{judged} changes it."
+    elif not any(by_ties) and not any(plausible):
+        yield (
+            f"The order of {whom} holds for every order of ties and for plausible judgments of unjudged documents; "
+            "only unlikely judgments could change it."
+        )
+    else:
+        yield f"The order of {whom} is open: {_open_pairs(audit, some)}."
+    ends = audit.reach("ties")
+    width = np.where(np.isnan(ends[1] - ends[0]), 0, ends[1] - ends[0])[rows]
+    r, m = np.unravel_index(int(np.argmax(width)), width.shape)
+    most = (
+        f"; they move a score by at most {layout.number(width[r, m])} ({audit.measures[m]} of `{audit.runs[rows[r]]}`)"
+    )
+    yield f"Ties could reverse {_of_pairs(audit, by_ties, pairs)}{most if width[r, m] > SAME else ''}."
+    if audit.complete:
+        return
+    unknown = [name for m, name in enumerate(audit.measures) if _unknown(audit, "unjudged", m)]
+    without = f" (unknown for {', '.join(unknown)})" if unknown else ""
+    drawn = not np.isnan(audit.plausible[rows]).all()
+    likely = f"; {AS_OFTEN}, {_of_pairs(audit, plausible, pairs)}" if drawn and any(worst) else ""
+    yield f"At worst, unjudged documents could reverse {_of_pairs(audit, worst, pairs)}{without}{likely}."
+
+
+AS_OFTEN = "if they are relevant as often as judged ones at the same depth"
+
+
+def _open_pairs(audit: Audit, some: set[str]) -> str:
+    """The closest pair of each measure that ties or plausible judgments could reverse."""
+    named: dict[tuple[str, str], list[str]] = {}
+    for m, measure in enumerate(audit.measures):
+        by_ties = [s for s in audit.swaps if s.cause == "ties" and s.measure == measure and {s.higher, s.lower} <= some]
+        found = [(s.higher, s.lower) for s in sorted(by_ties, key=lambda swap: swap.gap)] or audit.plausible_swaps(m)
+        if found:
+            named.setdefault(found[0], []).append(measure)
+    texts = [f"`{a}` and `{b}` by {', '.join(measures)}" for (a, b), measures in named.items()]
+    return "; ".join(texts[:SHOWN])
+
+
+def _of_pairs(audit: Audit, counted: Sequence[int], pairs: Sequence[int]) -> str:
+    """How many of the pairs, by measure.
+
+    The number of pairs is repeated only where it differs.
+    """
+    if not any(counted):
+        return "no pair of runs"
+    parts: list[str] = []
+    before = None
+    for number, of, name in zip(counted, pairs, audit.measures, strict=True):
+        scope = "" if of == before else f" of {plural(of, 'pair')}"
+        parts.append(f"{f'{number:,}' if number else 'none'}{scope} by {name}")
+        before = of
+    return ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
+
+
+def to_do(audit: Audit, inputs: Mapping[str, str] | None = None) -> tuple[str, str]:
+    """What to do about unjudged documents, as a sentence and as a command; both are empty if nothing helps."""
+    moved = (audit.highest - audit.lowest > SAME).any()  # unknown bounds are NaN
+    plausible = [name for m, name in enumerate(audit.measures) if audit.plausible_swaps(m)]
+    if audit.complete or not moved or (len(audit.runs) > 1 and not plausible):
+        return "", ""
+    if inputs is None:
+        return "`cf.lab.next_documents` and `cranfield judge` name the documents whose judgments matter most.", ""
+    return f"To judge the {TO_JUDGE} documents that matter most:", judge_command(audit, inputs)
+
+
+def judge_command(audit: Audit, inputs: Mapping[str, str]) -> str:
+    """The command that makes a page with the documents to judge."""
+    swapped = [name for m, name in enumerate(audit.measures) if audit.plausible_swaps(m)] or list(audit.measures)
+    names = [_judgeable(column) for column in audit.columns if column.label in swapped]
+    measure = next((name for name in names if name), "P@10")
+    runs = [inputs[run] for run in audit.leading[:FEW_RUNS] if run in inputs]
+    words = ["cranfield", "judge", inputs[""], *runs, "-m", measure, "--next", str(TO_JUDGE), "--page", "judge.html"]
+    return shlex.join(words + (["--strategy", "depth"] if len(runs) == 1 else []))
+
+
+def _judgeable(column: Column) -> str:
+    """The measure by which `cranfield judge` can choose documents for this one; empty if there is none."""
+    measure = column.measure
+    if not measure.views.plain or measure.views.groups or column.alignment.costs:
+        return ""
+    if measure.definition.linear or (measure.symbol == "AP" and not measure.chosen["graded"]):
+        return str(measure)
+    return str(replace(measure, symbol="DCG")) if measure.symbol == "nDCG" and measure.chosen["R"] == "judged" else ""
+
+
+def counts(audit: Audit) -> Sheet:
+    """How many pairs of runs each cause could reverse, by measure; with plausible judgments, if runs are few."""
+    rows, swaps = [], Counter((swap.measure, swap.cause) for swap in audit.swaps)
+    plausible = not audit.complete and len(audit.leading) == len(audit.runs)
+    names = [name for cause in audit.causes for name in (cause, *(["plausible"] * (cause == "unjudged" and plausible)))]
+    for m, measure in enumerate(audit.measures):
+        found = {
+            cause: UNDEFINED if _unknown(audit, cause, m) else str(swaps[measure, cause]) for cause in audit.causes
+        }
+        unknown = bool(np.isnan(audit.plausible[:, m]).all())
+        texts = {**found, "plausible": UNDEFINED if unknown else str(len(audit.plausible_swaps(m)))}
+        rows.append(Row((measure,), (Cell(str(audit.pairs[m])), *(Cell(texts[name]) for name in names))))
+    return Sheet(("measure",), ("pairs", *names), tuple(rows))
 
 
 def _unknown(audit: Audit, cause: Cause, m: int) -> bool:
@@ -327,7 +490,9 @@ def unproven(audit: Audit) -> Iterator[str]:
 
 
 def _meaning(audit: Audit, cause: Cause) -> str:
-    return MEANINGS[cause].format(interval=INTERVALS[audit.interval])
+    """What a cause means; of many runs, whose overview does not have all columns, only the first sentence."""
+    text = MEANINGS[cause].format(interval=INTERVALS[audit.interval])
+    return text if len(audit.runs) <= FEW_RUNS else f"{text.partition('. ')[0].rstrip('.')}."
 
 
 def swap_sentences(audit: Audit, layout: Layout, *, all_pairs: bool) -> Iterator[tuple[Cause, list[str]]]:

@@ -60,7 +60,8 @@ def html(result: Any) -> str:
     parts = []
     for number, page in enumerate(pages):
         sheet, more = first_rows(page.sheet)
-        body = table(sheet) + (f"<div><small>{escaped(more)}</small></div>" if more else "")
+        lines = [*([more] if more else []), *page.below]
+        body = table(sheet) + "".join(f"<div><small>{escaped(line)}</small></div>" for line in lines)
         title = escaped(page.title)
         if number < OPEN:
             parts.append(f'<div style="margin-top:0.6em">{title}</div>{body}' if title else body)
@@ -159,7 +160,8 @@ def _comparison(report: Any, comparison: Any) -> Shown:
 
 def _audit(report: Any, audit: Any) -> Shown:
     pages = [Page(report.COUNTED, report.counts(audit)), *report.overview(audit, Layout())]
-    return pages, [*report.verdict(audit), *summarised(audit.notes)[0]]
+    bottom = [*report.bottom_line(audit, Layout()), report.to_do(audit)[0]]
+    return pages, [*filter(None, bottom), *report.verdict(audit), *summarised(audit.notes)[0]]
 
 
 # What each class shows: the module that makes its tables, which is loaded then, and how.

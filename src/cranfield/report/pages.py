@@ -229,13 +229,15 @@ def _set(cell: Cell) -> str:
 
 @dataclass(frozen=True)
 class Page:
-    """One table of a result, with its title."""
+    """One table of a result, with its title, and sentences below that say how to read it."""
 
     title: str
     sheet: Sheet
+    below: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", printable(self.title))
+        object.__setattr__(self, "below", tuple(map(printable, self.below)))
 
 
 def check_format(format: str, formats: Sequence[str]) -> None:
@@ -263,10 +265,9 @@ def styled(text: str, style: str, *, colour: bool) -> str:
 
 def titled(page: Page, width: int, *, colour: bool) -> str:
     """The table under its title, if it has one, for a screen of this width."""
-    if not page.title:
-        return render(page.sheet, width=width, colour=colour)
-    title = styled(textwrap.fill(page.title, width), BOLD, colour=colour)
-    return f"{title}\n{render(page.sheet, width=width, colour=colour)}"
+    title = f"{styled(textwrap.fill(page.title, width), BOLD, colour=colour)}\n" if page.title else ""
+    below = "".join(f"{textwrap.fill(line, width)}\n" for line in page.below)
+    return title + render(page.sheet, width=width, colour=colour) + (f"\n{below}" if below else "")
 
 
 def comma_separated(page: Page) -> str:
@@ -283,13 +284,17 @@ def comma_separated(page: Page) -> str:
     heads = (" ".join(name.split()) for name in sheet.columns)
     writer.writerow(line(sheet.names, ((head, f"{head} (aside)") for head in heads)))
     writer.writerows(line(row.names, ((cell.text, cell.one_line_aside) for cell in row.cells)) for row in sheet.rows)
-    return f"# {page.title}\n{lines.getvalue()}"
+    return f"# {page.title}\n{lines.getvalue()}" + "".join(f"# {line}\n" for line in page.below)
 
 
 WRITERS: dict[str, Callable[[Page], str]] = {
-    "markdown": lambda page: f"**{piped(page.title)}**\n\n{markdown(page.sheet)}",
+    "markdown": lambda page: "\n".join(
+        [f"**{piped(page.title)}**\n", markdown(page.sheet), *(f"{piped(line)}\n" for line in page.below)]
+    ),
     # The title is a comment to use in the caption.
-    "latex": lambda page: f"% {escaped(' '.join(page.title.split()))}\n{latex(page.sheet)}",
+    "latex": lambda page: (
+        "".join(f"% {escaped(' '.join(line.split()))}\n" for line in (page.title, *page.below)) + latex(page.sheet)
+    ),
     "csv": comma_separated,
 }
 FORMATS = ("table", *WRITERS, "json")

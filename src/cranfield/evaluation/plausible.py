@@ -1,0 +1,158 @@
+"""Plausible scores: what a score would be if unjudged documents were relevant as often as judged ones at their depth.
+
+Every unjudged document retrieved gets the grade of a random judged document that the runs retrieve at a similar rank,
+independently of all others. This is repeated, and gives the mean and the variance of the score of each query. Bounds
+say what judging could do at worst; this says what it would do if unjudged documents were like judged ones. They are
+often worse, because judged documents are those that many systems found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from cranfield.data import Floats, Integers
+from cranfield.measures import Measure
+from cranfield.measures.ties.strategies import ClosedForm
+from cranfield.ranking.alignment import Alignment
+from cranfield.ranking.batch import Batch
+from cranfield.ranking.rankings import Position, Rankings
+from cranfield.ranking.row_math import summed
+from cranfield.ranking.views import with_every_document
+
+LAST_RANKS = np.array([5, 10, 20, 50, 100, 200, 500, 1000])  # the last rank of each depth; below is one more
+SCORED = 1_000  # rankings to score in all draws together
+FEWEST, MOST = 10, 100  # draws
+CELLS = 1 << 18  # cells of a batch of draws
+
+
+@dataclass(frozen=True, eq=False)
+class Deck:
+    """How often judged documents have each grade: ``share`` (depth, grade) of the ascending ``grades``."""
+
+    grades: Floats
+    share: Floats
+
+    @classmethod
+    def of(cls, alignments: Iterable[Alignment], position: Position | None) -> Deck:
+        """The judged documents that these runs retrieve."""
+        parts = list(alignments)
+        judged = parts[0].aligner.judged
+        grades = np.unique(judged.grade[judged.grade >= 0]) if parts else np.zeros(0)
+        counts = np.zeros((len(LAST_RANKS) + 1, len(grades)))
+        for alignment in parts:
+            found, of = alignment.positions, alignment.aligner.judged
+            kept = of.grade[found.document] >= 0
+            kept = kept if of.nil is None else kept & ~of.nil[found.document]
+            found = found.take(np.flatnonzero(kept))
+            rank = found.start + (0 if position is None else getattr(found, position))
+            np.add.at(counts, (depth_of(rank), np.searchsorted(grades, of.grade[found.document])), 1)
+        return cls(grades, _filled(counts))
+
+
+def depth_of(start: Integers) -> Integers:
+    """The depth of a document that has this many documents above it."""
+    return np.searchsorted(LAST_RANKS, start + 1)
+
+
+def _filled(counts: Floats) -> Floats:
+    """The shares at each depth; a depth without documents has those of the next one above, or else below."""
+    total = counts.sum(axis=1)
+    known = np.flatnonzero(total)
+    if not len(known):
+        return np.zeros_like(counts)
+    above = np.maximum(np.searchsorted(known, np.arange(len(total)), side="right") - 1, 0)
+    nearest = known[above]
+    return counts[nearest] / total[nearest, None]
+
+
+class Plausible(NamedTuple):
+    """The mean and variance over draws of the score of each query; NaN where they are not known."""
+
+    mean: Floats
+    variance: Floats
+
+
+def plausible(
+    measure: Measure, rankings: Rankings, deck: Deck, *, draws: int | None = None, seed: int = 0
+) -> Plausible:
+    """The score of each query if its unjudged documents had grades drawn from the deck.
+
+    ``draws``: by default fewer for many queries, over which errors average out.
+    """
+    ordered = measure.ordered(rankings, all_documents=True)
+    value = measure.scored(ordered, seed=seed).value
+    mean, variance = value.copy(), np.where(np.isnan(value), np.nan, 0.0)
+    rows = np.flatnonzero(~np.isnan(value) & (ordered.length > 0))
+    # A condensed list has no unjudged documents, and neither has a list with complete judgments.
+    if measure.views.condensed or rankings.judged.complete or not len(rows):
+        return Plausible(mean, variance)
+    full = with_every_document(ordered.rows(rows))
+    if full.has_ties and not isinstance(measure.definition.ties, ClosedForm):
+        mean[rows] = variance[rows] = np.nan  # the orders of every draw would have to be enumerated
+        return Plausible(mean, variance)
+    number = draws or int(np.clip(SCORED // len(rows), FEWEST, MOST))
+    drawn, rng, sums = (
+        _Drawn(measure, full, deck, rankings.judged.top),
+        np.random.default_rng(seed),
+        np.zeros((2, len(rows))),
+    )
+    for part in drawn.parts(number):
+        scores = measure.scored(drawn.batch(part, rng), seed=seed).value.reshape(part, -1)
+        # The distance from the actual score, so that a query without unjudged documents has variance 0.
+        change = np.nan_to_num(scores - value[rows])
+        sums += change.sum(axis=0), (change**2).sum(axis=0)
+    first, second = sums / number
+    mean[rows] += first
+    variance[rows] = np.maximum(second - first**2, 0) * number / max(number - 1, 1)
+    return Plausible(mean, variance)
+
+
+class _Drawn:
+    """Batches in which unjudged documents have drawn grades."""
+
+    def __init__(self, measure: Measure, full: Batch, deck: Deck, top: float) -> None:
+        definition, cutoff = measure.definition, measure.rank_cutoff
+        self.deck, self.gain = deck, measure.gains.of(deck.grades, top)
+        self.uses_nonrelevant, self.uses_ideal = definition.uses_nonrelevant, not definition.retrieved_only
+        self.unjudged = (full.grade < 0).sum(axis=1)
+        if definition.retrieved_only and cutoff is not None and not measure.views.terminal:
+            full = full.compact(full.start < cutoff)
+        self.full, self.at = full, np.flatnonzero(full.grade < 0)
+        self.depth = depth_of(full.start.reshape(-1)[self.at])
+
+    def parts(self, draws: int) -> Iterator[int]:
+        """How many draws to score at once."""
+        step = max(1, CELLS // max(self.full.gain.size, 1))
+        return (min(step, draws - i) for i in range(0, draws, step))
+
+    def batch(self, draws: int, rng: np.random.Generator) -> Batch:
+        """Every ranking as often as there are draws, one draw after another."""
+        full, queries = self.full, len(self.full.length)
+        many = full.rows(np.tile(np.arange(queries), draws))
+        # A uniform number picks a grade by the shares of its depth.
+        limits = np.cumsum(self.deck.share, axis=1)[:, :-1][self.depth]
+        picked = (rng.random((draws, len(self.at), 1)) >= limits).sum(axis=2)
+        at = (np.arange(draws)[:, None] * full.gain.size + self.at).reshape(-1)
+        grade, gain = many.grade.copy(), many.gain.copy()
+        grade.reshape(-1)[at], gain.reshape(-1)[at] = (
+            self.deck.grades[picked.reshape(-1)],
+            self.gain[picked.reshape(-1)],
+        )
+        added = np.where(many.grade < 0, gain, 0)
+        gaining = (added > 0).sum(axis=1)
+        ideal = many.ideal
+        if self.uses_ideal:
+            widest = max(int(gaining.max(initial=0)), 1)
+            highest = -np.sort(-added, axis=1)[:, :widest]
+            ideal = -np.sort(-np.concatenate([ideal, highest], axis=1), axis=1)
+        sums = {
+            "R": many.R + gaining,
+            "N": many.N + np.tile(self.unjudged, draws) - gaining,
+            "mass": many.mass + summed(added),
+        }
+        judged = many.changed(grade=grade, gain=gain, ideal=ideal, **sums)
+        return judged if self.uses_nonrelevant else judged.compact(judged.relevant | judged.nil)
