@@ -30,6 +30,7 @@ BROKEN_PIPE = 141  # what a shell reports for a program that SIGPIPE ended
 MODULES = {
     "eval": "eval",
     "compare": "compare",
+    "run": "experiment",
     "queries": "analysis",
     "report": "report",
     "audit": "analysis",

@@ -1,0 +1,71 @@
+"""``cranfield run``: a whole experiment, as one file says it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import click
+
+from cranfield.cli import gate, options, results
+from cranfield.cli.commands import Argument, verb
+from cranfield.cli.output import colour, emit, note, run_notes, say_written, width
+from cranfield.report import compare as comparing
+from cranfield.report import groups as by_group
+from cranfield.report import write as write_scores
+from cranfield.report.pages import Page, write
+
+PYPROJECT = "pyproject.toml"
+
+
+def _default_file(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str:
+    """The file that was given, else the one of this folder."""
+    from cranfield.experiment.experiment import FILE
+
+    return value or (FILE if Path(FILE).exists() or not _in_pyproject() else PYPROJECT)
+
+
+def _in_pyproject() -> bool:
+    path = Path(PYPROJECT)
+    return path.is_file() and "[tool.cranfield" in path.read_text(encoding="utf-8", errors="replace")
+
+
+class Run(results.Pages, options.Verbose):
+    """Run the experiment in FILE: evaluate, compare, check gates, and write the report, scores and history.
+
+    FILE is cranfield.toml, or the table [tool.cranfield] of pyproject.toml, unless another one is given. Paths in it
+    are relative to it. Exit codes: 0 all gates passed, 3 one failed, 4 one is not decided, 1 or 2 for errors.
+
+    \b
+    cranfield run
+    cranfield run experiments/dense.toml --format markdown
+    """
+
+    file: Annotated[options.File, Argument("[FILE]", _default_file)] = ""
+    allow_code: Annotated[bool, "Allow the Python files of the experiment (measures_files) to run."] = False
+
+    def run(self) -> None:
+        from cranfield.experiment.experiment import Experiment
+        from cranfield.report import guard
+
+        experiment = Experiment.read(self.file)
+        outcome = experiment.run(allow_code=self.allow_code)
+        comparison, layout = outcome.comparison, dict[str, Any](width=width(), colour=colour(self.output))
+        pages: list[Page] = [] if comparison is None else comparing.pages(comparison, self.digits)
+        pages += [page for found in outcome.groups.values() for page in by_group.pages(found, self.digits)]
+        text = write(pages, outcome.to_dict() if self.format == "json" else {}, self.format, **layout)
+        if comparison is None and self.format != "json":
+            text = write_scores(outcome.scores, self.format, digits=self.digits, **layout) + text
+        if self.format == "markdown" and outcome.checks:
+            text = f"{guard.markdown(outcome.checks)}{text}"
+        emit(text, self.output)
+        if self.format != "json":
+            note(run_notes(outcome.scores.notes, verbose=self.verbose))
+            note([] if comparison is None else comparing.notes(comparison))
+            note(line for found in outcome.groups.values() for line in by_group.notes(found))
+        for path in experiment.outputs:
+            say_written(f"{experiment.output(*path)} written")
+        gate.conclude(outcome.checks, None, "cranfield run", gate.MORE)
+
+
+run = verb(Run, "Run a whole experiment: one file, one command.")
