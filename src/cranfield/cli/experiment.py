@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
 import click
 
 from cranfield.cli import gate, options, results
-from cranfield.cli.commands import Argument, verb
-from cranfield.cli.output import colour, emit, note, run_notes, say_written, width
+from cranfield.cli.commands import Argument, fields_of, said_of, verb
+from cranfield.cli.compare import Testing
+from cranfield.cli.output import colour, emit, note, replace, run_notes, say_written, width
+from cranfield.errors import UsageError
 from cranfield.report import compare as comparing
 from cranfield.report import groups as by_group
 from cranfield.report import write as write_scores
@@ -39,15 +43,22 @@ class Run(results.Pages, options.Verbose):
     \b
     cranfield run
     cranfield run experiments/dense.toml --format markdown
+    cranfield run --init
+    cranfield run --schema > cranfield.schema.json
     """
 
     file: Annotated[options.File, Argument("[FILE]", _default_file)] = ""
     allow_code: Annotated[bool, "Allow the Python files of the experiment (measures_files) to run."] = False
 
+    init: Annotated[bool, "Write FILE from the judgments and runs in its folder, with comments."] = False
+    schema: Annotated[bool, "Print the JSON Schema of experiments, by which editors complete them."] = False
+
     def run(self) -> None:
         from cranfield.experiment.experiment import Experiment
         from cranfield.report import guard
 
+        if self.init or self.schema:
+            return self._start()
         experiment = Experiment.read(self.file)
         outcome = experiment.run(allow_code=self.allow_code)
         comparison, layout = outcome.comparison, dict[str, Any](width=width(), colour=colour(self.output))
@@ -66,6 +77,28 @@ class Run(results.Pages, options.Verbose):
         for path in experiment.outputs:
             say_written(f"{experiment.output(*path)} written")
         gate.conclude(outcome.checks, None, "cranfield run", gate.MORE)
+
+    def _start(self) -> None:
+        from cranfield.experiment.starting import first_experiment, schema
+
+        if self.schema:
+            return emit(json.dumps(schema(_described()), indent=2) + "\n", self.output)
+        if Path(self.file).exists():
+            raise UsageError(f"{self.file}: the file exists", hint="give the name of another one: --init FILE")
+        replace(self.file, first_experiment(Path(self.file).parent).encode())
+        say_written(f"{self.file} written; `cranfield run` runs it")
+        return None
+
+
+def _described() -> dict[str, str]:
+    """What help says of the options that are keywords of an experiment, too."""
+    groups = options.Rankings, options.Seed, options.ReadingRuns, options.CollectionFacts, options.Predictions, Testing
+    named = {"corpus": "documents", "queries_file": "queries"}
+    found: dict[str, str] = {}
+    for name, field in ((name, field) for group in groups for name, field in fields_of(group).items()):
+        said = (one for one in said_of(field.hint) if isinstance(one, str))
+        found[named.get(name, name)] = re.sub(r"--(\w[\w-]*)", r"\1", next(said, ""))
+    return found
 
 
 run = verb(Run, "Run a whole experiment: one file, one command.")
