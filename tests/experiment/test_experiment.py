@@ -83,6 +83,9 @@ def test_the_same_from_python_to_the_last_bit(tmp_path: Path) -> None:
     how = {"baseline": "bm25", "cluster": "topic", "correction": "bonferroni", "alpha": 0.1, "seed": 3}
     comparison = cf.compare(scores, **how)  # type: ignore[arg-type]
     assert comparison.to_dict() == outcome.comparison.to_dict()  # type: ignore[union-attr]
+    inputs = outcome.scores.to_dict()["provenance"]["inputs"]
+    assert [one["kind"] for one in inputs].count("run") == 12
+    assert all(one["digest"].startswith("sha256:") for one in inputs)
     groups = scores.by("type", "bm25", cluster="topic", seed=3)
     assert outcome.groups["type"].to_dict() == groups.to_dict()
 

@@ -34,7 +34,7 @@ def _in_pyproject() -> bool:
     return path.is_file() and "[tool.cranfield" in path.read_text(encoding="utf-8", errors="replace")
 
 
-class Run(results.Pages, options.Verbose):
+class Run(gate.Baselines, results.Pages, options.Verbose):
     """Run the experiment in FILE: evaluate, compare, check gates, and write the report, scores and history.
 
     FILE is cranfield.toml, or the table [tool.cranfield] of pyproject.toml, unless another one is given. Paths in it
@@ -60,7 +60,7 @@ class Run(results.Pages, options.Verbose):
         if self.init or self.schema:
             return self._start()
         experiment = Experiment.read(self.file)
-        outcome = experiment.run(allow_code=self.allow_code)
+        outcome = experiment.run(allow_code=self.allow_code, allow_changed_judgments=self.allow_changed_judgments)
         comparison, layout = outcome.comparison, dict[str, Any](width=width(), colour=colour(self.output))
         pages: list[Page] = [] if comparison is None else comparing.pages(comparison, self.digits)
         pages += [page for found in outcome.groups.values() for page in by_group.pages(found, self.digits)]
@@ -71,7 +71,7 @@ class Run(results.Pages, options.Verbose):
             text = f"{guard.markdown(outcome.checks)}{text}"
         emit(text, self.output)
         if self.format != "json":
-            note(run_notes(outcome.scores.notes, verbose=self.verbose))
+            note(run_notes(outcome.compared.notes, verbose=self.verbose))
             note([] if comparison is None else comparing.notes(comparison))
             note(line for found in outcome.groups.values() for line in by_group.notes(found))
         for path in experiment.outputs:

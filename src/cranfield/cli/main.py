@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
@@ -85,8 +86,12 @@ class Verbs(LazyGroup):
     ) -> Any:
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        from cranfield.results import made_by
+
+        words = sys.argv[1:] if args is None else args
         try:
-            code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+            with made_by(command=shlex.join(["cranfield", *words])):
+                code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         except click.NoSuchOption as error:
             from cranfield.cli import hints
 

@@ -13,6 +13,7 @@ from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.collection import checked_keywords
 from cranfield.evaluation.notes import Note
 from cranfield.evaluation.plan import Column
+from cranfield.evaluation.provenance import Provenance, Source
 from cranfield.evaluation.scores import Scores
 from cranfield.io.faults import quotable
 from cranfield.io.named_tables import read_queries, read_table
@@ -59,6 +60,9 @@ def read_scores(
     if saved and (cells.found or lower or len(saved) > 1):
         raise UsageError("scores saved by cranfield cannot be combined with others", hint="read them alone")
     scores = saved[0] if saved else _scores(cells, lower)
+    if not saved:
+        files = [Source.of("scores", one) for one in sources_of(source) if isinstance(one, (str, os.PathLike))]
+        scores = replace(scores, provenance=Provenance(scores.columns, sources=tuple(files)))
     if queries is not None:
         scores = scores.with_attributes(read_queries(queries))
     return scores
@@ -92,9 +96,13 @@ def with_column(scores: Scores, name: str, parts: Sequence[tuple[str, Scores]], 
             f"{name} has no score of {plural(len(without), 'run')} ({few(without)})",
             hint=f"the runs of these scores are {few(found, 10)}, with queries such as {few(parts[0][1].queries, 2)}",
         )
+    columns = (*scores.columns, Column(outside_measure(name, "lower" if lower else "higher"), label=name))
+    sources = [one for _, part in parts if part.provenance is not None for one in part.provenance.sources]
+    provenance = (scores.provenance or Provenance()).with_sources(sources)
     return replace(
         scores,
-        columns=(*scores.columns, Column(outside_measure(name, "lower" if lower else "higher"), label=name)),
+        columns=columns,
+        provenance=replace(provenance, columns=columns),
         values=np.concatenate([scores.values, added], axis=1),
         repeats={run: np.concatenate([table, repeats[run]]) for run, table in scores.repeats.items()},
         notes=(*scores.notes, *(note for _, part in parts for note in part.notes)),

@@ -17,9 +17,11 @@ from cranfield.errors import CranfieldError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.experiment.toml_file import File, KeyPath, Kind, Output, Pattern, Section, TomlFile
+from cranfield.io.digests import digesting
 from cranfield.io.ids import Duplicates
 from cranfield.measures import parse
 from cranfield.report import guard
+from cranfield.results import made_by
 from cranfield.settings import Limits, Positive
 from cranfield.statistics.design import Repeated
 from cranfield.statistics.prediction import Inference
@@ -339,10 +341,11 @@ class Experiment:
             repeats=design.repeats or "random",
         )
 
-    def run(self, *, allow_code: bool = False) -> Outcome:
+    def run(self, *, allow_code: bool = False, allow_changed_judgments: bool = False) -> Outcome:
         """Evaluate, compare, check the gates, and write what is to be written.
 
-        ``allow_code``: whether the Python files of the experiment may run.
+        ``allow_code``: whether the Python files of the experiment may run. ``allow_changed_judgments``: whether a saved
+        baseline may have other judgments; then only queries with the same are compared.
         """
         from cranfield.experiment.running import Running
 
@@ -360,7 +363,9 @@ class Experiment:
             if self.measures_files:
                 self._check_measures()
                 self.file.raise_faults()
-            running = Running(self)
+            stack.enter_context(digesting())
+            stack.enter_context(made_by(experiment=self.path, experiment_digest=self.file.digest))
+            running = Running(self, changed_judgments=allow_changed_judgments)
             outcome = running()
             running.write(outcome)
         return outcome

@@ -57,7 +57,8 @@ class Outcome:
 class Running:
     """One run of an experiment, whose files were checked."""
 
-    def __init__(self, experiment: Experiment) -> None:
+    def __init__(self, experiment: Experiment, *, changed_judgments: bool = False) -> None:
+        self.changed_judgments = changed_judgments
         self.of, self.inputs, self.error_at = experiment, experiment.inputs, experiment.error_at
 
     def __call__(self) -> Outcome:
@@ -65,15 +66,14 @@ class Running:
         scores, evaluation = self._own_scores()
         for name, by_collection in self.inputs.scores.items() if self.of.runs else ():
             scores = self._with_scores(scores, name, by_collection)
-        compared = scores
+        compared, baseline = scores, self.inputs.baseline
+        if saved := self._saved_baseline():
+            with self.error_at(("baseline",)):
+                compared = compared.with_run(saved, changed_judgments=self.changed_judgments)
+            baseline = compared.runs[0]
         if average := listed(self.of.design.average):
             with self.error_at(("design", "average")):
                 compared = compared.averaged(*average)
-        baseline = self.inputs.baseline
-        if saved := self._saved_baseline():
-            with self.error_at(("baseline",)):
-                compared = compared.with_run(saved)
-            baseline = compared.runs[0]
         comparison = None
         if len(compared.runs) > 1:
             settings = self.of.settings()

@@ -17,6 +17,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from cranfield.errors import InputError
+from cranfield.io.digests import text_digest
 from cranfield.io.streams import open_stream
 from cranfield.settings import Limits
 from cranfield.wording import CONTROL, nearest, one_of, printable
@@ -96,6 +97,7 @@ class TomlFile:
 
     def _parse(self) -> dict[str, Any]:
         data = open_stream(self.path, "experiment").read()
+        self.digest = text_digest(data)
         if len(data) > LONGEST:
             raise self.error(f"the file has {len(data):,} bytes; an experiment has at most {LONGEST:,}")
         try:
