@@ -52,6 +52,9 @@ title = "Two collections"
 scores = "scores.json"
 comparison = "comparison.json"
 junit = "junit.xml"
+
+[history]
+file = "history.jsonl"
 """
 
 RUNS = {"bm25": 0.3, "hybrid": 0.6, "llm": 0.9, "dense-1": 0.5, "dense-2": 0.55, "dense-3": 0.5}

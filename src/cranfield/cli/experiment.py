@@ -102,3 +102,34 @@ def _described() -> dict[str, str]:
 
 
 run = verb(Run, "Run a whole experiment: one file, one command.")
+
+
+class History(results.Results):
+    """Show the history of an experiment: its means over time, and which changes are significant.
+
+    FILE is a history, or an experiment that has one; by default that of cranfield.toml. A change is tested over the
+    queries of both entries, if these have the same judgments.
+
+    \b
+    cranfield history
+    cranfield history history.jsonl --figures figures
+    """
+
+    file: Annotated[options.File, Argument("[FILE]", _default_file)] = ""
+
+    def run(self) -> None:
+        from cranfield.experiment.experiment import Experiment
+        from cranfield.experiment.history import History as Found
+
+        path = self.file
+        if path.endswith(".toml"):
+            experiment = Experiment.read(path)
+            path = experiment.output("history", "file") or ""
+            if not path:
+                raise UsageError(f"{self.file} keeps no history", hint='add [history] with file = "history.jsonl"')
+        found = Found.read(path)
+        result = found.to_dict() if self.format == "json" else {}
+        self.deliver(found.pages(self.digits), result, found.figures)
+
+
+history = verb(History, "Show the history of an experiment.")

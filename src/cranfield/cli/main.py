@@ -32,6 +32,7 @@ MODULES = {
     "eval": "eval",
     "compare": "compare",
     "run": "experiment",
+    "history": "experiment",
     "queries": "analysis",
     "report": "report",
     "audit": "analysis",

@@ -92,6 +92,14 @@ class Save:
     junit: Annotated[Output | None, "Write the gates as JUnit XML."] = None
 
 
+@dataclass(frozen=True)
+class HistoryFile:
+    """Where the history is kept."""
+
+    file: Annotated[Output, "Append one line of means, intervals and provenance to this file."]
+    values: Annotated[bool, "Keep the values of queries, by which changes are tested."] = True
+
+
 class Inputs(NamedTuple):
     """The files of an experiment: by run or measure, and collection."""
 
@@ -136,6 +144,7 @@ class Experiment:
     gates: Annotated[Mapping[str, Gate], "What must hold of each measure."] = field(default_factory=dict)
     report: Annotated[Report | None, "The HTML report."] = None
     save: Annotated[Save, "Files to write."] = field(default_factory=Save)
+    history: Annotated[HistoryFile | None, "The history of the experiment."] = None
     file: TomlFile = field(default=None, repr=False)  # type: ignore[assignment]  # no key: `read` sets it
 
     @classmethod
@@ -323,6 +332,7 @@ class Experiment:
     def outputs(self) -> dict[KeyPath, str]:
         """What the experiment writes, by key."""
         found: dict[KeyPath, str | None] = {("report", "file"): self.report.file if self.report else None}
+        found["history", "file"] = self.history.file if self.history else None
         for name in ("scores", "comparison", "figures", "junit"):
             found["save", name] = getattr(self.save, name, None)
         return {path: text for path, text in found.items() if text}

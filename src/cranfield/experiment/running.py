@@ -225,6 +225,14 @@ class Running:
             with atomic_write(path) as temporary:
                 temporary.write_text(self._report(outcome), encoding="utf-8", errors="surrogateescape")
 
+        if (path := self.of.output("history", "file")) and self.of.history is not None:
+            from cranfield.experiment.history import append, commit_of, entry
+
+            design, values = self.of.design, self.of.history.values
+            line = entry(outcome.scores, cluster=design.cluster, values=values, seed=self.of.settings().seed)
+            gates = {kind: sum(check.outcome == kind for check in outcome.checks) for kind in guard.OUTCOMES}
+            append(path, {"commit": commit_of(self.of.folder), **line, "gates": gates})
+
     def _report(self, outcome: Outcome) -> str:
         from cranfield.report.html import contents, html
 
