@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.evaluator import Evaluator, evaluate
     from cranfield.evaluation.plan import Policy
     from cranfield.evaluation.scores import Scores
+    from cranfield.experiment.experiment import Experiment
     from cranfield.io import read_qrels, read_run
     from cranfield.io.records import records
     from cranfield.lab.simulation import simulate
@@ -37,6 +38,7 @@ __all__ = [
     "CranfieldError",
     "Evaluation",
     "Evaluator",
+    "Experiment",
     "InputError",
     "Judgments",
     "MeasureError",
@@ -78,6 +80,7 @@ MODULES = {
     "evaluation.evaluator": ("Evaluator", "evaluate"),
     "evaluation.plan": ("Policy",),
     "evaluation.scores": ("Scores",),
+    "experiment.experiment": ("Experiment",),
     "io": ("read_qrels", "read_run"),
     "io.records": ("records",),
     "lab.simulation": ("simulate",),

@@ -21,6 +21,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, partial
 from importlib import import_module
@@ -137,7 +138,7 @@ class Saved(Result):
         from cranfield.io.write import atomic_write
 
         with atomic_write(path) as temporary:
-            temporary.write_bytes(text(self.to_dict()).encode("utf-8", "surrogateescape"))
+            temporary.write_bytes(text(with_origin(self.to_dict())).encode("utf-8", "surrogateescape"))
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
@@ -158,6 +159,34 @@ class Saved(Result):
             )
         with damaged_file(path, cls.WHAT.replace("a ", "a complete ", 1), cls.HINT):
             return cls.from_dict(data)
+
+
+def now() -> str:
+    """The time in UTC; ``SOURCE_DATE_EPOCH`` is another one, for outputs that are always the same."""
+    import time
+
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(given) if given.isdigit() else None))
+
+
+_origin: ContextVar[Mapping[str, str] | None] = ContextVar("origin", default=None)
+
+
+@contextmanager
+def made_by(**words: str) -> Iterator[None]:
+    """Results that are saved inside say what made them, such as the command."""
+    token = _origin.set(words)
+    try:
+        yield
+    finally:
+        _origin.reset(token)
+
+
+def with_origin(data: dict[str, Any]) -> dict[str, Any]:
+    """The data of a result for a file: with the time, and the command or the experiment that made it."""
+    if "provenance" not in data:
+        return data
+    return {**data, "provenance": {"time": now(), **(_origin.get() or {}), **data["provenance"]}}
 
 
 def load(path: PathLike) -> Any:

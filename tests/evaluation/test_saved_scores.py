@@ -104,11 +104,11 @@ def test_damage_that_only_the_whole_shows(spoil: Any, message: str, tmp_path: Pa
 def test_a_run_of_other_scores_comes_first() -> None:
     old = cf.evaluate({"1": {"a": 1}, "2": {"a": 1}}, {"old": {"1": {"a": 1.0}, "2": {"a": 1.0}}}, ["AP", "RR"])
     new = cf.evaluate({"2": {"a": 1}, "3": {"a": 1}}, {"new": {"2": {"a": 1.0}, "3": {"a": 1.0}}}, ["recip_rank"])
-    both = new.with_run(old)
+    both = new.with_run(old, changed_judgments=True)
     assert both.runs == ("old", "new")
     assert both.queries == ("2", "3", "1")
     assert both.counted.tolist() == [[True, False, True], [True, True, False]]
     assert both.means.tolist() == [[1.0], [1.0]]
     assert old.with_run(old).runs == ("old (baseline)", "old")
     with pytest.raises(UsageError, match="has no scores for AP"):
-        old.with_run(new)
+        old.with_run(new, changed_judgments=True)

@@ -33,6 +33,7 @@ from cranfield.evaluation.evaluator import Evaluator, Measures, evaluate
 from cranfield.evaluation.notes import Note, QueryNames, sentences
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.predicted import PredictedMean, check_queries, judged_per_query, predicted_differences
+from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.scores import Scores, ScoreTable
 from cranfield.measures.catalogue import Better
@@ -155,6 +156,7 @@ class Comparison(Saved):
     query_notes: tuple[Note, ...] = ()
     resolution_notes: tuple[Note, ...] = ()
     predicted: tuple[PredictedMean, ...] = ()  # the differences with predicted judgments
+    provenance: Provenance | None = None
 
     def __repr__(self) -> str:
         one = self.baseline
@@ -284,6 +286,7 @@ class Comparison(Saved):
             "resolution_notes": sentences(self.resolution_notes),
             **({"predicted": plain(self.predicted)} if self.predicted else {}),
             **({"sources": plain(self.sources)} if self.sources else {}),
+            **({"provenance": self.provenance.data} if self.provenance is not None else {}),
         }
 
     @classmethod
@@ -322,6 +325,7 @@ class Comparison(Saved):
             resolution_notes=tuple(map(Note.saved, resolution)),
             predicted=typed(hints["predicted"], data.get("predicted", []), "predicted"),
             sources=typed(hints["sources"], data.get("sources", {}), "sources"),
+            provenance=Provenance.of_file(data),
             **values,
             **numbers,
         )
@@ -523,6 +527,7 @@ def compare_scores(
         comparison,
         query_notes=(*comparison.query_notes, *two),
         better=tuple(column.better for column in scores.columns),
+        provenance=scores.provenance,
         repeats=settings.repeats if scores.repeats else None,
         sources={
             measure: {scores.runs[run]: parts for run, parts in sample.sources().items()}

@@ -212,7 +212,7 @@ class Compare(
             text = results.with_groups(
                 text, compared, self.group_by, comparison.baseline, self.format, self.digits, **layout
             )
-        emit(text, self.output)
+        emit(results.for_file(text, self.format, self.output), self.output)
         if self.format != "json":
             note([*notes, *report.notes(comparison, all_pairs=self.all_pairs or self.format == "csv")])
         results.save_figures(partial(report.figures, comparison), self.figures)
@@ -290,7 +290,8 @@ class Compare(
         # The first, if a file is given twice.
         name_of = dict(zip(reversed(paths), reversed(names), strict=True))
         if saved is not None:
-            scores = scores.with_run(saved)
+            scores = scores.with_run(saved, changed_judgments=self.allow_changed_judgments)
+            notes += sentences(scores.notes[len(own.notes) :])  # queries with other judgments
             name: str | None = scores.runs[0]
         else:
             name = self._baseline_name(scores.runs, name_of, lambda: scores)

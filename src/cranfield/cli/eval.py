@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cranfield.cli import gate, options
 from cranfield.cli.commands import RARE, Option, verb
 from cranfield.cli.output import colour, emit, note, progress, run_notes, width
-from cranfield.cli.results import with_groups
+from cranfield.cli.results import for_file, with_groups
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Eval(
             notes = [*notes, *lines.notes(means)]
         if self.group_by is not None:
             text = with_groups(text, table, self.group_by, None, self.format, self.digits, **layout)
-        emit(text, self.output)
+        emit(for_file(text, self.format, self.output), self.output)
         note(notes)
         if self.format != "json":
             note(run_notes(table.notes, verbose=self.verbose))

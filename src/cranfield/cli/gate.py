@@ -87,7 +87,19 @@ def limits_of(
     return chosen
 
 
-class Regressions(Settings):
+class Baselines(Settings):
+    """Which saved baselines are accepted."""
+
+    GROUP = "Checks for pipelines"
+
+    allow_changed_judgments: Annotated[
+        bool,
+        "Accept saved scores that were computed with other judgments; only queries with the same ones are compared.",
+        RARE,
+    ] = False
+
+
+class Regressions(Baselines):
     """Checks against a baseline."""
 
     GROUP = "Checks for pipelines"

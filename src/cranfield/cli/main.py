@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
@@ -30,6 +31,8 @@ BROKEN_PIPE = 141  # what a shell reports for a program that SIGPIPE ended
 MODULES = {
     "eval": "eval",
     "compare": "compare",
+    "run": "experiment",
+    "history": "experiment",
     "queries": "analysis",
     "report": "report",
     "audit": "analysis",
@@ -84,8 +87,12 @@ class Verbs(LazyGroup):
     ) -> Any:
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        from cranfield.results import made_by
+
+        words = sys.argv[1:] if args is None else args
         try:
-            code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+            with made_by(command=shlex.join(["cranfield", *words])):
+                code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         except click.NoSuchOption as error:
             from cranfield.cli import hints
 

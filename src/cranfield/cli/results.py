@@ -14,6 +14,7 @@ from cranfield.cli.output import colour, emit, note, say_written, width
 from cranfield.io.formats.json import load_json
 from cranfield.report.pages import FORMATS, Page, write
 from cranfield.results import text as as_json
+from cranfield.results import with_origin
 from cranfield.settings import Choices, Option
 
 Draw = Callable[[str], list[Path]]
@@ -66,6 +67,11 @@ def with_groups(
     pages = write(groups.pages(found, digits), {}, format, **layout)
     note(groups.notes(found))
     return f"{text}\n{pages}"
+
+
+def for_file(text: str, format: str, output: str | None) -> str:
+    """JSON that is written to a file, with the time and the command; what is printed is always the same."""
+    return as_json(with_origin(load_json(text))) if format == "json" and output not in (None, "-") else text
 
 
 def deliver(

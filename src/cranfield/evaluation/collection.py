@@ -17,7 +17,7 @@ from cranfield.data import Judgments, Run, Strings
 from cranfield.errors import InputError, UsageError, check_choice
 from cranfield.evaluation.days import AbsentDays, fill_days
 from cranfield.evaluation.notes import Note
-from cranfield.evaluation.plan import Negative, Policy
+from cranfield.evaluation.plan import Negative, Plan, Policy
 from cranfield.evaluation.scores import check_rankings
 from cranfield.io.faults import quotable
 from cranfield.wording import nearest, one_of
@@ -279,9 +279,12 @@ class Collection:
 
         return read_queries(self._queries)
 
-    def describe(self, scores: Scores) -> Scores:
-        """The scores, with the attributes of queries."""
-        return scores.with_attributes(self.queries) if self.queries else scores
+    def describe(self, scores: Scores, plan: Plan, runs: Iterable[Run]) -> Scores:
+        """The scores of runs, with the attributes of queries, and what they were computed from."""
+        from cranfield.evaluation.provenance import Provenance
+
+        scores = scores.with_attributes(self.queries) if self.queries else scores
+        return replace(scores, provenance=Provenance.of_runs(plan.columns, plan.policy, self, runs))
 
     @cached_property
     def predicted(self) -> Judgments | None:

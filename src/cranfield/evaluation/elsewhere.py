@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.collection import checked_keywords
 from cranfield.evaluation.notes import Note
 from cranfield.evaluation.plan import Column
+from cranfield.evaluation.provenance import Provenance, Source
 from cranfield.evaluation.scores import Scores
 from cranfield.io.faults import quotable
 from cranfield.io.named_tables import read_queries, read_table
@@ -58,9 +60,53 @@ def read_scores(
     if saved and (cells.found or lower or len(saved) > 1):
         raise UsageError("scores saved by cranfield cannot be combined with others", hint="read them alone")
     scores = saved[0] if saved else _scores(cells, lower)
+    if not saved:
+        files = [Source.of("scores", one) for one in sources_of(source) if isinstance(one, (str, os.PathLike))]
+        scores = replace(scores, provenance=Provenance(scores.columns, sources=tuple(files)))
     if queries is not None:
         scores = scores.with_attributes(read_queries(queries))
     return scores
+
+
+def with_column(scores: Scores, name: str, parts: Sequence[tuple[str, Scores]], *, lower: bool = False) -> Scores:
+    """The scores with one more measure that another program computed, matched by the names of runs and queries.
+
+    ``parts``: scores of one measure each, and what their query ids begin with in the scores. A run with repeats whose
+    value has none has the same value in all of them.
+    """
+    rows = {run: r for r, run in enumerate(scores.runs)}
+    at = {query: q for q, query in enumerate(scores.queries)}
+    added = np.full((len(rows), 1, len(at)), np.nan)
+    repeats = {run: np.full((1, *table.shape[1:]), np.nan) for run, table in scores.repeats.items()}
+    for prefix, part in parts:
+        known = [(q, at[prefix + query]) for q, query in enumerate(part.queries) if prefix + query in at]
+        own, places = [q for q, _ in known], [place for _, place in known]
+        for r, run in enumerate(part.runs):
+            if run in rows:
+                added[rows[run], 0, places] = part.values[r, 0, own]
+            if run in repeats:
+                given = part.repeats[run][0, own] if run in part.repeats else part.values[r, 0, own][:, None]
+                if given.shape[1] not in (1, repeats[run].shape[2]):
+                    raise UsageError(f"{name} of `{run}` has {given.shape[1]} repeats, not {repeats[run].shape[2]}")
+                repeats[run][0, places] = given
+    without = [run for run, r in rows.items() if np.isnan(added[r]).all()]
+    if without:
+        found = list(dict.fromkeys(run for _, part in parts for run in part.runs))
+        raise UsageError(
+            f"{name} has no score of {plural(len(without), 'run')} ({few(without)})",
+            hint=f"the runs of these scores are {few(found, 10)}, with queries such as {few(parts[0][1].queries, 2)}",
+        )
+    columns = (*scores.columns, Column(outside_measure(name, "lower" if lower else "higher"), label=name))
+    sources = [one for _, part in parts if part.provenance is not None for one in part.provenance.sources]
+    provenance = (scores.provenance or Provenance()).with_sources(sources)
+    return replace(
+        scores,
+        columns=columns,
+        provenance=replace(provenance, columns=columns),
+        values=np.concatenate([scores.values, added], axis=1),
+        repeats={run: np.concatenate([table, repeats[run]]) for run, table in scores.repeats.items()},
+        notes=(*scores.notes, *(note for _, part in parts for note in part.notes)),
+    )
 
 
 def _is_measure(name: str) -> bool:

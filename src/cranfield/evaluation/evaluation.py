@@ -135,7 +135,8 @@ class Evaluation(Displayed):
     def scores(self) -> Scores:
         """The scores of all runs, with notes."""
         parts = self.for_each_run(lambda run: ScoredRun.of(run, self.plan))
-        return self.collection.describe(build_scores(parts, self.queries, self.plan, self._notes))
+        scores = build_scores(parts, self.queries, self.plan, self._notes)
+        return self.collection.describe(scores, self.plan, [one.run for one in self.run_scores])
 
     def scores_of(self, measures: Any, **views: Any) -> Scores:
         """The scores of other measures, without notes; ``views`` replace fields of the policy."""

@@ -204,7 +204,8 @@ class Evaluator:
         runs = self.read_runs(run, names, duplicates)
         found = self._with_overlap(self._scores(runs, self._readers, progress))
         scored = [ScoredRun.of(scores, self.plan) for scores in found]
-        table = self.collection.describe(build_scores(scored, self._queries, self.plan, self._notes))
+        table = build_scores(scored, self._queries, self.plan, self._notes)
+        table = self.collection.describe(table, self.plan, runs)
         table = table if self.collection.predicted is None else self.with_predicted(table, runs)
         return table.with_repeats([run.system for run in runs])
 

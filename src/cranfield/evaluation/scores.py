@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from cranfield.evaluation.designs import Groups
     from cranfield.evaluation.predicted import PredictedMean
+    from cranfield.evaluation.provenance import Provenance
     from cranfield.statistics.standardisation import Standardisation
 
 Interval = Literal["bca", "t"]
@@ -233,6 +234,7 @@ class Scores(ScoreTable, Saved):
     attributes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     repeats: Mapping[str, Floats] = field(default_factory=dict)
     by_collection: bool = False  # whether a mean is that over the means of collections, an attribute of queries
+    provenance: Provenance | None = None
 
     def __iter__(self) -> Iterator[Score]:
         for r, run in enumerate(self.runs):
@@ -370,11 +372,17 @@ class Scores(ScoreTable, Saved):
         """The scores of one run, given by its name, with the notes on it."""
         return self.of_runs([self.runs.index(name)])
 
-    def with_run(self, other: Scores, run: int = 0, name: str | None = None) -> Scores:
-        """The scores, and before them a run of other scores, which must have the same measures.
+    def with_run(
+        self, other: Scores, run: int = 0, name: str | None = None, *, changed_judgments: bool = False
+    ) -> Scores:
+        """The scores, and before them a run of other scores, which must have the same measures and judgments.
 
-        Queries that only one of the two has are kept; they do not count for the other.
+        Queries that only one of the two has are kept; they do not count for the other. ``changed_judgments``: queries
+        whose judgments are not the same are allowed, and do not count.
         """
+        from cranfield.evaluation.provenance import check_same
+
+        changed = check_same(self.provenance, other.provenance, other.runs[run], allowed=changed_judgments)
         labels = {column.measure: m for m, column in reversed(list(enumerate(other.columns))) if column.part == "value"}
         missing = [column.label for column in self.columns if column.measure not in labels]
         if missing:
@@ -413,8 +421,11 @@ class Scores(ScoreTable, Saved):
         ):
             repeats[run_name] = np.full((len(self.columns), len(queries), given.shape[2]), np.nan)
             repeats[run_name][:, places] = given[list(chosen)]
+        counted[:, [index[query] for query in changed if query in index]] = False
+        said = f"{listed(changed, 'query')} left out: other judgments than when the baseline was saved"
         return replace(
             self,
+            notes=(*self.notes, *([Note.saved(said)] if changed else [])),
             runs=(name, *self.runs),
             queries=queries,
             values=values,
@@ -650,12 +661,14 @@ class Scores(ScoreTable, Saved):
             **({"attributes": self.attributes} if self.attributes else {}),
             **({"repeats": plain(self.repeats)} if self.repeats else {}),
             **({"by_collection": True} if self.by_collection else {}),
+            **({"provenance": self.provenance.data} if self.provenance is not None else {}),
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The scores that `to_dict` returned; notes become plain sentences."""
         from cranfield.evaluation.predicted import PredictedMean
+        from cranfield.evaluation.provenance import Provenance
 
         parts = typed(dict[str, _SavedColumn], data["measures"], "measures")
         queries, runs = typed(tuple[str, ...], data["queries"], "queries"), typed(dict[str, Any], data["runs"], "runs")
@@ -675,6 +688,7 @@ class Scores(ScoreTable, Saved):
                 for run, table in typed(dict[str, Floats], data.get("repeats", {}), "repeats").items()
             },
             typed(bool, data.get("by_collection", False), "by_collection"),
+            Provenance.of_file(data),
         )
 
     def save(self, path: PathLike) -> None:

@@ -12,6 +12,7 @@ from cranfield.data import Repeats
 from cranfield.errors import UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.notes import Note, sentences
+from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.wording import few
 
@@ -92,6 +93,7 @@ def together(parts: Mapping[str, Scores], runs: tuple[str, ...]) -> Scores:
         attributes=attributes,
         repeats=repeats,
         by_collection=True,
+        provenance=Provenance.of_several({name: part.provenance for name, part in parts.items()}),
     )
 
 

@@ -17,6 +17,7 @@ from cranfield.data import Opener
 from cranfield.errors import InputError, UsageError, reading, reading_failed
 from cranfield.io import compression
 from cranfield.io.detect import BOM, file_extensions
+from cranfield.io.digests import active
 
 HEAD = 4096
 READ_AHEAD = 1 << 17
@@ -260,6 +261,8 @@ def _open_path(path: str) -> Stream:
         os.close(descriptor)
         raise reading_failed(path, error) from error
     method = compression.detect_compression(head)
+    if (digests := active()) is not None:
+        digests.add(path, descriptor, method)
     if not method:
         return _not_empty(Stream(path, short_name(path), head, _KeptOpen(descriptor, open_file), path))
 

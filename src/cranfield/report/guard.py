@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from cranfield.analysis.compare import Comparison, PairComparison
@@ -22,6 +22,7 @@ from cranfield.wording import plural
 UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 Outcome = Literal["passed", "failed", "undecided"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 
 class Check(NamedTuple):

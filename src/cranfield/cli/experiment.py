@@ -1,0 +1,135 @@
+"""``cranfield run``: a whole experiment, as one file says it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import click
+
+from cranfield.cli import gate, options, results
+from cranfield.cli.commands import Argument, fields_of, said_of, verb
+from cranfield.cli.compare import Testing
+from cranfield.cli.output import colour, emit, note, replace, run_notes, say_written, width
+from cranfield.errors import UsageError
+from cranfield.report import compare as comparing
+from cranfield.report import groups as by_group
+from cranfield.report import write as write_scores
+from cranfield.report.pages import Page, write
+
+PYPROJECT = "pyproject.toml"
+
+
+def _default_file(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str:
+    """The file that was given, else the one of this folder."""
+    from cranfield.experiment.experiment import FILE
+
+    return value or (FILE if Path(FILE).exists() or not _in_pyproject() else PYPROJECT)
+
+
+def _in_pyproject() -> bool:
+    path = Path(PYPROJECT)
+    return path.is_file() and "[tool.cranfield" in path.read_text(encoding="utf-8", errors="replace")
+
+
+class Run(gate.Baselines, results.Pages, options.Verbose):
+    """Run the experiment in FILE: evaluate, compare, check gates, and write the report, scores and history.
+
+    FILE is cranfield.toml, or the table [tool.cranfield] of pyproject.toml, unless another one is given. Paths in it
+    are relative to it. Exit codes: 0 all gates passed, 3 one failed, 4 one is not decided, 1 or 2 for errors.
+
+    \b
+    cranfield run
+    cranfield run experiments/dense.toml --format markdown
+    cranfield run --init
+    cranfield run --schema > cranfield.schema.json
+    """
+
+    file: Annotated[options.File, Argument("[FILE]", _default_file)] = ""
+    allow_code: Annotated[bool, "Allow the Python files of the experiment (measures_files) to run."] = False
+
+    init: Annotated[bool, "Write FILE from the judgments and runs in its folder, with comments."] = False
+    schema: Annotated[bool, "Print the JSON Schema of experiments, by which editors complete them."] = False
+
+    def run(self) -> None:
+        from cranfield.experiment.experiment import Experiment
+        from cranfield.report import guard
+
+        if self.init or self.schema:
+            return self._start()
+        experiment = Experiment.read(self.file)
+        outcome = experiment.run(allow_code=self.allow_code, allow_changed_judgments=self.allow_changed_judgments)
+        comparison, layout = outcome.comparison, dict[str, Any](width=width(), colour=colour(self.output))
+        pages: list[Page] = [] if comparison is None else comparing.pages(comparison, self.digits)
+        pages += [page for found in outcome.groups.values() for page in by_group.pages(found, self.digits)]
+        text = write(pages, outcome.to_dict() if self.format == "json" else {}, self.format, **layout)
+        if comparison is None and self.format != "json":
+            text = write_scores(outcome.scores, self.format, digits=self.digits, **layout) + text
+        if self.format == "markdown" and outcome.checks:
+            text = f"{guard.markdown(outcome.checks)}{text}"
+        emit(text, self.output)
+        if self.format != "json":
+            note(run_notes(outcome.compared.notes, verbose=self.verbose))
+            note([] if comparison is None else comparing.notes(comparison))
+            note(line for found in outcome.groups.values() for line in by_group.notes(found))
+        for path in experiment.outputs:
+            say_written(f"{experiment.output(*path)} written")
+        gate.conclude(outcome.checks, None, "cranfield run", gate.MORE)
+
+    def _start(self) -> None:
+        from cranfield.experiment.starting import first_experiment, schema
+
+        if self.schema:
+            return emit(json.dumps(schema(_described()), indent=2) + "\n", self.output)
+        if Path(self.file).exists():
+            raise UsageError(f"{self.file}: the file exists", hint="give the name of another one: --init FILE")
+        replace(self.file, first_experiment(Path(self.file).parent).encode())
+        say_written(f"{self.file} written; `cranfield run` runs it")
+        return None
+
+
+def _described() -> dict[str, str]:
+    """What help says of the options that are keywords of an experiment, too."""
+    groups = options.Rankings, options.Seed, options.ReadingRuns, options.CollectionFacts, options.Predictions, Testing
+    named = {"corpus": "documents", "queries_file": "queries"}
+    found: dict[str, str] = {}
+    for name, field in ((name, field) for group in groups for name, field in fields_of(group).items()):
+        said = (one for one in said_of(field.hint) if isinstance(one, str))
+        found[named.get(name, name)] = re.sub(r"--(\w[\w-]*)", r"\1", next(said, ""))
+    return found
+
+
+run = verb(Run, "Run a whole experiment: one file, one command.")
+
+
+class History(results.Results):
+    """Show the history of an experiment: its means over time, and which changes are significant.
+
+    FILE is a history, or an experiment that has one; by default that of cranfield.toml. A change is tested over the
+    queries of both entries, if these have the same judgments.
+
+    \b
+    cranfield history
+    cranfield history history.jsonl --figures figures
+    """
+
+    file: Annotated[options.File, Argument("[FILE]", _default_file)] = ""
+
+    def run(self) -> None:
+        from cranfield.experiment.experiment import Experiment
+        from cranfield.experiment.history import History as Found
+
+        path = self.file
+        if path.endswith(".toml"):
+            experiment = Experiment.read(path)
+            path = experiment.output("history", "file") or ""
+            if not path:
+                raise UsageError(f"{self.file} keeps no history", hint='add [history] with file = "history.jsonl"')
+        found = Found.read(path)
+        result = found.to_dict() if self.format == "json" else {}
+        self.deliver(found.pages(self.digits), result, found.figures)
+
+
+history = verb(History, "Show the history of an experiment.")

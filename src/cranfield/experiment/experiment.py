@@ -1,0 +1,390 @@
+"""`Experiment`: a file that says what is evaluated and how, what is checked, and what is written."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+
+from cranfield.analysis.significance import ComparisonSettings
+from cranfield.errors import CranfieldError
+from cranfield.evaluation.collection import Collection
+from cranfield.evaluation.evaluator import evaluate
+from cranfield.experiment.toml_file import File, KeyPath, Kind, Output, Pattern, Section, TomlFile
+from cranfield.io.digests import digesting
+from cranfield.io.ids import Duplicates
+from cranfield.measures import parse
+from cranfield.report import guard
+from cranfield.results import made_by
+from cranfield.settings import Limits, Positive
+from cranfield.statistics.design import Repeated
+from cranfield.statistics.prediction import Inference
+from cranfield.wording import few, nearest, one_of
+
+if TYPE_CHECKING:
+    from cranfield.experiment.running import Outcome
+
+FILE = "cranfield.toml"
+SAVED = ".json"  # the ending of a file of saved scores
+PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+POLICY = Section.of(evaluate, without=("qrels", "run", "measures", "show", "names"), Duplicates=Duplicates)
+COLLECTION = Section.of(Collection, without=("name", "types"), Inference=Inference)
+COMPARING = Section.of(ComparisonSettings, without=("seed", "cluster", "collection", "repeats", "together"))
+JUDGED = ("qrels", "prefs", "groups", "spans")
+Names = str | tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OutsideScores:
+    """Scores from elsewhere: one more measure."""
+
+    file: Annotated[Pattern, "A file with the columns run, query and the measure; {collection} stands for a name."]
+    measure: Annotated[str | None, "The measure of the file, if it has several and none has this name."] = None
+    lower: Annotated[bool, "Lower values are better."] = False
+
+
+@dataclass(frozen=True)
+class Design:
+    """Which queries belong together."""
+
+    by: Annotated[Names, "Attributes of queries: means and differences for each of their values."] = ()
+    cluster: Annotated[str | None, "Attribute of queries that are not independent; they are drawn together."] = None
+    average: Annotated[Names, "Attributes by which queries are averaged first, such as topic, question."] = ()
+    repeats: Annotated[Repeated, "Whether repeats of runs stand for others, or are the only ones of interest."] = (
+        "random"
+    )
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What must hold of a measure."""
+
+    at_least: Annotated[float | None, "The mean of a run is not below this value."] = None
+    not_worse_by: Annotated[Positive | None, "A run is shown not to be worse than the baseline by this or more."] = None
+    no_significant_loss: Annotated[bool, "No run is significantly worse than the baseline."] = False
+    margin: Annotated[float, Limits(0), "With no_significant_loss: ignore differences up to this size."] = 0.0
+    runs: Annotated[Names, "The runs that are checked; by default all."] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """The HTML report."""
+
+    file: Annotated[Output, "Write the report to this file."]
+    title: Annotated[str, "Its title."] = "Evaluation"
+    top_documents: Annotated[int, Limits(1, 1000), "How many top documents of each ranking to include."] = 20
+    texts: Annotated[tuple[File, ...], "Collections with the texts of documents."] = ()
+
+
+@dataclass(frozen=True)
+class Save:
+    """Files to write."""
+
+    scores: Annotated[Output | None, "Write the scores to this JSON file."] = None
+    comparison: Annotated[Output | None, "Write the comparison to this JSON file."] = None
+    figures: Annotated[Output | None, "Draw figures into this folder."] = None
+    junit: Annotated[Output | None, "Write the gates as JUnit XML."] = None
+
+
+@dataclass(frozen=True)
+class HistoryFile:
+    """Where the history is kept."""
+
+    file: Annotated[Output, "Append one line of means, intervals and provenance to this file."]
+    values: Annotated[bool, "Keep the values of queries, by which changes are tested."] = True
+
+
+class Inputs(NamedTuple):
+    """The files of an experiment: by run or measure, and collection."""
+
+    collections: dict[str, Collection]
+    runs: dict[str, dict[str, list[str]]]
+    scores: dict[str, dict[str, list[str]]]
+    baseline: str | None
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Collections, runs, measures, comparisons, gates and outputs, as one file says them; `read` checks all of it.
+
+    >>> import cranfield as cf
+    >>> experiment = cf.Experiment.read("cranfield.toml")  # doctest: +SKIP
+    >>> experiment.run().scores.means  # doctest: +SKIP
+    """
+
+    measures: Annotated[Names, "The measures."] = ()
+    measures_files: Annotated[tuple[File, ...], "Python files with measures of your own; they need --allow-code."] = ()
+    baseline: Annotated[
+        str | None, "Compare every run with this one: a run, `best`, or saved scores (FILE.json or FILE.json#RUN)."
+    ] = None
+    policy: Annotated[Mapping[str, Any], POLICY, "How rankings are scored: the keywords of `evaluate`."] = field(
+        default_factory=dict
+    )
+    collections: Annotated[
+        Mapping[str, Annotated[Mapping[str, Any], COLLECTION]],
+        "Test collections by name: the keywords of `Collection`.",
+    ] = field(default_factory=dict)
+    runs: Annotated[
+        Mapping[str, Pattern | tuple[Pattern, ...]],
+        "Files of runs by name; {collection} stands for the name of a collection. Several files are repeats.",
+    ] = field(default_factory=dict)
+    scores: Annotated[
+        Mapping[str, Pattern | OutsideScores], "Per-query scores from elsewhere by name: one more measure each."
+    ] = field(default_factory=dict)
+    design: Annotated[Design, "Which queries belong together."] = field(default_factory=Design)
+    compare: Annotated[Mapping[str, Any], COMPARING, "How differences are tested: keywords of `compare`."] = field(
+        default_factory=dict
+    )
+    gates: Annotated[Mapping[str, Gate], "What must hold of each measure."] = field(default_factory=dict)
+    report: Annotated[Report | None, "The HTML report."] = None
+    save: Annotated[Save, "Files to write."] = field(default_factory=Save)
+    history: Annotated[HistoryFile | None, "The history of the experiment."] = None
+    file: TomlFile = field(default=None, repr=False)  # type: ignore[assignment]  # no key: `read` sets it
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str] = FILE) -> Self:
+        """Read and check an experiment; an error lists all faults of the file, each with its line."""
+        file = TomlFile(os.fsdecode(path))
+        experiment: Self = replace(file.read(cls), file=file)
+        _ = experiment.inputs
+        experiment._check()
+        file.raise_faults()
+        return experiment
+
+    @property
+    def outside(self) -> dict[str, OutsideScores]:
+        """The scores from elsewhere."""
+        given = {name: OutsideScores(one) if isinstance(one, str) else one for name, one in (self.scores or {}).items()}
+        return {name: one for name, one in given.items() if one is not None}
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.file.path
+
+    # Checks. What is wrong becomes a fault of the file; a value of a wrong type is None here.
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """The files that the experiment reads."""
+        names = list(self.collections or {})
+        collections = {}
+        for name, parts in (self.collections or {}).items():
+            at: KeyPath = ("collections", name)
+            files: dict[str, Any] = {
+                key: self.one_file((*at, key), value, name) if _is_file(COLLECTION.keys[key]) else value
+                for key, value in (parts or {}).items()
+                if value is not None
+            }
+            with self._fault_at(at):
+                collections[name] = Collection(**files)
+            if self.runs and not files.keys() & set(JUDGED) and not self.file.is_faulty(at):
+                self.file.fault(at, f"the collection `{name}` has no judgments; give {one_of(JUDGED)}")
+        runs = {run: self._by_collection(("runs", run), value, names) for run, value in (self.runs or {}).items()}
+        scores = {
+            name: self._by_collection(("scores", name), one.file, names or [""]) for name, one in self.outside.items()
+        }
+        for key in self.measures_files or ():
+            self.one_file(("measures_files",), key)
+        for key in self.report.texts or () if self.report else ():
+            self.one_file(("report", "texts"), key)
+        baseline = self.baseline
+        if baseline and baseline not in runs and baseline.partition("#")[0].endswith(SAVED):
+            baseline = self.one_file(("baseline",), baseline)
+        return Inputs(collections, runs, scores, baseline)
+
+    def _by_collection(self, path: KeyPath, value: Any, names: Sequence[str]) -> dict[str, list[str]]:
+        patterns = [value] if isinstance(value, str) else [text for text in value or () if text]
+        found = {name: [one for text in patterns for one in self._files(path, text, name)] for name in names}
+        if (self.policy or {}).get("missing") == "skip" and any(found.values()):
+            return {name: files for name, files in found.items() if files}
+        for name, files in found.items():
+            if patterns and not files:
+                shown = ", ".join(text.replace("{collection}", name) for text in patterns)
+                self.file.fault(path, f"no file matches `{shown}` in {self.folder}")
+        return found
+
+    def one_file(self, path: KeyPath, text: str, collection: str | None = None) -> str:
+        found = self._files(path, text, collection)
+        if not found:
+            self.file.fault(path, f"there is no file `{text}` in {self.folder}")
+        if len(found) > 1:
+            self.file.fault(path, f"`{text}` matches {len(found)} files; expected one")
+        return found[0] if found else ""
+
+    @property
+    def folder(self) -> Path:
+        """Where the file is: what paths are relative to."""
+        return Path(self.file.path).parent
+
+    def _files(self, path: KeyPath, text: str, collection: str | None) -> list[str]:
+        """The files of a path or pattern; none if there is a fault."""
+        if text.startswith("irds:"):
+            return [text]
+        unknown = [name for name in PLACEHOLDER.findall(text) if name != "collection" or collection is None]
+        if unknown:
+            where = "only {collection} does, in runs, scores and collections"
+            self.file.fault(path, f"`{{{unknown[0]}}}` in `{text}` stands for nothing; {where}")
+            return [""]
+        if not self._inside(path, text.replace("{collection}", collection or "")):
+            return [""]
+        named, pattern = (
+            str(self.folder / text.replace("{collection}", name or ""))
+            for name in (collection, glob.escape(collection or ""))
+        )
+        if any(Path(one).exists() for one in (named, named.partition("#")[0])):
+            return [named]
+        return sorted(glob.glob(pattern))  # noqa: PTH207 - the pattern may be absolute
+
+    def _inside(self, path: KeyPath, text: str) -> bool:
+        """Whether a path stays in the folder of the experiment, unless it is absolute; if not, this is a fault."""
+        if Path(text).is_absolute() or not os.path.normpath(text).startswith(".."):
+            return True
+        self.file.fault(path, f"`{text}` is outside the folder of the experiment; an absolute path may be")
+        return False
+
+    @contextmanager
+    def _fault_at(self, path: KeyPath) -> Iterator[None]:
+        try:
+            yield
+        except CranfieldError as error:
+            hint = f" ({error.hint})" if error.hint else ""
+            self.file.fault(path, f"{error.message}{hint}")
+
+    @contextmanager
+    def error_at(self, path: KeyPath) -> Iterator[None]:
+        """Errors inside, with the line of a key."""
+        try:
+            yield
+        except CranfieldError as error:
+            raise self.file.error(error.message, path, error.hint) from error
+
+    def _check(self) -> None:
+        """Everything else that can be known before files are read."""
+        fault, runs = self.file.fault, self.inputs.runs
+        if not runs and not self.scores:
+            fault(("runs",), "there are no runs; give [runs] with a file for each, or [scores]")
+        if runs and not self.collections:
+            fault(("runs",), "there is no collection; give [collections.NAME] with qrels")
+        if runs and not self.measures:
+            fault(("measures",), 'there are no measures; for example measures = ["nDCG@10", "AP"]')
+        if not self.measures_files:
+            self._check_measures()
+        baseline = self.baseline
+        if runs and baseline and baseline not in (*runs, "best") and not baseline.partition("#")[0].endswith(SAVED):
+            close = nearest(baseline, runs)
+            also = f"; did you mean `{close}`?" if close else f"; the runs are {few(list(runs), 10)}"
+            fault(("baseline",), f"the baseline `{baseline}` is not one of the runs{also}")
+        for name, gate in (self.gates or {}).items():
+            at = ("gates", name)
+            if gate is None or self.file.is_faulty(at):
+                continue
+            if gate.at_least is None and gate.not_worse_by is None and not gate.no_significant_loss:
+                fault(at, f"the gate of {name} checks nothing; give at_least, not_worse_by or no_significant_loss")
+            if (gate.not_worse_by or gate.no_significant_loss) and not baseline:
+                fault(at, f"the gate of {name} compares with a baseline; give baseline = RUN at the top")
+            for run in listed(gate.runs) if runs else ():
+                if run not in runs:
+                    fault((*at, "runs"), f"`{run}` is not one of the runs; these are {few(list(runs), 10)}")
+        with self._fault_at(("compare",)):
+            self.settings()
+        self._check_outputs()
+
+    def _check_measures(self) -> None:
+        for name in listed(self.measures):
+            with self._fault_at(("measures",)):
+                parse(name)
+        for name, gate in (self.gates or {}).items():
+            if name in (self.scores or {}):
+                continue
+            with self._fault_at(("gates", name)):
+                measure = parse(name)
+                if gate is not None and gate.at_least is not None:
+                    guard.check_limit(measure, gate.at_least)
+
+    def _check_outputs(self) -> None:
+        """Faults of outputs that are outside the folder, in no folder, an input, or another output."""
+        inputs, home = self.inputs, self.folder.resolve()
+        files = [
+            file for of in (*inputs.runs.values(), *inputs.scores.values()) for some in of.values() for file in some
+        ]
+        files += [part for one in inputs.collections.values() for part in one.given.values() if isinstance(part, str)]
+        taken = {Path(file).resolve(): "an input" for file in files if file} | {Path(self.path).resolve(): "this file"}
+        for path, text in self.outputs.items():
+            if not self._inside(path, text):
+                continue
+            file = (self.folder / text).resolve()
+            if not file.parent.is_dir():
+                self.file.fault(path, f"there is no folder for `{text}`")
+            if not Path(text).is_absolute() and not file.is_relative_to(home):
+                self.file.fault(path, f"`{text}` is a link to a place outside the folder of the experiment")
+            if file in taken:
+                self.file.fault(path, f"`{text}` would replace {taken[file]}")
+            taken[file] = "another output"
+
+    @property
+    def outputs(self) -> dict[KeyPath, str]:
+        """What the experiment writes, by key."""
+        found: dict[KeyPath, str | None] = {("report", "file"): self.report.file if self.report else None}
+        found["history", "file"] = self.history.file if self.history else None
+        for name in ("scores", "comparison", "figures", "junit"):
+            found["save", name] = getattr(self.save, name, None)
+        return {path: text for path, text in found.items() if text}
+
+    def output(self, *path: str) -> str | None:
+        """The path of something to write, if it is to be written."""
+        text = self.outputs.get(path)
+        return None if text is None else str(self.folder / text)
+
+    def settings(self) -> ComparisonSettings:
+        design = self.design or Design()
+        return ComparisonSettings(
+            **{name: value for name, value in (self.compare or {}).items() if value is not None},
+            seed=(self.policy or {}).get("seed") or 0,
+            cluster=design.cluster,
+            repeats=design.repeats or "random",
+        )
+
+    def run(self, *, allow_code: bool = False, allow_changed_judgments: bool = False) -> Outcome:
+        """Evaluate, compare, check the gates, and write what is to be written.
+
+        ``allow_code``: whether the Python files of the experiment may run. ``allow_changed_judgments``: whether a saved
+        baseline may have other judgments; then only queries with the same are compared.
+        """
+        from cranfield.experiment.running import Running
+
+        if self.measures_files and not allow_code:
+            raise self.file.error(
+                "measures_files is Python code, which runs only if you allow it",
+                ("measures_files",),
+                hint="read the files, then use --allow-code, or run(allow_code=True)",
+            )
+        with ExitStack() as stack:
+            for name in self.measures_files:
+                from cranfield.measures.own import load_measures
+
+                stack.enter_context(load_measures(self.one_file(("measures_files",), name)))
+            if self.measures_files:
+                self._check_measures()
+                self.file.raise_faults()
+            stack.enter_context(digesting())
+            stack.enter_context(made_by(experiment=self.path, experiment_digest=self.file.digest))
+            running = Running(self, changed_judgments=allow_changed_judgments)
+            outcome = running()
+            running.write(outcome)
+        return outcome
+
+
+def _is_file(hint: Any) -> bool:
+    return any(isinstance(one, Kind) for one in getattr(hint, "__metadata__", ()))
+
+
+def listed(names: Names | None) -> tuple[str, ...]:
+    """Names that are given as one text or as several."""
+    return (names,) if isinstance(names, str) else tuple(name for name in names or () if name)

@@ -1,0 +1,279 @@
+"""The history of an experiment: a file with one line of JSON for each time it ran.
+
+Lines are appended whole or not at all, also by several processes at once. Two branches are merged by keeping the lines
+of both: entries are ordered by time when they are read.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from cranfield.analysis.compare import compare
+from cranfield.errors import InputError, UsageError
+from cranfield.evaluation.elsewhere import read_scores
+from cranfield.evaluation.scores import COLLECTION, Scores
+from cranfield.io.formats.json import load_json
+from cranfield.io.streams import open_stream
+from cranfield.report.canvas import GREY, ORANGE, PAGE, figure_of, plotted_axes, save
+from cranfield.report.overview import COLOURS
+from cranfield.report.pages import Page, sheet
+from cranfield.report.sheet import Cell, shown, signed
+from cranfield.results import text, with_origin
+from cranfield.wording import plural
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+try:
+    import fcntl
+except ImportError:  # Windows: a single write is all there is
+    fcntl = None  # type: ignore[assignment]
+
+CLUSTER = "cluster"
+
+
+def entry(scores: Scores, *, cluster: str | None = None, values: bool = True, seed: int = 0) -> dict[str, Any]:
+    """What a line has: means with intervals, per-query values if they are wanted, and the provenance."""
+    found: dict[str, Any] = {"runs": {}}
+    for r, run in enumerate(scores.runs):
+        of_run = found["runs"][run] = {}
+        for m, column in enumerate(scores.columns):
+            low, high = (None if np.isnan(x) else x for x in scores.interval(r, m, method="t", seed=seed))
+            mean = float(scores.means[r, m])
+            about: dict[str, Any] = {
+                "mean": None if np.isnan(mean) else mean,
+                "low": low,
+                "high": high,
+                "n": int(scores.sizes[r, m]),
+            }
+            about |= {"better": "lower"} if column.lower_is_better else {}
+            about |= {"values": scores.query_values(r, m)} if values and column.aggregate == "mean" else {}
+            of_run[column.label] = about
+    names = {CLUSTER: cluster, COLLECTION: COLLECTION if scores.by_collection else None}
+    for name, attribute in names.items():
+        if attribute and values:
+            found[name] = {query: about.get(attribute, "") for query, about in scores.attributes.items()}
+    provenance = {} if scores.provenance is None else dict(scores.provenance.data)
+    provenance.pop("judgments", None)
+    return with_origin({**found, "provenance": provenance})
+
+
+def append(path: str, line: Mapping[str, Any]) -> None:
+    """Add a line to the file; after an error, the file is as it was."""
+    data = text(dict(line)).encode("utf-8", "surrogateescape")
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+    try:
+        with _locked(descriptor):
+            size = os.fstat(descriptor).st_size
+            last = os.pread(descriptor, 1, size - 1) if size and hasattr(os, "pread") else b"\n"
+            whole = data if last == b"\n" else b"\n" + data  # someone's editor left the last line without its end
+            try:
+                complete = os.write(descriptor, whole) == len(whole)
+            except OSError as error:
+                error.filename = path
+                complete = False
+                raise
+            finally:
+                if not complete:
+                    os.ftruncate(descriptor, size)
+            if not complete:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _locked(descriptor: int) -> Iterator[None]:
+    if fcntl is None:
+        yield
+        return
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def commit_of(folder: Path) -> str | None:
+    """The commit of a git checkout, with a + if files of it were changed; None if there is none."""
+    try:
+        found = [
+            subprocess.run(
+                ["git", "-C", str(folder), *words], capture_output=True, text=True, timeout=20, check=True
+            ).stdout.strip()
+            for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
+        ]
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return f"{found[0]}{'+' if found[1] else ''}"
+
+
+class Change(NamedTuple):
+    """The difference of a mean from that of the entry before; ``significant``: None if they cannot be compared."""
+
+    difference: float
+    significant: bool | None
+
+
+@dataclass(frozen=True)
+class History:
+    """The entries of a history, in the order of time."""
+
+    entries: tuple[Mapping[str, Any], ...]
+
+    @classmethod
+    def read(cls, path: str) -> History:
+        """Read a file of lines; a line that is not an entry is an error with its number."""
+        found: dict[str, Mapping[str, Any]] = {}
+        faults = []
+        with open_stream(path, "history").text_lines("\n") as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    try:
+                        data = load_json(line)
+                        _check(data)
+                    except (ValueError, TypeError, KeyError, AttributeError, InputError):
+                        marker = line.startswith(("<<<<<<<", "=======", ">>>>>>>"))
+                        what = "a mark of a merge conflict; keep the lines of both sides" if marker else "not an entry"
+                        faults.append(f"{path}:{number}: {what}")
+                        continue
+                    found.setdefault(line.strip(), data)
+        if faults:
+            raise InputError(faults, hint="each line is what one `cranfield run` appended")
+        return cls(tuple(sorted(found.values(), key=lambda one: str(one["provenance"].get("time", "")))))
+
+    @cached_property
+    def rows(self) -> list[tuple[str, str]]:
+        """The measures and runs of all entries."""
+        pairs = [(m, run) for one in self.entries for run, of_run in one["runs"].items() for m in of_run]
+        measures = list(dict.fromkeys(m for m, _ in pairs))
+        return sorted(dict.fromkeys(pairs), key=lambda pair: measures.index(pair[0]))
+
+    def mean(self, e: int, measure: str, run: str) -> float:
+        """A mean; NaN if the entry has none."""
+        value = self.entries[e]["runs"].get(run, {}).get(measure, {}).get("mean")
+        return float("nan") if value is None else float(value)
+
+    def change(self, e: int, measure: str, run: str) -> Change | None:
+        """The change since the last entry that has this run and measure; None for the first one."""
+        before = next((b for b in range(e - 1, -1, -1) if measure in self.entries[b]["runs"].get(run, {})), None)
+        if before is None or measure not in self.entries[e]["runs"].get(run, {}):
+            return None
+        difference = self.mean(e, measure, run) - self.mean(before, measure, run)
+        return Change(difference, self._significant(before, e, measure, run))
+
+    def _significant(self, before: int, e: int, measure: str, run: str) -> bool | None:
+        """By Student's t over the queries of both entries, at level 0.05; None if judgments or values are missing."""
+        entries = self.entries[before], self.entries[e]
+        digests = [[one["digest"] for one in _judgments(entry)] for entry in entries]
+        values = [entry["runs"][run][measure].get("values") for entry in entries]
+        if digests[0] != digests[1] or None in values:
+            return None
+        if values[0] == values[1]:
+            return False
+        design = {name: entries[1][name] for name in (CLUSTER, COLLECTION) if entries[1].get(name)}
+        queries = {query: {name: of_query.get(query, "") for name, of_query in design.items()} for query in values[1]}
+        scores = read_scores(
+            {"new": {measure: values[1]}, "old": {measure: values[0]}}, queries=queries if design else None
+        )
+        try:
+            found = compare(scores, test="t", **{name: name for name in design})  # type: ignore[arg-type]
+        except (InputError, UsageError):
+            return None
+        return found.contests[0].significant
+
+    def page(self, measure: str, digits: int = 4) -> Page:
+        """A table of one measure: a row for each entry, a column for each run."""
+        runs = [run for one, run in self.rows if one == measure]
+        rows = []
+        for e, one in enumerate(self.entries):
+            cells = []
+            for run in runs:
+                mean, change = self.mean(e, measure, run), self.change(e, measure, run)
+                aside = ""
+                if change is not None and abs(change.difference) > 0.5 * 10**-digits:
+                    mark = {True: " *", False: "", None: " ?"}[change.significant]
+                    aside = f"{signed(change.difference, digits)}{mark}"
+                cells.append(Cell("" if np.isnan(mean) else shown(mean, digits), aside=aside))
+            about = one["provenance"]
+            rows.append(((str(about.get("time", "")), str(one.get("commit") or "")[:9]), cells))
+        title = f"{measure} over time; * a significant change (Student's t, p < 0.05), ? not comparable"
+        return Page(title, sheet(("time", "commit"), runs, rows))
+
+    def pages(self, digits: int = 4) -> list[Page]:
+        """A table for each measure."""
+        return [self.page(measure, digits) for measure in dict.fromkeys(one for one, _ in self.rows)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: the entries without values of queries, and the changes."""
+        found = []
+        for e, one in enumerate(self.entries):
+            runs: dict[str, Any] = {}
+            for run, of_run in one["runs"].items():
+                for measure, about in of_run.items():
+                    change = self.change(e, measure, run)
+                    kept = {key: value for key, value in about.items() if key != "values"}
+                    runs.setdefault(run, {})[measure] = kept | (
+                        {} if change is None else {"change": change.difference, "significant": change.significant}
+                    )
+            found.append({"provenance": one["provenance"], "commit": one.get("commit"), "runs": runs})
+        return {"entries": found}
+
+    def plot(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
+        """Draw the means over time with their intervals; significant changes are marked."""
+        return plotted_axes(lambda axis: self._draw(axis, measure or self.rows[0][0]), PAGE, 2.6, ax)
+
+    def _draw(self, axis: Axes, measure: str) -> Axes:
+        runs = [run for one, run in self.rows if one == measure]
+        for r, run in enumerate(runs):
+            colour = COLOURS[r] if r < len(COLOURS) else GREY
+            at = [e for e in range(len(self.entries)) if not np.isnan(self.mean(e, measure, run))]
+            about = [self.entries[e]["runs"][run][measure] for e in at]
+            means = [self.mean(e, measure, run) for e in at]
+            low, high = (
+                [one["mean"] if one.get(end) is None else one[end] for one in about] for end in ("low", "high")
+            )
+            axis.fill_between(at, low, high, color=colour, alpha=0.12, linewidth=0)
+            axis.plot(at, means, "o-", color=colour, markersize=2.5, label=run)
+            marked = [e for e in at if (change := self.change(e, measure, run)) and change.significant]
+            axis.plot(marked, [self.mean(e, measure, run) for e in marked], "o", color=ORANGE, fillstyle="none")
+        names = [str(one.get("commit") or one["provenance"].get("time", ""))[:10] for one in self.entries]
+        axis.set_xticks(range(len(names)), names, rotation=90 if len(names) > 6 else 0, fontsize=6)
+        axis.set_ylabel(measure)
+        axis.legend()
+        return axis
+
+    def figures(self, folder: str) -> list[Path]:
+        """Draw every measure into a folder."""
+        paths = []
+        for measure in dict.fromkeys(one for one, _ in self.rows):
+            draw = lambda axis, measure=measure: self._draw(axis, measure)  # noqa: E731
+            paths += save(lambda draw=draw: figure_of(draw, PAGE, 2.6), folder, f"history-{measure}")  # type: ignore[misc]
+        return paths
+
+    def __repr__(self) -> str:
+        return f"History: {plural(len(self.entries), 'entry')}, {plural(len(self.rows), 'mean')}"
+
+
+def _judgments(one: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    return [found for found in one["provenance"].get("inputs", []) if found["kind"] == "qrels"]
+
+
+def _check(data: Any) -> None:
+    """Raise if this is no entry."""
+    if not isinstance(data["provenance"], dict) or not isinstance(data["runs"], dict):
+        raise TypeError
+    for of_run in data["runs"].values():
+        for about in of_run.values():
+            if not isinstance(about["mean"], (int, float, type(None))):
+                raise TypeError

@@ -1,0 +1,262 @@
+"""What an experiment does: evaluate, compare, check the gates, and write files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cranfield.analysis.compare import Comparison, compare_scores, with_reversals
+from cranfield.data import Repeats
+from cranfield.errors import UsageError
+from cranfield.evaluation.designs import Groups
+from cranfield.evaluation.elsewhere import read_scores, with_column
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.evaluation.evaluator import Evaluator, evaluate
+from cranfield.evaluation.plan import make_columns
+from cranfield.evaluation.scores import Scores
+from cranfield.evaluation.several import together
+from cranfield.experiment.experiment import COMPARING, SAVED, Experiment, listed
+from cranfield.io.write import atomic_write
+from cranfield.report import guard
+from cranfield.wording import few, nearest
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an experiment found.
+
+    ``comparison``: None for a single run. ``compared``: the scores with a saved baseline, or nested means of them.
+    ``evaluation``: the rankings, if there is one collection.
+    """
+
+    scores: Scores
+    comparison: Comparison | None
+    groups: dict[str, Groups]
+    checks: tuple[guard.Check, ...]
+    compared: Scores
+    evaluation: Evaluation | None = field(default=None, repr=False)
+
+    @property
+    def exit_code(self) -> int:
+        """0; 3 if a gate failed; 4 if none failed, but one is not decided."""
+        outcomes = {check.outcome for check in self.checks}
+        return 3 if "failed" in outcomes else 4 if "undecided" in outcomes else 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "scores": self.scores.to_dict(),
+            "comparison": None if self.comparison is None else self.comparison.to_dict(),
+            "groups": {name: found.to_dict() for name, found in self.groups.items()},
+            "checks": [check._asdict() for check in self.checks],
+        }
+
+
+class Running:
+    """One run of an experiment, whose files were checked."""
+
+    def __init__(self, experiment: Experiment, *, changed_judgments: bool = False) -> None:
+        self.changed_judgments = changed_judgments
+        self.of, self.inputs, self.error_at = experiment, experiment.inputs, experiment.error_at
+
+    def __call__(self) -> Outcome:
+        self._check_attributes()
+        scores, evaluation = self._own_scores()
+        for name, by_collection in self.inputs.scores.items() if self.of.runs else ():
+            scores = self._with_scores(scores, name, by_collection)
+        compared, baseline = scores, self.inputs.baseline
+        if saved := self._saved_baseline():
+            with self.error_at(("baseline",)):
+                compared = compared.with_run(saved, changed_judgments=self.changed_judgments)
+            baseline = compared.runs[0]
+        if average := listed(self.of.design.average):
+            with self.error_at(("design", "average")):
+                compared = compared.averaged(*average)
+        comparison = None
+        if len(compared.runs) > 1:
+            settings = self.of.settings()
+            with self.error_at(("compare",)):
+                comparison = compare_scores(compared, settings, baseline)
+            if evaluation is not None and not compared.repeats and not average and not saved:
+                comparison = with_reversals(comparison, evaluation, only_significant=True)
+            baseline = comparison.baseline
+        groups = {}
+        for attribute in listed(self.of.design.by):
+            with self.error_at(("design", "by")):
+                chosen = {
+                    "cluster": self.of.design.cluster,
+                    "repeats": self.of.design.repeats,
+                    "seed": self.of.settings().seed,
+                }
+                groups[attribute] = compared.by(attribute, baseline if comparison else None, **chosen)
+        return Outcome(scores, comparison, groups, tuple(self._checks(scores, comparison)), compared, evaluation)
+
+    def _check_attributes(self) -> None:
+        """Raise if the design names an attribute that no query has."""
+        collections = self.inputs.collections
+        tables = [of_query for one in collections.values() for of_query in one.queries.values()]
+        known = {key for table in tables for key in table} | ({"collection"} if len(collections) > 1 else set())
+        for key in ("by", "cluster", "average"):
+            for name in listed(getattr(self.of.design, key) or ()):
+                if name not in known:
+                    close = nearest(name, known)
+                    also = f"did you mean `{close}`?" if close else f"the attributes are {few(sorted(known), 20)}"
+                    raise self.of.file.error(
+                        f"no query has the attribute `{name}`",
+                        ("design", key),
+                        hint=also if known else "give the collection a table: queries = FILE",
+                    )
+
+    def _own_scores(self) -> tuple[Scores, Evaluation | None]:
+        """The scores of the runs; with the evaluation, if there is one collection and its rankings can be kept."""
+        inputs = self.inputs
+        if not self.of.runs:
+            return self._scores_alone(), None
+        policy = dict(self.of.policy)
+        measures: list[Any] = [*listed(self.of.measures)]
+        runs = {
+            run: {name: files[0] if len(files) == 1 else Repeats(files) for name, files in of_run.items()}
+            for run, of_run in inputs.runs.items()
+        }
+        if len(inputs.collections) > 1:
+            first = next(iter(inputs.collections.values()))
+            options = {key: value for key, value in policy.items() if key not in ("duplicates", "missing")}
+            measures += self._gated(measures, first.policy(**options).views)
+            return evaluate(inputs.collections, runs, measures, **policy), None
+        name, collection = next(iter(inputs.collections.items()))
+        duplicates, _ = policy.pop("duplicates", "error"), policy.pop("missing", None)
+        measures += self._gated(measures, collection.policy(**policy).views)
+        evaluator = Evaluator(collection, measures, **policy)
+        given = [of_run[name] for of_run in runs.values()]
+        if collection.given.keys() & {"predicted", "prefs", "groups"}:  # without rankings that can be audited
+            return evaluator(given, names=list(runs), duplicates=duplicates), None
+        page = self.of.report.top_documents if self.of.report else 0
+        evaluation = evaluator.evaluation(given, names=list(runs), page=page, duplicates=duplicates)
+        return evaluation.scores.with_repeats([one.run.system for one in evaluation.run_scores]), evaluation
+
+    def _gated(self, measures: Sequence[str], views: Any) -> list[Any]:
+        """The columns of measures that only gates name."""
+        known = {column.measure for column in make_columns(measures, views)}
+        asked = [
+            column for name in self.of.gates if name not in self.of.scores for column in make_columns([name], views)
+        ]
+        return [column for column in asked if column.measure not in known]
+
+    def _scores_alone(self) -> Scores:
+        """Scores from elsewhere, without any ranking."""
+        inputs, parts = self.inputs, {}
+        for name in inputs.collections or [""]:
+            nested: dict[str, dict[str, dict[str, Any]]] = {}
+            for key, by_collection in inputs.scores.items():
+                found = self._outside(key, by_collection[name])
+                for run in found.runs:
+                    r = found.runs.index(run)
+                    values: dict[str, Any] = found.query_values(r, 0)
+                    if run in found.repeats:
+                        values = {query: found.repeats[run][0, q].tolist() for q, query in enumerate(found.queries)}
+                    nested.setdefault(run, {})[key] = values
+            queries = inputs.collections[name].queries if name else {}
+            lower = [key for key, one in self.of.outside.items() if one.lower]
+            with self.error_at(("scores",)):
+                parts[name] = read_scores(nested, queries=queries or None, lower=lower)
+        if len(parts) == 1:
+            return next(iter(parts.values()))
+        return together(parts, tuple(dict.fromkeys(run for part in parts.values() for run in part.runs)))
+
+    def _outside(self, key: str, files: Sequence[str]) -> Scores:
+        """The scores of one measure in files."""
+        wanted = self.of.outside[key].measure
+        found = read_scores(list(files))
+        if wanted is None and len(found.measures) == 1:
+            return found
+        with self.error_at(("scores", key)):
+            return found.only([found.column_of(wanted or key)])
+
+    def _with_scores(self, scores: Scores, key: str, by_collection: Mapping[str, Sequence[str]]) -> Scores:
+        several = len(self.inputs.collections) > 1
+        parts: list[tuple[str, Scores]] = []
+        if several and "{collection}" in self.of.outside[key].file:
+            parts = [(f"{name}/", self._outside(key, files)) for name, files in by_collection.items()]
+        else:
+            parts = [("", self._outside(key, next(iter(by_collection.values()))))]
+        with self.error_at(("scores", key)):
+            return with_column(scores, key, parts, lower=self.of.outside[key].lower)
+
+    def _saved_baseline(self) -> Scores | None:
+        """The scores of one run, if the baseline is a file of saved scores."""
+        path, _, name = (self.inputs.baseline or "").partition("#")
+        if self.inputs.baseline in self.inputs.runs or not path.endswith(SAVED):
+            return None
+        with self.error_at(("baseline",)):
+            return saved_run(path, name)
+
+    def _checks(self, scores: Scores, comparison: Comparison | None) -> Iterator[guard.Check]:
+        for name, gate in self.of.gates.items():
+            found: list[guard.Check] = []
+            with self.error_at(("gates", name)):
+                label = scores.measures[scores.column_of(name)]
+                if gate.at_least is not None:
+                    found += guard.check_limits(scores, {label: gate.at_least})
+                if comparison is None and (gate.not_worse_by or gate.no_significant_loss):
+                    raise UsageError("there is only one run, and nothing to compare it with")
+                if comparison is not None and gate.not_worse_by is not None:
+                    found += guard.check_margins(comparison, {label: gate.not_worse_by})
+                if comparison is not None and gate.no_significant_loss:
+                    found += guard.check_regressions(comparison, [label], gate.margin)
+            wanted = listed(gate.runs)
+            yield from (check for check in found if not wanted or check.run in wanted)
+
+    def write(self, outcome: Outcome) -> None:
+        """Write what the experiment asks for, each file complete or not at all."""
+        if path := self.of.output("save", "scores"):
+            outcome.scores.save(path)
+        if (path := self.of.output("save", "comparison")) and outcome.comparison is not None:
+            outcome.comparison.save(path)
+        if path := self.of.output("save", "junit"):
+            with atomic_write(path) as temporary:
+                temporary.write_text(guard.junit_xml(outcome.checks, "cranfield run"), encoding="utf-8")
+        if (path := self.of.output("save", "figures")) and outcome.comparison is not None:
+            from cranfield.report.compare import figures
+
+            figures(outcome.comparison, path)
+        if path := self.of.output("report", "file"):
+            with atomic_write(path) as temporary:
+                temporary.write_text(self._report(outcome), encoding="utf-8", errors="surrogateescape")
+
+        if (path := self.of.output("history", "file")) and self.of.history is not None:
+            from cranfield.experiment.history import append, commit_of, entry
+
+            design, values = self.of.design, self.of.history.values
+            line = entry(outcome.scores, cluster=design.cluster, values=values, seed=self.of.settings().seed)
+            gates = {kind: sum(check.outcome == kind for check in outcome.checks) for kind in guard.OUTCOMES}
+            append(path, {"commit": commit_of(self.of.folder), **line, "gates": gates})
+
+    def _report(self, outcome: Outcome) -> str:
+        from cranfield.report.html import contents, html
+
+        assert self.of.report is not None
+        scores, settings, evaluation = outcome.scores, self.of.settings(), outcome.evaluation
+        rankings = evaluation is not None and not (scores.repeats or self.of.scores or self.of.design.average)
+        names = [name for name in COMPARING.keys if getattr(settings, name) is not None]
+        data = contents(
+            evaluation if rankings and evaluation is not None else outcome.compared,
+            texts=[self.of.one_file(("report", "texts"), text) for text in self.of.report.texts],
+            query_texts=scores.texts,
+            comparing={name: getattr(settings, name) for name in (*names, "seed", "cluster", "repeats")},
+            group_by=next(iter(outcome.groups), None),
+            commands=[f"cranfield run {Path(self.of.path).name}"],
+        )
+        data["files"] = self.of.path
+        return html(data, self.of.report.title)
+
+
+def saved_run(path: str, name: str = "") -> Scores:
+    """One run of a file of saved scores."""
+    scores = Scores.load(path)
+    if name and name not in scores.runs:
+        raise UsageError(f"{path} has no run `{name}`", hint=f"its runs are {few(scores.runs, 10)}")
+    if not name and len(scores.runs) > 1:
+        raise UsageError(f"{path} has {len(scores.runs)} runs", hint=f"name one of them: {path}#{scores.runs[0]}")
+    return scores.only_run(name or scores.runs[0])

@@ -1,0 +1,126 @@
+"""What saved results say of their origin, and baselines that were computed from something else."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import cranfield as cf
+from cranfield.cli.main import cli
+
+QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 1\n2 0 c 2\n3 0 a 1\n"
+RUN = "1 Q0 a 1 2 x\n1 Q0 b 2 1 x\n2 Q0 c 1 2 x\n3 Q0 b 1 1 x\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "x.run").write_text(RUN)
+    return tmp_path
+
+
+def provenance(folder: Path, qrels: str = "qrels.txt", run: str = "x.run", **options: object) -> dict:
+    return cf.evaluate(folder / qrels, folder / run, ["AP", "RR"], **options).to_dict()["provenance"]  # type: ignore
+
+
+def digest(found: dict, kind: str) -> str:
+    return next(one["digest"] for one in found["inputs"] if one["kind"] == kind)
+
+
+def test_version_measures_policy_and_digests(folder: Path) -> None:
+    found = provenance(folder, depth=10)
+    assert found["cranfield"] == cf.__version__
+    assert found["measures"]["AP[depth=10]"]["rel"] == 1.0
+    assert found["policy"]["depth"] == 10
+    assert digest(found, "run") == f"sha256:{hashlib.sha256(RUN.encode()).hexdigest()}"
+    assert found["judgments"]["2"][0] == 2
+    assert "time" not in found
+
+
+def test_a_compressed_run_and_reordered_judgments_are_the_same(folder: Path) -> None:
+    (folder / "x.run.gz").write_bytes(gzip.compress(RUN.encode()))
+    (folder / "other.txt").write_text("".join(line + "\n" for line in sorted(QRELS.splitlines(), reverse=True)))
+    one, two = provenance(folder), provenance(folder, "other.txt", "x.run.gz")
+    assert digest(one, "run") == digest(two, "run")
+    assert digest(one, "qrels") == digest(two, "qrels")
+    assert one["judgments"] == two["judgments"]
+    (folder / "other.txt").write_text(QRELS.replace("2 0 c 2", "2 0 c 1"))
+    three = provenance(folder, "other.txt")
+    assert digest(one, "qrels") != digest(three, "qrels")
+    assert [q for q in "123" if one["judgments"][q] != three["judgments"][q]] == ["2"]
+
+
+def test_subtopics_count() -> None:
+    judged = [{"1": {"a": {"s": 1, "t": 1}}}, {"1": {"a": {"t": 1, "s": 1}}}, {"1": {"a": {"s": 1, "u": 1}}}]
+    found = [cf.evaluate(one, {"1": ["a"]}, "AP").to_dict()["provenance"]["judgments"] for one in judged]
+    assert found[0] == found[1] != found[2]
+
+
+def test_a_file_that_changed_since_it_was_read_has_no_digest(folder: Path) -> None:
+    scores = cf.evaluate(folder / "qrels.txt", folder / "x.run", "AP")
+    (folder / "x.run").write_text(RUN + "3 Q0 a 2 0.5 x\n")
+    assert digest(scores.to_dict()["provenance"], "run") is None
+
+
+def test_runs_in_memory_have_no_digest_and_judgments_do() -> None:
+    found = cf.evaluate({"1": {"a": 1}}, {"1": ["a"]}, "AP").to_dict()["provenance"]
+    assert digest(found, "run") is None
+    assert digest(found, "qrels").startswith("sha256:")
+
+
+def test_a_saved_result_says_when_and_a_command_says_what(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    words = ["eval", "qrels.txt", "x.run", "-m", "AP", "--format", "json", "-o", "s.json"]
+    assert CliRunner().invoke(cli, words, catch_exceptions=False).exit_code == 0
+    found = json.loads(Path("s.json").read_text())["provenance"]
+    assert found["time"] == "1970-01-01T00:00:00Z"
+    assert found["command"] == "cranfield eval qrels.txt x.run -m AP --format json -o s.json"
+    scores = cf.load("s.json")
+    assert scores.to_dict()["provenance"] == found
+    assert pickle.loads(pickle.dumps(scores)).to_dict() == scores.to_dict()
+
+
+def compare(*words: str) -> tuple[int, str]:
+    result = CliRunner().invoke(cli, ["compare", "qrels.txt", "x.run", "--test", "t", *words], catch_exceptions=False)
+    return result.exit_code, result.stderr
+
+
+def test_a_baseline_with_other_judgments(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    cf.evaluate("qrels.txt", {"old": "x.run"}, "AP").save("s.json")
+    assert compare("--baseline", "s.json")[0] == 0
+    Path("qrels.txt").write_text(QRELS.replace("2 0 c 2", "2 0 c 1\n2 0 d 1") + "4 0 a 1\n")
+    code, err = compare("--baseline", "s.json")
+    assert code == 2
+    assert "1 query changed (2; 2 judgments then, 3 now); 1 query new (4; 1 judgment)" in err
+    code, err = compare("--baseline", "s.json", "--allow-changed-judgments")
+    assert code == 0
+    assert "1 query (2) left out: other judgments" in err
+    assert "compared on 2 queries (1, 3)" in err
+
+
+def test_a_baseline_with_another_policy_or_measure(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    cf.evaluate("qrels.txt", {"old": "x.run"}, "AP", queries="both").save("s.json")
+    code, err = compare("--baseline", "s.json", "-m", "AP")
+    assert code == 2
+    assert "queries=both" in err
+    cf.evaluate("qrels.txt", {"old": "x.run"}, "AP(rel=2)").save("s.json")
+    code, err = compare("--baseline", "s.json", "-m", "AP")
+    assert code == 2
+    assert "has no scores for AP" in err
+
+
+def test_scores_of_an_older_version_have_none(folder: Path) -> None:
+    scores = cf.evaluate(folder / "qrels.txt", {"old": folder / "x.run"}, "AP")
+    data = {key: value for key, value in scores.to_dict().items() if key != "provenance"}
+    old = cf.Scores.from_dict(data)
+    assert old.provenance is None
+    assert scores.with_run(old).runs == ("old (baseline)", "old")

@@ -1,0 +1,219 @@
+"""One file says a whole experiment: the same numbers as from Python, each input opened once, and the gates."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from experiment_samples import SYSTEMS, write_whole
+
+import cranfield as cf
+from cranfield.cli.main import cli
+from cranfield.evaluation.elsewhere import with_column
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each file was opened, by the end of its path."""
+    count: Counter[str] = Counter()
+    plain_open, plain_path_open = os.open, Path.open
+
+    def counted(path: object, *rest: object, **more: object) -> int:
+        count["/".join(Path(os.fsdecode(path)).parts[-2:])] += 1  # type: ignore[arg-type]
+        return plain_open(path, *rest, **more)  # type: ignore[arg-type]
+
+    def counted_path(self: Path, *rest: object, **more: object) -> object:
+        count["/".join(self.parts[-2:])] += 1
+        return plain_path_open(self, *rest, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "open", counted)
+    monkeypatch.setattr(Path, "open", counted_path)
+    return count
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(cli, ["run", *words], catch_exceptions=False)
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_everything_in_one_file_each_input_opened_once(tmp_path: Path, opened: Counter[str]) -> None:
+    pytest.importorskip("vl_convert")
+    path = write_whole(tmp_path)
+    inputs = [file for file in tmp_path.rglob("*") if file.is_file()]
+    opened.clear()
+    code, out, err = run(str(path))
+    assert code == 0, err
+    for text in ("faithfulness", "nDCG@10 by type", "nDCG@10 by collection", "clusters by topic"):
+        assert text in " ".join(out.split())
+    assert "11 checks" in err
+    assert {file.name: opened["/".join(file.parts[-2:])] for file in inputs} == {file.name: 1 for file in inputs}
+    assert "Two collections" in (tmp_path / "report.html").read_text()
+    assert cf.load(tmp_path / "scores.json").runs == SYSTEMS
+    assert cf.load(tmp_path / "comparison.json").baseline == "bm25"
+    assert (tmp_path / "junit.xml").read_text().count("<testcase") == 11
+
+
+def test_the_same_from_python_to_the_last_bit(tmp_path: Path) -> None:
+    path = write_whole(tmp_path)
+    path.write_text(path.read_text().replace("[report]\n", "[unused]\n").split("[unused]")[0])
+    outcome = cf.Experiment.read(path).run()
+
+    names = "old", "new"
+    qrels = {"old": "old/qrels.txt", "new": "new/qrels.txt.gz"}
+    collections = {
+        name: cf.Collection(tmp_path / qrels[name], queries=tmp_path / name / "queries.csv") for name in names
+    }
+    runs = {run: {name: tmp_path / name / f"{run}.run" for name in names} for run in SYSTEMS if run != "dense"}
+    dense = {name: cf.Repeats([tmp_path / name / f"dense-{n}.run" for n in (1, 2, 3)]) for name in names}
+    runs = {"bm25": runs["bm25"], "dense": dense, **runs}  # type: ignore[dict-item]
+    scores = cf.evaluate(collections, runs, ["nDCG@10", "RR[ties=expected]", "P@5"], undefined="zero", seed=3)
+    judged = [(f"{name}/", cf.read_scores(tmp_path / f"judge/{name}.csv")) for name in names]
+    times = [(f"{name}/", cf.read_scores(tmp_path / f"judge/{name}.time.csv")) for name in names]
+    scores = with_column(scores, "faithfulness", judged)
+    scores = with_column(scores, "seconds", [(name, one.only([0])) for name, one in times], lower=True)
+    assert outcome.scores.runs == scores.runs == SYSTEMS
+    assert outcome.scores.queries == scores.queries
+    assert outcome.scores.values.tobytes() == scores.values.tobytes()
+    assert outcome.scores.repeats["dense"].tobytes() == scores.repeats["dense"].tobytes()
+    how = {"baseline": "bm25", "cluster": "topic", "correction": "bonferroni", "alpha": 0.1, "seed": 3}
+    comparison = cf.compare(scores, **how)  # type: ignore[arg-type]
+    assert comparison.to_dict() == outcome.comparison.to_dict()  # type: ignore[union-attr]
+    inputs = outcome.scores.to_dict()["provenance"]["inputs"]
+    assert [one["kind"] for one in inputs].count("run") == 12
+    assert all(one["digest"].startswith("sha256:") for one in inputs)
+    groups = scores.by("type", "bm25", cluster="topic", seed=3)
+    assert outcome.groups["type"].to_dict() == groups.to_dict()
+
+
+def test_scores_from_elsewhere_are_matched_by_run_and_query() -> None:
+    scores = cf.evaluate({"a": {"d": 1}, "b": {"d": 1}}, {"x": {"a": ["d"], "b": ["e", "d"]}}, "RR")
+    other = cf.read_scores({"x": {"m": {"b": 0.25, "c": 1.0}}, "y": {"m": {"b": 0.5}}})
+    joined = with_column(scores, "m", [("", other)])
+    assert joined.queries == ("a", "b")
+    np.testing.assert_array_equal(joined.values[0], [[1.0, 0.5], [np.nan, 0.25]])
+    with pytest.raises(cf.CranfieldError, match="no score of 1 run"):
+        with_column(scores, "m", [("", cf.read_scores({"z": {"m": {"b": 0.5}}}))])
+
+
+SMALL = """\
+measures = ["RR"]
+baseline = "old"
+[collections.c]
+qrels = "qrels.txt"
+[runs]
+old = "old.run"
+new = "new.run"
+[gates]
+"""
+
+
+def small(folder: Path, gates: str, queries: int = 8, old: str = "ab", new: str = "ba") -> Path:
+    """An experiment of two runs, one with the relevant document first, one with it second."""
+    names = [f"q{q}" for q in range(queries)]
+    (folder / "qrels.txt").write_text("".join(f"{q} 0 a 1\n{q} 0 b 0\n" for q in names))
+    for run, order in (("old", old), ("new", new)):
+        lines = [f"{q} Q0 {d} {r} {-r} {run}\n" for q in names for r, d in enumerate(order)]
+        (folder / f"{run}.run").write_text("".join(lines))
+    path = folder / "cranfield.toml"
+    path.write_text(SMALL + gates)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("gates", "queries", "code"),
+    [
+        ("RR = { at_least = 0.5 }", 8, 0),
+        ("RR = { at_least = 0.6 }", 8, 3),
+        ("RR = { at_least = 0.6, runs = ['old'] }", 8, 0),
+        ("RR = { no_significant_loss = true }", 8, 3),
+        ("RR = { no_significant_loss = true, margin = 0.5 }", 8, 0),
+        ("RR = { no_significant_loss = true }", 3, 4),
+        ("RR = { no_significant_loss = true, at_least = 0.6 }", 3, 3),
+        ("RR = { no_significant_loss = true }\n'P@1' = { at_least = 0.5, runs = ['new'] }", 3, 3),
+        ("'P@1' = { no_significant_loss = true }\n'P@2' = { at_least = 0.5 }", 3, 4),
+        ("RR = { not_worse_by = 0.6 }", 8, 0),
+        ("RR = { not_worse_by = 0.4 }", 8, 3),
+    ],
+)
+def test_gates(gates: str, queries: int, code: int, tmp_path: Path) -> None:
+    path = small(tmp_path, gates, queries)
+    assert run(str(path))[0] == code
+    assert cf.Experiment.read(path).run().exit_code == code
+
+
+def test_json_has_the_whole_outcome(tmp_path: Path) -> None:
+    path = small(tmp_path, "RR = { at_least = 0.5 }")
+    code, out, _ = run(str(path), "--format", "json")
+    data = json.loads(out)
+    assert code == 0
+    assert data["scores"]["runs"]["new"]["RR"]["mean"] == 0.5
+    assert data["comparison"]["baseline"] == "old"
+    assert [check["outcome"] for check in data["checks"]] == ["passed", "passed"]
+
+
+def test_markdown_begins_with_the_gates(tmp_path: Path) -> None:
+    path = small(tmp_path, "RR = { at_least = 0.6 }")
+    code, out, _ = run(str(path), "--format", "markdown")
+    assert code == 3
+    assert out.startswith("**2 checks: 1 failed, 1 passed**")
+
+
+def test_a_saved_baseline(tmp_path: Path) -> None:
+    path = small(tmp_path, "RR = { no_significant_loss = true }")
+    cf.evaluate(tmp_path / "qrels.txt", {"old": tmp_path / "old.run"}, "RR").save(tmp_path / "saved.json")
+    path.write_text(
+        path.read_text().replace('baseline = "old"', 'baseline = "saved.json"').replace('old = "old.run"\n', "")
+    )
+    outcome = cf.Experiment.read(path).run()
+    assert outcome.scores.runs == ("new",)
+    assert outcome.comparison is not None
+    assert outcome.comparison.baseline == "old"
+    assert outcome.exit_code == 3
+
+
+def test_one_run_alone(tmp_path: Path) -> None:
+    path = small(tmp_path, "RR = { at_least = 0.5 }")
+    path.write_text(path.read_text().replace('baseline = "old"\n', "").replace('old = "old.run"\n', ""))
+    code, out, _ = run(str(path))
+    assert code == 0
+    assert "0.5000" in out
+
+
+def test_scores_from_elsewhere_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("run,query,value\nold,1,0.5\nold,2,0.25\nnew,1,1\nnew,2,0.5\n")
+    path = tmp_path / "cranfield.toml"
+    path.write_text('baseline = "old"\n[scores]\njudge = "a.csv"\n[gates]\njudge = { at_least = 0.3 }\n')
+    outcome = cf.Experiment.read(path).run()
+    assert outcome.scores.means.tolist() == [[0.375], [0.75]]
+    assert outcome.exit_code == 0
+
+
+def test_a_pyproject(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = small(tmp_path, "RR = { at_least = 0.6 }")
+    text = path.read_text().replace("[", "[tool.cranfield.").replace('tool.cranfield."RR"', '"RR"')
+    top, rest = text.split("[tool.cranfield.collections", 1)
+    (tmp_path / "pyproject.toml").write_text(
+        f"[project]\nname = 'x'\n[tool.cranfield]\n{top.replace('[tool.cranfield.', '[')}[tool.cranfield.collections{rest}"
+    )
+    path.unlink()
+    monkeypatch.chdir(tmp_path)
+    assert run()[0] == 3
+
+
+def test_code_of_an_experiment_runs_only_if_it_is_allowed(tmp_path: Path) -> None:
+    path = small(tmp_path, "")
+    (tmp_path / "own.py").write_text(
+        "import cranfield as cf\n\n@cf.measure\ndef Twice(grades):\n    '''Two.'''\n    return 2.0\n"
+    )
+    path.write_text('measures_files = ["own.py"]\n' + path.read_text().replace('["RR"]', '["Twice", "RR"]'))
+    code, _, err = run(str(path))
+    assert code == 1
+    assert "cranfield.toml:1: " in err
+    assert "--allow-code" in err
+    assert run(str(path), "--allow-code")[0] == 0
+    assert cf.Experiment.read(path).run(allow_code=True).scores["Twice"]["new"] == 2.0

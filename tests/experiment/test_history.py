@@ -1,0 +1,156 @@
+"""The history of an experiment: whole lines, changes that are significant, and figures."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import cranfield as cf
+from cranfield.cli.main import cli
+from cranfield.experiment import history
+from cranfield.experiment.history import History
+
+FILE = """\
+measures = ["RR", "P@1"]
+[collections.c]
+qrels = "qrels.txt"
+[runs]
+x = "x.run"
+[history]
+file = "history.jsonl"
+"""
+
+
+def write_run(folder: Path, firsts: int) -> None:
+    """A run in which the relevant document is first for this many of ten queries, and third for the others."""
+    lines = [f"q{q} Q0 {d} 1 {-r} x\n" for q in range(10) for r, d in enumerate("abc" if q < firsts else "bca")]
+    (folder / "x.run").write_text("".join(lines))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "qrels.txt").write_text("".join(f"q{q} 0 a 1\n" for q in range(10)))
+    (tmp_path / "cranfield.toml").write_text(FILE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def call(*words: str) -> str:
+    result = CliRunner().invoke(cli, [*words], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_changes_over_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for day, firsts in enumerate((2, 3, 9)):
+        write_run(folder, firsts)
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", str(86400 * day))
+        call("run")
+    found = History.read("history.jsonl")
+    assert [found.mean(e, "P@1", "x") for e in range(3)] == [0.2, 0.3, 0.9]
+    assert found.change(0, "P@1", "x") is None
+    changes = [found.change(e, "P@1", "x") for e in (1, 2)]
+    assert [change.significant for change in changes if change] == [False, True]
+    scores = cf.read_scores(
+        {
+            "new": {"m": {str(q): float(q < 9) for q in range(10)}},
+            "old": {"m": {str(q): float(q < 3) for q in range(10)}},
+        }
+    )
+    assert cf.compare(scores, test="t").contests[0].significant
+    out = call("history")
+    assert "1970-01-03" in out
+    assert "+0.6000 *" in out
+    assert "+0.1000" in out
+    assert json.loads(call("history", "--format", "json"))["entries"][2]["runs"]["x"]["P@1"]["significant"] is True
+
+
+def test_other_judgments_are_not_compared(folder: Path) -> None:
+    write_run(folder, 2)
+    call("run")
+    (folder / "qrels.txt").write_text("".join(f"q{q} 0 c 1\n" for q in range(10)))
+    call("run")
+    change = History.read("history.jsonl").change(1, "RR", "x")
+    assert change is not None
+    assert change.significant is None
+
+
+def test_two_branches_are_merged_by_concatenation(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_run(folder, 2)
+    for day in (2, 1, 3):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", str(86400 * day))
+        call("run")
+    lines = (folder / "history.jsonl").read_text().splitlines()
+    (folder / "history.jsonl").write_text("\n".join([*lines, lines[0]]))  # twice, and no end of the last line
+    times = [one["provenance"]["time"][:10] for one in History.read("history.jsonl").entries]
+    assert times == ["1970-01-02", "1970-01-03", "1970-01-04"]
+    call("run")
+    assert len(History.read("history.jsonl").entries) == 3
+    (folder / "history.jsonl").write_text(f"<<<<<<< ours\n{lines[0]}\n=======\n{lines[1]}\n>>>>>>> theirs\n[]\n")
+    with pytest.raises(cf.InputError, match="merge conflict") as error:
+        History.read("history.jsonl")
+    assert error.value.total == 4
+
+
+def _append(path: str, number: int) -> None:
+    history.append(path, {"number": number, "text": "x" * 200_000})
+
+
+def test_twenty_processes_at_once(tmp_path: Path) -> None:
+    path = str(tmp_path / "history.jsonl")
+    start = multiprocessing.get_context("fork")
+    processes = [start.Process(target=_append, args=(path, number)) for number in range(20)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    found = [json.loads(line) for line in Path(path).read_text().splitlines()]
+    assert sorted(one["number"] for one in found) == list(range(20))
+    assert {len(one["text"]) for one in found} == {200_000}
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "history.jsonl"
+    history.append(str(path), {"a": 1})
+    before, write = path.read_bytes(), history.os.write
+    monkeypatch.setattr(history.os, "write", lambda descriptor, data: write(descriptor, data[:3]))
+    with pytest.raises(OSError, match="[Nn]o space"):
+        history.append(str(path), {"a": 2})
+    assert path.read_bytes() == before
+
+
+def test_the_commit(folder: Path) -> None:
+    assert history.commit_of(folder) is None
+    git = ["git", "-C", str(folder), "-c", "user.name=x", "-c", "user.email=x@x"]
+    for words in (["init", "-q"], ["add", "qrels.txt"], ["commit", "-qm", "x"]):
+        subprocess.run([*git, *words], check=True)
+    commit = history.commit_of(folder)
+    assert commit is not None
+    assert len(commit) == 40
+    write_run(folder, 2)
+    call("run")
+    assert History.read("history.jsonl").entries[0]["commit"] == commit
+    (folder / "qrels.txt").write_text("q0 0 a 1\n")
+    assert history.commit_of(folder) == f"{commit}+"
+
+
+def test_figures(folder: Path) -> None:
+    pytest.importorskip("matplotlib")
+    for firsts in (2, 9):
+        write_run(folder, firsts)
+        call("run")
+    call("history", "--figures", "figures")
+    assert len(list((folder / "figures").glob("history-*"))) == 6
+
+
+def test_an_experiment_without_history(folder: Path) -> None:
+    (folder / "cranfield.toml").write_text(FILE.split("[history]")[0])
+    write_run(folder, 2)
+    result = CliRunner().invoke(cli, ["history"])
+    assert result.exit_code == 2
+    assert "keeps no history" in result.stderr
