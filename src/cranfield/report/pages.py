@@ -105,9 +105,12 @@ def blocks(sheet: Sheet, width: int) -> Iterator[Sheet]:
     begin = end = 0
     while begin < len(sheet.columns):
         used = sum(needed[:left]) - GAP
-        while end < len(sheet.columns) and (end == begin or used + needed[left + end] <= width):
-            used += needed[left + end]
-            end += 1
+        while end < len(sheet.columns):
+            wide = sum(needed[left + end : left + end + sheet.together])
+            if end > begin and used + wide > width:
+                break
+            used += wide
+            end = min(end + sheet.together, len(sheet.columns))
         yield sheet.part(slice(begin, end))
         begin = end
 
@@ -179,11 +182,9 @@ def markdown(sheet: Sheet) -> str:
     return "".join(map(joined, (head, rule, *body)))
 
 
-def latex(sheet: Sheet) -> str:
-    """A tabular with the rules of the booktabs package."""
-    marked = any(cell.text in ("▲", "▼") for row in sheet.rows for cell in row.cells)
+def latex(sheet: Sheet, caption: str = "") -> str:
+    """A tabular with the rules of the booktabs package, inside a table if it has a caption."""
     lines = [
-        f"% \\usepackage{{booktabs{',amssymb' if marked else ''}}}",
         f"\\begin{{tabular}}{{{'l' * len(sheet.names)}{'r' * len(sheet.columns)}}}",
         "\\toprule",
         _ampersands([escaped(name) for name in _heads(sheet)]),
@@ -192,6 +193,11 @@ def latex(sheet: Sheet) -> str:
         "\\bottomrule",
         "\\end{tabular}",
     ]
+    if caption:
+        title = escaped(" ".join(caption.split()).rstrip("."))
+        lines = ["\\begin{table}", "\\centering", f"\\caption{{{title}.}}", *lines, "\\end{table}"]
+    symbols = ",amssymb" if any("\\blacktriangle" in line for line in lines) else ""
+    lines.insert(0, f"% \\usepackage{{booktabs{symbols}}}")
     return "\n".join(lines) + "\n"
 
 
@@ -229,13 +235,15 @@ def _set(cell: Cell) -> str:
 
 @dataclass(frozen=True)
 class Page:
-    """One table of a result, with its title."""
+    """One table of a result, with its title, and what stands below it."""
 
     title: str
     sheet: Sheet
+    foot: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", printable(self.title))
+        object.__setattr__(self, "foot", printable(self.foot))
 
 
 def check_format(format: str, formats: Sequence[str]) -> None:
@@ -266,7 +274,10 @@ def titled(page: Page, width: int, *, colour: bool) -> str:
     if not page.title:
         return render(page.sheet, width=width, colour=colour)
     title = styled(textwrap.fill(page.title, width), BOLD, colour=colour)
-    return f"{title}\n{render(page.sheet, width=width, colour=colour)}"
+    table = render(page.sheet, width=width, colour=colour)
+    if not page.foot:
+        return f"{title}\n{table}"
+    return f"{title}\n\n{table}\n{styled(textwrap.fill(page.foot, width), DIM, colour=colour)}\n"
 
 
 def comma_separated(page: Page) -> str:
@@ -287,9 +298,10 @@ def comma_separated(page: Page) -> str:
 
 
 WRITERS: dict[str, Callable[[Page], str]] = {
-    "markdown": lambda page: f"**{piped(page.title)}**\n\n{markdown(page.sheet)}",
-    # The title is a comment to use in the caption.
-    "latex": lambda page: f"% {escaped(' '.join(page.title.split()))}\n{latex(page.sheet)}",
+    "markdown": lambda page: (
+        f"**{piped(page.title)}**\n\n{markdown(page.sheet)}" + (f"\n{piped(page.foot)}\n" if page.foot else "")
+    ),
+    "latex": lambda page: latex(page.sheet, ". ".join(filter(None, (page.title.rstrip("."), page.foot)))),
     "csv": comma_separated,
 }
 FORMATS = ("table", *WRITERS, "json")
