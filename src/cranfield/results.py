@@ -62,6 +62,10 @@ class Displayed:
     def __str__(self) -> str:
         return str(_display("text", self))
 
+    def _write(self, format: str, **options: Any) -> str:
+        """The tables of this class in a format."""
+        return str(_display("written", self, format=format, **options))
+
     def _draw(self, **options: Any) -> Any:
         """The axes of the figure of this class."""
         return _display("plot", self, **options)

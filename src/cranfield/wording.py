@@ -41,13 +41,13 @@ def few(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(map(printable, names[:most])) + (", ..." if len(names) > most else "")
 
 
-def one_of(names: Sequence[str]) -> str:
-    """Alternatives.
+def one_of(names: Sequence[str], word: str = "or") -> str:
+    """Alternatives; with the word ``and``, all of them.
 
-    >>> one_of(["a"]), one_of(["a", "b", "c"])
-    ('a', 'a, b or c')
+    >>> one_of(["a"]), one_of(["a", "b", "c"]), one_of(["a", "b"], "and")
+    ('a', 'a, b or c', 'a and b')
     """
-    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return f" {word} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def printable(text: str, *, lines: bool = False) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_type_hints
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from cranfield.analysis.significance import (
     test_pairs,
 )
 from cranfield.data import Floats, Integers, Run
-from cranfield.errors import InputError, UsageError
+from cranfield.errors import InputError, MissingDependency, UsageError
 from cranfield.evaluation.collection import is_several
 from cranfield.evaluation.designs import matched_sample
 from cranfield.evaluation.evaluation import Evaluation
@@ -44,8 +44,13 @@ from cranfield.statistics.rounding import SAME
 from cranfield.wording import decodable, few, listed, plural, printable
 
 if TYPE_CHECKING:
+    import pandas
     from matplotlib.axes import Axes
 
+ComparisonTable = Literal["means", "pairs"]
+
+SELECTED = "the best run was selected by the scores that it is tested on: p-values do not account for the selection"
+BEST = "best"  # the baseline that is the best run of each measure
 # What could reverse a difference without any new query.
 DOUBTS: tuple[Cause, ...] = ("ties", "unjudged")
 
@@ -93,7 +98,9 @@ class PairComparison(NamedTuple):
 class Comparison(Saved):
     """Runs compared in pairs: arrays are (measure, pair) unless noted.
 
-    ``pairs`` (pair, 2): indices into ``runs``; a difference is the mean of the first minus that of the second.
+    ``pairs`` (measure, pair, 2): indices into ``runs``; a difference is the mean of the first minus that of the second.
+    Without a baseline, the first is the run that was given later: a difference is new minus old. With one, the second
+    is the baseline; the baseline ``best`` is the best run of each measure.
     ``queries``: for each measure the queries for which every run has a value; only these are compared.
     ``means`` (measure, run): over these queries, or over the means of collections. ``test_low``, ``test_high``: the
     confidence interval of the difference that belongs to the test; if p-values are corrected, all intervals hold
@@ -158,9 +165,14 @@ class Comparison(Saved):
     predicted: tuple[PredictedMean, ...] = ()  # the differences with predicted judgments
     provenance: Provenance | None = None
 
+    @property
+    def references(self) -> list[int] | None:
+        """The index of the baseline of each measure, or None without a baseline."""
+        return None if self.baseline is None else self.pairs[:, 0, 1].tolist()
+
     def __repr__(self) -> str:
         one = self.baseline
-        against = plural(len(self.pairs), "pair") if one is None else f"each against {printable(one)}"
+        against = plural(self.pairs.shape[1], "pair") if one is None else f"each against {printable(one)}"
         significant = (self.corrected < self.alpha).sum(axis=1).tolist()
         counts = [f"{m} {n}" for m, n in zip(self.measures, significant, strict=True)]
         return decodable(
@@ -179,14 +191,16 @@ class Comparison(Saved):
         for swap in swaps:
             if swap.cause in DOUBTS:
                 causes.setdefault((swap.measure, frozenset((swap.higher, swap.lower))), []).append(swap.cause)
-        names = [frozenset((self.runs[a], self.runs[b])) for a, b in self.pairs.tolist()]
-        doubts = tuple(tuple(tuple(causes.get((measure, pair), ())) for pair in names) for measure in self.measures)
+        doubts = tuple(
+            tuple(tuple(causes.get((measure, frozenset((self.runs[a], self.runs[b]))), ())) for a, b in pairs)
+            for measure, pairs in zip(self.measures, self.pairs.tolist(), strict=True)
+        )
         return replace(self, doubts=doubts)
 
     def contest(self, measure: int, pair: int) -> PairComparison:
         """The comparison of one pair of runs by one measure, given by their indices."""
         at = measure, pair
-        a, b = self.pairs[pair].tolist()
+        a, b = self.pairs[at].tolist()
         wins, losses = int(self.wins[at]), int(self.losses[at])
         effect, effect_low, effect_high = self.effect[at].tolist()
         of_queries, of_repeats = self.variance[at].tolist()
@@ -232,7 +246,7 @@ class Comparison(Saved):
         ranks = {}
         for m, measure in enumerate(self.measures):
             significant = np.where(self.corrected[m] < self.alpha, np.sign(self.difference[m]) * self.signs[m], 0)
-            first, second = self.pairs.T
+            first, second = self.pairs[m].T
             runs = len(self.runs)
             ahead = np.bincount(first, significant < 0, runs) + np.bincount(second, significant > 0, runs)
             behind = np.bincount(first, significant > 0, runs) + np.bincount(second, significant < 0, runs)
@@ -244,7 +258,8 @@ class Comparison(Saved):
         """The bounds that the difference of two runs exceeds, and stays below, each with confidence 1 - alpha."""
         from scipy.special import stdtrit
 
-        pair = next(p for p, (a, b) in enumerate(self.pairs.tolist()) if (self.runs[a], self.runs[b]) == runs)
+        named = enumerate(self.pairs[measure].tolist())
+        pair = next(p for p, (a, b) in named if (self.runs[a], self.runs[b]) == runs)
         deviation = math.sqrt(float(self.variance[measure, pair].sum()))
         half = float(stdtrit(self.degrees[measure, pair], 1 - self.alpha)) * deviation
         difference = float(self.difference[measure, pair])
@@ -264,7 +279,38 @@ class Comparison(Saved):
     @property
     def contests(self) -> list[PairComparison]:
         """The comparisons of all pairs of runs by all measures."""
-        return [self.contest(m, p) for m in range(len(self.measures)) for p in range(len(self.pairs))]
+        return [self.contest(m, p) for m in range(len(self.measures)) for p in range(self.pairs.shape[1])]
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Columns by name, a row for each measure of each pair: what ``--format csv`` writes."""
+        contests = self.contests
+        fields = [name for name in PairComparison._fields if name not in ("p", "doubts", "variance")]
+        settings = {name: [getattr(self, name)] * len(contests) for name in ("test", "correction", "family")}
+        return {
+            **{name: [getattr(one, name) for one in contests] for name in fields},
+            **{f"p {test}": [one.p[test] for one in contests] for test in self.p},
+            "doubts": [" ".join(one.doubts) for one in contests],
+            **settings,
+        }
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each measure of each pair, as a pandas DataFrame; see `to_columns`."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingDependency(what="a pandas DataFrame", extra="pandas") from None
+        return pandas.DataFrame(self.to_columns())
+
+    def to_latex(self, table: ComparisonTable = "means", *, digits: int = 4) -> str:
+        """A table for a paper, with a caption that explains its marks: ``--format latex --table means`` or ``pairs``.
+
+        The ``pairs`` are a table for each measure.
+        """
+        return self._write("latex", table=table, digits=digits)
+
+    def to_markdown(self, table: ComparisonTable = "means", *, digits: int = 4) -> str:
+        """The same tables in Markdown."""
+        return self._write("markdown", table=table, digits=digits)
 
     def plot(self, measure: str | None = None, *, top: int | None = None, ax: Axes | None = None) -> Axes:
         """Draw the differences with their intervals; returns the Matplotlib axes.
@@ -295,13 +341,14 @@ class Comparison(Saved):
         hints = get_type_hints(cls)
         values = {name: typed(hints[name], data[name], name) for name in SAVED_UNCHANGED}
         runs, measures, baseline = (values[name] for name in ("runs", "measures", "baseline"))
-        if baseline is not None and baseline not in runs:
+        if baseline not in (None, BEST, *runs):
             raise ValueError(f"the baseline `{baseline}` is not one of the runs")
         ComparisonSettings(**{name: values[name] for name in ("test", "alpha", "level", "samples", "seed")})
         for name in SAVED_BY_MEASURE:
             values[name] = typed(hints[name], [data[name][measure] for measure in measures], name)
         notes, resolution = (typed(tuple[str, ...], data[name], name) for name in ("notes", "resolution_notes"))
-        pairs, rows = _saved_pairs(typed(tuple[PairComparison, ...], data["pairs"], "pairs"), runs, measures)
+        contests = typed(tuple[PairComparison, ...], data["pairs"], "pairs")
+        pairs, rows = _saved_pairs(contests, runs, measures, same=baseline != BEST)
         tests = list(rows[0][0].p)
         if any(list(row.p) != tests for of_measure in rows for row in of_measure):
             raise ValueError("pairs have p-values of other tests")
@@ -310,7 +357,8 @@ class Comparison(Saved):
             return np.array([[value(row) for row in of_measure] for of_measure in rows])
 
         means = np.full((len(rows), len(runs)), np.nan)
-        means[:, pairs[:, 0]], means[:, pairs[:, 1]] = table(lambda row: row.mean), table(lambda row: row.other_mean)
+        np.put_along_axis(means, pairs[..., 0], table(lambda row: row.mean), axis=1)
+        np.put_along_axis(means, pairs[..., 1], table(lambda row: row.other_mean), axis=1)
         numbers = {name: table(attrgetter(name)) for name in (*NUMBERS, "wins", "losses")}
         for name, infinite in (("test_low", -np.inf), ("test_high", np.inf)):
             numbers[name] = np.where(np.isnan(numbers[name]), infinite, numbers[name])  # null in JSON
@@ -336,7 +384,7 @@ class Comparison(Saved):
         >>> import cranfield as cf
         >>> comparison.save("comparison.json")  # doctest: +SKIP
         >>> cf.load("comparison.json")  # doctest: +SKIP
-        Comparison: 2 runs (good, bad), 1 pair; significant differences (p < 0.05): RR 1
+        Comparison: 2 runs (old, new), 1 pair; significant differences (p < 0.05): RR 1
         """
         if not np.isfinite(self.means).all():
             raise UsageError("a comparison with infinite means cannot be saved")
@@ -344,17 +392,17 @@ class Comparison(Saved):
 
 
 def _saved_pairs(
-    contests: Sequence[PairComparison], runs: Sequence[str], measures: Sequence[str]
+    contests: Sequence[PairComparison], runs: Sequence[str], measures: Sequence[str], *, same: bool
 ) -> tuple[Integers, list[list[PairComparison]]]:
-    """The pairs of runs, (pair, 2), and the rows of each measure, with the same pairs in the same order."""
+    """The pairs of runs, (measure, pair, 2), and the rows of each measure; ``same``: all have the same pairs."""
     rows = [[row for row in contests if row.measure == measure] for measure in measures]
     index = {run: r for r, run in enumerate(runs)}
     named = [[(index[row.run], index[row.other]) for row in of_measure] for of_measure in rows]
-    if not named or not named[0] or any(pairs != named[0] for pairs in named):
+    if not named or not named[0] or any(pairs != named[0] if same else len(pairs) != len(named[0]) for pairs in named):
         raise ValueError("the measures do not have the same pairs of runs")
-    if len(index) < len(runs) or {run for pair in named[0] for run in pair} != set(index.values()):
+    if len(index) < len(runs) or any({run for pair in pairs for run in pair} != set(index.values()) for pairs in named):
         raise ValueError("the pairs do not cover the runs")
-    return np.array(named[0]), rows
+    return np.array(named), rows
 
 
 def _saved_effect(row: PairComparison) -> list[float]:
@@ -388,8 +436,9 @@ def compare(
 
     Takes judgments or a `Collection`, runs and measures as `evaluate` does, with its ``options``; or `Scores`; or an
     `Evaluation`. Compares every pair of runs, or each run with the ``baseline``, over the queries for which all runs
-    have a value. The baseline ``"best"`` is the run with the highest mean of the first measure, unless a run has this
-    name. To compare only the best ten runs: ``compare(scores.of_runs(scores.best(10)))``.
+    have a value. Without a baseline, a difference is that of the later run minus the earlier one. The baseline
+    ``"best"`` is the best run by each measure, unless a run has this name. To compare only the best ten runs:
+    ``compare(scores.of_runs(scores.best(10)))``.
     The p-values of ``test`` are corrected over all pairs of a measure or, with ``family="all"``, over all pairs of
     all measures; ``tests`` are computed as well, uncorrected. ``samples`` is the number of resamples of tests that
     cannot try every possibility: by default 100,000, or more if that is too few for the number of pairs. Each pair says
@@ -400,8 +449,8 @@ def compare(
 
     >>> import cranfield as cf
     >>> qrels = {q: {"a": 1} for q in "123456"}
-    >>> good, bad = {q: {"a": 2.0, "b": 1.0} for q in "123456"}, {q: {"b": 2.0, "a": 1.0} for q in "123456"}
-    >>> comparison = cf.compare(qrels, {"good": good, "bad": bad}, "RR")
+    >>> old, new = {q: {"b": 2.0, "a": 1.0} for q in "123456"}, {q: {"a": 2.0, "b": 1.0} for q in "123456"}
+    >>> comparison = cf.compare(qrels, {"old": old, "new": new}, "RR")
     >>> comparison.contests[0].difference, round(comparison.contests[0].corrected, 5)
     (0.5, 0.03125)
     """
@@ -458,7 +507,7 @@ def with_predictions(comparison: Comparison, evaluation: Evaluation, runs: Seque
     differences = predicted_differences(
         evaluation.scores.of_runs(rows),
         scores.of_runs(rows),
-        [(a, b) for a, b in comparison.pairs.tolist()],
+        comparison.pairs.tolist(),
         inference=inference,
         alpha=1 - comparison.level,
         judged_per_query=judged_per_query(evaluation.judgments),
@@ -490,7 +539,7 @@ def with_reversals(
         some = None if len(comparison.runs) == len(evaluation.runs) else comparison.runs
         return comparison.with_swaps(reversible(evaluation, progress, some))
     significant = comparison.corrected < comparison.alpha
-    runs = {comparison.runs[r] for r in comparison.pairs[significant.any(axis=0)].flatten().tolist()}
+    runs = {comparison.runs[r] for r in comparison.pairs[significant].flatten().tolist()}
     if not runs:
         return comparison
     audited = comparison.with_swaps(reversible(evaluation, progress, runs))
@@ -505,8 +554,8 @@ def compare_scores(
     scores: Scores, settings: ComparisonSettings, baseline: str | None = None, progress: Progress | None = None
 ) -> Comparison:
     """`compare` of scores: significance, intervals and effect sizes."""
-    baseline = baseline_name(baseline, scores.runs, lambda: scores)
-    pairs = run_pairs(scores.runs, baseline)
+    selected = baseline == BEST and BEST not in scores.runs
+    baseline, pairs = compared_pairs(scores, baseline)
     check_comparable(scores.columns)
     all_queries = sorted(scores.queries[q] for q in np.flatnonzero(scores.counted.any(axis=0)))
     settings = settings_for(scores, settings, baseline)
@@ -514,18 +563,18 @@ def compare_scores(
     outcomes = []
     for i, (sample, _) in enumerate(matched):
         lower = scores.columns[i].lower_is_better
-        outcomes.append(test_pairs(sample, pairs, settings, lower_is_better=lower))
+        outcomes.append(test_pairs(sample, pairs[i], settings, lower_is_better=lower))
         if progress is not None:
             progress(i + 1, len(matched))
     used = [queries for _, queries in matched]
-    comparison = build_comparison(settings, scores.runs, scores.measures, baseline, all_queries, used, outcomes)
+    comparison = build_comparison(settings, scores.runs, scores.measures, baseline, pairs, all_queries, used, outcomes)
     few_repeats = [run for run, table in scores.repeats.items() if table.shape[2] == 2 and settings.repeats == "random"]
     two = (
         [Note.saved(f"two repeats are few to know how much repeats differ: {few(few_repeats)}")] if few_repeats else []
     )
     return replace(
         comparison,
-        query_notes=(*comparison.query_notes, *two),
+        query_notes=(*comparison.query_notes, *([Note.saved(SELECTED)] if selected else []), *two),
         better=tuple(column.better for column in scores.columns),
         provenance=scores.provenance,
         repeats=settings.repeats if scores.repeats else None,
@@ -539,7 +588,8 @@ def compare_scores(
 
 def settings_for(scores: Scores, settings: ComparisonSettings, baseline: str | None = None) -> ComparisonSettings:
     """The settings with a number of resamples that fits the number of pairs and queries."""
-    tests = number_of_tests(settings, len(run_pairs(scores.runs, baseline)), len(scores.measures))
+    pairs = compared_pairs(scores, baseline)[1]
+    tests = number_of_tests(settings, pairs.shape[1], len(scores.measures))
     return choose_samples(settings.for_scores(repeated=bool(scores.repeats)), len(scores.queries), tests)
 
 
@@ -556,19 +606,26 @@ def resolution_of(scores: Scores, settings: ComparisonSettings, baseline: str | 
     return resolution_notes(settings, scores.measures, units)
 
 
-def baseline_name(baseline: str | None, runs: Sequence[str], means: Callable[[], ScoreTable]) -> str | None:
-    """The run that is the baseline; ``best`` is the one with the highest mean, unless a run has this name."""
-    return runs[means().order()[0]] if baseline == "best" and baseline not in runs else baseline
+def compared_pairs(scores: ScoreTable, baseline: str | None) -> tuple[str | None, Integers]:
+    """The baseline, and the runs of every pair in each measure, (measure, pair, 2).
+
+    ``best`` is the best run of each measure, unless a run has this name; if one run is the best in all, it is that one.
+    """
+    if baseline != BEST or BEST in scores.runs:
+        return baseline, np.array([run_pairs(scores.runs, baseline)] * len(scores.measures))
+    best = [scores.runs[scores.order(measure)[0]] for measure in scores.measures]
+    pairs = np.array([run_pairs(scores.runs, run) for run in best])
+    return best[0] if len(set(best)) == 1 else BEST, pairs
 
 
 def run_pairs(runs: Sequence[str], baseline: str | None) -> Integers:
-    """The runs of every pair, or of each and the baseline, (pair, 2)."""
+    """The runs of every pair, the later one first, or of each and the baseline, (pair, 2)."""
     if len(runs) < 2:
         message = "compare needs at least two runs"
         saved = "; a baseline is one of the runs, or a file of scores that ends in .json"
         raise UsageError(message, hint="only one run was given" + (saved if baseline else ""))
     if baseline is None:
-        return np.array(list(combinations(range(len(runs)), 2)))
+        return np.array([(b, a) for a, b in combinations(range(len(runs)), 2)])
     if baseline not in runs:
         raise UsageError(f"the baseline `{baseline}` is not one of the runs", hint=f"the runs are {few(runs, 10)}")
     at = runs.index(baseline)
@@ -608,6 +665,7 @@ def build_comparison(
     runs: Sequence[str],
     measures: Sequence[str],
     baseline: str | None,
+    pairs: Integers,
     all_queries: Sequence[str],
     queries: Sequence[tuple[str, ...]],
     outcomes: Sequence[MeasureComparison],
@@ -616,13 +674,15 @@ def build_comparison(
 
     ``all_queries`` are the queries that count for some run, ``queries`` those on which each measure was compared.
     """
-    pairs, test = run_pairs(runs, baseline), settings.chosen
+    test = settings.chosen
     units = tuple(outcome.units for outcome in outcomes)
     higher: Better = "higher"
     p: dict[Test, Floats] = {name: np.array([outcome.p[name] for outcome in outcomes]) for name in settings.tests}
     fields = [name for name in MeasureComparison._fields if name not in ("p", "anova", "units")]
     arrays: dict[str, Any] = {name: np.array([getattr(outcome, name) for outcome in outcomes]) for name in fields}
-    against = plural(len(pairs), "pair") if baseline is None else f"{plural(len(pairs), 'run')} against {baseline}"
+    number = pairs.shape[1]
+    other = "the best run" if baseline == BEST and BEST not in runs else baseline
+    against = plural(number, "pair") if baseline is None else f"{plural(number, 'run')} against {other}"
     across = settings.family == "all"
     return Comparison(
         runs=tuple(runs),
@@ -634,7 +694,7 @@ def build_comparison(
         corrected=corrected(p[test], settings.correction)
         if across
         else np.array([corrected(row, settings.correction) for row in p[test]]),
-        doubts=(((),) * len(pairs),) * len(measures),
+        doubts=(((),) * number,) * len(measures),
         anova=tuple(outcome.anova for outcome in outcomes),
         test=test,
         correction=settings.correction,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import click
 
+from cranfield.analysis.compare import ComparisonTable
 from cranfield.analysis.significance import TESTS, Family, Test
 from cranfield.cli import gate, options, results
 from cranfield.cli.commands import Option, Settings, verb
-from cranfield.cli.output import colour, emit, note, progress, width
+from cranfield.cli.output import colour, emit, note, progress, say_written, width
 from cranfield.errors import UsageError
 from cranfield.report.pages import FORMATS
 from cranfield.settings import RARE
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison
     from cranfield.analysis.significance import ComparisonSettings
     from cranfield.evaluation.plan import Column
-    from cranfield.evaluation.scores import Scores, ScoreTable
+    from cranfield.evaluation.scores import Scores
 
 NOT_AUDITED = (
     "with --engine spark, there is no check whether ties or unjudged documents could reverse a difference; "
@@ -33,6 +34,7 @@ NOT_AUDITED = (
 SCORES_ONLY = (
     "the baseline has scores only, so there is no check whether ties or unjudged documents could reverse a difference"
 )
+UNCORRECTED = "p-values do not account for this selection"
 SAVED = ".json"  # the ending of a file of saved scores
 
 
@@ -141,8 +143,9 @@ class Compare(
 ):
     """Test which differences between RUNs are significant, for every pair or against a baseline.
 
-    Shows each difference with its confidence interval, effect size and p-value, and marks significant differences
-    that ties or unjudged documents could reverse. With --fail-if-worse the baseline is the first run unless
+    Says which run is best, what it is significantly better than, by how much, and whether ties or unjudged documents
+    could reverse that; then shows each difference with its confidence interval and p-value. A difference is the later
+    run minus the earlier one, or a run minus the baseline. With --fail-if-worse the baseline is the first run unless
     --baseline names another. Without -m, the measures are those of the checks, if any. Exit codes of checks: 0 passed,
     3 failed, 4 not decided.
 
@@ -160,17 +163,24 @@ class Compare(
     baseline: Annotated[
         str | None,
         "Compare every run with this one only: a file name, a run name, saved scores (FILE.json or FILE.json#RUN), or "
-        "`best`, the run with the highest mean of the first measure.",
+        "`best`, the best run by each measure.",
         Option(metavar="RUN"),
     ] = None
     top: Annotated[
         options.Count | None, "Compare only the N best runs by the first measure, and the baseline if one is named."
     ] = None
-    all_pairs: Annotated[bool, "List all pairs of runs, however many there are.", RARE] = False
+    details: Annotated[
+        bool, "Also show which runs each run beats, and of each pair the effect size, wins and losses."
+    ] = False
+    table: Annotated[
+        ComparisonTable | None,
+        "Show only one table: means with marks of significance, or all pairs of runs.",
+        Option(default="the answer; in latex, means"),
+    ] = None
     audit: Annotated[
         bool | None,
         "Check whether ties or unjudged documents could reverse a difference: for all pairs, or not at all.",
-        Option("--audit/--no-audit", default="for significant differences; in json and csv, for all"),
+        Option("--audit/--no-audit", rare=True, default="for significant differences; in json and csv, for all"),
     ] = None
     format: Annotated[str, click.Choice(FORMATS), "Output format. json and csv have full precision and all pairs."] = (
         "table"
@@ -178,8 +188,8 @@ class Compare(
 
     def run(self) -> None:
         from cranfield.analysis.significance import ComparisonSettings
+        from cranfield.report import answer, guard
         from cranfield.report import compare as report
-        from cranfield.report import guard
         from cranfield.report.pages import write
 
         self._check()
@@ -195,10 +205,12 @@ class Compare(
         checks += guard.check_margins(comparison, gate.limits_of(self.margins, label_of, strictest=min))
         if outcome.scores is not None:
             checks += guard.check_limits(outcome.scores, gate.limits_of(self.limits, label_of))
+        table = self.table or ("means" if self.format == "latex" and not self.details else None)
         if self.format == "csv":
             text = report.csv(comparison)
         else:
-            pages = report.pages(comparison, self.digits, all_pairs=self.all_pairs)
+            how: dict[str, Any] = {"table": table, "details": self.details}
+            pages = [] if self.format == "json" else answer.pages(comparison, self.digits, **how)
             if comparison.predicted:
                 from cranfield.report import predicted as lines
 
@@ -208,13 +220,16 @@ class Compare(
             text = f"{guard.markdown(checks)}{text}" if self.format == "markdown" and checks else text
         if self.group_by is not None:
             layout: dict[str, Any] = {"width": width(), "colour": colour(self.output)}
-            compared = outcome.compared
+            first = comparison.references
+            baseline = None if first is None else comparison.runs[first[0]]
             text = results.with_groups(
-                text, compared, self.group_by, comparison.baseline, self.format, self.digits, **layout
+                text, outcome.compared, self.group_by, baseline, self.format, self.digits, **layout
             )
         emit(results.for_file(text, self.format, self.output), self.output)
         if self.format != "json":
-            note([*notes, *report.notes(comparison, all_pairs=self.all_pairs or self.format == "csv")])
+            note([*notes, *answer.notes(comparison, table=table, details=self.details)])
+            if self.format == "table" and table is None and not self.details:
+                say_written("more: --details")
         results.save_figures(partial(report.figures, comparison), self.figures)
         gate.conclude(checks, self.junit, "cranfield compare", gate.REMEDY if self.guarded else gate.MORE)
 
@@ -222,6 +237,10 @@ class Compare(
         """Raise if options do not work together."""
         self.check_inputs()
         self.check_engine()
+        if self.table is not None and self.details:
+            raise UsageError("--table does not work with --details")
+        if self.table == "means" and self.format in ("csv", "json"):
+            raise UsageError(f"--table means does not work with --format {self.format}, which has all pairs")
         guarded, limits, spark = self.guarded, self.limits, self.engine == "spark"
         if spark and (self.scores or self.average or self.group_by or self.cluster or self.collection_by):
             raise UsageError("scores from elsewhere, groups and designs do not work with --engine spark")
@@ -258,15 +277,11 @@ class Compare(
         if self.format != "json":
             note(notes)
 
-    def _baseline_name(
-        self, runs: Sequence[str], name_of: Mapping[str, str], means: Callable[[], ScoreTable]
-    ) -> str | None:
+    def _baseline_name(self, runs: Sequence[str], name_of: Mapping[str, str]) -> str | None:
         """The run that is the baseline: for checks the first run unless one is named."""
-        from cranfield.analysis.compare import baseline_name
-
         if not self.baseline:
             return runs[0] if self.guarded or self.margins else None
-        return name_of[self.baseline] if self.baseline in name_of else baseline_name(self.baseline, runs, means)
+        return name_of.get(self.baseline, self.baseline)
 
     def _compare(self, settings: ComparisonSettings) -> Outcome:
         """The comparison of runs that are read here."""
@@ -294,10 +309,10 @@ class Compare(
             notes += sentences(scores.notes[len(own.notes) :])  # queries with other judgments
             name: str | None = scores.runs[0]
         else:
-            name = self._baseline_name(scores.runs, name_of, lambda: scores)
+            name = self._baseline_name(scores.runs, name_of)
         if self.top is not None and self.top < len(own.runs):
             best = f"those with the highest {scores.measures[0]}"
-            notes.append(f"{self.top} of {len(own.runs)} runs are compared, {best}")
+            notes.append(f"{self.top} of {len(own.runs)} runs are compared, {best}: {UNCORRECTED}")
             scores = _top_runs(scores, self.top, name, saved=saved is not None)
             if len(scores.runs) < 2:
                 raise UsageError(
@@ -329,7 +344,7 @@ class Compare(
 
         scores = self.averaged(self.outside_scores(self.measures))
         label_of = {name: scores.measures[scores.column_of(name)] for name in self._checked}
-        name = self._baseline_name(scores.runs, {}, lambda: scores)
+        name = self._baseline_name(scores.runs, {})
         if self.top is not None:
             scores = _top_runs(scores, self.top, name, saved=False)
         self._announce(sentences(resolution_of(scores, settings, name)))
@@ -354,7 +369,7 @@ class Compare(
         columns += options.absent(asked, columns)
         label_of = gate.labels_of(columns, checked, asked)
         with spark.evaluate(collection, self.runs, columns, self.master, self.write_scores, chosen) as (frame, name_of):
-            name = self._baseline_name(frame.runs, name_of, lambda: frame)
+            name = self._baseline_name(frame.runs, name_of)
             comparison = frame.compare(name, **asdict(settings))
             self._announce(sentences(comparison.resolution_notes))
             notes += [*sentences(frame.evaluation_notes), *([] if self.audit is False else [NOT_AUDITED])]

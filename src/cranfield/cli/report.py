@@ -128,7 +128,7 @@ class Report(
         lines = [] if self.average else [["queries", *files, *about, "-m", scores.measures[0]]]
         if len(scores.runs) > 1:
             comparing = [*files, *measuring, *about, *self.averaging, *self.typed(*groups_of(Testing), "seed")]
-            lines += [["compare", *comparing, "--all-pairs"], *self.grouping(comparing, scores.runs[0])]
+            lines += [["compare", *comparing, "--table", "pairs"], *self.grouping(comparing, scores.runs[0])]
             if len(scores.measures) > 1 and not self.average:
                 lines += [["study", "correlation", *files, *measuring, "--coefficient", "tau-b"]]
         return [f"cranfield {shlex.join(line)}" for line in lines]
@@ -165,7 +165,7 @@ class Report(
         ]
         if len(self.runs) > 1:
             comparing = [*files, *measuring, *self.averaging, *self.typed(*groups_of(Testing))]
-            lines += [["compare", *comparing, "--all-pairs"], *self.grouping(comparing, scores.runs[0])]
+            lines += [["compare", *comparing, "--table", "pairs"], *self.grouping(comparing, scores.runs[0])]
         if len(self.runs) > 1 and ranked:
             best = [_word(paths[r]) for r in scores.order()[:2]]
             lines += [["queries", self.qrels, *best, "-m", columns[0].label, *measuring[2:]]]

@@ -96,13 +96,13 @@ def predicted_means(
 def predicted_differences(
     human: Scores,
     predicted: Scores,
-    pairs: Sequence[tuple[int, int]],
+    pairs: Sequence[Sequence[Sequence[int]]],
     *,
     inference: Inference = "loo",
     alpha: float = 0.05,
     judged_per_query: float = math.nan,
 ) -> tuple[PredictedMean, ...]:
-    """The mean differences of pairs of runs, the first less the second."""
+    """The mean differences of the pairs of runs of each measure, the first minus the second."""
     check_choice("inference", inference, INFERENCES)
     check_queries(human.queries, predicted.queries)
     of_run = [dict(_sides_of_run(human, predicted, r)) for r in range(len(human.runs))]
@@ -110,7 +110,7 @@ def predicted_differences(
     for m, column in enumerate(human.columns):
         if m not in of_run[0]:
             continue
-        for a, b in pairs:
+        for a, b in pairs[m]:
             sides = _Sides(*(x - y for x, y in zip(of_run[a][m], of_run[b][m], strict=True)))
             found.append(_estimate(column, human.runs[a], human.runs[b], sides, inference, alpha, judged_per_query))
     return tuple(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv as comma
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from functools import partial
 from io import StringIO
 from pathlib import Path
@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.analysis.compare import Comparison, PairComparison
+from cranfield.analysis.compare import BEST, Comparison, PairComparison
 from cranfield.analysis.significance import SIGNIFICANCE_TESTS
 from cranfield.data import Integers
-from cranfield.evaluation.notes import sentences
 from cranfield.report.canvas import BLUE, COLUMN, GREY, PAGE, ink, name_rows, new_figure, plotted_axes, save
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, exact, shown, signed
@@ -32,7 +31,8 @@ MAX_LETTERS = 26  # with more runs, numbers stand for letters
 HALF = 0.5
 MOST_SOURCES = 3  # runs whose variance is said by source
 WORSE, BETTER = "▼", "▲"  # than the baseline
-MARKS = "letters mark the runs that are significantly worse"
+MARKS = "letters name the runs that are significantly worse"
+COUNTS = "after each mean, how many runs it beats/loses to significantly"
 CORRECTIONS = {
     "holm": "Holm correction over",
     "bonferroni": "Bonferroni correction over",
@@ -47,27 +47,41 @@ NO_CONFIDENCE = {
 }
 
 
-def pages(comparison: Comparison, digits: int = 4, *, all_pairs: bool = False) -> list[Page]:
-    """The leaderboard, and the pairs of each measure if they are few or requested."""
-    marks = "how many runs are significantly worse/better" if counted(comparison) else MARKS
+def means_page(comparison: Comparison, digits: int = 4) -> Page:
+    """The leaderboard; its title says what the marks mean."""
+    marks = COUNTS if counted(comparison) else MARKS
     if comparison.baseline is not None:
-        marks = f"{WORSE} significantly worse, {BETTER} significantly better than {comparison.baseline}"
-    leaders = Page(f"Means; {marks} ({method(comparison)})", leaderboard(comparison, digits))
-    if len(comparison.pairs) > MAX_PAIRS and not all_pairs:
-        return [leaders]
+        baseline = "the best run of each measure" if comparison.baseline == BEST else comparison.baseline
+        marks = f"{WORSE} significantly worse, {BETTER} significantly better than {baseline}"
+    ranks = f"; rank: the ranks that a run may have by {comparison.measures[0]}" if comparison.baseline is None else ""
+    title = f"Means over {queries_of(comparison)}; {marks} ({method(comparison)}){ranks}"
+    return Page(title, leaderboard(comparison, digits))
+
+
+def pair_pages(comparison: Comparison, digits: int = 4) -> list[Page]:
+    """For each measure the differences of all pairs."""
     pairs = "all pairs" if comparison.baseline is None else f"difference from {comparison.baseline}"
-    together = "" if comparison.correction == "none" or len(comparison.pairs) == 1 else "simultaneous "
+    together = "" if comparison.correction == "none" or comparison.pairs.shape[1] == 1 else "simultaneous "
     intervals = f"{together}{comparison.level:.0%} intervals of differences by the {test_title(comparison)}"
     return [
-        leaders,
-        *(
-            Page(
-                f"{measure}: {pairs}, {plural(len(comparison.queries[m]), 'query')}; {intervals}",
-                _pairs(comparison, m, digits),
-            )
-            for m, measure in enumerate(comparison.measures)
-        ),
+        Page(
+            f"{measure}: {pairs}, {plural(len(comparison.queries[m]), 'query')}; {intervals}",
+            _pairs(comparison, m, digits),
+        )
+        for m, measure in enumerate(comparison.measures)
     ]
+
+
+def queries_of(comparison: Comparison) -> str:
+    """How many queries were compared; a range if it differs between measures."""
+    sizes = sorted({len(queries) for queries in comparison.queries})
+    return plural(sizes[0], "query") if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,} queries"
+
+
+def order_of(comparison: Comparison, m: int) -> list[int]:
+    """The runs by a measure, best first."""
+    order: list[int] = np.argsort(-comparison.means[m] * comparison.signs[m], kind="stable").tolist()
+    return order
 
 
 def method(comparison: Comparison, measure: int | None = None) -> str:
@@ -79,7 +93,9 @@ def method(comparison: Comparison, measure: int | None = None) -> str:
     of = f" of clusters by {comparison.cluster}" if comparison.cluster else ""
     of += f" over the means of {comparison.collection}" if comparison.collection else ""
     of += f", {comparison.repeats} repeats" if comparison.repeats else ""
-    return f"{test.title}{of}{sampling}; {correction} {comparison.family}; p < {comparison.alpha:g}"
+    alone = comparison.pairs.shape[1] == 1 and comparison.family.endswith("per measure")
+    corrected = "" if alone else f"; {correction} {comparison.family}"
+    return f"{test.title}{of}{sampling}{corrected}; p < {comparison.alpha:g}"
 
 
 def test_title(comparison: Comparison) -> str:
@@ -135,23 +151,18 @@ def counted(comparison: Comparison) -> bool:
     return len(comparison.runs) > MAX_LETTERS and comparison.baseline is None
 
 
-def by_first_measure(comparison: Comparison) -> Integers:
-    """The runs by their first measure, best first."""
-    return np.argsort(-comparison.means[0] * comparison.signs[0], kind="stable")
-
-
 def leaderboard(comparison: Comparison, digits: int) -> Sheet:
     """Runs by their first measure, best first; with each mean the runs that are significantly worse.
 
     Of many runs, it is the number of runs that are significantly worse, and of those that are significantly better.
     With a baseline, it is a mark: significantly worse or better than the baseline.
     """
-    order = by_first_measure(comparison)
+    order = order_of(comparison, 0)
     position = np.argsort(order)
     beaten: dict[tuple[int, int], list[int]] = {}
     for m in range(len(comparison.measures)):
         for (a, b), gap, p in zip(
-            comparison.pairs.tolist(), comparison.difference[m], comparison.corrected[m], strict=True
+            comparison.pairs[m].tolist(), comparison.difference[m], comparison.corrected[m], strict=True
         ):
             if p < comparison.alpha and gap:
                 winner, loser = (a, b) if gap * comparison.signs[m] > 0 else (b, a)
@@ -161,9 +172,9 @@ def leaderboard(comparison: Comparison, digits: int) -> Sheet:
         for sign, column in zip(comparison.signs, comparison.means, strict=True)
     ]
     if counted(comparison) or comparison.baseline is not None:
-        return _with_marks(comparison, order.tolist(), beaten, best, digits)
+        return _with_marks(comparison, order, beaten, best, digits)
     rows = []
-    for r in order.tolist():
+    for r in order:
         texts = [shown(float(comparison.means[m, r]), digits) for m in range(len(comparison.measures))]
         cells = [
             Cell(text, text == best[m], letter_ranges(beaten.get((m, r), ())), raised=True)
@@ -188,7 +199,7 @@ def rank_meaning(comparison: Comparison) -> str:
 
 def ranks_hold(comparison: Comparison) -> bool:
     """Whether the family-wise error is controlled, so that ranks are a confidence statement."""
-    joint = SIGNIFICANCE_TESTS[comparison.test].joint or len(comparison.pairs) == 1
+    joint = SIGNIFICANCE_TESTS[comparison.test].joint or comparison.pairs.shape[1] == 1
     return joint or comparison.correction in ("holm", "bonferroni")
 
 
@@ -206,13 +217,14 @@ def _with_marks(
     digits: int,
 ) -> Sheet:
     """After each mean a cell with a mark against the baseline, or with numbers of significantly worse/better runs."""
+    references = comparison.references or ()
     losses = Counter((m, order[loser]) for (m, _), losers in beaten.items() for loser in losers)
 
     def mark(m: int, r: int) -> Cell:
         wins = len(beaten.get((m, r), ()))
         if comparison.baseline is None:
             return Cell(f"{wins}/{losses[m, r]}")
-        if comparison.runs[r] == comparison.baseline or not wins + losses[m, r]:
+        if r == references[m] or not wins + losses[m, r]:
             return Cell("")
         return Cell(BETTER, tone="good") if wins else Cell(WORSE, tone="bad")
 
@@ -230,31 +242,26 @@ def _with_marks(
 
 
 def _pairs(comparison: Comparison, m: int, digits: int) -> Sheet:
-    """The differences of each pair by one measure, in the order of the leaderboard."""
-    joint = comparison.correction == "none"
-    heads = [
-        "difference",
-        "effect",
-        "+/=/-",
-        *("p" if test == comparison.test else f"p\n{test}" for test in comparison.p),
-    ]
-    heads += [] if joint else ["p\ncorrected"]
+    """The differences of each pair by one measure, the largest first."""
+    corrected = comparison.correction != "none" and comparison.pairs.shape[1] > 1
+    heads = ["difference", *(["p\ncorrected"] if corrected else [])]
+    heads += ["p" if test == comparison.test else f"p\n{test}" for test in comparison.p]
+    heads += ["effect", "+/=/-"]
     # The column of causes that could reverse a difference is shown only if it is not empty.
-    doubtful = any(doubt(comparison.contest(m, pair)) for pair in range(len(comparison.pairs)))
-    position = np.argsort(by_first_measure(comparison))
+    doubtful = any(doubt(comparison.contest(m, pair)) for pair in range(comparison.pairs.shape[1]))
     rows = []
-    for pair in np.lexsort(position[comparison.pairs].T[::-1]).tolist():
+    for pair in np.argsort(-np.abs(comparison.difference[m]), kind="stable").tolist():
         result = comparison.contest(m, pair)
         cells = [
             Cell(
                 signed(result.difference, digits),
                 result.significant,
-                _within(result.test_low, result.test_high, digits),
+                within(result.test_low, result.test_high, digits),
             ),
-            Cell(signed(result.effect, 2), aside=_within(result.effect_low, result.effect_high, 2)),
-            Cell(f"{result.wins}/{result.ties}/{result.losses}"),
+            *([Cell(chance(result.corrected))] if corrected else []),
             *(Cell(chance(p)) for p in result.p.values()),
-            *([] if joint else [Cell(chance(result.corrected))]),
+            Cell(signed(result.effect, 2), aside=within(result.effect_low, result.effect_high, 2)),
+            Cell(f"{result.wins}/{result.ties}/{result.losses}"),
             *([Cell(doubt(result))] if doubtful else []),
         ]
         rows.append(((result.run,) if comparison.baseline is not None else (result.run, result.other), cells))
@@ -262,7 +269,8 @@ def _pairs(comparison: Comparison, m: int, digits: int) -> Sheet:
     return sheet(names, (*heads, *(["could be\nreversed by"] if doubtful else [])), rows)
 
 
-def _within(low: float, high: float, digits: int) -> str:
+def within(low: float, high: float, digits: int) -> str:
+    """An interval of differences as text."""
     return "" if np.isnan(low) or np.isnan(high) else f"[{signed(low, digits)}, {signed(high, digits)}]"
 
 
@@ -289,16 +297,6 @@ def doubt(result: PairComparison) -> str:
     return ", ".join(result.doubts) if result.significant else ""
 
 
-def notes(comparison: Comparison, *, all_pairs: bool = False) -> list[str]:
-    """Notes: the queries used, pairs that are not listed, and differences that could be reversed."""
-    texts = sentences(comparison.query_notes)
-    if len(comparison.pairs) > MAX_PAIRS and not all_pairs:
-        texts.append(f"{len(comparison.pairs):,} pairs per measure hidden; use --all-pairs, or --format csv or json")
-    if comparison.baseline is None and not ranks_hold(comparison):
-        texts.append(NO_CONFIDENCE[comparison.correction])
-    return [*texts, *findings(comparison), *design_notes(comparison)]
-
-
 def findings(comparison: Comparison) -> list[str]:
     """How many significant differences could be reversed, if any."""
     significant = comparison.corrected < comparison.alpha
@@ -322,41 +320,18 @@ def design_notes(comparison: Comparison) -> list[str]:
                 f"{run}: the {measure} varies by {queries:.0%} between queries, {repeats:.0%} between repeats, "
                 f"{rest:.0%} for a query and repeat"
             )
-    texts += [needed] if (needed := _queries_needed(comparison)) else []
     return texts
-
-
-def _queries_needed(comparison: Comparison) -> str:
-    """For one pair without a significant difference: how many queries would probably show one of this size."""
-    if comparison.difference.shape[1] != 1 or comparison.corrected[0, 0] < comparison.alpha:
-        return ""
-    needed, used = comparison.queries_needed(0, 0), len(comparison.queries[0])
-    if needed is None or needed <= used:
-        return ""
-    gap = shown(abs(float(comparison.difference[0, 0])), 4)
-    return (
-        f"to find a {comparison.measures[0]} difference of {gap} with 80% power, a test needs about {needed:,} queries"
-    )
 
 
 def csv(comparison: Comparison) -> str:
     """A line for each measure of each pair, at full precision."""
     out = StringIO()
     lines = comma.writer(out, lineterminator="\n")
-    fields = [name for name in PairComparison._fields if name not in ("p", "doubts", "variance")]
-    settings = [comparison.test, comparison.correction, comparison.family]
-    lines.writerow([*fields, *(f"p {test}" for test in comparison.p), "doubts", "test", "correction", "family"])
-    for result in comparison.contests:
-        lines.writerow(
-            [*_field_texts(result, fields), *map(exact, result.p.values()), " ".join(result.doubts), *settings]
-        )
+    columns = comparison.to_columns()
+    lines.writerow(columns)
+    for row in zip(*columns.values(), strict=True):
+        lines.writerow(exact(value) if isinstance(value, float) else spreadsheet_cell(str(value)) for value in row)
     return out.getvalue()
-
-
-def _field_texts(result: PairComparison, names: Iterable[str]) -> Iterator[str]:
-    for name in names:
-        value = getattr(result, name)
-        yield exact(value) if isinstance(value, float) else spreadsheet_cell(str(value))
 
 
 MOST_NAMES = 42  # names beside the matrix; of more runs, some are named
@@ -408,7 +383,7 @@ def draw_forest(axis: Axes, found: Comparison, m: int, order: Integers) -> Axes:
 
 def matrix(found: Comparison, m: int) -> Figure:
     """Row minus column, best runs first; coloured if significant, with a dot if ties or judgments could reverse it."""
-    order = np.argsort(-found.means[m] * found.signs[m], kind="stable")
+    order = order_of(found, m)
     size = matrix_size(len(order))
     figure = new_figure(size, size * 0.92)
     draw_matrix(figure.subplots(), found, m, order)
@@ -420,12 +395,12 @@ def matrix_size(runs: int) -> float:
     return float(np.clip(0.16 * runs + 1.4, COLUMN, PAGE))
 
 
-def draw_matrix(axis: Axes, found: Comparison, m: int, order: Integers) -> Axes:
+def draw_matrix(axis: Axes, found: Comparison, m: int, order: Sequence[int]) -> Axes:
     """All pairs of these runs."""
-    place = {run: i for i, run in enumerate(order.tolist())}
+    place = {run: i for i, run in enumerate(order)}
     gaps = np.full((len(order), len(order)), np.nan)
     doubtful = []
-    for pair, (run, other) in enumerate(found.pairs.tolist()):
+    for pair, (run, other) in enumerate(found.pairs[m].tolist()):
         one = found.contest(m, pair)
         if one.significant and run in place and other in place:
             a, b = place[run], place[other]
@@ -452,8 +427,8 @@ def draw_matrix(axis: Axes, found: Comparison, m: int, order: Integers) -> Axes:
 def plot(found: Comparison, m: int, *, top: int | None, ax: Axes | None) -> Axes:
     """Differences with their intervals, or of many pairs the matrix, on these axes or on new ones."""
     runs = len(found.runs)
-    if found.baseline is None and len(found.pairs) > MOST_PAIRS:
-        best = np.argsort(-found.means[m] * found.signs[m], kind="stable")[:top]
+    if found.baseline is None and found.pairs.shape[1] > MOST_PAIRS:
+        best = order_of(found, m)[:top]
         title = "significant differences" + (f", the best {len(best)} of {runs} runs" if len(best) < runs else "")
 
         def draw_all(axis: Axes) -> Axes:
@@ -468,7 +443,7 @@ def plot(found: Comparison, m: int, *, top: int | None, ax: Axes | None) -> Axes
 
     def draw(axis: Axes) -> Axes:
         draw_forest(axis, found, m, order[::-1])
-        if len(order) < len(found.pairs):
+        if len(order) < found.pairs.shape[1]:
             axis.set_title(f"the best {len(order)} of {runs} runs")
         _legend(axis, found)
         return axis

@@ -15,7 +15,7 @@ from cranfield.errors import MeasureError, UnknownName
 from cranfield.evaluation.notes import sentences, summarised
 from cranfield.evaluation.scores import Interval, ScoreTable
 from cranfield.measures import parse
-from cranfield.report.pages import Page, render, titled
+from cranfield.report.pages import Page, render, titled, write
 from cranfield.report.sheet import Cell, Layout, Sheet
 from cranfield.results import TableText
 from cranfield.wording import decodable, plural, printable
@@ -146,6 +146,13 @@ def plot(result: Any, **options: Any) -> Any:
     return getattr(import_module(f"cranfield.report.{module}"), draw)(result, **options)
 
 
+def written(result: Any, *, format: str, **options: Any) -> str:
+    """The tables of a result in a format, as commands write them."""
+    module, _ = next(TABLES[kind.__name__] for kind in type(result).__mro__ if kind.__name__ in TABLES)
+    pages = import_module(f"cranfield.report.{module}").pages(result, **options)
+    return decodable(write(pages, {}, format))
+
+
 def _scores(report: Any, scores: ScoreTable) -> Shown:
     sheet = Layout().sheet(scores.of_runs(scores.order()) if scores.columns else scores)
     return [Page("", sheet), *report.pages(getattr(scores, "predicted", ()))], summarised(scores.notes)[0]
@@ -154,8 +161,8 @@ def _scores(report: Any, scores: ScoreTable) -> Shown:
 def _comparison(report: Any, comparison: Any) -> Shown:
     from cranfield.report import predicted
 
-    pages = [*report.pages(comparison), *predicted.pages(comparison.predicted)]
-    return pages, [*sentences(comparison.notes), *report.findings(comparison)]
+    pages = [report.answer(comparison, most=None), *predicted.pages(comparison.predicted)]
+    return pages, report.notes(comparison, most=None)
 
 
 def _audit(report: Any, audit: Any) -> Shown:
@@ -169,7 +176,7 @@ TABLES: dict[str, tuple[str, Callable[[Any, Any], Shown]]] = {
     "ScoreTable": ("predicted", _scores),
     "ScoreColumn": ("predicted", lambda report, found: (_scores(report, found.scores.only([found.column]))[0], ())),
     "Evaluation": ("predicted", lambda report, found: _scores(report, found.scores)),
-    "Comparison": ("compare", _comparison),
+    "Comparison": ("answer", _comparison),
     "Groups": ("groups", lambda report, found: (report.pages(found), report.notes(found))),
     "Audit": ("audit", _audit),
     "Explanation": ("explanation", lambda report, found: (report.pages(found), sentences(found.notes))),

@@ -105,9 +105,12 @@ def blocks(sheet: Sheet, width: int) -> Iterator[Sheet]:
     begin = end = 0
     while begin < len(sheet.columns):
         used = sum(needed[:left]) - GAP
-        while end < len(sheet.columns) and (end == begin or used + needed[left + end] <= width):
-            used += needed[left + end]
-            end += 1
+        while end < len(sheet.columns):
+            wide = sum(needed[left + end : left + end + sheet.together])
+            if end > begin and used + wide > width:
+                break
+            used += wide
+            end = min(end + sheet.together, len(sheet.columns))
         yield sheet.part(slice(begin, end))
         begin = end
 
@@ -179,11 +182,9 @@ def markdown(sheet: Sheet) -> str:
     return "".join(map(joined, (head, rule, *body)))
 
 
-def latex(sheet: Sheet) -> str:
-    """A tabular with the rules of the booktabs package."""
-    marked = any(cell.text in ("▲", "▼") for row in sheet.rows for cell in row.cells)
+def latex(sheet: Sheet, caption: str = "") -> str:
+    """A tabular with the rules of the booktabs package, inside a table if it has a caption."""
     lines = [
-        f"% \\usepackage{{booktabs{',amssymb' if marked else ''}}}",
         f"\\begin{{tabular}}{{{'l' * len(sheet.names)}{'r' * len(sheet.columns)}}}",
         "\\toprule",
         _ampersands([escaped(name) for name in _heads(sheet)]),
@@ -192,6 +193,11 @@ def latex(sheet: Sheet) -> str:
         "\\bottomrule",
         "\\end{tabular}",
     ]
+    if caption:
+        title = escaped(" ".join(caption.split()).rstrip("."))
+        lines = ["\\begin{table}", "\\centering", f"\\caption{{{title}.}}", *lines, "\\end{table}"]
+    symbols = ",amssymb" if any("\\blacktriangle" in line for line in lines) else ""
+    lines.insert(0, f"% \\usepackage{{booktabs{symbols}}}")
     return "\n".join(lines) + "\n"
 
 
@@ -265,8 +271,10 @@ def styled(text: str, style: str, *, colour: bool) -> str:
 
 def titled(page: Page, width: int, *, colour: bool) -> str:
     """The table under its title, if it has one, for a screen of this width."""
-    title = f"{styled(textwrap.fill(page.title, width), BOLD, colour=colour)}\n" if page.title else ""
-    below = "".join(f"{textwrap.fill(line, width)}\n" for line in page.below)
+    title = styled(textwrap.fill(page.title, width), BOLD, colour=colour)
+    sentences = page.below and len(page.title) > width  # which need a gap below them
+    title = f"{title}\n\n" if sentences else f"{title}\n" if title else ""
+    below = "".join(f"{styled(textwrap.fill(line, width), DIM, colour=colour)}\n" for line in page.below)
     return title + render(page.sheet, width=width, colour=colour) + (f"\n{below}" if below else "")
 
 
@@ -291,10 +299,7 @@ WRITERS: dict[str, Callable[[Page], str]] = {
     "markdown": lambda page: "\n".join(
         [f"**{piped(page.title)}**\n", markdown(page.sheet), *(f"{piped(line)}\n" for line in page.below)]
     ),
-    # The title is a comment to use in the caption.
-    "latex": lambda page: (
-        "".join(f"% {escaped(' '.join(line.split()))}\n" for line in (page.title, *page.below)) + latex(page.sheet)
-    ),
+    "latex": lambda page: latex(page.sheet, ". ".join(part.rstrip(".") for part in (page.title, *page.below) if part)),
     "csv": comma_separated,
 }
 FORMATS = ("table", *WRITERS, "json")

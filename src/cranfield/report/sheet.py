@@ -105,6 +105,7 @@ class Sheet:
     rows: tuple[Row, ...]
     folded: tuple[str, ...] = ()
     across: str = "measure"
+    together: int = 1  # columns that stay beside each other if the sheet is split
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(printable(name, lines=True) for name in self.columns))

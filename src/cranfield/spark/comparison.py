@@ -21,8 +21,8 @@ from cranfield.analysis.compare import (
     build_comparison,
     check_comparable,
     check_query_count,
+    compared_pairs,
     number_of_tests,
-    run_pairs,
 )
 from cranfield.analysis.significance import (
     ComparisonSettings,
@@ -32,24 +32,27 @@ from cranfield.analysis.significance import (
 )
 from cranfield.data import Floats, Integers
 from cranfield.errors import CranfieldError
-from cranfield.evaluation.plan import Column, Undefined
+from cranfield.evaluation.plan import Undefined
+from cranfield.evaluation.scores import ScoreTable
 from cranfield.spark.totals import PACKED_SCHEMA, id_list, pack, unpack
 from cranfield.statistics.design import Sample
 
 
 def compare_runs(
     values: Any,
-    runs: Sequence[str],
-    columns: Sequence[Column],
+    scores: ScoreTable,
     undefined: Undefined,
     baseline: str | None,
     **terms: Any,
 ) -> Comparison:
-    """`cranfield.compare` of a frame with columns measure (an index of ``columns``), query, run and value."""
-    measures = [column.label for column in columns]
-    pairs, settings = run_pairs(runs, baseline), ComparisonSettings(**terms)
+    """`cranfield.compare` of a frame with columns measure (an index), query, run and value."""
+    runs, columns, measures = scores.runs, scores.columns, scores.measures
+    (baseline, pairs), settings = (
+        compared_pairs(scores, baseline),
+        ComparisonSettings(**terms).for_scores(repeated=False),
+    )
     # The number of queries is not known here; the memory of a task is limited in other ways.
-    settings = choose_samples(settings, 1, number_of_tests(settings, len(pairs), len(measures)))
+    settings = choose_samples(settings, 1, number_of_tests(settings, pairs.shape[1], len(measures)))
     check_comparable(columns)
     shards = values.repartition(len(measures), "measure").sortWithinPartitions("measure", "query")
     tests = partial(measure_outcomes, settings, tuple(runs), pairs, undefined)
@@ -65,7 +68,7 @@ def compare_runs(
             raise result.outcome
         assert result.outcome is not None
         outcomes.append(result.outcome)
-    return build_comparison(settings, runs, measures, baseline, all_queries, queries, outcomes)
+    return build_comparison(settings, runs, measures, baseline, pairs, all_queries, queries, outcomes)
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ def measure_outcomes(
         outcome: MeasureComparison | CranfieldError | None = None
         try:
             if used.sum() > 1:
-                outcome = test_pairs(Sample(values[:, used]), pairs, settings)
+                outcome = test_pairs(Sample(values[:, used]), pairs[measure], settings)
         except CranfieldError as error:
             outcome = error
         queries = names if measure == 0 else ()

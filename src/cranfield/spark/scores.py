@@ -204,7 +204,7 @@ class ScoreFrame(MeanScores):
         One task per measure has the values of all runs and queries. Only the outcomes, and once the ids of the queries,
         come to the driver.
         """
-        comparison = compare_runs(self.values, self.runs, self.columns, self.plan.policy.undefined, baseline, **terms)
+        comparison = compare_runs(self.values, self, self.plan.policy.undefined, baseline, **terms)
         return comparison if audit is None else comparison.with_swaps(audit.swaps)
 
 

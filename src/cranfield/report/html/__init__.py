@@ -29,11 +29,12 @@ from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.collection import read_texts, shortened
 from cranfield.io.spans import parse_ids
 from cranfield.parallel import in_background
+from cranfield.report import answer
 from cranfield.report import groups as by_group
 from cranfield.report import predicted as prediction
 from cranfield.report.audit import EFFECTS
 from cranfield.report.chart_library import chart_library
-from cranfield.report.compare import method, notes, rank_meaning
+from cranfield.report.compare import method, rank_meaning
 from cranfield.report.notebook import table
 from cranfield.results import plain
 from cranfield.statistics.correlation import tau
@@ -131,7 +132,7 @@ def contents(
             *prediction.notes(predicted),
             *summarised(scores.notes)[0],
             *([] if comparison is None else sentences(comparison.resolution_notes)),
-            *([] if comparison is None else notes(comparison, all_pairs=True)),
+            *([] if comparison is None else answer.notes(comparison, table="pairs")),
         ],
         "about": f"{counts}, {origin}; Cranfield {__version__}",
         "commands": list(commands),
@@ -303,7 +304,7 @@ def _pairs(comparison: Comparison | None, measures: int, comparable: Sequence[in
     arrays |= {name: comparison.effect[..., i] for i, name in enumerate(("effect", "effect_low", "effect_high"))}
     arrays["p"] = comparison.p[comparison.test]
     row_of = {m: i for i, m in enumerate(comparable)}
-    nothing = [None] * len(comparison.pairs)
+    nothing = [None] * comparison.pairs.shape[1]
 
     def all_measures(rows: Sequence[Any]) -> list[Any]:
         return [rows[row_of[m]] if m in row_of else nothing for m in range(measures)]

@@ -1,0 +1,343 @@
+"""What a comparison says: one or two sentences, and the table behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from cranfield.analysis.compare import BEST, Comparison, ComparisonTable, PairComparison
+from cranfield.data import Integers
+from cranfield.evaluation.notes import Note, sentences
+from cranfield.report.compare import (
+    BETTER,
+    MAX_PAIRS,
+    NO_CONFIDENCE,
+    WORSE,
+    chance,
+    chance_words,
+    design_notes,
+    findings,
+    means_page,
+    method,
+    order_of,
+    pair_pages,
+    queries_of,
+    rank_cell,
+    rank_head,
+    ranks_hold,
+    within,
+)
+from cranfield.report.pages import Page, sheet
+from cranfield.report.sheet import Cell, Sheet, shown, signed
+from cranfield.statistics.rounding import SAME
+from cranfield.wording import one_of, printable
+
+MOST_ROWS = 40  # runs that the table shows; with two blocks of columns they fill two screens
+MOST_NAMED = 3  # runs that a sentence names
+BELOW = {WORSE: "worse", BETTER: "better"}
+
+
+class Versus(NamedTuple):
+    """A run against the one that its row of a table refers to: the difference, its interval, and what it means."""
+
+    difference: float
+    low: float
+    high: float
+    p: float
+    verdict: int  # 1 significantly better, -1 significantly worse, 0 neither
+    doubts: tuple[str, ...]
+
+    @property
+    def mark(self) -> str:
+        """The sign of a significant difference."""
+        return {1: BETTER, -1: WORSE, 0: ""}[self.verdict]
+
+    @property
+    def chance(self) -> Cell:
+        """The p-value, with the sign of a significant difference."""
+        if not self.verdict:
+            return Cell(chance(self.p))
+        return Cell(f"{self.mark} {chance(self.p)}", tone="good" if self.verdict > 0 else "bad")
+
+    def numbers(self, level: float, digits: int) -> str:
+        """The difference, its interval and the p-value, in a sentence."""
+        interval = within(self.low, self.high, digits)
+        middle = f"{level:.0%} interval {interval}, " if interval else ""
+        return f"{signed(self.difference, digits)}, {middle}p {chance_words(self.p)}"
+
+
+def pages(
+    comparison: Comparison, digits: int = 4, *, table: ComparisonTable | None = None, details: bool = False
+) -> list[Page]:
+    """The answer above its table; or one other ``table``; or with ``details`` all, those of pairs only if few."""
+    if table is not None:
+        return [means_page(comparison, digits)] if table == "means" else pair_pages(comparison, digits)
+    if not details:
+        return [answer(comparison, digits)]
+    few = comparison.pairs.shape[1] <= MAX_PAIRS
+    return [
+        answer(comparison, digits),
+        means_page(comparison, digits),
+        *(pair_pages(comparison, digits) if few else []),
+    ]
+
+
+def answer(comparison: Comparison, digits: int = 4, most: int | None = MOST_ROWS) -> Page:
+    """The answer above its table; below it, how the numbers were found. ``most``: the runs that the table shows."""
+    order, references = order_of(comparison, 0), _references(comparison)
+    found = _versus(comparison, references)
+    if len(comparison.runs) == 2:
+        return Page(
+            _of_two(comparison, found, digits), _table_of_two(comparison, found, digits), (_method(comparison),)
+        )
+    text = _of_many(comparison, found, order, digits)
+    return Page(text, _table_of_many(comparison, found, order, digits, most), (_method(comparison, found),))
+
+
+def notes(
+    comparison: Comparison,
+    *,
+    table: ComparisonTable | None = None,
+    details: bool = False,
+    most: int | None = MOST_ROWS,
+) -> list[str]:
+    """The queries used, what is not listed, and differences that could be reversed; the answer has fewer of them."""
+    whole = details or table is not None
+    texts = sentences(note for note in comparison.query_notes if whole or not _plain(note))
+    pairs = comparison.pairs.shape[1]
+    if not whole and most is not None and len(comparison.runs) > most:
+        texts.append(f"the best {most} of {len(comparison.runs)} runs are shown")
+    if details and pairs > MAX_PAIRS:
+        texts.append(f"{pairs:,} pairs per measure hidden; use --table pairs, or --format csv or json")
+    if comparison.baseline is None and not ranks_hold(comparison):
+        texts.append(NO_CONFIDENCE[comparison.correction])
+    # Of two runs, the answer says it.
+    return [*texts, *(findings(comparison) if whole or len(comparison.runs) > 2 else []), *design_notes(comparison)]
+
+
+def _plain(note: Note) -> bool:
+    """Whether a note only says on which queries all runs were compared, whose number the table has."""
+    return note.kind == "compared" and not note.values["left_out"].count
+
+
+def _references(comparison: Comparison) -> list[int]:
+    """The run that the others are compared with in each measure: the baseline, the older of two runs, or the best."""
+    if comparison.references is not None:
+        return comparison.references
+    measures = range(len(comparison.measures))
+    return [0 if len(comparison.runs) == 2 else order_of(comparison, m)[0] for m in measures]
+
+
+def _versus(comparison: Comparison, references: Sequence[int]) -> list[dict[int, Versus]]:
+    """For each measure every run against the reference, by the index of the run."""
+    return [dict(_against(comparison, m, reference)) for m, reference in enumerate(references)]
+
+
+def _against(comparison: Comparison, m: int, reference: int) -> Iterator[tuple[int, Versus]]:
+    pairs: Integers = comparison.pairs[m]
+    for pair in np.flatnonzero((pairs == reference).any(axis=1)).tolist():
+        first, second = pairs[pair].tolist()
+        one = comparison.contest(m, pair)
+        sign, run = (1, first) if second == reference else (-1, second)
+        yield run, _seen(one, sign, int(comparison.signs[m]))
+
+
+def _seen(one: PairComparison, sign: int, better: int) -> Versus:
+    """A contest, seen from the first run or, if ``sign`` is -1, from the second."""
+    low, high = (one.test_low, one.test_high) if sign > 0 else (-one.test_high, -one.test_low)
+    difference = sign * one.difference
+    verdict = int(np.sign(difference)) * better if one.significant else 0
+    return Versus(difference, low, high, one.corrected, verdict, one.doubts if one.significant else ())
+
+
+def _of_two(comparison: Comparison, found: list[dict[int, Versus]], digits: int) -> str:
+    """The newer of two runs against the older, or against the baseline."""
+    (run,) = found[0]
+    name, other = (printable(comparison.runs[r]) for r in (run, 1 - run))
+    of_measure = {measure: versus[run] for measure, versus in zip(comparison.measures, found, strict=True)}
+    by_verdict = {v: [m for m, one in of_measure.items() if one.verdict == v] for v in (1, -1, 0)}
+    first = of_measure[comparison.measures[0]]
+    numbers = first.numbers(comparison.level, digits)
+    parts = []
+    for verdict, said in ((1, "significantly better than"), (-1, "significantly worse than")):
+        if by_verdict[verdict]:
+            parts.append(f"{said} {other} in {_measures(comparison, by_verdict[verdict])}")
+    if not parts and all(abs(one.difference) <= SAME for one in of_measure.values()):
+        return f"{name} and {other} have the same mean in {_measures(comparison, by_verdict[0])}."
+    if not parts:
+        same = _measures(comparison, by_verdict[0])
+        text = f"{name} is neither significantly better nor significantly worse than {other} in {same}"
+    else:
+        text = f"{name} is {' and '.join(parts)}"
+        text += f"; no significant difference in {one_of(by_verdict[0], 'and')}" if by_verdict[0] else ""
+    which = "" if len(of_measure) == 1 else f"{comparison.measures[0]} "
+    sentences = [f"{text} ({which}{numbers})."]
+    doubtful = {measure: one.doubts for measure, one in of_measure.items() if one.doubts}
+    if doubtful:
+        these = "this" if len(of_measure) == 1 else f"the difference in {one_of(list(doubtful), 'and')}"
+        sentences.append(f"{_causes(doubtful.values())} could reverse {these}.")
+    elif len(of_measure) == 1 and (needed := _needed(comparison)):
+        sentences.append(needed)
+    return " ".join(sentences)
+
+
+def _measures(comparison: Comparison, names: Sequence[str]) -> str:
+    """The measures of a verdict; all of them are counted."""
+    number = len(comparison.measures)
+    return f"all {number} measures" if len(names) == number > 2 else one_of(names, "and")
+
+
+def _causes(doubts: Iterable[tuple[str, ...]]) -> str:
+    """What could reverse differences, at the beginning of a sentence."""
+    causes = set(chain.from_iterable(doubts))
+    names = {"ties": "ties", "unjudged": "unjudged documents"}
+    return one_of([name for cause, name in names.items() if cause in causes], "or").capitalize()
+
+
+def _needed(comparison: Comparison) -> str:
+    """For one pair without a significant difference: how many queries would probably show one of this size."""
+    if comparison.corrected[0, 0] < comparison.alpha:
+        return ""
+    needed, used = comparison.queries_needed(0, 0), len(comparison.queries[0])
+    if needed is None or needed <= used:
+        return ""
+    return f"To find a difference of this size with 80% power takes about {needed:,} queries; there are {used:,}."
+
+
+def _of_many(comparison: Comparison, found: list[dict[int, Versus]], order: list[int], digits: int) -> str:
+    best, measure = order[0], comparison.measures[0]
+    versus = found[0]
+    reference = next(r for r in range(len(comparison.runs)) if r not in versus)
+    extreme = "lowest" if comparison.better[0] == "lower" else "highest"
+    name, mean = printable(comparison.runs[best]), shown(float(comparison.means[0, best]), digits)
+    same = [
+        printable(comparison.runs[r]) for r in order if abs(comparison.means[0, r] - comparison.means[0, best]) <= SAME
+    ]
+    sentences = [f"{name} has the {extreme} {measure}, {mean}."]
+    if len(same) > 1:
+        names = [*same[:MOST_NAMED], *([f"{len(same) - MOST_NAMED} more"] if len(same) > MOST_NAMED else [])]
+        sentences = [f"{one_of(names, 'and')} have the {extreme} {measure}, {mean}."]
+    it = "It" if len(same) == 1 else name
+    if reference == best:
+        sentences.append(_leads(comparison, versus, order, digits, it))
+        verdict = -1
+    else:
+        sentences.append(_against_baseline(comparison, versus, reference, best, digits, it))
+        verdict = 1
+    doubtful = [one.doubts for one in versus.values() if one.doubts and one.verdict == verdict]
+    significant = sum(one.verdict == verdict for one in versus.values())
+    if doubtful:
+        part = "all" if len(doubtful) == significant else f"{len(doubtful)}"
+        count = f"{part} of these {significant} significant differences"
+        count = "this significant difference" if significant == 1 else count
+        sentences.append(f"{_causes(doubtful)} could reverse {count}.")
+    return " ".join([*sentences, *_elsewhere(comparison, best)])
+
+
+def _elsewhere(comparison: Comparison, best: int) -> Iterator[str]:
+    """The best runs by the other measures, if there are any."""
+    by_run: dict[int, list[str]] = {}
+    for m, measure in enumerate(comparison.measures[1:], 1):
+        by_run.setdefault(order_of(comparison, m)[0], []).append(measure)
+    if set(by_run) == {best}:
+        yield f"{printable(comparison.runs[best])} is also the best in {one_of(by_run[best], 'and')}."
+    elif by_run:
+        runs = [f"{printable(comparison.runs[run])} in {one_of(names, 'and')}" for run, names in by_run.items()]
+        yield f"Best in the other measures: {'; '.join(runs)}."
+
+
+def _leads(comparison: Comparison, versus: dict[int, Versus], order: list[int], digits: int, it: str) -> str:
+    """What the best run is significantly better than."""
+    others = order[1:]
+    beaten = [r for r in others if versus[r].verdict < 0]
+    open_ = [r for r in others if versus[r].verdict >= 0]
+
+    def named(r: int) -> str:
+        return f"{printable(comparison.runs[r])} ({versus[r].numbers(comparison.level, digits)})"
+
+    if not open_:
+        return f"{it} is significantly better than all {len(others)} other runs; the next is {named(others[0])}."
+    if not beaten:
+        return f"{it} is not significantly better than any other run; the next is {named(open_[0])}."
+    count = f"{len(beaten)} of the {len(others)} other runs"
+    if len(beaten) <= MOST_NAMED:
+        count = one_of([printable(comparison.runs[r]) for r in beaten], "and")
+    rest = f" and {len(open_) - 1} more" if len(open_) > 1 else ""
+    return f"{it} is significantly better than {count}, but not than {named(open_[0])}{rest}."
+
+
+def _against_baseline(
+    comparison: Comparison, versus: dict[int, Versus], reference: int, best: int, digits: int, it: str
+) -> str:
+    """How the runs compare with a baseline that is not the best run."""
+    baseline = printable(comparison.runs[reference])
+    better = sum(one.verdict > 0 for one in versus.values())
+    worse = sum(one.verdict < 0 for one in versus.values())
+    numbers = versus[best].numbers(comparison.level, digits)
+    is_better = "significantly" if versus[best].verdict > 0 else "not significantly"
+    text = f"{it} is {is_better} better than the baseline {baseline} ({numbers})"
+    if not better and not worse:
+        return f"{text}; no run is significantly better or worse."
+    counts = f"{better} {'is' if better == 1 else 'are'} significantly better and {worse} significantly worse"
+    return f"{text}; of {len(versus)} runs, {counts}."
+
+
+def _method(comparison: Comparison, found: list[dict[int, Versus]] | None = None) -> str:
+    """How the numbers were found, and what marks mean."""
+    text = f"{queries_of(comparison)}; {method(comparison)}"
+    if comparison.pairs.shape[1] > 1 and comparison.correction != "none" and len(comparison.measures) == 1:
+        text += "; the intervals hold together"
+        # Holm's and Benjamini and Hochberg's p-values reject more than Bonferroni's, to which these intervals belong.
+        if any(one.verdict and one.low <= 0 <= one.high for one in (found or [{}])[0].values()):
+            text += ", so that one of a significant difference may contain 0"
+    marks = {one.mark for versus in found or () for one in versus.values()} - {""}
+    to = "the best" if comparison.baseline in (None, BEST) else "the baseline"
+    text += "".join(f"; {mark} significantly {BELOW[mark]} than {to}" for mark in (BETTER, WORSE) if mark in marks)
+    return text
+
+
+def _table_of_two(comparison: Comparison, found: list[dict[int, Versus]], digits: int) -> Sheet:
+    """A row for each measure: both means, the difference, its interval and its p-value."""
+    (run,) = found[0]
+    rows = []
+    for m, measure in enumerate(comparison.measures):
+        one = found[m][run]
+        means = [shown(float(comparison.means[m, r]), digits) for r in (1 - run, run)]
+        values = [Cell(text, one.verdict == v) for text, v in zip(means, (-1, 1), strict=True)]
+        cells = [Cell(signed(one.difference, digits)), Cell(within(one.low, one.high, digits)), Cell(chance(one.p))]
+        rows.append(((measure,), [*values, *cells]))
+    names = [printable(comparison.runs[r]) for r in (1 - run, run)]
+    return sheet(("measure",), (*names, "difference", f"{comparison.level:.0%} interval", "p"), rows, across="")
+
+
+def _table_of_many(
+    comparison: Comparison, found: list[dict[int, Versus]], order: list[int], digits: int, most: int | None
+) -> Sheet:
+    """A row for each run, best first: its means, and the p-value of its difference from the best or the baseline."""
+    alone, ranked = len(comparison.measures) == 1, comparison.baseline is None
+    word = "baseline" if comparison.baseline not in (None, BEST) else "best"
+    place = {run: i + 1 for i, run in enumerate(order)}
+    references = {r for versus in found for r in order if r not in versus}
+    rows = []
+    most = len(order) if most is None else most
+    for r in [*order[:most], *(run for run in order[most:] if not ranked and run in references)]:
+        cells: list[Cell] = []
+        for m, versus in enumerate(found):
+            one = versus.get(r)
+            cells.append(Cell(shown(float(comparison.means[m, r]), digits), order_of(comparison, m)[0] == r))
+            if alone:
+                cells += [Cell(""), Cell("")] if one is None else _gap_cells(one, digits)
+            cells.append(Cell(word) if one is None else one.chance)
+        rows.append(((str(place[r]), comparison.runs[r]), [*cells, *([rank_cell(comparison, 0, r)] if ranked else [])]))
+    between = ["difference", f"{comparison.level:.0%} interval"] if alone else []
+    heads = [head for measure in comparison.measures for head in (measure, *between, "p")]
+    found_sheet = sheet(("", "run"), (*heads, *([rank_head(comparison)] if ranked else [])), rows)
+    return found_sheet if alone else replace(found_sheet, together=2)
+
+
+def _gap_cells(one: Versus, digits: int) -> list[Cell]:
+    return [Cell(signed(one.difference, digits)), Cell(within(one.low, one.high, digits))]
