@@ -338,14 +338,14 @@ class Measure:
         return own
 
     @cached_property
-    def _needs_all_documents(self) -> bool:
+    def needs_all_documents(self) -> bool:
         # With subtopics, a document without gain for its highest grade may have a gain for another subtopic.
         definition = self.definition
         return definition.uses_nonrelevant or definition.subtopics or definition.preferences
 
     def values(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
         """The score of each ranking, and its standard error if orders of tied documents were sampled."""
-        all_documents = self._needs_all_documents or rankings.judged.costs is not None
+        all_documents = self.needs_all_documents or rankings.judged.costs is not None
         batch = self.ordered(rankings, all_documents=all_documents)
         if self.views.sampled:
             batch = expanded(rankings, batch)
