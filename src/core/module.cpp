@@ -16,6 +16,7 @@
 
 #include "dict.hpp"
 #include "fixed.hpp"
+#include "program.hpp"
 #include "python.hpp"
 #include "resampling.hpp"
 #include "row_math.hpp"
@@ -475,6 +476,193 @@ struct PythonWords {
     }
 };
 
+// Measures that are a program, with the names of their queries and columns. The GIL is held all the time, and results
+// are made of Python's objects only when all values are there.
+class PythonProgram {
+public:
+    // `layouts`: key, order, gains, all, needs_order; `code`: operation and four numbers; `policy`: counted queries,
+    // undefined values, lists, most rows; `sums`: the columns that are summed and not averaged.
+    PythonProgram(nb::object index, const nb::sequence& keys, bool by_id, const Integers& policy, const Doubles& grade,
+                  const nb::list& gains, const IntegerRows& layouts, const nb::list& weights,
+                  const nb::list& constants, const IntegerRows& code, const Doubles& literals,
+                  const Integers& results, nb::tuple queries, nb::tuple labels, const Integers& sums)
+        : owner_(std::move(index)), queries_(std::move(queries)), labels_(std::move(labels)),
+          sums_(sums.data(), sums.data() + sums.size()),
+          core_(nb::cast<PythonIndex&>(owner_).core, settings_of(keys, by_id, 0, Faults::usual), policy_of(policy),
+                vector(grade), vectors(gains), layouts_of(layouts), weights_of(weights), vectors(constants),
+                code_of(code, literals), std::vector<std::size_t>(results.data(), results.data() + results.size())) {
+        if (queries_.size() != core_.queries() || labels_.size() != core_.measures() || sums_.size() != labels_.size()) {
+            throw nb::value_error("every query and every measure needs a name");
+        }
+    }
+
+    PythonProgram(const PythonProgram&) = delete;
+    PythonProgram& operator=(const PythonProgram&) = delete;
+
+    // Each of these is None where the run is not one that the program can read.
+    nb::object means(const nb::object& run) {
+        const Borrowed<Program::Scratch> scratch;
+        if (!core_.score(run.ptr(), *scratch)) return nb::none();
+        const std::optional<std::vector<double>> means = summaries(*scratch);
+        return means ? nb::object(row(means->data())) : nb::none();
+    }
+
+    nb::object per_query(const nb::object& run) {
+        const Borrowed<Program::Scratch> scratch;
+        if (!core_.score(run.ptr(), *scratch)) return nb::none();
+        // Kept before anything else is made: making objects may run code that empties the run.
+        std::vector<nb::object> unjudged;
+        for (const auto& segment : scratch->segments) {
+            if (segment.query == core_.queries() && counted() == Counted::run) unjudged.push_back(nb::borrow(segment.name));
+        }
+        nb::dict nested;
+        const double* const unanswered = counted() == Counted::judged ? core_.unanswered(*scratch) : nullptr;
+        if (counted() == Counted::judged && unanswered == nullptr) return nb::none();
+        std::vector<double> values(core_.measures());
+        std::size_t next = 0, others = 0;
+        const auto add_until = [&](std::size_t query) {
+            for (; unanswered != nullptr && next < query; ++next) {
+                for (std::size_t m = 0; m < values.size(); ++m) values[m] = unanswered[m * core_.queries() + next];
+                add(nested, queries_[next], values.data());
+            }
+        };
+        for (std::size_t s = 0; s < scratch->segments.size(); ++s) {
+            const std::size_t query = scratch->segments[s].query;
+            const double* const of_segment = scratch->values.data() + s * values.size();
+            add_until(query);
+            next = query + 1;
+            if (query < core_.queries()) add(nested, queries_[query], of_segment);
+            if (query == core_.queries() && counted() == Counted::run) add(nested, unjudged[others++], of_segment);
+        }
+        add_until(core_.queries());
+        return nested;
+    }
+
+    // Those of all judged queries, (measure, query).
+    nb::object values(const nb::object& run) {
+        const Borrowed<Program::Scratch> scratch;
+        if (!core_.score(run.ptr(), *scratch)) return nb::none();
+        const double* const unanswered = core_.unanswered(*scratch);
+        if (unanswered == nullptr) return nb::none();
+        const std::size_t judged = core_.queries(), measures = core_.measures();
+        const NewArray<double> table(nb::make_tuple(measures, judged));
+        std::copy(unanswered, unanswered + measures * judged, table.data());
+        for (std::size_t s = 0; s < scratch->segments.size() && scratch->segments[s].query < judged; ++s) {
+            for (std::size_t m = 0; m < measures; ++m) {
+                table.data()[m * judged + scratch->segments[s].query] = scratch->values[s * measures + m];
+            }
+        }
+        return table.object();
+    }
+
+private:
+    Counted counted() const { return core_.policy().counted; }
+
+    // The mean or sum of each measure; nothing if a value is infinite.
+    std::optional<std::vector<double>> summaries(Program::Scratch& scratch) {
+        const std::size_t measures = core_.measures(), judged = core_.queries();
+        const double* const unanswered = counted() == Counted::judged ? core_.unanswered(scratch) : nullptr;
+        if (counted() == Counted::judged && unanswered == nullptr) return std::nullopt;
+        const Undefined undefined = core_.policy().undefined;
+        std::vector<double> means(measures);
+        ExactSum sum;
+        for (std::size_t m = 0; m < measures; ++m) {
+            sum.clear();
+            std::size_t many = 0, next = 0;
+            bool finite = true;
+            const auto add = [&](double value) {
+                if (std::isnan(value)) {
+                    if (undefined == Undefined::skip) return;
+                    value = undefined == Undefined::one ? 1 : 0;
+                }
+                finite &= std::isfinite(value);
+                sum.add(value);
+                ++many;
+            };
+            const auto add_until = [&](std::size_t query) {
+                for (; unanswered != nullptr && next < query; ++next) add(unanswered[m * judged + next]);
+            };
+            for (std::size_t s = 0; s < scratch.segments.size(); ++s) {
+                const std::size_t query = scratch.segments[s].query;
+                add_until(query);
+                next = query + 1;
+                if (query < judged || counted() == Counted::run) add(scratch.values[s * measures + m]);
+            }
+            add_until(judged);
+            if (!finite) return std::nullopt;
+            const double mean = sum.value() / static_cast<double>(many);
+            means[m] = sums_[m] != 0 ? sum.value() : many == 0 ? std::numeric_limits<double>::quiet_NaN() : mean;
+        }
+        return means;
+    }
+
+    nb::dict row(const double* values) const {
+        nb::dict row;
+        for (std::size_t m = 0; m < core_.measures(); ++m) set(row, labels_[m], nb::float_(values[m]));
+        return row;
+    }
+
+    void add(nb::dict& nested, nb::handle name, const double* values) const { set(nested, name, row(values)); }
+
+    static void set(nb::dict& dict, nb::handle key, const nb::object& value) {
+        if (PyDict_SetItem(dict.ptr(), key.ptr(), value.ptr()) != 0) nb::raise_python_error();
+    }
+
+    static std::vector<double> vector(const Doubles& values) { return {values.data(), values.data() + values.size()}; }
+
+    static std::vector<std::vector<double>> vectors(const nb::list& arrays) {
+        std::vector<std::vector<double>> copies;
+        for (nb::handle array : arrays) copies.push_back(vector(nb::cast<Doubles>(array)));
+        return copies;
+    }
+
+    static const std::int64_t* row_of(const IntegerRows& table, std::size_t row, std::size_t columns) {
+        if (table.shape(1) != columns) throw nb::value_error("a row of a program has another length");
+        return table.data() + row * columns;
+    }
+
+    static ProgramPolicy policy_of(const Integers& numbers) {
+        if (numbers.size() != 4) throw nb::value_error("a policy has four numbers");
+        const std::int64_t* const n = numbers.data();
+        return {static_cast<Counted>(n[0]), static_cast<Undefined>(n[1]), n[2] != 0, static_cast<std::size_t>(n[3])};
+    }
+
+    static std::vector<Layout> layouts_of(const IntegerRows& table) {
+        std::vector<Layout> layouts;
+        for (std::size_t i = 0; i < table.shape(0); ++i) {
+            const std::int64_t* const n = row_of(table, i, 5);
+            layouts.push_back({static_cast<std::size_t>(n[0]), static_cast<TieOrder>(n[1]),
+                               static_cast<std::size_t>(n[2]), n[3] != 0, n[4] != 0});
+        }
+        return layouts;
+    }
+
+    static std::vector<WeightTables> weights_of(const nb::list& tables) {
+        std::vector<WeightTables> weights;
+        for (nb::handle table : tables) {
+            auto columns = vectors(nb::cast<nb::list>(table));
+            if (columns.size() != 3) throw nb::value_error("weights have three tables");
+            weights.push_back({std::move(columns[0]), std::move(columns[1]), std::move(columns[2])});
+        }
+        return weights;
+    }
+
+    static std::vector<Instruction> code_of(const IntegerRows& table, const Doubles& literals) {
+        if (literals.size() != table.shape(0)) throw nb::value_error("every step needs a literal");
+        std::vector<Instruction> code;
+        for (std::size_t i = 0; i < table.shape(0); ++i) {
+            const std::int64_t* const n = row_of(table, i, 5);
+            code.push_back({static_cast<Operation>(n[0]), n[1], n[2], n[3], n[4], literals.data()[i]});
+        }
+        return code;
+    }
+
+    const nb::object owner_;  // of the index
+    const nb::tuple queries_, labels_;
+    const std::vector<std::int64_t> sums_;
+    Program core_;
+};
+
 }  // namespace
 }  // namespace cranfield
 
@@ -499,6 +687,15 @@ NB_MODULE(_core, m) {
     Numpy::load();
     nb::class_<PythonIndex>(m, "Index")
         .def(nb::init<const Column&, const Integers&, const Column&>(), "queries"_a, "begin"_a, "documents"_a);
+    nb::class_<PythonProgram>(m, "Program")
+        .def(nb::init<nb::object, const nb::sequence&, bool, const Integers&, const Doubles&, const nb::list&,
+                      const IntegerRows&, const nb::list&, const nb::list&, const IntegerRows&, const Doubles&,
+                      const Integers&, nb::tuple, nb::tuple, const Integers&>(),
+             "index"_a, "keys"_a, "by_id"_a, "policy"_a, "grade"_a, "gains"_a, "layouts"_a, "weights"_a, "constants"_a,
+             "code"_a, "literals"_a, "results"_a, "queries"_a, "labels"_a, "sums"_a)
+        .def("means", &PythonProgram::means, "run"_a)
+        .def("per_query", &PythonProgram::per_query, "run"_a)
+        .def("values", &PythonProgram::values, "run"_a);
     nb::class_<PythonWords>(m, "Words")
         .def(nb::init<const Octets&, bool>(), "kinds"_a, "lower"_a)
         .def("add", &PythonWords::add, "texts"_a, "keep"_a)

@@ -180,6 +180,23 @@ class Evaluator:
     def _readers(self) -> list[RunReader]:
         return self._make_readers(self.columns)
 
+    @cached_property
+    def _program(self) -> Any:
+        """The measures as a native program, for runs that are small dicts; None if a measure needs more."""
+        from cranfield.evaluation.recorded import record
+
+        prepared = self._layers or self._looks_like_run or self.collection.map_documents is not None
+        return None if prepared else record(self.reader, self.columns, self._queries)
+
+    @cached_property
+    def _averages(self) -> bool:
+        """Whether all columns are summed up as means or sums."""
+        return all(column.aggregate in ("mean", "sum") for column in self.columns)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A native program cannot be pickled; it is made again.
+        return {name: value for name, value in vars(self).items() if name != "_program"}
+
     def _make_readers(self, columns: Sequence[Column], **options: Any) -> list[RunReader]:
         """The reader of runs, or one for each layer of groups; the highest grade is that of all groups."""
         if not self._layers:
@@ -300,6 +317,10 @@ class Evaluator:
 
     def means(self, run: Any) -> dict[str, float]:
         """The mean of each measure over the queries of one run, without notes; NaN if undefined. Fast in loops."""
+        if type(run) is dict and self._program is not None and self._averages:
+            found: dict[str, float] | None = self._program.means(run)
+            if found is not None:
+                return found
         return self.means_of(self._single(run))
 
     def means_of(self, scores: RunScores | GroupScores) -> dict[str, float]:
@@ -317,6 +338,10 @@ class Evaluator:
 
     def per_query(self, run: Any) -> dict[str, dict[str, float]]:
         """The score of each counted query and measure of one run; NaN if undefined."""
+        if type(run) is dict and self._program is not None:
+            found: dict[str, dict[str, float]] | None = self._program.per_query(run)
+            if found is not None:
+                return found
         return self.per_query_of(self._single(run))
 
     def per_query_of(self, scores: RunScores | GroupScores) -> dict[str, dict[str, float]]:
@@ -331,6 +356,10 @@ class Evaluator:
 
     def values(self, run: Any) -> Floats:
         """The scores of all judged queries of one run as an array, (column, query), in the order of the judgments."""
+        if type(run) is dict and self._program is not None:
+            found: Floats | None = self._program.values(run)
+            if found is not None:
+                return found
         return self.values_of(self._single(run))
 
     def values_of(self, scores: RunScores | GroupScores) -> Floats:

@@ -192,11 +192,11 @@ def check_measurable(run: Run, alignment: Alignment, measure: Measure) -> None:
         )
     aligner = alignment.aligner
     if measure not in aligner.measurable:
-        _check_judgments(aligner, measure)
+        check_judgments(aligner, measure)
         aligner.measurable.add(measure)
 
 
-def _check_judgments(aligner: Aligner, measure: Measure) -> None:
+def check_judgments(aligner: Aligner, measure: Measure) -> None:
     """Raise if the judgments do not have what the measure needs."""
     if measure.definition.content and aligner.reading is None:
         raise MeasureError(f"{measure} needs a corpus, because it uses document text")

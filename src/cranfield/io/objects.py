@@ -84,6 +84,14 @@ def _shape(source: Any, location: Location) -> Any:
     return shape_of(source, location)
 
 
+def may_be_fields(queries: Sequence[str]) -> bool:
+    """Whether a dict of lists with such keys may be a table or a response, and not ``{query: [document, ...]}``."""
+    from cranfield.io.tables import COLUMN_NAMES, normalise_name
+
+    names = {*COLUMN_NAMES["document"], "responses", "ids", "matches", "hits", "error"}
+    return not names.isdisjoint(map(normalise_name, queries))
+
+
 def _rankings(source: Mapping[Any, Any], location: Location, duplicates: Duplicates) -> Mapping[str, Any]:
     """The dict itself if it has the right shape; ids and scores are checked when they are used."""
     if type(source) is dict and set(map(type, source.values())) <= {dict}:

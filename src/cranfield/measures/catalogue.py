@@ -338,7 +338,7 @@ class Measure:
         return own
 
     @cached_property
-    def _needs_all_documents(self) -> bool:
+    def needs_all_documents(self) -> bool:
         # With subtopics, a document without gain for its highest grade may have a gain for another subtopic.
         definition = self.definition
         return definition.uses_nonrelevant or definition.subtopics or definition.preferences
@@ -349,7 +349,7 @@ class Measure:
 
     def prepared(self, rankings: Rankings) -> Batch:
         """The rankings as `values` scores them, before they are condensed and terminated."""
-        all_documents = self._needs_all_documents or rankings.judged.costs is not None
+        all_documents = self.needs_all_documents or rankings.judged.costs is not None
         batch = self.ordered(rankings, all_documents=all_documents)
         if self.views.sampled:
             batch = expanded(rankings, batch)

@@ -94,6 +94,8 @@ def success(b: Batch, *, k: Rank) -> Floats:
     >>> cf.parse("Success@1[ties=expected]")([(1, 0, 0, 0)])
     0.25
     """
+    if not b.has_ties:
+        return np.minimum(hits(b, k), 1)
     # All r relevant documents of a tie of n miss its first m positions with probability C(n-m, r) / C(n, r), which is
     # a product with one factor for each of them.
     before = running(b.relevant) - b.relevant - b.above(b.relevant)
@@ -240,7 +242,7 @@ def judged(b: Batch, *, k: Rank | None = None, of: Literal["k", "retrieved"] = "
     >>> cf.parse("Judged@4")([1, None, 0])
     0.5
     """
-    judged_documents = summed(b.judged * b.mean_over(count, k))
+    judged_documents = b.judged_weight(count, k)
     if k is not None and of == "k":
         return judged_documents / k
     return judged_documents / np.maximum(b.length if k is None else np.minimum(b.length, k), 1)
@@ -283,7 +285,7 @@ def hole_rate(b: Batch, *, k: Rank) -> Floats:
     >>> cf.evaluate(qrels, run, ["Hole@2", "Unjudged@2"]).means.tolist()
     [[0.25, 0.5]]
     """
-    return (np.minimum(b.length, k) - summed(b.judged * b.mean_over(count, k))) / k
+    return (np.minimum(b.length, k) - b.judged_weight(count, k)) / k
 
 
 @number("NumRet", formula="NumRet = documents retrieved", retrieved_only=True)

@@ -28,10 +28,7 @@ def reciprocal_rank(b: Batch, *, k: Rank | None = None) -> Floats:
     0.722222
     """
     if not b.has_ties:
-        in_top = b.relevant if k is None else b.relevant & (b.start < k)
-        # The first relevant document has the highest inverse rank.
-        best: Floats = np.maximum.reduce(in_top * harmonic.at(b.start + 1), axis=1)
-        return best
+        return b.highest_weight(harmonic, k)  # that of the first relevant document
     first = b.relevant.argmax(axis=1)
     rows = np.arange(len(first))
     any_relevant = b.relevant[rows, first]

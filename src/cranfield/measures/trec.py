@@ -119,7 +119,7 @@ def unjudged(b: Batch, *, k: Rank) -> Floats:
     >>> cf.parse("Unjudged@4")([1, None, 0])
     0.25
     """
-    return (np.minimum(b.length, k) - summed(b.judged * b.mean_over(count, k))) / k
+    return (np.minimum(b.length, k) - b.judged_weight(count, k)) / k
 
 
 @one_open(

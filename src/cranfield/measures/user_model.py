@@ -41,7 +41,7 @@ def weighted(b: GainSums, cumulative: Weights, k: int | None) -> Floats:
 
 def unjudged_weight(b: Batch, cumulative: Weights, k: int | None) -> Floats:
     """The total weight of everything but the judged documents of the first k, with full gain; weights sum to 1."""
-    return (1 - summed(b.judged * b.mean_over(cumulative, k))) * b.full_gain
+    return (1 - b.judged_weight(cumulative, k)) * b.full_gain
 
 
 def filled(b: Batch, horizon: int, cost: float) -> Batch:

@@ -151,6 +151,7 @@ differences_below = implementation.differences_below
 ranked_differences = implementation.ranked_differences
 keep_freed_memory = implementation.keep_freed_memory
 Words = implementation.Words
+Program = implementation.Program
 
 _warnings: list[str] = []
 

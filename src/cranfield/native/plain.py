@@ -608,3 +608,7 @@ def _class_of(points: Any) -> str:
     """These code points inside the brackets of a regular expression."""
     breaks = np.flatnonzero(np.diff(points) != 1) + 1
     return "".join(f"\\U{run[0]:08x}-\\U{run[-1]:08x}" for run in np.split(points, breaks) if len(run))
+
+
+# Programs of measures are for speed alone: without them, values come from batches.
+Program: Any = None

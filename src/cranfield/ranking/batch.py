@@ -53,7 +53,8 @@ class Weights:
     table: Callable[[int], Floats] | None = None
 
     def __call__(self, n: Integers) -> Floats:
-        return self.total(n)
+        recorded = getattr(n, "sum_of_weights", None)  # of a number that is not known yet; see `evaluation.recorded`
+        return self.total(n) if recorded is None else recorded(self)
 
 
 class GainSums(Protocol):
@@ -229,6 +230,16 @@ class Batch:
     def best_order(self, of: Documents) -> Floats:
         """The gains of all judged documents, or of those retrieved, in descending order."""
         return self.ideal if of == "judged" else -np.sort(-self.gain, axis=1)
+
+    def judged_weight(self, weights: Weights, k: Integers | int | None = None) -> Floats:
+        """Expected sum over the judged documents of the first k of their weights."""
+        return summed(self.judged * self.mean_over(weights, k))
+
+    def highest_weight(self, weights: Weights, k: Integers | int | None = None) -> Floats:
+        """The highest weight of a relevant document of the first k, for rankings without ties; 0 if there is none."""
+        in_top = self.relevant if k is None else self.relevant & (self.start < k)
+        highest: Floats = np.maximum.reduce(in_top * weights.at(self.start + 1), axis=1)
+        return highest
 
     def cumulated(self, weights: Weights, k: Integers | int | None = None) -> Floats:
         if weights.table is not None and not self.has_ties and (k is None or isinstance(k, int)):
