@@ -14,7 +14,7 @@ from cranfield.cli.commands import Argument, fields_of, said_of, verb
 from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, emit, note, replace, run_notes, say_written, width
 from cranfield.errors import UsageError
-from cranfield.report import compare as comparing
+from cranfield.report import answer
 from cranfield.report import groups as by_group
 from cranfield.report import write as write_scores
 from cranfield.report.pages import Page, write
@@ -62,7 +62,7 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
         experiment = Experiment.read(self.file)
         outcome = experiment.run(allow_code=self.allow_code, allow_changed_judgments=self.allow_changed_judgments)
         comparison, layout = outcome.comparison, dict[str, Any](width=width(), colour=colour(self.output))
-        pages: list[Page] = [] if comparison is None else comparing.pages(comparison, self.digits)
+        pages: list[Page] = [] if comparison is None else answer.pages(comparison, self.digits)
         pages += [page for found in outcome.groups.values() for page in by_group.pages(found, self.digits)]
         text = write(pages, outcome.to_dict() if self.format == "json" else {}, self.format, **layout)
         if comparison is None and self.format != "json":
@@ -72,7 +72,7 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
         emit(text, self.output)
         if self.format != "json":
             note(run_notes(outcome.compared.notes, verbose=self.verbose))
-            note([] if comparison is None else comparing.notes(comparison))
+            note([] if comparison is None else answer.notes(comparison))
             note(line for found in outcome.groups.values() for line in by_group.notes(found))
         for path in experiment.outputs:
             say_written(f"{experiment.output(*path)} written")
