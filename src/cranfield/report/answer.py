@@ -252,7 +252,8 @@ def _leads(comparison: Comparison, versus: dict[int, Versus], order: list[int], 
         return f"{printable(comparison.runs[r])} ({versus[r].numbers(comparison.level, digits)})"
 
     if not open_:
-        return f"{it} is significantly better than all {len(others)} other runs; the next is {named(others[0])}."
+        everyone = "both other runs" if len(others) == 2 else f"all {len(others)} other runs"
+        return f"{it} is significantly better than {everyone}; the next is {named(others[0])}."
     if not beaten:
         return f"{it} is not significantly better than any other run; the next is {named(open_[0])}."
     count = f"{len(beaten)} of the {len(others)} other runs"
