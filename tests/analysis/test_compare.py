@@ -37,17 +37,21 @@ def x() -> np.ndarray:
 def test_every_pair_is_what_two_runs_alone_are(x: np.ndarray) -> None:
     whole = cf.compare(scores(x), tests=("t", "wilcoxon", "bootstrap"), correction="none")
     assert [(one.run, one.other) for one in whole.contests] == [
-        (f"r{b}", f"r{a}") for a in range(5) for b in range(a + 1, 5)
+        (f"r{a}", f"r{b}") for a in range(5) for b in range(a + 1, 5)
     ]
     for one in whole.contests:
         a, b = int(one.run[1]), int(one.other[1])
-        alone = cf.compare(scores(x[[b, a]]), tests=("t", "wilcoxon", "bootstrap"), correction="none").contests[0]
+        alone = cf.compare(scores(x[[a, b]]), tests=("t", "wilcoxon", "bootstrap"), correction="none").contests[0]
         assert one.p == pytest.approx(alone.p)
         assert (one.difference, one.low, one.high) == pytest.approx((alone.difference, alone.low, alone.high))
         assert one.difference == pytest.approx(x[a].mean() - x[b].mean())
         assert one.p["t"] == pytest.approx(stats.ttest_rel(x[a], x[b]).pvalue)
         assert one.wins + one.ties + one.losses == 9
         assert one.wins == (x[a] > x[b]).sum()
+        turned = cf.compare(scores(x[[b, a]]), tests=("t", "wilcoxon", "bootstrap"), correction="none").contests[0]
+        for name in set(one._fields) - {"run", "other", "p", "variance"}:
+            assert getattr(one.turned, name) == pytest.approx(getattr(turned, name)), name
+        assert (one.turned.run, one.turned.other) == (one.other, one.run) and one.turned.turned == one
 
 
 def test_randomisation_tries_every_sign_where_it_can(x: np.ndarray) -> None:
@@ -104,7 +108,7 @@ def test_only_queries_that_all_have_count() -> None:
     found = cf.compare(one)
     assert found.queries == (("q0", "q1", "q3", "q4"),)
     assert str(found.notes[0]).startswith("compared on 4 queries (q0, q1, q3, q4); 2 queries (q2, q5) left out")
-    assert found.contests[0].difference == pytest.approx((x[1] - x[0])[[0, 1, 3, 4]].mean())
+    assert found.contests[0].difference == pytest.approx((x[0] - x[1])[[0, 1, 3, 4]].mean())
     filled = cf.compare(replace(one, undefined="zero"))
     assert len(filled.queries[0]) == 5
 
@@ -152,15 +156,15 @@ def test_what_ties_could_turn_is_said() -> None:
     measured = cf.evaluate(QRELS, runs, "RR", names=names)
     found = cf.compare(measured, audit=cf.audit(QRELS, runs, "RR", names=names))
     told = {(c.run, c.other): (c.significant, c.doubts) for c in found.contests}
-    assert told["bad", "good"] == (True, ())
-    assert told["lucky", "good"] == (True, ())  # equal at best, never turned
+    assert told["good", "bad"] == (True, ())
+    assert told["good", "lucky"] == (True, ())  # equal at best, never turned
     qrels = {q: {"a": 1, "b": 0, "c": 0} for q in QRELS}
     high = {q: {"a": 1.0, "c": 1.0} for q in QRELS}
     middle = {q: {"b": 2.0, "a": 1.0} for q in QRELS}
     third = {q: {"c": 3.0, "b": 2.0, "a": 2.0} for q in QRELS}
     runs, names = [high, middle, third], ["high", "middle", "third"]
     found = cf.compare(cf.evaluate(qrels, runs, "RR", names=names), audit=cf.audit(qrels, runs, "RR", names=names))
-    assert {(c.run, c.other): c.doubts for c in found.contests}["third", "middle"] == ()
+    assert {(c.run, c.other): c.doubts for c in found.contests}["middle", "third"] == ()
     unjudged = {q: {"x": 3.0, "a": 2.0} for q in QRELS}
     runs, names = [GOOD, unjudged], ["good", "unjudged"]
     found = cf.compare(cf.evaluate(QRELS, runs, "P@1", names=names), audit=cf.audit(QRELS, runs, "P@1", names=names))

@@ -27,9 +27,11 @@ def measured(*runs: object, measure: str = "AP") -> cf.Scores:
 
 
 def test_differences_are_in_order() -> None:
-    found = per_query.queries(measured(NEW, OLD))
-    assert found.queries == ("q1", "q3", "q2")
-    assert found.difference == pytest.approx([0.5, 0, 1 / 3 - 1 / 2])
+    found = per_query.queries(measured(OLD, NEW))
+    assert found.queries == ("q1", "q2", "q3")  # by size, new minus old
+    assert found.difference == pytest.approx([0.5, 1 / 3 - 1 / 2, 0])
+    assert found.lost(3) == ["q2"]
+    assert per_query.queries(measured(OLD, NEW), 0, "loss").queries == ("q2", "q3", "q1")
     assert found.left_out == 1  # nothing is relevant to q4
 
 
@@ -94,7 +96,7 @@ def test_what_is_undefined_counts_as_the_policy_says() -> None:
 
 def test_an_order_that_there_is_not() -> None:
     scores = cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "RR")
-    with pytest.raises(CranfieldError, match="order must be one of difference, hardest, disagreement, query"):
+    with pytest.raises(CranfieldError, match="order must be one of difference, loss, hardest, disagreement, query"):
         per_query.queries(scores, 0, "best")  # type: ignore[arg-type]
     with pytest.raises(CranfieldError, match="page must be a whole number of at least 1, not 0"):
         per_query.documents(evaluated(OLD, NEW), "q1", page=0)

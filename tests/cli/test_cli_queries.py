@@ -14,7 +14,12 @@ def test_two_runs_are_ordered_by_their_difference(call: Call) -> None:
     result = call("queries", QRELS, BM25, DENSE, "-m", "AP", "--format", "json")
     found = json.loads(result.stdout)["queries"]
     gaps = [one["difference"] for one in found.values()]
-    assert gaps == sorted(gaps, reverse=True)
+    assert gaps == sorted(gaps, key=abs, reverse=True)
+    assert gaps == [one["runs"]["dense"] - one["runs"]["bm25"] for one in found.values()]
+    lost = json.loads(result.stdout)["lost"]
+    assert (
+        list(lost) == sorted((q for q in found if found[q]["difference"] < 0), key=lambda q: found[q]["difference"])[:3]
+    )
     expected = cf.evaluate(QRELS, [BM25, DENSE], "AP").to_dict()["runs"]
     assert {q: one["runs"]["bm25"] for q, one in found.items()} == {
         q: value for q, value in expected["bm25"]["AP"]["queries"].items() if value is not None
@@ -27,7 +32,9 @@ def test_two_runs_are_ordered_by_their_difference(call: Call) -> None:
 
 def test_documents_of_one_query(call: Call) -> None:
     result = call("queries", QRELS, BM25, DENSE, "--query", "q1", "--top-documents", "3")
-    assert result.stdout.startswith("Query q1: ranks in the top 3")
+    assert result.stdout.startswith("Query q1: first 3 documents")
+    rows = [line.split() for line in result.stdout.splitlines()[-3:]]
+    assert rows[0][:5] == ["1", "3", "m40", "(lost)", "0"] and rows[1][-4:] == ["3", "m34", "3", "m34"]
     found = json.loads(
         call("queries", QRELS, BM25, DENSE, "--query", "q1", "--top-documents", "3", "--format", "json").stdout
     )

@@ -44,7 +44,7 @@ def test_queries() -> None:
     words = ["queries", "qrels.txt", "a.run", "b.run", "--queries-file", "queries.tsv"]
     assert "q1     oil lamp" in call(*words)
     assert json.loads(call(*words, "--format", "json"))["texts"] == {"q1": "oil lamp", "q2": "sea gull"}
-    assert "Query q1 (oil lamp): ranks in the top 10" in call(*words, "--query", "q1")
+    assert "Query q1 (oil lamp): first 10 documents" in call(*words, "--query", "q1")
 
 
 def test_report() -> None:

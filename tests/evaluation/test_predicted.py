@@ -41,7 +41,7 @@ def test_means_are_those_of_the_estimator() -> None:
 
 def test_differences() -> None:
     found = cf.compare(cf.Collection(HUMAN, predicted=LLM, inference="fixed"), RUNS, "nDCG@5").predicted[0]
-    sides = [[cf.Evaluator(side, "nDCG@5").values(RUNS[run])[0] for run in "BA"] for side in (HUMAN, LLM)]
+    sides = [[cf.Evaluator(side, "nDCG@5").values(RUNS[run])[0] for run in "AB"] for side in (HUMAN, LLM)]
     human, judge = sides
     expected = ppi_difference(
         (human[0], human[1]), (judge[0][:12], judge[1][:12]), (judge[0][12:], judge[1][12:]), method="fixed"

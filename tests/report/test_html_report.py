@@ -929,7 +929,7 @@ def test_a_report_of_nested_means(tmp_path: Path) -> None:
     expected = cf.evaluate(cf.Collection(qrels, queries=str(table)), runs[:2], "RR").averaged("topic")
     assert data["queries"] == list(expected.queries) and data["means"] == expected.means.tolist()
     (compared,) = [answers(line) for line in data["commands"] if " compare " in line]
-    gap = expected["RR"]["dense"] - expected["RR"]["bm25"]
+    gap = expected["RR"]["bm25"] - expected["RR"]["dense"]
     assert compared["pairs"][0]["difference"] == pytest.approx(gap)
 
 

@@ -78,9 +78,9 @@ def test_a_failure_shows_queries_and_documents() -> None:
     lines = str(raised.value).splitlines()
     assert lines[0].startswith("new is worse than baseline: AP 0.6667 vs 1.0000")
     assert lines[1].startswith("new is worse than baseline: RR")
-    assert "AP by query, 3 of 20 queries" in lines
-    assert any(line.split() == ["q0", "0.3333", "1.0000", "-0.6667"] for line in lines)
-    assert any(line.split() == ["good", "1", "1", "3", "-2"] for line in lines)
+    assert "AP by query, 3 of 20 queries; difference: new minus baseline" in lines
+    assert any(line.split() == ["q0", "1.0000", "0.3333", "-0.6667"] for line in lines)
+    assert any(line.split()[-3:] == ["1", "good", "-2"] for line in lines)
     assert [check.outcome for check in raised.value.checks] == ["failed", "failed"]
 
 

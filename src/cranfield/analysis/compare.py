@@ -93,14 +93,22 @@ class PairComparison(NamedTuple):
     significant: bool
     doubts: tuple[Cause, ...]
 
+    @property
+    def turned(self) -> PairComparison:
+        """The same, the second run against the first."""
+        ends = {"low": "high", "t_low": "t_high", "test_low": "test_high", "effect_low": "effect_high"}
+        others = {"run": "other", "mean": "other_mean", "wins": "losses"}
+        values = {a: getattr(self, b) for pair in others.items() for a, b in (pair, pair[::-1])}
+        values |= {a: -getattr(self, b) for pair in ends.items() for a, b in (pair, pair[::-1])}
+        return self._replace(**values, difference=-self.difference, effect=-self.effect)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Saved):
     """Runs compared in pairs: arrays are (measure, pair) unless noted.
 
     ``pairs`` (measure, pair, 2): indices into ``runs``; a difference is the mean of the first minus that of the second.
-    Without a baseline, the first is the run that was given later: a difference is new minus old. With one, the second
-    is the baseline; the baseline ``best`` is the best run of each measure.
+    With a baseline it is the second; the baseline ``best`` is the best run of each measure.
     ``queries``: for each measure the queries for which every run has a value; only these are compared.
     ``means`` (measure, run): over these queries, or over the means of collections. ``test_low``, ``test_high``: the
     confidence interval of the difference that belongs to the test; if p-values are corrected, all intervals hold
@@ -436,8 +444,9 @@ def compare(
 
     Takes judgments or a `Collection`, runs and measures as `evaluate` does, with its ``options``; or `Scores`; or an
     `Evaluation`. Compares every pair of runs, or each run with the ``baseline``, over the queries for which all runs
-    have a value. Without a baseline, a difference is that of the later run minus the earlier one. The baseline
-    ``"best"`` is the best run by each measure, unless a run has this name. To compare only the best ten runs:
+    have a value. A difference is ``run`` minus ``other``: a run minus the baseline, or of a pair the first minus the
+    second; tables show the later run minus the earlier one. The baseline ``"best"`` is the best
+    run by each measure, unless a run has this name. To compare only the best ten runs:
     ``compare(scores.of_runs(scores.best(10)))``.
     The p-values of ``test`` are corrected over all pairs of a measure or, with ``family="all"``, over all pairs of
     all measures; ``tests`` are computed as well, uncorrected. ``samples`` is the number of resamples of tests that
@@ -619,13 +628,13 @@ def compared_pairs(scores: ScoreTable, baseline: str | None) -> tuple[str | None
 
 
 def run_pairs(runs: Sequence[str], baseline: str | None) -> Integers:
-    """The runs of every pair, the later one first, or of each and the baseline, (pair, 2)."""
+    """The runs of every pair, or of each and the baseline, (pair, 2)."""
     if len(runs) < 2:
         message = "compare needs at least two runs"
         saved = "; a baseline is one of the runs, or a file of scores that ends in .json"
         raise UsageError(message, hint="only one run was given" + (saved if baseline else ""))
     if baseline is None:
-        return np.array([(b, a) for a, b in combinations(range(len(runs)), 2)])
+        return np.array(list(combinations(range(len(runs)), 2)))
     if baseline not in runs:
         raise UsageError(f"the baseline `{baseline}` is not one of the runs", hint=f"the runs are {few(runs, 10)}")
     at = runs.index(baseline)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -13,12 +13,13 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.scores import Scores, check_rankings
 from cranfield.ranking.tie_rules import Ties
 from cranfield.results import Displayed, plain
+from cranfield.statistics.rounding import SAME
 from cranfield.wording import listed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Order = Literal["difference", "hardest", "disagreement", "query"]
+Order = Literal["difference", "loss", "hardest", "disagreement", "query"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 
 
@@ -34,14 +35,24 @@ class PerQueryScores(Displayed):
     queries: tuple[str, ...]
     values: Floats
     left_out: int
+    lower_is_better: bool = False
 
     def __repr__(self) -> str:
         return f"PerQueryScores: {self.measure} of {listed(self.runs, 'run')} for {listed(self.queries, 'query')}"
 
     @property
     def difference(self) -> Floats:
-        """The value of the first run minus that of the second."""
-        return self.values[0] - self.values[1]
+        """The value of the second run minus that of the first: new minus old."""
+        return self.values[1] - self.values[0]
+
+    @property
+    def gain(self) -> Floats:
+        """The difference, positive where the second run is better."""
+        return -self.difference if self.lower_is_better else self.difference
+
+    def lost(self, most: int) -> list[str]:
+        """The queries on which the second run is worse than the first, the largest loss first."""
+        return [self.queries[q] for q in np.argsort(self.gain, kind="stable")[:most].tolist() if self.gain[q] < -SAME]
 
     @property
     def mean(self) -> Floats:
@@ -80,14 +91,15 @@ class PerQueryScores(Displayed):
 def queries(scores: Scores, measure: int | str = 0, order: Order | None = None) -> PerQueryScores:
     """One measure of all runs, query by query; ``measure`` is a column or any name of a measure.
 
-    Sorted by ``difference`` (two runs; largest advantage of the first run first), ``hardest`` first, by
+    Sorted by the size of the ``difference`` (two runs, the second minus the first) or by the ``loss`` of the second
+    run, largest first, ``hardest`` first, by
     ``disagreement`` between runs, or in the order of the input (``query``). The default is the difference for two
     runs, and otherwise the hardest first.
 
     >>> import cranfield as cf
     >>> qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
-    >>> runs = [{"q1": {"a": 2, "b": 1}, "q2": {"b": 2, "a": 1}}, {"q1": {"b": 2, "a": 1}, "q2": {"b": 2, "a": 1}}]
-    >>> result = queries(cf.evaluate(qrels, runs, "RR", names=["new", "old"]))
+    >>> runs = [{"q1": {"b": 2, "a": 1}, "q2": {"b": 2, "a": 1}}, {"q1": {"a": 2, "b": 1}, "q2": {"b": 2, "a": 1}}]
+    >>> result = queries(cf.evaluate(qrels, runs, "RR", names=["old", "new"]))
     >>> result.queries, result.difference.tolist()
     (('q1', 'q2'), [0.5, 0.0])
     """
@@ -100,22 +112,23 @@ def queries(scores: Scores, measure: int | str = 0, order: Order | None = None) 
         )
     names = tuple(scores.queries[q] for q in both)
     left_out = int(scores.counted.any(axis=0).sum()) - len(both)
-    unsorted = PerQueryScores(scores.measures[measure], scores.runs, names, values, left_out)
+    lower = scores.columns[measure].lower_is_better
+    unsorted = PerQueryScores(scores.measures[measure], scores.runs, names, values, left_out, lower)
     check_choice("order", order, (*ORDERS, None))
     order = order or ("difference" if len(scores.runs) == 2 else "hardest")
-    if order == "difference" and len(scores.runs) != 2:
+    pair = order in ("difference", "loss")
+    if pair and len(scores.runs) != 2:
         raise UsageError(
-            f"sorting by difference needs two runs, not {len(scores.runs)}", hint="sort by disagreement or hardest"
+            f"sorting by {order} needs two runs, not {len(scores.runs)}", hint="sort by disagreement or hardest"
         )
     keys: dict[Order, Floats] = {
+        **({"difference": -np.abs(unsorted.difference), "loss": unsorted.gain} if pair else {}),
         "hardest": unsorted.mean,
         "disagreement": -unsorted.deviation,
         "query": np.arange(len(names), dtype=np.float64),
     }
-    rows = np.argsort(-unsorted.difference if order == "difference" else keys[order], kind="stable")
-    return PerQueryScores(
-        unsorted.measure, unsorted.runs, tuple(names[q] for q in rows), unsorted.values[:, rows], left_out
-    )
+    rows = np.argsort(keys[order], kind="stable")
+    return replace(unsorted, queries=tuple(names[q] for q in rows), values=unsorted.values[:, rows])
 
 
 class DocumentRanks(NamedTuple):

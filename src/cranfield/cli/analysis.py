@@ -13,11 +13,14 @@ from cranfield.cli import options, results
 from cranfield.cli.commands import Argument, Option, verb
 from cranfield.cli.output import colour, emit, note, progress, run_notes, width
 
+MOST_LOST = 3  # queries whose first pages are shown
+
 
 class Queries(options.OwnMeasures, options.Elsewhere, options.Evaluating, results.Results):
     """Show the scores of RUNs query by query: the largest differences, the hardest queries, or the most disagreement.
 
-    With two runs and --query, show which documents the second run gained, lost and moved.
+    Of two runs, the difference is the second minus the first, and the queries on which the second lost most are shown
+    with the first documents of both, side by side; --query shows those of another query.
 
     \b
     cranfield queries qrels.txt bm25.run dense.run -m nDCG@10 --top 10
@@ -55,19 +58,26 @@ class Queries(options.OwnMeasures, options.Elsewhere, options.Evaluating, result
         if self.scores:
             scores = self.outside_scores(None if self.measure is None else [self.measure])
         else:
-            evaluation, _ = self.read([self.measure or "nDCG@10"], page=0 if query is None else page)
+            evaluation, _ = self.read([self.measure or "nDCG@10"], page=page if len(self.runs) == 2 else 0)
             scores = evaluation.scores
         texts = scores.texts
         if query is not None:
             ranks = per_query.documents(evaluation, query, page, self.ties)
             result: Any = {"query": query, "runs": list(scores.runs), "documents": [rank._asdict() for rank in ranks]}
-            pages = [report.documents(ranks, (scores.runs[0], scores.runs[1]), query, page, texts.get(query, ""))]
+            pages = [report.first_pages(ranks, (scores.runs[0], scores.runs[1]), query, page, texts.get(query, ""))]
             draw = None
         else:
             by_query = per_query.queries(scores, 0, self.order)
             result = by_query.to_dict()
-            pages = [report.queries(by_query, self.digits, most=self.top, bars=self.format == "table", texts=texts)]
+            bars = not texts and self.format == "table"
+            pages = [report.queries(by_query, self.digits, most=self.top, bars=bars, texts=texts)]
             draw = partial(report.figures, by_query)
+            if len(scores.runs) == 2 and not self.scores:
+                result["lost"] = {}
+                for name in by_query.lost(MOST_LOST):
+                    ranks = per_query.documents(evaluation, name, page, self.ties)
+                    pages.append(report.lost_page(by_query, name, ranks, page, self.digits, texts))
+                    result["lost"][name] = [rank._asdict() for rank in ranks]
             notes = [*input_notes(scores.notes), *report.notes(by_query)]
             if notes:
                 result["notes"] = notes

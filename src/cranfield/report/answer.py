@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cranfield.analysis.compare import BEST, Comparison, ComparisonTable, PairComparison
+from cranfield.analysis.compare import BEST, Comparison, ComparisonTable
 from cranfield.data import Integers
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.report.compare import (
@@ -142,16 +142,10 @@ def _against(comparison: Comparison, m: int, reference: int) -> Iterator[tuple[i
     for pair in np.flatnonzero((pairs == reference).any(axis=1)).tolist():
         first, second = pairs[pair].tolist()
         one = comparison.contest(m, pair)
-        sign, run = (1, first) if second == reference else (-1, second)
-        yield run, _seen(one, sign, int(comparison.signs[m]))
-
-
-def _seen(one: PairComparison, sign: int, better: int) -> Versus:
-    """A contest, seen from the first run or, if ``sign`` is -1, from the second."""
-    low, high = (one.test_low, one.test_high) if sign > 0 else (-one.test_high, -one.test_low)
-    difference = sign * one.difference
-    verdict = int(np.sign(difference)) * better if one.significant else 0
-    return Versus(difference, low, high, one.corrected, verdict, one.doubts if one.significant else ())
+        run, one = (first, one) if second == reference else (second, one.turned)
+        verdict = int(np.sign(one.difference) * comparison.signs[m]) if one.significant else 0
+        doubts = one.doubts if one.significant else ()
+        yield run, Versus(one.difference, one.test_low, one.test_high, one.corrected, verdict, doubts)
 
 
 def _of_two(comparison: Comparison, found: list[dict[int, Versus]], digits: int) -> str:
@@ -260,7 +254,8 @@ def _leads(comparison: Comparison, versus: dict[int, Versus], order: list[int], 
         return f"{printable(comparison.runs[r])} ({versus[r].numbers(comparison.level, digits)})"
 
     if not open_:
-        return f"{it} is significantly better than all {len(others)} other runs; the next is {named(others[0])}."
+        everyone = "both other runs" if len(others) == 2 else f"all {len(others)} other runs"
+        return f"{it} is significantly better than {everyone}; the next is {named(others[0])}."
     if not beaten:
         return f"{it} is not significantly better than any other run; the next is {named(open_[0])}."
     count = f"{len(beaten)} of the {len(others)} other runs"

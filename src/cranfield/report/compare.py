@@ -252,6 +252,7 @@ def _pairs(comparison: Comparison, m: int, digits: int) -> Sheet:
     rows = []
     for pair in np.argsort(-np.abs(comparison.difference[m]), kind="stable").tolist():
         result = comparison.contest(m, pair)
+        result = result.turned if comparison.baseline is None else result  # new minus old
         cells = [
             Cell(
                 signed(result.difference, digits),

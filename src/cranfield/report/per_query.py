@@ -13,7 +13,7 @@ from cranfield.analysis.per_query import DocumentRanks, PerQueryScores
 from cranfield.io.collection import shortened
 from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, PAGE, figure_of, ink, plotted_axes, save
 from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import UNDEFINED, Cell, shown, signed
+from cranfield.report.sheet import Cell, shown, signed
 from cranfield.wording import decodable, plural, printable
 
 if TYPE_CHECKING:
@@ -56,7 +56,10 @@ def queries(
         name = scores.queries[q]
         lines.append(((name, shortened(texts.get(name, ""))) if texts else (name,), cells))
     part = f", {len(rows)} of {len(scores.queries)} queries" if len(rows) < len(scores.queries) else ""
-    return Page(f"{scores.measure} by query{part}", sheet(("query", "text") if texts else ("query",), heads, lines))
+    gaps = f"; difference: {scores.runs[1]} minus {scores.runs[0]}" if pair else ""
+    return Page(
+        f"{scores.measure} by query{part}{gaps}", sheet(("query", "text") if texts else ("query",), heads, lines)
+    )
 
 
 def bar(gap: float, longest: float) -> str:
@@ -70,26 +73,58 @@ def bar(gap: float, longest: float) -> str:
     return f"{'' if gap > 0 else blocks:>{BAR}}│{blocks if gap > 0 else '':<{BAR}}"
 
 
-def documents(ranks: Sequence[DocumentRanks], runs: tuple[str, str], query: str, page: int, text: str = "") -> Page:
-    """The top documents of two runs for a query, whose ``text`` the title shows."""
+def first_pages(
+    ranks: Sequence[DocumentRanks], runs: tuple[str, str], query: str, page: int, text: str = "", score: str = ""
+) -> Page:
+    """The first documents of two runs for a query, side by side; its ``text`` and ``score`` stand in the title.
+
+    Each document has its grade before it, and beside the second run how it moved.
+    """
+    sides = [{rank: one for one in ranks if (rank := rank_of(one)) is not None} for rank_of in (_first, _second)]
     rows = []
-    for document in ranks:
-        if document.first is None:
-            change = "gained"
-        elif document.second is None:
-            change = "lost"
-        else:
-            change = "" if document.first == document.second else f"{document.first - document.second:+d}"
-        cells = [Cell(UNDEFINED if rank is None else str(rank)) for rank in (document.first, document.second)]
-        grade = "?" if document.grade is None else f"{document.grade:g}"
-        relevant = bool(document.grade and document.grade > 0)
-        rows.append(((document.document,), [Cell(grade, relevant), *cells, Cell(change)]))
-    heads = ("grade", *map(printable, runs), "change")
+    for rank in range(1, max(map(max, filter(None, sides)), default=0) + 1):
+        old, new = (side.get(rank) for side in sides)
+        before = "" if old is None else f"{_graded(old)}{'' if old.second is not None else ' (lost)'}"
+        rows.append(
+            ((str(rank), before, "" if new is None else _graded(new)), [Cell("" if new is None else _moved(new))])
+        )
     named = f"{query} ({shortened(text)})" if text else query
-    return Page(
-        f"Query {named}: ranks in the top {page} of both runs (? = unjudged, {UNDEFINED} = not in the top {page})",
-        sheet(("document",), heads, rows),
-    )
+    title = f"Query {named}: {score}{'; ' if score else ''}first {page} documents, each after its grade (? = unjudged)"
+    return Page(title, sheet(("", *map(printable, runs)), ("change",), rows))
+
+
+def lost_page(
+    scores: PerQueryScores,
+    query: str,
+    ranks: Sequence[DocumentRanks],
+    page: int,
+    digits: int,
+    texts: Mapping[str, str],
+) -> Page:
+    """The first documents of two runs for a query on which the second run lost."""
+    q = scores.queries.index(query)
+    old, new = (shown(float(value), digits) for value in scores.values[:, q])
+    score = f"{scores.measure} {old} to {new} ({signed(float(scores.difference[q]), digits)})"
+    return first_pages(ranks, (scores.runs[0], scores.runs[1]), query, page, texts.get(query, ""), score)
+
+
+def _first(ranks: DocumentRanks) -> int | None:
+    return ranks.first
+
+
+def _second(ranks: DocumentRanks) -> int | None:
+    return ranks.second
+
+
+def _graded(ranks: DocumentRanks) -> str:
+    return f"{'?' if ranks.grade is None else f'{ranks.grade:g}'} {ranks.document}"
+
+
+def _moved(ranks: DocumentRanks) -> str:
+    """How many ranks a document moved up, or that it is new."""
+    if ranks.first is None or ranks.second is None:
+        return "gained"
+    return "" if ranks.first == ranks.second else f"{ranks.first - ranks.second:+d}"
 
 
 def notes(scores: PerQueryScores) -> list[str]:
@@ -122,7 +157,7 @@ def draw_queries(axis: Axes, found: PerQueryScores) -> Axes:
         axis.bar(place, gap, color=np.where(gap > 0, BLUE, ORANGE), width=0.85)
         axis.axhline(0, color=ink(axis), linewidth=0.5)
         axis.set_ylabel(f"{found.measure}: difference")
-        axis.set_title(f"{found.runs[0]} minus {found.runs[1]}")
+        axis.set_title(f"{found.runs[1]} minus {found.runs[0]}")
     else:
         axis.vlines(place, found.values.min(axis=0), found.values.max(axis=0), color=GREY, linewidth=1)
         axis.plot(place, found.mean, "o", color=BLUE, markersize=2.5, label="mean of all runs")

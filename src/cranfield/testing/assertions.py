@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from cranfield.analysis.compare import Comparison, compare_scores, resolution_of
@@ -169,16 +168,12 @@ def _raise_unless_passed(
 
 def _culprits(scores: Scores, evaluation: Evaluation, measure: int, worst: int, page: int) -> list[Page]:
     """The queries with the largest losses, or the lowest scores, and the documents of the first of them."""
-    if len(scores.runs) == 2:
-        ranked = queries(scores, measure, "difference")
-        ranked = replace(ranked, runs=ranked.runs[::-1], values=ranked.values[::-1])  # new minus baseline
-    else:
-        ranked = queries(scores, measure, "hardest")
+    ranked = queries(scores, measure, "loss" if len(scores.runs) == 2 else "hardest")
     pages = [per_query.queries(ranked, most=worst, bars=False)]
     query = ranked.queries[0]
     if len(evaluation.runs) == 2:
         first, second = evaluation.runs
-        pages.append(per_query.documents(documents(evaluation, query, page), (first, second), query, page))
+        pages.append(per_query.first_pages(documents(evaluation, query, page), (first, second), query, page))
     else:
         pages.append(_ranking(evaluation, query, page))
     return pages

@@ -268,7 +268,7 @@
   // Pairs
   function pairResult(m, a, b) {
     if (a === b || !pairs.difference || pairs.difference[m][0] === null) return null;
-    const p = pairAt(a, b), sign = a > b ? 1 : -1;  // a difference is the later run minus the earlier one
+    const p = pairAt(a, b), sign = a < b ? 1 : -1;
     const of = (name) => (pairs[name][m][p] === null ? null : pairs[name][m][p]);
     const minus = (x) => (x === null ? null : -x);
     const ends = (low, high) => (sign > 0 ? [of(low), of(high)] : [minus(of(high)), minus(of(low))]);
@@ -715,8 +715,8 @@
     queries: () => [["query", "run", ...measures], ...queries.flatMap((query, q) => [state.a, state.b].filter((r) => counted[r].has(q)).map((r) => [query, runs[r], ...measures.map((_, m) => value(r, m, q))]))],
     pairs: () => [
       ["measure", "run", "versus", "difference", "low", "high", "p", "corrected", "significant", "reversible by"],
-      ...runs.flatMap((_, b) => runs.slice(b + 1).flatMap((_, i) => {
-        const a = b + 1 + i, pair = pairResult(state.measure, a, b);
+      ...runs.flatMap((_, a) => runs.slice(a + 1).flatMap((_, i) => {
+        const b = a + 1 + i, pair = pairResult(state.measure, a, b);
         return pair ? [[measures[state.measure], runs[a], runs[b], pair.difference, ...pair.interval, pair.p, pair.corrected, pair.significant, pair.doubts]] : [];
       })),
     ],
