@@ -217,3 +217,35 @@ def test_code_of_an_experiment_runs_only_if_it_is_allowed(tmp_path: Path) -> Non
     assert "--allow-code" in err
     assert run(str(path), "--allow-code")[0] == 0
     assert cf.Experiment.read(path).run(allow_code=True).scores["Twice"]["new"] == 2.0
+
+
+def test_the_summary_for_a_pull_request(tmp_path: Path) -> None:
+    path = small(tmp_path, "RR = { no_significant_loss = true }")
+    text = path.read_text().replace('qrels = "qrels.txt"', 'qrels = "qrels.txt"\nqueries = "queries.tsv"')
+    path.write_text(text + "\n[report]\nfile = 'a report.html'\n")
+    (tmp_path / "queries.tsv").write_text("".join(f"q{q}\twhat | is {q} <b>\n" for q in range(8)))
+    pytest.importorskip("vl_convert")
+    code, _, _ = run(str(path), "--summary", str(tmp_path / "summary.md"))
+    assert code == 3
+    found = (tmp_path / "summary.md").read_text()
+    assert "**1 check: 1 failed**" in found
+    assert "the queries that lost most" in found
+    assert found.count("-0.5000 |") == 5
+    assert "what \\| is 0" in found
+    assert "(a%20report.html)" in found
+    assert run(str(path), "--summary", str(tmp_path / "s.md"), "--report-link", "https://x.org/1")[0] == 3
+    assert "[The report](https://x.org/1)" in (tmp_path / "s.md").read_text()
+
+
+def test_the_action_calls_options_that_exist() -> None:
+    yaml = pytest.importorskip("yaml")
+    action = yaml.safe_load(Path(__file__).parents[2].joinpath("action.yml").read_text())
+    steps = {step["name"]: step for step in action["runs"]["steps"]}
+    assert list(steps) == ["install", "run", "upload the report", "gates"]
+    script = steps["run"]["run"]
+    help_page = (
+        CliRunner().invoke(cli, ["run", "--help-all"]).output + CliRunner().invoke(cli, ["run", "--help"]).output
+    )
+    for option in ("--summary", "--report-link"):
+        assert option in script
+        assert option in help_page

@@ -119,7 +119,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pyte
     history.append(str(path), {"a": 1})
     before, write = path.read_bytes(), history.os.write
     monkeypatch.setattr(history.os, "write", lambda descriptor, data: write(descriptor, data[:3]))
-    with pytest.raises(OSError, match="[Nn]o space"):
+    with pytest.raises(OSError, match=r"[Nn]o space"):
         history.append(str(path), {"a": 2})
     assert path.read_bytes() == before
 

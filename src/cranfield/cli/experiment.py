@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import click
 
 from cranfield.cli import gate, options, results
-from cranfield.cli.commands import Argument, fields_of, said_of, verb
+from cranfield.cli.commands import Argument, Option, fields_of, said_of, verb
 from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, emit, note, replace, run_notes, say_written, width
 from cranfield.errors import UsageError
@@ -50,6 +50,13 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
     file: Annotated[options.File, Argument("[FILE]", _default_file)] = ""
     allow_code: Annotated[bool, "Allow the Python files of the experiment (measures_files) to run."] = False
 
+    summary: Annotated[
+        options.OutputPath | None,
+        "Write a summary as Markdown: gates, leaderboard, the queries that lost most, and a link to the report.",
+    ] = None
+    report_link: Annotated[
+        str | None, "With --summary: the address of the report.", Option(metavar="URL", default="the file", rare=True)
+    ] = None
     init: Annotated[bool, "Write FILE from the judgments and runs in its folder, with comments."] = False
     schema: Annotated[bool, "Print the JSON Schema of experiments, by which editors complete them."] = False
 
@@ -74,6 +81,11 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
             note(run_notes(outcome.compared.notes, verbose=self.verbose))
             note([] if comparison is None else comparing.notes(comparison))
             note(line for found in outcome.groups.values() for line in by_group.notes(found))
+        if self.summary is not None:
+            from cranfield.experiment.summary import summary
+
+            text = summary(experiment, outcome, Path(self.summary).parent, self.report_link)
+            replace(self.summary, text.encode("utf-8", "surrogateescape"))
         for path in experiment.outputs:
             say_written(f"{experiment.output(*path)} written")
         gate.conclude(outcome.checks, None, "cranfield run", gate.MORE)

@@ -150,11 +150,17 @@ class Experiment:
     @classmethod
     def read(cls, path: str | os.PathLike[str] = FILE) -> Self:
         """Read and check an experiment; an error lists all faults of the file, each with its line."""
+        experiment = cls.open(path)
+        experiment.file.raise_faults()
+        return experiment
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str] = FILE) -> Self:
+        """An experiment that may have faults, which its ``file`` knows."""
         file = TomlFile(os.fsdecode(path))
         experiment: Self = replace(file.read(cls), file=file)
         _ = experiment.inputs
         experiment._check()
-        file.raise_faults()
         return experiment
 
     @property
