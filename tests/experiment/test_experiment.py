@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +97,8 @@ def test_scores_from_elsewhere_are_matched_by_run_and_query() -> None:
     joined = with_column(scores, "m", [("", other)])
     assert joined.queries == ("a", "b")
     np.testing.assert_array_equal(joined.values[0], [[1.0, 0.5], [np.nan, 0.25]])
+    with pytest.raises(cf.CranfieldError, match="would count as zero"):
+        with_column(replace(scores, undefined="zero"), "m", [("", other)])
     with pytest.raises(cf.CranfieldError, match="no score of 1 run"):
         with_column(scores, "m", [("", cf.read_scores({"z": {"m": {"b": 0.5}}}))])
 

@@ -50,6 +50,7 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
     file: Annotated[options.File, Argument("[FILE]", _default_file)] = ""
     allow_code: Annotated[bool, "Allow the Python files of the experiment (measures_files) to run."] = False
 
+    all_pairs: Annotated[bool, "List the differences of all pairs of runs, with intervals and p-values."] = False
     summary: Annotated[
         options.OutputPath | None,
         "Write a summary as Markdown: gates, leaderboard, the queries that lost most, and a link to the report.",
@@ -69,7 +70,8 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
         experiment = Experiment.read(self.file)
         outcome = experiment.run(allow_code=self.allow_code, allow_changed_judgments=self.allow_changed_judgments)
         comparison, layout = outcome.comparison, dict[str, Any](width=width(), colour=colour(self.output))
-        pages: list[Page] = [] if comparison is None else comparing.pages(comparison, self.digits)
+        pages: list[Page] = [] if comparison is None else comparing.pages(comparison, self.digits, all_pairs=True)
+        pages = pages if self.all_pairs else pages[:1]
         pages += [page for found in outcome.groups.values() for page in by_group.pages(found, self.digits)]
         text = write(pages, outcome.to_dict() if self.format == "json" else {}, self.format, **layout)
         if comparison is None and self.format != "json":
