@@ -13,7 +13,7 @@ from cranfield.cli import gate, options, results
 from cranfield.cli.commands import Argument, Option, fields_of, said_of, verb
 from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, emit, note, replace, run_notes, say_written, width
-from cranfield.errors import UsageError
+from cranfield.errors import InputError, UsageError
 from cranfield.report import compare as comparing
 from cranfield.report import groups as by_group
 from cranfield.report import write as write_scores
@@ -67,6 +67,10 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
 
         if self.init or self.schema:
             return self._start()
+        if not Path(self.file).exists():
+            raise InputError(
+                [f"{self.file}: there is no such file"], hint="`cranfield run --init` writes one from qrels and runs"
+            )
         experiment = Experiment.read(self.file)
         outcome = experiment.run(allow_code=self.allow_code, allow_changed_judgments=self.allow_changed_judgments)
         comparison, layout = outcome.comparison, dict[str, Any](width=width(), colour=colour(self.output))

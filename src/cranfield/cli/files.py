@@ -123,6 +123,7 @@ def check_experiment(path: str) -> list[FileReport]:
             read()
         except CranfieldError as error:
             whole = error if isinstance(error, InputError) else InputError([error.message], hint=error.hint)
+            reports[:] = [report for report in reports if report != FileReport(name)]
             reports.append(FileReport(name, whole))
             return False
         if not any(report.path == name for report in reports):

@@ -16,6 +16,7 @@ from cranfield.analysis.significance import ComparisonSettings
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import evaluate
+from cranfield.evaluation.plan import Policy
 from cranfield.experiment.toml_file import File, KeyPath, Kind, Output, Pattern, Section, TomlFile
 from cranfield.io.digests import digesting
 from cranfield.io.ids import Duplicates
@@ -298,6 +299,10 @@ class Experiment:
             for run in listed(gate.runs) if runs else ():
                 if run not in runs:
                     fault((*at, "runs"), f"`{run}` is not one of the runs; these are {few(list(runs), 10)}")
+        for key, value in (self.policy or {}).items():
+            if key in Policy.__dataclass_fields__ and not self.file.is_faulty(("policy", key)):
+                with self._fault_at(("policy", key)):
+                    Policy(**{key: value})
         with self._fault_at(("compare",)):
             self.settings()
         self._check_outputs()
