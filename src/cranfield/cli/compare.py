@@ -184,7 +184,8 @@ class Compare(
 
         self._check()
         settings = ComparisonSettings(seed=self.seed, **self.testing)
-        outcome = (self._compare_on_spark if self.engine == "spark" else self._compare)(settings)
+        with results.digests_for(self.format):
+            outcome = (self._compare_on_spark if self.engine == "spark" else self._compare)(settings)
         comparison, label_of, notes = outcome.comparison, outcome.label_of, outcome.notes
         checks = guard.check_regressions(
             comparison,
