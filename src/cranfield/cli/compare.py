@@ -205,7 +205,8 @@ class Compare(
 
                 pages += lines.pages(comparison.predicted, self.digits)
                 notes = [*notes, *lines.notes(comparison.predicted)]
-            text = write(pages, comparison.to_dict(), self.format, width=width(), colour=colour(self.output))
+            result = comparison.to_dict() if self.format == "json" else {}  # which takes digests of the inputs
+            text = write(pages, result, self.format, width=width(), colour=colour(self.output))
             text = f"{guard.markdown(checks)}{text}" if self.format == "markdown" and checks else text
         if self.group_by is not None:
             layout: dict[str, Any] = {"width": width(), "colour": colour(self.output)}
