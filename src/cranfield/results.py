@@ -142,7 +142,8 @@ class Saved(Result):
         from cranfield.io.write import atomic_write
 
         with atomic_write(path) as temporary:
-            temporary.write_bytes(text(with_origin(self.to_dict())).encode("utf-8", "surrogateescape"))
+            origin = getattr(getattr(self, "provenance", None), "origin", {})  # of a result that was saved before
+            temporary.write_bytes(text(with_origin(self.to_dict(), origin)).encode("utf-8", "surrogateescape"))
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
@@ -186,11 +187,14 @@ def made_by(**words: str) -> Iterator[None]:
         _origin.reset(token)
 
 
-def with_origin(data: dict[str, Any]) -> dict[str, Any]:
-    """The data of a result for a file: with the time, and the command or the experiment that made it."""
+def with_origin(data: dict[str, Any], known: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The data of a result for a file: with the time, and the command or the experiment that made it.
+
+    ``known``: these, if a file had them already.
+    """
     if "provenance" not in data:
         return data
-    return {**data, "provenance": {"time": now(), **(_origin.get() or {}), **data["provenance"]}}
+    return {**data, "provenance": {**(known or {"time": now(), **(_origin.get() or {})}), **data["provenance"]}}
 
 
 def load(path: PathLike) -> Any:

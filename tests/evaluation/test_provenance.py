@@ -83,8 +83,21 @@ def test_a_saved_result_says_when_and_a_command_says_what(folder: Path, monkeypa
     assert found["time"] == "1970-01-01T00:00:00Z"
     assert found["command"] == "cranfield eval qrels.txt x.run -m AP --format json -o s.json"
     scores = cf.load("s.json")
-    assert scores.to_dict()["provenance"] == found
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    scores.save("again.json")
+    assert json.loads(Path("again.json").read_text())["provenance"] == found
+    assert scores.to_dict() == cf.evaluate("qrels.txt", "x.run", "AP").to_dict()
     assert pickle.loads(pickle.dumps(scores)).to_dict() == scores.to_dict()
+
+
+def test_a_damaged_provenance_is_refused(folder: Path) -> None:
+    path = folder / "s.json"
+    cf.evaluate(folder / "qrels.txt", folder / "x.run", "AP").save(path)
+    data = json.loads(path.read_text())
+    for wrong in (3, {"judgments": {"1": "many"}}, {"judgments": {"1": [1]}}, {"policy": []}):
+        path.write_text(json.dumps({**data, "provenance": wrong}))
+        with pytest.raises(cf.InputError, match="not a complete file of scores"):
+            cf.load(path)
 
 
 def compare(*words: str) -> tuple[int, str]:

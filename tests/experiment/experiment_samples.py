@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 WHOLE = """\
-measures = ["nDCG@10", "RR[ties=expected]"]
+measures = ["nDCG@10"]
 baseline = "bm25"
 
 [policy]
@@ -32,7 +32,7 @@ faithfulness = "judge/{collection}.csv"
 seconds = { file = "judge/{collection}.time.csv", measure = "latency", lower = true }
 
 [design]
-by = ["type", "collection"]
+by = ["type"]
 cluster = "topic"
 
 [compare]

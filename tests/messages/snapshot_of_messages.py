@@ -62,6 +62,14 @@ INPUTS = {
     "flat.txt": "q1 0 d1 1\nq1 0 d2 1\nq2 0 d1 1\n",
     "chunks.run": "q1 Q0 d1#0 1 2.5 chunks\nq2 Q0 d1#4 1 2.5 chunks\n",
     "chunks.txt": "d1#0 d1\nd1#0 d2\nd1#4\n",
+    "keys.toml": "mesures = ['AP']\nbaseline = 3\n[policy]\nties = 'expect'\ndepth = 0\n[gates]\nAP = { at_least = 2 }\n",
+    "files.toml": "measures = ['AP']\nbaseline = 'x'\n[collections.c]\nqrels = '../qrels.txt'\n[runs]\ngood = 'g*d.ran'\n"
+    "[gates]\nAP = { not_worse_by = 0.1, runs = ['bad'] }\nRR = { margin = 1 }\n[report]\nfile = 'none/report.html'\n",
+    "design.toml": "measures = ['AP']\n[collections.c]\nqrels = 'qrels.txt'\n[runs]\ngood = 'good.run'\n[design]\nby = 'type'\n",
+    "code.toml": "measures = ['AP']\nmeasures_files = ['measures.py']\n[collections.c]\nqrels = 'qrels.txt'\n"
+    "[runs]\ngood = 'good.run'\n",
+    "syntax.toml": "measures = [\n",
+    "lines.jsonl": "<<<<<<< ours\n{}\n",
     "days.csv": "query,topic,question,day\nt1/q1/d1,t1,q1,d1\nt1/q1/d2,t1,q1,d2\n",
     "days.txt": "t1/q1/d1 0 a 10\nt1/q1/d2 0 b 5\n",
     "days.jsonl": '{"runtag": "x"}\n{"topic": "t1", "results": {"d1": [{"qid": "q1", "question-rank": 0, "doc-ranking": '
@@ -157,6 +165,16 @@ ERRORS = (
     "eval conflict.txt good.run",
     "eval good.run qrels.txt",
     "eval odd.txt one.run -m AP --undefined error",
+    # Experiments.
+    "run",
+    "run keys.toml",
+    "run files.toml",
+    "run design.toml",
+    "run code.toml",
+    "run syntax.toml",
+    "run design.toml --init",
+    "history design.toml",
+    "history lines.jsonl",
     # Other verbs.
     "compare qrels.txt good.run",
     "compare qrels.txt good.run better.run --baseline none",

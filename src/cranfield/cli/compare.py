@@ -194,7 +194,8 @@ class Compare(
 
         self._check()
         settings = ComparisonSettings(seed=self.seed, **self.testing)
-        outcome = (self._compare_on_spark if self.engine == "spark" else self._compare)(settings)
+        with results.digests_for(self.format):
+            outcome = (self._compare_on_spark if self.engine == "spark" else self._compare)(settings)
         comparison, label_of, notes = outcome.comparison, outcome.label_of, outcome.notes
         checks = guard.check_regressions(
             comparison,
@@ -216,7 +217,8 @@ class Compare(
 
                 pages += lines.pages(comparison.predicted, self.digits)
                 notes = [*notes, *lines.notes(comparison.predicted)]
-            text = write(pages, comparison.to_dict(), self.format, width=width(), colour=colour(self.output))
+            result = comparison.to_dict() if self.format == "json" else {}  # which takes digests of the inputs
+            text = write(pages, result, self.format, width=width(), colour=colour(self.output))
             text = f"{guard.markdown(checks)}{text}" if self.format == "markdown" and checks else text
         if self.group_by is not None:
             layout: dict[str, Any] = {"width": width(), "colour": colour(self.output)}

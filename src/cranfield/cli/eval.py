@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cranfield.cli import gate, options
 from cranfield.cli.commands import RARE, Option, verb
 from cranfield.cli.output import colour, emit, note, progress, run_notes, width
-from cranfield.cli.results import for_file, with_groups
+from cranfield.cli.results import digests_for, for_file, with_groups
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Eval(
             with spark.evaluate(collection, self.runs, columns, self.master, self.write_scores, chosen) as (frame, _):
                 table: ScoreTable = frame
         else:
-            with progress("Scoring runs") as step:
+            with progress("Scoring runs") as step, digests_for(self.format):
                 evaluator = Evaluator(collection, columns, **chosen)
                 runs, given, _ = options.named_runs(self.runs)
                 table = evaluator(runs, names=given, duplicates=self.duplicates, progress=step)

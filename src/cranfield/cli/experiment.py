@@ -10,10 +10,10 @@ from typing import Annotated, Any
 import click
 
 from cranfield.cli import gate, options, results
-from cranfield.cli.commands import Argument, fields_of, said_of, verb
+from cranfield.cli.commands import Argument, Option, fields_of, said_of, verb
 from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, emit, note, replace, run_notes, say_written, width
-from cranfield.errors import UsageError
+from cranfield.errors import InputError, UsageError
 from cranfield.report import answer
 from cranfield.report import groups as by_group
 from cranfield.report import write as write_scores
@@ -50,6 +50,14 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
     file: Annotated[options.File, Argument("[FILE]", _default_file)] = ""
     allow_code: Annotated[bool, "Allow the Python files of the experiment (measures_files) to run."] = False
 
+    details: Annotated[bool, "Show means and all pairs of runs, with intervals and p-values, too."] = False
+    summary: Annotated[
+        options.OutputPath | None,
+        "Write a summary as Markdown: gates, leaderboard, the queries that lost most, and a link to the report.",
+    ] = None
+    report_link: Annotated[
+        str | None, "With --summary: the address of the report.", Option(metavar="URL", default="the file", rare=True)
+    ] = None
     init: Annotated[bool, "Write FILE from the judgments and runs in its folder, with comments."] = False
     schema: Annotated[bool, "Print the JSON Schema of experiments, by which editors complete them."] = False
 
@@ -59,10 +67,14 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
 
         if self.init or self.schema:
             return self._start()
+        if not Path(self.file).exists():
+            raise InputError(
+                [f"{self.file}: there is no such file"], hint="`cranfield run --init` writes one from qrels and runs"
+            )
         experiment = Experiment.read(self.file)
         outcome = experiment.run(allow_code=self.allow_code, allow_changed_judgments=self.allow_changed_judgments)
         comparison, layout = outcome.comparison, dict[str, Any](width=width(), colour=colour(self.output))
-        pages: list[Page] = [] if comparison is None else answer.pages(comparison, self.digits)
+        pages: list[Page] = [] if comparison is None else answer.pages(comparison, self.digits, details=self.details)
         pages += [page for found in outcome.groups.values() for page in by_group.pages(found, self.digits)]
         text = write(pages, outcome.to_dict() if self.format == "json" else {}, self.format, **layout)
         if comparison is None and self.format != "json":
@@ -72,8 +84,13 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
         emit(text, self.output)
         if self.format != "json":
             note(run_notes(outcome.compared.notes, verbose=self.verbose))
-            note([] if comparison is None else answer.notes(comparison))
+            note([] if comparison is None else answer.notes(comparison, details=self.details))
             note(line for found in outcome.groups.values() for line in by_group.notes(found))
+        if self.summary is not None:
+            from cranfield.experiment.summary import summary
+
+            text = summary(experiment, outcome, Path(self.summary).parent, self.report_link)
+            replace(self.summary, text.encode("utf-8", "surrogateescape"))
         for path in experiment.outputs:
             say_written(f"{experiment.output(*path)} written")
         gate.conclude(outcome.checks, None, "cranfield run", gate.MORE)

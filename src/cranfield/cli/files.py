@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Annotated, Literal, NamedTuple
 
@@ -14,7 +15,7 @@ from cranfield.cli import options
 from cranfield.cli.commands import Argument, Option, verb
 from cranfield.cli.output import colour, emit, say, width
 from cranfield.data import Run
-from cranfield.errors import InputError, UsageError, listing_faults
+from cranfield.errors import CranfieldError, InputError, UsageError, listing_faults
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.days import check_days
 from cranfield.evaluation.evaluator import check_argument_order
@@ -40,11 +41,15 @@ class Check(options.Inputs, options.DocumentIds, options.Output):
     --stats prints how many documents per query are judged, relevant (R) and not relevant (N), and how many have each
     grade. For each run it prints the lengths of lists, ties and unjudged documents.
 
+    Of an experiment (FILE.toml), it reports the errors of the file and of everything that the experiment reads.
+
     \b
     cranfield check qrels.txt bm25.run dense.run
     cranfield check qrels.txt bm25.run --stats
+    cranfield check cranfield.toml
     """
 
+    runs: Annotated[tuple[options.File, ...], Argument("[RUN]...", options.check_files)] = ()
     queries_file: options.QueriesFile = None
     absent_days: options.DaysPolicy = "error"
     complete: options.CompleteJudgments = False
@@ -59,8 +64,15 @@ class Check(options.Inputs, options.DocumentIds, options.Output):
         with listing_faults(self.limit):
             facts = self.values_of(options.DocumentIds)
             facts |= {name: getattr(self, name) for name in ("absent_days", "complete")}
-            collection = Collection(self.qrels, queries=self.queries_file, **facts)
-            reports = check_files(collection, self.runs, self.duplicates)
+            if self.qrels.endswith(".toml") and not self.runs:
+                reports = check_experiment(self.qrels)
+            elif not self.runs:
+                raise UsageError(
+                    "check needs judgments and runs, or an experiment", hint="cranfield check QRELS RUN..."
+                )
+            else:
+                collection = Collection(self.qrels, queries=self.queries_file, **facts)
+                reports = check_files(collection, self.runs, self.duplicates)
         text = "".join(f"{line}\n" for report in reports for line in report.lines())
         if self.stats:
             click.echo(text.encode("utf-8", "surrogateescape"), err=True, nl=False)
@@ -98,9 +110,55 @@ class FileReport(NamedTuple):
             yield printable(f"{self.path}: {remark}")
 
 
+def check_experiment(path: str) -> list[FileReport]:
+    """A report on the file of an experiment, and on every file that it reads."""
+    from cranfield.evaluation.elsewhere import read_scores
+    from cranfield.experiment.experiment import Experiment
+    from cranfield.experiment.running import Running
+
+    reports: list[FileReport] = []
+
+    def reported(name: str, read: Callable[[], object]) -> bool:
+        try:
+            read()
+        except CranfieldError as error:
+            whole = error if isinstance(error, InputError) else InputError([error.message], hint=error.hint)
+            reports[:] = [report for report in reports if report != FileReport(name)]
+            reports.append(FileReport(name, whole))
+            return False
+        if not any(report.path == name for report in reports):
+            reports.append(FileReport(name))
+        return True
+
+    try:
+        experiment = Experiment.open(path)
+    except InputError as error:
+        return [FileReport(path, error)]
+    reported(path, experiment.file.raise_faults)
+    inputs, tables = experiment.inputs, True
+    duplicates: Duplicates = (experiment.policy or {}).get("duplicates") or "error"
+    for name, collection in inputs.collections.items():
+        runs = [file for of_run in inputs.runs.values() for file in of_run.get(name, ()) if file]
+        if collection.given.get("queries") and not reported(
+            str(collection.given["queries"]), partial(getattr, collection, "queries")
+        ):
+            collection, tables = collection.changed(queries=None), False
+        if any(collection.given.get(kind) for kind in ("qrels", "prefs", "groups", "spans")):
+            reports += check_files(collection, runs, duplicates)
+        for part in ("costs", "predicted"):
+            if collection.given.get(part):
+                reported(str(collection.given[part]), partial(getattr, collection, part))
+    for file in dict.fromkeys(file for of in inputs.scores.values() for files in of.values() for file in files if file):
+        reported(file, partial(read_scores, file))
+    if tables and not experiment.file.is_faulty(("design",)):
+        reported(path, Running(experiment).check_attributes)
+    return reports
+
+
 def check_files(collection: Collection, runs: Sequence[str], duplicates: Duplicates = "error") -> list[FileReport]:
     """A report on every file: errors in one do not hide those of the next."""
-    qrels, aligner = collection.qrels, None
+    aligner = None
+    qrels = str(collection.qrels or collection.prefs or collection.groups or collection.spans)
     try:
         judgments = collection.judgments if collection.complete else collection.layers[0]
         aligner = Aligner(judgments, complete=collection.complete)

@@ -162,10 +162,10 @@ def named_runs(paths: Sequence[str]) -> tuple[list[Any], list[str | None], list[
     )
 
 
-def _check_files(
+def check_files(
     _ctx: click.Context, _param: click.Parameter, value: str | tuple[str, ...] | None
 ) -> str | tuple[str, ...]:
-    """Raise if a missing file is a measure: the shell makes files of -m AP nDCG@10."""
+    """The files of an argument; an error if a missing one is a measure: the shell makes files of -m AP nDCG@10."""
     if value is None:  # an argument that may be left out
         return ""
     if not isinstance(value, str):
@@ -212,8 +212,8 @@ class ReadingRuns(Settings):
 class Inputs(ReadingRuns):
     """Judgments and runs."""
 
-    qrels: Annotated[File, Argument(callback=_check_files)]
-    runs: Annotated[tuple[File, ...], Argument("RUN...", _check_files)]
+    qrels: Annotated[File, Argument(callback=check_files)]
+    runs: Annotated[tuple[File, ...], Argument("RUN...", check_files)]
 
 
 def _load_measures(ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -533,8 +533,8 @@ class Elsewhere(Settings):
     lower: Annotated[
         tuple[str, ...], "With --scores: of this measure lower values are better; may be repeated.", RARE
     ] = ()
-    qrels: Annotated[File, Argument("[QRELS]", callback=_check_files)] = ""
-    runs: Annotated[tuple[File, ...], Argument("[RUN]...", _check_files)] = ()
+    qrels: Annotated[File, Argument("[QRELS]", callback=check_files)] = ""
+    runs: Annotated[tuple[File, ...], Argument("[RUN]...", check_files)] = ()
     queries_file: QueriesFile = None
 
     def outside_scores(self, measures: Sequence[str] | None = None) -> Scores:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ import click
 from cranfield.cli import options
 from cranfield.cli.commands import Settings
 from cranfield.cli.output import colour, emit, note, say_written, width
+from cranfield.io.digests import digesting
 from cranfield.io.formats.json import load_json
 from cranfield.report.pages import FORMATS, Page, write
 from cranfield.results import text as as_json
@@ -67,6 +69,11 @@ def with_groups(
     pages = write(groups.pages(found, digits), {}, format, **layout)
     note(groups.notes(found))
     return f"{text}\n{pages}"
+
+
+def digests_for(format: str) -> AbstractContextManager[object]:
+    """Take the digests of files while they are read, in another thread, if the output has them."""
+    return digesting() if format == "json" else nullcontext()
 
 
 def for_file(text: str, format: str, output: str | None) -> str:

@@ -96,6 +96,11 @@ def with_column(scores: Scores, name: str, parts: Sequence[tuple[str, Scores]], 
             f"{name} has no score of {plural(len(without), 'run')} ({few(without)})",
             hint=f"the runs of these scores are {few(found, 10)}, with queries such as {few(parts[0][1].queries, 2)}",
         )
+    if scores.undefined != "skip" and (np.isnan(added[:, 0]) & scores.counted).any():
+        raise UsageError(
+            f"{name} is missing for some queries, which would count as {scores.undefined}",
+            hint="use undefined=skip, or give the scores of all queries",
+        )
     columns = (*scores.columns, Column(outside_measure(name, "lower" if lower else "higher"), label=name))
     sources = [one for _, part in parts if part.provenance is not None for one in part.provenance.sources]
     provenance = (scores.provenance or Provenance()).with_sources(sources)

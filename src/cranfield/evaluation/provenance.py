@@ -29,6 +29,7 @@ FILES = "queries", "documents", "intents", "costs", "strata", "inclusion", "meth
 OTHER_JUDGMENTS = "prefs", "groups", "spans"
 # Settings that say how, not what: scores of other seeds are estimates of the same.
 NOT_COMPARED = ("seed",)
+ORIGIN = ("time", "command", "experiment", "experiment_digest")  # what `results.with_origin` adds to files
 
 
 class Source(NamedTuple):
@@ -110,7 +111,12 @@ class Provenance:
     @classmethod
     def of_file(cls, data: Mapping[str, Any]) -> Provenance | None:
         """Of a saved result, if the file has it."""
-        return cls(saved=typed(dict[str, Any], data["provenance"], "provenance")) if "provenance" in data else None
+        if "provenance" not in data:
+            return None
+        saved = typed(dict[str, Any], data["provenance"], "provenance")
+        typed(dict[str, tuple[int, str]], saved.get("judgments", {}), "judgments")
+        typed(dict[str, Any], saved.get("policy", {}), "policy")
+        return cls(saved=saved)
 
     def with_sources(self, sources: Iterable[Source]) -> Provenance:
         """With further inputs."""
@@ -120,8 +126,7 @@ class Provenance:
     def judgments(self) -> dict[str, tuple[int, str]]:
         """How many judgments each query has, and the beginning of their digest, whatever their order."""
         if self.saved is not None:
-            found = self.saved.get("judgments", {})
-            return {query: (int(number), str(digest)) for query, (number, digest) in found.items()}
+            return {query: tuple(found) for query, found in self.saved.get("judgments", {}).items()}
         return {
             prefix + query: of_query
             for prefix, one in self.judged
@@ -133,14 +138,19 @@ class Provenance:
     def policy_data(self) -> dict[str, Any]:
         """The policy as plain data; empty if there is none."""
         if self.saved is not None:
-            return typed(dict[str, Any], self.saved.get("policy", {}), "policy")
+            return dict(self.saved.get("policy", {}))
         return {} if self.policy is None else asdict(self.policy)
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """What made a saved result, and when."""
+        return {key: value for key, value in (self.saved or {}).items() if key in ORIGIN}
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Plain data for JSON, which is always the same for the same inputs."""
         if self.saved is not None:
-            return dict(self.saved)
+            return {key: value for key, value in self.saved.items() if key not in ORIGIN}
         inputs = [source.to_dict() for source in self.sources]
         for prefix, one in self.judged:
             if one.given.keys() & set(OTHER_JUDGMENTS):
@@ -164,7 +174,7 @@ class Provenance:
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.data,)
+        return _restored, ({**self.origin, **self.data},)
 
 
 def _restored(data: Mapping[str, Any]) -> Provenance:

@@ -16,6 +16,7 @@ from cranfield.analysis.significance import ComparisonSettings
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import evaluate
+from cranfield.evaluation.plan import Policy
 from cranfield.experiment.toml_file import File, KeyPath, Kind, Output, Pattern, Section, TomlFile
 from cranfield.io.digests import digesting
 from cranfield.io.ids import Duplicates
@@ -150,11 +151,17 @@ class Experiment:
     @classmethod
     def read(cls, path: str | os.PathLike[str] = FILE) -> Self:
         """Read and check an experiment; an error lists all faults of the file, each with its line."""
+        experiment = cls.open(path)
+        experiment.file.raise_faults()
+        return experiment
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str] = FILE) -> Self:
+        """An experiment that may have faults, which its ``file`` knows."""
         file = TomlFile(os.fsdecode(path))
         experiment: Self = replace(file.read(cls), file=file)
         _ = experiment.inputs
         experiment._check()
-        file.raise_faults()
         return experiment
 
     @property
@@ -292,6 +299,10 @@ class Experiment:
             for run in listed(gate.runs) if runs else ():
                 if run not in runs:
                     fault((*at, "runs"), f"`{run}` is not one of the runs; these are {few(list(runs), 10)}")
+        for key, value in (self.policy or {}).items():
+            if key in Policy.__dataclass_fields__ and not self.file.is_faulty(("policy", key)):
+                with self._fault_at(("policy", key)):
+                    Policy(**{key: value})
         with self._fault_at(("compare",)):
             self.settings()
         self._check_outputs()

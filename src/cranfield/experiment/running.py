@@ -62,7 +62,7 @@ class Running:
         self.of, self.inputs, self.error_at = experiment, experiment.inputs, experiment.error_at
 
     def __call__(self) -> Outcome:
-        self._check_attributes()
+        self.check_attributes()
         scores, evaluation = self._own_scores()
         for name, by_collection in self.inputs.scores.items() if self.of.runs else ():
             scores = self._with_scores(scores, name, by_collection)
@@ -93,7 +93,7 @@ class Running:
                 groups[attribute] = compared.by(attribute, baseline if comparison else None, **chosen)
         return Outcome(scores, comparison, groups, tuple(self._checks(scores, comparison)), compared, evaluation)
 
-    def _check_attributes(self) -> None:
+    def check_attributes(self) -> None:
         """Raise if the design names an attribute that no query has."""
         collections = self.inputs.collections
         tables = [of_query for one in collections.values() for of_query in one.queries.values()]

@@ -68,7 +68,7 @@ def first_experiment(folder: Path) -> str:
     sections = []
     for name, (first, *others) in homes.items():
         queries = [file for file in found["queries"] if file.parent == first.parent]
-        lines = [f"[collections.{_text(name)}]", f"qrels = {_text(first.as_posix())}"]
+        lines = [f"[collections.{_key(name)}]", f"qrels = {_text(first.as_posix())}"]
         lines += [f"# qrels = {_text(other.as_posix())}" for other in others]
         lines += [f"queries = {_text(file.as_posix())}" for file in queries[:1]]
         sections.append("\n".join([*lines, ""]))
@@ -76,14 +76,14 @@ def first_experiment(folder: Path) -> str:
     return TEMPLATE.format(
         baseline=_text(next(iter(runs))),
         collections="\n".join(sections),
-        runs="\n".join(f"{_text(name)} = {_text(pattern)}" for name, pattern in runs.items()),
+        runs="\n".join(f"{_key(name)} = {_text(pattern)}" for name, pattern in runs.items()),
     )
 
 
 def _runs(files: Sequence[Path], collections: Sequence[str]) -> dict[str, str]:
     """Patterns of runs by name: files that differ by a number are repeats; {collection} stands for folders."""
     patterns: dict[str, list[str]] = {}
-    for file in files:
+    for file in sorted(files):
         path = f"{{collection}}/{file.name}" if file.parent.name in collections else file.as_posix()
         repeat = REPEAT.fullmatch(short_name(file.name))
         name = repeat[1][:-1] if repeat else short_name(file.name)
@@ -128,6 +128,10 @@ def kind_of(file: Path) -> str | None:
 
 
 GRADES = {b"grade", b"relevance", b"rel", b"label"}
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else _text(name)
 
 
 def _text(text: str) -> str:
