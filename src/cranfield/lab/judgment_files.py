@@ -241,8 +241,8 @@ def merge(qrels: Any, files: Sequence[Any], *, settle: Settle = "error") -> Merg
             faults[: max_faults()] + more,
             hint="nothing was merged; settle these judgments in one of the files, or choose a grade with --settle",
         )
-    for (query, document), given in votes.items() if settle != "error" else ():
-        grades[query][document] = SETTLED[settle](given)
+    for (query, document), graded in votes.items() if settle != "error" else ():
+        grades[query][document] = SETTLED[settle](graded)
     if judgments.sample is None:
         judgments = read_qrels(grades, name=judgments.name)
     else:  # the same documents in the same order
