@@ -32,8 +32,9 @@ class Judge(options.OwnMeasures, options.Inputs, results.Pages):
 
     \b
     cranfield judge qrels.txt *.run -m P@10 --next 50
-    cranfield judge qrels.txt *.run --page judge.html --texts docs.jsonl --guidelines guide.txt
-    cranfield judge qrels.txt *.run --merge ann.json --merge bob.json --settle median -o merged.csv
+    cranfield judge qrels.txt *.run --page judge.html --texts docs.jsonl
+    cranfield judge qrels.txt *.run --merge ann.json --merge bob.json \\
+      --settle median -o merged.csv
     """
 
     measure: Annotated[
