@@ -176,7 +176,8 @@ CSV = {
     "no header": (
         "q1,d1,high\n",
         " no column for the query; the columns are q1, d1, high\n\n"
-        'hint: name it query_id, or in Python pass columns={"query": ...}',
+        "hint: name it query_id, or in Python name the columns: "
+        'cf.read_run(table, columns={"query": "...", "document": "...", "score": "..."})',
     ),
     "fields": ("qid,docid,score\nq,d,1\n\nq,e\n", "4: expected 3 fields as in the first line, found 2"),
     "score": (
@@ -264,7 +265,8 @@ OBJECTS: dict[str, tuple[Any, str]] = {
     "column": (
         pd.DataFrame({"qid": ["q"], "passage": ["d"], "score": [1]}),
         "no column for the document; the columns are qid, passage, score\n\n"
-        'hint: name it doc_id, or in Python pass columns={"document": ...}',
+        "hint: name it doc_id, or in Python name the columns: "
+        'cf.read_run(table, columns={"query": "...", "document": "...", "score": "..."})',
     ),
 }
 

@@ -26,6 +26,7 @@ import pytest
 import zstandard
 from io_samples import FRAME, GRADES, QRELS, ROWS, RUN, SCORES, judged, rows
 
+import cranfield as cf
 from cranfield import io
 from cranfield.data import Run
 from cranfield.errors import InputError, MissingDependency, UsageError
@@ -472,3 +473,40 @@ def test_importing_is_cheap() -> None:
 
 def test_kinds_of_compression_are_all_known() -> None:
     assert {compression.compression_of_name(f"x{extension}") for extension in compression.EXTENSIONS} == set(CUT)
+
+
+SHAPES_OF_JSON: dict[str, Any] = {
+    "lists of ids": {"q one": ["d1", "d9"], "q two": ["d4", "d2"]},
+    "pairs": {"q one": [["d1", 0.9], ["d9", 0.5]], "q two": [["d4", 3], ["d2", 1]]},
+    "hits": {"q one": [{"chunk_id": "d1", "score": 0.9}], "q two": [{"chunk_id": "d2", "score": 3}]},
+    "scores": {"q one": {"d1": 0.9}, "q two": {"d4": 0.9, "d2": 0.3}},
+    "a list of lists": [["d1", "d9"], ["d4", "d2"]],
+    "a list of pairs": [[["d1", 2], ["d9", 1]], [["d4", 2], ["d2", 1]]],
+    "a list of hits": [[{"id": "d1", "score": 2}], [{"id": "d4", "score": 1}, {"id": "d2", "score": 0.5}]],
+    "numbers": [[17, 4], [2, 5]],
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES_OF_JSON)
+def test_json_on_the_command_line_is_what_python_takes(shape: str, tmp_path: Path) -> None:
+    run = SHAPES_OF_JSON[shape]
+    qrels = ["d1"], ["d2"]
+    judged = [*qrels] if isinstance(run, list) else dict(zip(run, qrels, strict=True))
+    judged = [[17], [5]] if shape == "numbers" else judged
+    for name, value in (("run.json", run), ("qrels.json", judged)):
+        (tmp_path / name).write_text(json.dumps(value))
+    from_files = cf.evaluate(tmp_path / "qrels.json", tmp_path / "run.json", ["RR", "AP"])
+    in_memory = cf.evaluate(judged, run, ["RR", "AP"])
+    assert from_files.queries == in_memory.queries
+    assert from_files.values.tolist() == in_memory.values.tolist()
+    assert from_files.values[0, 0, 0] == 1
+
+
+def test_a_frame_with_other_names_says_how_to_name_them() -> None:
+    frame = {"question": ["1"], "chunk": ["d1"], "sim": [0.4]}
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(cf.InputError, match="no column for the query") as caught:
+        cf.evaluate({"1": ["d1"]}, pandas.DataFrame(frame), "RR")
+    assert 'cf.read_run(table, columns={"query": "...", "document": "...", "score": "..."})' in str(caught.value)
+    named = cf.read_run(pandas.DataFrame(frame), columns={"query": "question", "document": "chunk", "score": "sim"})
+    assert cf.evaluate({"1": ["d1"]}, named, "RR").means.tolist() == [[1.0]]

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import cranfield as cf
 from cranfield.cli.main import cli
-from cranfield.errors import UsageError
+from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.pair_bounds import linear_difference
 from cranfield.lab.judgment_files import Stratum, draw_sample, judging_page, merge, parse_strata
 from cranfield.lab.judgment_files import sample_lines as lines
@@ -156,6 +156,69 @@ def test_bad_pages() -> None:
         judging_page([])
 
 
+def data_of(page: str) -> Any:
+    return json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+
+
+def test_a_page_is_blind() -> None:
+    blind = judging_page(proposals(3), suggestions={"1": {"d0": 2}})
+    for word in ("It can change", "A – B", '"suggestion":"2"'):
+        assert word not in blind
+    assert data_of(blind)["documents"][0]["suggestion"] is None
+    shown = data_of(judging_page(proposals(3), suggestions={"1": {"d0": 2}}, blind=False))
+    assert shown["documents"][0]["suggestion"] == "2"
+    assert shown["documents"][0]["reason"] == "It can change A – B by 0.0100"
+
+
+def test_guidelines_label_grades(tmp_path: Path) -> None:
+    guide = tmp_path / "guide.txt"
+    guide.write_text("How to judge\n\n2 = Relevant: answers it </script>\n0 - Off topic\n\n1998 was long ago.\n")
+    page = judging_page(proposals(1), guidelines=guide)
+    assert "answers it </script>" not in page
+    data = data_of(page)
+    assert data["grades"] == [
+        {"grade": "0", "label": "Off topic", "meaning": ""},
+        {"grade": "2", "label": "Relevant", "meaning": "answers it </script>"},
+    ]
+    assert data["guidelines"] == "How to judge\n\n\n1998 was long ago."
+    assert [one["grade"] for one in data_of(judging_page(proposals(1), guidelines=guide, grades=["1"]))["grades"]] == [
+        "1"
+    ]
+    guide.write_text("1 Yes\n1 No\n")
+    with pytest.raises(InputError, match="grade 1 is described twice"):
+        judging_page(proposals(1), guidelines=guide)
+
+
+def saved_by(folder: Path, assessor: str, grades: dict[str, int]) -> Path:
+    path = folder / f"{assessor}.json"
+    entries = [{"query": "1", "document": d, "grade": g} for d, g in grades.items()]
+    path.write_text(json.dumps({"assessor": assessor, "judgments": entries}))
+    return path
+
+
+def test_several_assessors(tmp_path: Path) -> None:
+    files = [
+        saved_by(tmp_path, "ann", {"x": 2, "y": 0, "z": 1}),
+        saved_by(tmp_path, "bob", {"x": 1, "y": 0, "w": 3}),
+        saved_by(tmp_path, "eve", {"x": 0, "y": 1}),
+    ]
+    with pytest.raises(InputError, match=r"x.*has the grade 1, but 2"):
+        merge(QRELS, files)
+    found = merge(QRELS, files, settle="median")
+    assert {d: found.grades["1"][d] for d in "xyzw"} == {"x": 1, "y": 0, "z": 1, "w": 3}
+    assert merge(QRELS, files, settle="lowest").grades["1"]["x"] == 0
+    assert merge(QRELS, files, settle="highest").grades["1"]["y"] == 1
+    assert merge(QRELS, files[:2], settle="median").grades["1"]["x"] == 1  # the lower of two
+    assert [(a.first, a.second, a.documents, a.same) for a in found.agreement] == [
+        ("ann", "bob", 2, 0.5),
+        ("ann", "eve", 2, 0.0),
+        ("bob", "eve", 2, 0.0),
+    ]
+    # Of ann and bob: grades (2, 1) and (0, 0); the mean distance is 1/2, and by chance (0 + 1 + 2 + 1) / 4 = 1.
+    assert found.agreement[0].kappa == pytest.approx(0.5)
+    assert b"ann and bob and eve" in found.rows()
+
+
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: Any) -> Iterator[Any]:
     if not (CHROMIUM and DRIVER):
@@ -181,12 +244,18 @@ def test_judging_by_keyboard(browser: Any, tmp_path: Path) -> None:
     texts = tmp_path / "texts.jsonl"
     texts.write_text("".join(json.dumps({"_id": f"d{i}", "text": f"{nasty} {i}"}) + "\n" for i in range(25)))
     path = tmp_path / "judge.html"
-    page = judging_page(proposals(25), texts=texts, suggestions={"1": {"d0": 2}})
+    guide = tmp_path / "guide.txt"
+    guide.write_text(f"0 Off topic\n1 Partly\n2 Relevant: {nasty}\n3 Perfect\nRead all of it. {nasty}\n")
+    page = judging_page(proposals(25), texts=texts, suggestions={"1": {"d0": 2}}, guidelines=guide, blind=False)
     path.write_text(page)
     assert "http://" not in page and "https://" not in page
     browser.get(path.as_uri())
     assert "Suggested by the predictions: 2" in browser.find_element(By.ID, "hint").text
     assert nasty in browser.find_element(By.ID, "text").text
+    buttons = [button.text.split("\n") for button in browser.find_elements(By.CSS_SELECTOR, "#grades button")]
+    assert buttons == [["0", "Off topic"], ["1", "Partly"], ["2", "Relevant"], ["3", "Perfect"]]
+    browser.find_element(By.CSS_SELECTOR, "#guidelines summary").click()
+    assert f"Read all of it. {nasty}" in browser.find_element(By.ID, "guidelines").text
     body = browser.find_element(By.TAG_NAME, "body")
     for i in range(20):
         body.send_keys(str(i % 4))
@@ -243,6 +312,11 @@ def test_commands(tmp_path: Path) -> None:
     assert merged.exit_code == 0, merged.output
     assert "2 new judgments merged" in merged.output
     assert cf.evaluate(tmp_path / "all.csv", runs, "P@3").means[1, 0] > cf.evaluate(qrels, runs, "P@3").means[1, 0]
+    both = [saved_by(tmp_path, "ann", {"x": 1, "w": 0}), saved_by(tmp_path, "bob", {"x": 0, "w": 0})]
+    merging = [word for path in both for word in ("--merge", str(path))]
+    settled = run(cli, ["judge", qrels, *runs, *merging, "--settle", "median", "-o", str(tmp_path / "settled.csv")])
+    assert settled.exit_code == 0, settled.output
+    assert "Agreement of assessors" in settled.output and "50%" in settled.output
     refused = run(cli, ["judge", qrels, *runs, "--merge", str(new)])
     assert refused.exit_code == 2 and "--output" in refused.output
     sampled = run(cli, ["sample", *runs, "--qrels", qrels, "--strata", "2:1 4:1", "-o", str(tmp_path / "s.qrels")])

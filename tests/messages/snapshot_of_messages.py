@@ -133,6 +133,7 @@ ERRORS = (
     "judge qrels.txt good.run",
     "judge qrels.txt good.run better.run -m nDCG@10",
     "judge qrels.txt good.run better.run --texts texts.jsonl",
+    "judge qrels.txt good.run better.run --guidelines texts.jsonl",
     "judge qrels.txt good.run better.run --merge conflict.txt",
     "judge qrels.txt good.run better.run --merge flat.txt -o merged.txt",
     "sample good.run --strata 10",

@@ -111,6 +111,7 @@ class Explanation(Displayed):
     ``divisor``: what a sum of gain times weight is divided by, NaN for other measures; ``divisor_name`` and
     ``weight_name``: what this number and the weights are, if known.
     ``ideal_score``: the score of the ideal ranking, NaN where that is not known. ``ties``: the rule for equal scores.
+    ``missed``: the grades of judged documents that are not among the steps; ``top``: the highest of the collection.
     """
 
     run: str
@@ -126,6 +127,8 @@ class Explanation(Displayed):
     divisor_name: str = ""
     weight_name: str = ""
     ideal_score: float = math.nan
+    missed: tuple[float, ...] = ()
+    top: float = 0.0
     notes: tuple[Note, ...] = ()
 
     def __repr__(self) -> str:
@@ -236,13 +239,16 @@ def _explain_ranks(scores: RunScores, column: Column, rankings: Rankings, q: int
     if np.isnan(found.score):
         nothing, show = "no judged document of the query has a gain", f"`cranfield show {measure.symbol}` says when"
         raise _undefined(aligner, measure, name, nothing if found.batch.mass[0] == 0 else show)
-    definition, ranks = measure.definition, _Ranks(measure, aligner, found, best)
+    definition, judgments = measure.definition, aligner.judgments
+    steps = tuple(_Ranks(measure, aligner, found, best).steps(_tie_groups(scores, column, q)))
+    listed, rows = {step.document for step in steps}, range(judgments.begin[q], judgments.begin[q + 1])
+    missed = [float(aligner.grade[row]) for row in rows if judgments.documents[row] not in listed]
     return Explanation(
         run=scores.run.name,
         query=name,
         measure=str(measure),
         score=found.score,
-        steps=tuple(ranks.steps(_tie_groups(scores, column, q))),
+        steps=steps,
         summary=definition.summary,
         formula=definition.formula,
         ties=measure.views.ties or DEFAULT,
@@ -251,6 +257,8 @@ def _explain_ranks(scores: RunScores, column: Column, rankings: Rankings, q: int
         divisor_name=found.divisor_name,
         weight_name=found.weight_name,
         ideal_score=math.nan if best is None else best.score,
+        missed=tuple(grade for grade in missed if grade >= 0),
+        top=aligner.judged.top,
     )
 
 

@@ -10,8 +10,9 @@ import click
 from cranfield.analysis.audit import DEFAULT_MEASURES
 from cranfield.analysis.per_query import Order
 from cranfield.cli import options, results
-from cranfield.cli.commands import Argument, Option, verb
-from cranfield.cli.output import colour, emit, note, progress, run_notes, width
+from cranfield.cli.commands import Argument, Option, OutputFile, verb
+from cranfield.cli.output import colour, emit, note, progress, replace, run_notes, say, width
+from cranfield.wording import plural
 
 MOST_LOST = 3  # queries whose first pages are shown
 
@@ -101,7 +102,8 @@ class Explain(
 
     \b
     cranfield explain qrels.txt bm25.run -m nDCG@10 --query q1
-    cranfield explain qrels.txt bm25.run -m "AP[ties=expected]" --query q1 --top 50
+    cranfield explain qrels.txt bm25.run -m "AP[ties=expected]" --query q1
+    cranfield explain qrels.txt bm25.run -m nDCG@10 --query q1 --page lesson.html
     cranfield explain qrels.txt bm25.run -m ABSRB@10 --corpus corpus.parquet \\
       --query q1 --figures figures
     """
@@ -119,6 +121,11 @@ class Explain(
     top: Annotated[options.Count, "How many ranks to show; the others are added up."] = 20
     words: Annotated[int, click.IntRange(min=0), "How many words of each document to show."] = 3
     queries_file: options.QueriesFile = None
+    page: Annotated[
+        str | None,
+        OutputFile(dir_okay=False),
+        "Write a page for a class: move documents, change grades, break ties, and see the score change.",
+    ] = None
 
     def run(self) -> None:
         from cranfield import Collection, explain, read_run
@@ -138,6 +145,11 @@ class Explain(
             explanation.to_dict() | ({"text": text} if text else {}),
             partial(draw, explanation),
         )
+        if self.page is not None:
+            from cranfield.report.lesson import lesson
+
+            replace(self.page, lesson(explanation, text).encode("utf-8", "surrogateescape"))
+            say(f"{self.page}: {plural(len(explanation.steps), 'document')}")
 
 
 class Audit(options.Measures, options.Evaluating, options.Predictions, results.Results, options.Verbose):

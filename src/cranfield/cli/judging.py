@@ -26,13 +26,15 @@ QUERIES = 50  # of a collection whose size is not given
 class Judge(options.OwnMeasures, options.Inputs, results.Pages):
     """List the unjudged documents of RUNs whose judgments settle most, and how far pairs of runs are settled.
 
-    --page writes a page on which to judge these documents, without a network. Its file of judgments is added with
-    --merge, which refuses conflicts and shows how the leaderboard changes.
+    --page writes a page on which to judge these documents, without a network. The page is blind: it has nothing of runs
+    and ranks. Its files of judgments are added with --merge, which shows how far assessors agree and how the
+    leaderboard changes.
 
     \b
     cranfield judge qrels.txt *.run -m P@10 --next 50
     cranfield judge qrels.txt *.run --page judge.html --texts docs.jsonl
-    cranfield judge qrels.txt *.run --merge judgments.json -o merged.csv
+    cranfield judge qrels.txt *.run --merge ann.json --merge bob.json \\
+      --settle median -o merged.csv
     """
 
     measure: Annotated[
@@ -50,18 +52,33 @@ class Judge(options.OwnMeasures, options.Inputs, results.Pages):
     confidence: Annotated[options.Chance, "Stop judging a pair of runs once its sign is this certain."] = 0.95
     predicted: Annotated[
         options.File | None,
-        "Predicted judgments, such as those of an LLM: how likely documents are relevant, and suggestions on the page.",
+        "Predicted judgments, such as those of an LLM: how likely documents are relevant.",
     ] = None
     depth: Annotated[options.Count, "Last rank of each run that counts.", Option("--pool-depth")] = 100
     ties: Annotated[Literal["trec", "trec9", "input", "rank"] | None, "How to order equal scores."] = None
     page: Annotated[str | None, OutputFile(dir_okay=False), "Write a page on which to judge them."] = None
     texts: Annotated[str | None, click.Path(), "With --page: the texts of documents."] = None
-    grades: Annotated[str, "With --page: the grades.", Option(metavar="LIST")] = "0 1 2 3"
+    grades: Annotated[
+        str | None,
+        "With --page: the grades.",
+        Option(metavar="LIST", default="those of --guidelines, or 0 1 2 3"),
+    ] = None
+    guidelines: Annotated[
+        options.File | None,
+        "With --page: a text file for assessors; a line such as `2 Relevant: answers most of it` labels a grade.",
+    ] = None
+    not_blind: Annotated[
+        bool, "With --page: show which pair of runs each document can change, and the grades of --predicted."
+    ] = False
     merged: Annotated[
         tuple[options.File, ...],
         "Add these new judgments to QRELS and write all of them to --output; may be repeated.",
         Option("--merge"),
     ] = ()
+    settle: Annotated[
+        Literal["error", "median", "lowest", "highest"],
+        "With --merge: the grade of a document with different grades; the median of two is the lower one.",
+    ] = "error"
     format: Annotated[str, click.Choice(FORMATS), "Output format. json has all pairs."] = "table"
 
     queries_file: options.QueriesFile = None
@@ -75,8 +92,10 @@ class Judge(options.OwnMeasures, options.Inputs, results.Pages):
             return
         from cranfield.lab.proposals import next_documents
 
-        if self.page is None and (self.texts or self.queries_file):
-            raise UsageError(f"{'--texts' if self.texts else '--queries-file'} needs --page")
+        of_page = {"--texts": self.texts, "--queries-file": self.queries_file, "--guidelines": self.guidelines}
+        given = [option for option, value in of_page.items() if value]
+        if self.page is None and given:
+            raise UsageError(f"{given[0]} needs --page")
         names = ("n", "strategy", "confidence", "predicted", "depth", "ties")
         settings: dict[str, Any] = {name: getattr(self, name) for name in names}
         found = next_documents(self.qrels, runs, self.measure, **settings)
@@ -94,8 +113,10 @@ class Judge(options.OwnMeasures, options.Inputs, results.Pages):
             name=self.qrels,
             texts=self.texts,
             queries_file=self.queries_file,
-            grades=self.grades.split(),
+            grades=None if self.grades is None else self.grades.split(),
+            guidelines=self.guidelines,
             suggestions=self.predicted,
+            blind=not self.not_blind,
         )
         replace(path, html.encode("utf-8", "surrogateescape"))
         say(f"{path}: {len(found.documents)} documents to judge")
@@ -103,17 +124,21 @@ class Judge(options.OwnMeasures, options.Inputs, results.Pages):
     def _merge(self, runs: list[Run]) -> None:
         """Merge judgments, write them, and show what changed."""
         from cranfield import evaluate
-        from cranfield.lab.judgment_files import changes, merge, merged_note
+        from cranfield.lab.judgment_files import agreement_page, changes, merge, merged_note
+        from cranfield.results import plain
 
         if self.output is None:
             raise UsageError(
                 "--merge needs --output: the file for all judgments", hint="for example: --merge new.json -o merged.csv"
             )
-        result = merge(self.qrels, self.merged)
+        result = merge(self.qrels, self.merged, settle=self.settle)
         before = evaluate(self.qrels, runs, self.measure)
         after = evaluate(result.judgments, runs, self.measure)
         result.write(self.output)
         pages, data = changes(before, after, self.digits)
+        if result.agreement:
+            pages.append(agreement_page(result.agreement, self.digits))
+            data["agreement"] = plain([one._asdict() for one in result.agreement])
         emit(write(pages, data, self.format, width=width(), colour=colour(None)))
         note([merged_note(len(result.new), result.repeated, self.output)])
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,13 +18,13 @@ from cranfield.data import Floats, Integers
 from cranfield.measures import Measure
 from cranfield.measures.ties.strategies import ClosedForm
 from cranfield.ranking.alignment import Alignment
-from cranfield.ranking.batch import Batch
+from cranfield.ranking.batch import COLUMNS, Batch, ragged
 from cranfield.ranking.rankings import Position, Rankings
-from cranfield.ranking.row_math import summed
+from cranfield.ranking.row_math import cells, scatter
 from cranfield.ranking.views import with_every_document
 
 LAST_RANKS = np.array([5, 10, 20, 50, 100, 200, 500, 1000])  # the last rank of each depth; below is one more
-SCORED = 1_000  # rankings to score in all draws together
+SCORED = 500  # rankings to score in all draws together
 FEWEST, MOST = 10, 100  # draws
 CELLS = 1 << 18  # cells of a batch of draws
 
@@ -116,13 +116,21 @@ class _Drawn:
 
     def __init__(self, measure: Measure, full: Batch, deck: Deck, top: float) -> None:
         definition, cutoff = measure.definition, measure.rank_cutoff
-        self.deck, self.gain = deck, measure.gains.of(deck.grades, top)
-        self.uses_nonrelevant, self.uses_ideal = definition.uses_nonrelevant, not definition.retrieved_only
+        self.uses_ideal = not definition.retrieved_only
         self.unjudged = (full.grade < 0).sum(axis=1)
         if definition.retrieved_only and cutoff is not None and not measure.views.terminal:
             full = full.compact(full.start < cutoff)
         self.full, self.at = full, np.flatnonzero(full.grade < 0)
-        self.depth = depth_of(full.start.reshape(-1)[self.at])
+        # Documents without gain get a column only if the measure uses them. Grades with a column come first.
+        gain = measure.gains.of(deck.grades, top)
+        kept = (gain > 0) | definition.uses_nonrelevant
+        order = np.argsort(~kept, kind="stable")
+        self.grade, self.gain = deck.grades[order], gain[order]
+        depth = depth_of(full.start.reshape(-1)[self.at])
+        self.limits = np.cumsum(deck.share[:, order], axis=1)[depth]
+        self.chance = deck.share[:, kept].sum(axis=1)[depth]
+        judged = full.judged if definition.uses_nonrelevant else full.relevant
+        self.known = (judged | full.nil).reshape(-1)
 
     def parts(self, draws: int) -> Iterator[int]:
         """How many draws to score at once."""
@@ -131,28 +139,46 @@ class _Drawn:
 
     def batch(self, draws: int, rng: np.random.Generator) -> Batch:
         """Every ranking as often as there are draws, one draw after another."""
-        full, queries = self.full, len(self.full.length)
-        many = full.rows(np.tile(np.arange(queries), draws))
-        # A uniform number picks a grade by the shares of its depth.
-        limits = np.cumsum(self.deck.share, axis=1)[:, :-1][self.depth]
-        picked = (rng.random((draws, len(self.at), 1)) >= limits).sum(axis=2)
-        at = (np.arange(draws)[:, None] * full.gain.size + self.at).reshape(-1)
-        grade, gain = many.grade.copy(), many.gain.copy()
-        grade.reshape(-1)[at], gain.reshape(-1)[at] = (
-            self.deck.grades[picked.reshape(-1)],
-            self.gain[picked.reshape(-1)],
-        )
-        added = np.where(many.grade < 0, gain, 0)
-        gaining = (added > 0).sum(axis=1)
-        ideal = many.ideal
-        if self.uses_ideal:
-            widest = max(int(gaining.max(initial=0)), 1)
-            highest = -np.sort(-added, axis=1)[:, :widest]
-            ideal = -np.sort(-np.concatenate([ideal, highest], axis=1), axis=1)
-        sums = {
-            "R": many.R + gaining,
-            "N": many.N + np.tile(self.unjudged, draws) - gaining,
-            "mass": many.mass + summed(added),
+        full, (queries, width) = self.full, self.full.gain.shape
+        number = rng.random((draws, len(self.at)))
+        hit = number < self.chance
+        keep = np.broadcast_to(self.known, (draws, len(self.known))).copy()
+        keep[:, self.at] = hit
+        draw, cell = np.divmod(np.flatnonzero(keep), len(self.known))
+        row = draw * queries + cell // width
+        grade, gain, drawn = full.grade.reshape(-1)[cell], full.gain.reshape(-1)[cell], ~self.known[cell]
+        # The number of a document picks its grade by the shares of its depth.
+        which = np.nonzero(hit)[1]
+        picked = (number[hit][:, None] >= self.limits[which]).sum(axis=1)
+        picked = np.minimum(picked, len(self.grade) - 1)  # shares may add up to slightly less than 1
+        grade[drawn], gain[drawn] = self.grade[picked], self.gain[picked]
+        count = np.bincount(row, minlength=draws * queries)
+        columns = {
+            "grade": grade,
+            "gain": gain,
+            "start": full.start.reshape(-1)[cell],
+            "size": full.size.reshape(-1)[cell],
+            "nil": full.nil.reshape(-1)[cell],
+            "document": np.full(len(cell), -1),
         }
-        judged = many.changed(grade=grade, gain=gain, ideal=ideal, **sums)
-        return judged if self.uses_nonrelevant else judged.compact(judged.relevant | judged.nil)
+        tables = {name: _table(values, row, count, COLUMNS[name]) for name, values in columns.items()}
+        every = np.tile(np.arange(queries), draws)
+        by_query = {name: getattr(full, name)[every] for name in ("length", "query", "tail", "nil_grade", "ideal")}
+        row, gain = row[drawn], gain[drawn]
+        gaining = np.bincount(row[gain > 0], minlength=len(every))
+        if self.uses_ideal:
+            added = _table(gain, row, np.bincount(row, minlength=len(every)), 0)
+            by_query["ideal"] = -np.sort(-np.concatenate([by_query["ideal"], added], axis=1), axis=1)
+        return full.changed(
+            **tables,
+            **by_query,
+            R=full.R[every] + gaining,
+            N=full.N[every] + self.unjudged[every] - gaining,
+            mass=full.mass[every] + np.bincount(row, gain, len(every)),
+        )
+
+
+def _table(values: Any, row: Integers, count: Integers, empty: float) -> Any:
+    """Values in rows of these lengths, padded at their ends."""
+    shape = len(count), max(int(count.max(initial=0)), 1)
+    return scatter(values, cells(row, ragged(count)[1], shape), shape, empty)

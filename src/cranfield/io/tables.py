@@ -185,13 +185,19 @@ def choose_columns(names: Sequence[str], roles: Sequence[str], columns: Columns,
             chosen[role] = column
     for role in roles[:3]:
         if role not in chosen and not (role == "score" and "rank" in chosen):
-            hint = f'name it {COLUMN_NAMES[role][0]}, or in Python pass columns={{"{role}": ...}}'
+            hint = f"name it {COLUMN_NAMES[role][0]}, or in Python name the columns: {_columns_call(roles)}"
             if {"start", "end"} <= normalised.keys():
                 hint = "for passages and chunks, use --judgments spans, or Collection(spans=...)"
             raise _missing_column(f"no column for the {role}", names, source_name, hint)
     for role, column in chosen.items():
         _check_unique(column, role, names, source_name, exactly=role in columns)
     return chosen
+
+
+def _columns_call(roles: Sequence[str]) -> str:
+    """How to read a table whose columns have other names."""
+    named = ", ".join(f'"{role}": "..."' for role in roles[:3])
+    return f"cf.{'read_run' if 'score' in roles else 'read_qrels'}(table, columns={{{named}}})"
 
 
 def _check_unique(column: str, role: str, names: Sequence[str], source_name: str, *, exactly: bool) -> None:
@@ -211,7 +217,8 @@ def _check_unique(column: str, role: str, names: Sequence[str], source_name: str
             sentence = f"{len(alike)} columns are named {shown}"
         raise InputError(
             [f"{source_name}: {sentence}" if source_name else sentence],
-            hint="remove or rename all but one" + ("" if exactly else f', or in Python pass columns={{"{role}": ...}}'),
+            hint="remove or rename all but one"
+            + ("" if exactly else f', or in Python pass columns={{"{role}": ...}} to read_run or read_qrels'),
         )
 
 

@@ -2,27 +2,30 @@
 
 The strata of a sample are ranges of the best rank of a document over all runs. The page is one file that works without
 a network, with the keyboard, and on a phone. New judgments come as TREC text, or as JSON that the page saves, with the
-assessor and the time of each. Where an old judgment has another grade, nothing is merged.
+assessor and the time of each. Where grades of a document differ, nothing is merged unless the caller settles them.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from importlib.resources import files
 from io import BytesIO
+from itertools import combinations
+from statistics import median_low
 from string import digits
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from cranfield import __version__
 from cranfield.data import Judgments
-from cranfield.errors import InputError, UsageError, max_faults
+from cranfield.errors import InputError, UsageError, check_choice, max_faults
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.evaluation.scores import Scores
 from cranfield.io import read_qrels, write_qrels
@@ -39,11 +42,13 @@ from cranfield.io.tables import QRELS_COLUMNS, choose_columns
 from cranfield.io.write import check_ids, qrels_table, shorten, write_pieces
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown, signed
+from cranfield.statistics.agreement import label_agreement
 from cranfield.wording import plural
 
 if TYPE_CHECKING:
     from cranfield.lab.proposals import Proposal
 
+_GRADE_LINE = re.compile(r"([0-9])\s*[:=.)-]?\s+(\S.*)")
 COLUMNS = ("query_id", "doc_id", "relevance", "assessor", "time", "source")
 
 
@@ -58,14 +63,36 @@ class NewJudgment(NamedTuple):
     source: str = ""
 
 
+Settle = Literal["error", "median", "lowest", "highest"]
+# How different grades of a document become one; the median of two is the lower one.
+SETTLED: dict[str, Callable[[list[float]], float]] = {"median": median_low, "lowest": min, "highest": max}
+
+
+class AssessorAgreement(NamedTuple):
+    """How far two assessors agree: on how many documents, the share with equal grades, and Cohen's κ.
+
+    ``kappa`` has linear weights, and is NaN if all documents have one grade.
+    """
+
+    first: str
+    second: str
+    documents: int
+    same: float
+    kappa: float
+
+
 @dataclass(frozen=True, eq=False)
 class Merged:
-    """All judgments together, with the sample that they may be; the new ones, and how many were there already."""
+    """All judgments together, with the sample that they may be; the new ones, and how many were there already.
+
+    ``agreement``: of every two assessors who judged the same documents.
+    """
 
     judgments: Judgments
     new: tuple[NewJudgment, ...]
     repeated: int
     known: Mapping[tuple[str, str], NewJudgment]
+    agreement: tuple[AssessorAgreement, ...] = ()
 
     @property
     def grades(self) -> Mapping[str, Mapping[str, float]]:
@@ -164,32 +191,44 @@ def _from_csv(source: Any, name: str) -> list[NewJudgment]:
     ]
 
 
-def merge(qrels: Any, files: Sequence[Any]) -> Merged:
+def merge(qrels: Any, files: Sequence[Any], *, settle: Settle = "error") -> Merged:
     """The judgments with all new ones; raises, and merges nothing, if two grades of a document differ.
 
-    A negative grade in ``qrels`` (pooled, or drawn and not yet judged) is replaced by a new judgment.
+    ``settle``: which grade a document gets instead of an error: the median, the lowest or the highest of its grades,
+    old and new. A negative grade in ``qrels`` (pooled, or drawn and not yet judged) is replaced by a new judgment.
 
     >>> merged = merge({"q": {"a": 1}}, [{"q": {"b": 0}}, {"q": {"a": 1}}])
     >>> merged.grades, len(merged.new), merged.repeated
     ({'q': {'a': 1.0, 'b': 0.0}}, 1, 1)
+    >>> merge({"q": {"a": 1}}, [{"q": {"b": 0}}, {"q": {"b": 2}}], settle="highest").grades
+    {'q': {'a': 1.0, 'b': 2.0}}
     """
+    check_choice("settle", settle, get_args(Settle))
     known = _provenance(qrels)
     judgments: Judgments = read_qrels(qrels)
     _check_mergeable(judgments, judgments.name)
     grades = {query: dict(documents) for query, documents in mapping_of(judgments).items()}
     origin = {(q, d): judgments.name for q, documents in grades.items() for d in documents}
     new, repeated, faults = [], 0, []
-    for file in files:
-        for entry in read_new(file):
+    votes: dict[tuple[str, str], list[float]] = {}
+    entries = [read_new(file) for file in files]
+    for of_file in entries:
+        for entry in of_file:
             pair = entry.query, entry.document
             old = grades.get(entry.query, {}).get(entry.document, -1.0)
             if judgments.sample is not None and entry.document not in grades.get(entry.query, {}):
                 what = f"document `{quotable(entry.document)}` of query `{quotable(entry.query)}`"
                 faults.append(f"{entry.source}: {what} is not in the pool of the sample {judgments.name}")
             elif old < 0:
+                votes[pair] = [entry.grade]
                 grades.setdefault(entry.query, {})[entry.document] = entry.grade
                 origin[pair], known[pair] = entry.source, entry
                 new.append(entry)
+            elif settle != "error":
+                votes.setdefault(pair, [old]).append(entry.grade)
+                repeated += old == entry.grade
+                origins = {known[pair].assessor, entry.assessor} if pair in known else {entry.assessor}
+                known[pair] = entry._replace(assessor=" and ".join(sorted(filter(None, origins))))
             elif old == entry.grade:
                 repeated += 1
             else:
@@ -199,14 +238,45 @@ def merge(qrels: Any, files: Sequence[Any]) -> Merged:
     if faults:
         more = [f"and {plural(len(faults) - max_faults(), 'more conflict')}"] if len(faults) > max_faults() else []
         raise InputError(
-            faults[: max_faults()] + more, hint="nothing was merged; settle these judgments in one of the files"
+            faults[: max_faults()] + more,
+            hint="nothing was merged; settle these judgments in one of the files, or choose a grade with --settle",
         )
+    for (query, document), graded in votes.items() if settle != "error" else ():
+        grades[query][document] = SETTLED[settle](graded)
     if judgments.sample is None:
         judgments = read_qrels(grades, name=judgments.name)
     else:  # the same documents in the same order
         merged = [grade for documents in grades.values() for grade in documents.values()]
         judgments = replace(judgments, grade=np.array(merged, np.float64))
-    return Merged(judgments, tuple(new), repeated, known)
+    return Merged(judgments, tuple(new), repeated, known, tuple(agreement(entries)))
+
+
+def agreement(files: Sequence[Sequence[NewJudgment]]) -> Iterator[AssessorAgreement]:
+    """How far every two assessors agree on the documents that both judged; without a name, a file is an assessor.
+
+    >>> ann = [NewJudgment("q", name, grade, "ann") for name, grade in (("a", 0), ("b", 1), ("c", 2))]
+    >>> bob = [NewJudgment("q", name, grade, "bob") for name, grade in (("a", 0), ("b", 1), ("c", 1))]
+    >>> [(one.documents, round(one.same, 4), round(one.kappa, 4)) for one in agreement([ann, bob])]
+    [(3, 0.6667, 0.5714)]
+    """
+    judged: dict[str, dict[tuple[str, str], float]] = {}
+    for number, entries in enumerate(files, 1):
+        for entry in entries:
+            who = entry.assessor or entry.source or f"file {number}"
+            judged.setdefault(who, {})[entry.query, entry.document] = entry.grade
+    for (first, own), (second, others) in combinations(judged.items(), 2):
+        if both := [pair for pair in own if pair in others]:
+            of = label_agreement([own[pair] for pair in both], [others[pair] for pair in both])
+            yield AssessorAgreement(first, second, len(both), of.agreement, of.linear)
+
+
+def agreement_page(found: Sequence[AssessorAgreement], digits: int = 4) -> Page:
+    """The agreement of assessors as a table."""
+    rows = [
+        ((a.first, a.second), [Cell(f"{a.documents:,}"), Cell(f"{a.same:.0%}"), Cell(shown(a.kappa, digits))])
+        for a in found
+    ]
+    return Page("Agreement of assessors", sheet(("assessor", "other"), ("documents", "same grade", "linear κ"), rows))
 
 
 def changes(before: Scores, after: Scores, digits: int = 4) -> tuple[list[Page], dict[str, Any]]:
@@ -346,21 +416,57 @@ def sample_rows(sample: Sequence[SampledDocument], path: str = "sample.csv") -> 
     return csv_lines([("query_id", "doc_id", "relevance", "stratum", "probability"), *rows], path)
 
 
+class Guidelines(NamedTuple):
+    """What assessors are told: the meaning of each grade, and everything else as text.
+
+    A grade has a label, and perhaps a longer description.
+    """
+
+    grades: dict[str, tuple[str, str]]
+    text: str
+
+
+def read_guidelines(source: Any) -> Guidelines:
+    r"""Guidelines from a text file; a line such as ``2 Relevant: answers most of the question`` describes a grade.
+
+    >>> from io import StringIO
+    >>> read_guidelines(StringIO("0 Off topic\n1: Relevant: says when\nRead the whole document.\n"))
+    Guidelines(grades={'0': ('Off topic', ''), '1': ('Relevant', 'says when')}, text='Read the whole document.')
+    """
+    grades, lines = {}, []
+    for line in open_stream(source, "guidelines").read_text().splitlines():
+        found = _GRADE_LINE.fullmatch(line.strip())
+        if found is None:
+            lines.append(line)
+            continue
+        if found[1] in grades:
+            raise InputError([f"guidelines: grade {found[1]} is described twice"])
+        label, _, meaning = found[2].partition(": ")
+        grades[found[1]] = label.strip(), meaning.strip()
+    return Guidelines(dict(sorted(grades.items())), "\n".join(lines).strip())
+
+
 def judging_page(
     proposals: Sequence[Proposal],
     *,
     name: str = "",
     texts: Any = None,
     queries_file: Any = None,
-    grades: Sequence[str] = ("0", "1", "2", "3"),
+    grades: Sequence[str] | None = None,
+    guidelines: Any = None,
     suggestions: Any = None,
+    blind: bool = True,
 ) -> str:
     """The HTML of a page with these documents.
 
     ``texts``: a collection with the texts of documents; ``queries_file``: the texts of queries. ``grades``: what may
-    be given, each a single digit. ``suggestions``: predicted judgments, which the page marks and does not count.
+    be given, each a single digit; by default those of the guidelines, or 0 to 3. ``guidelines``: a text file, see
+    `read_guidelines`. ``blind``: the page has nothing of runs and predictions. Otherwise it says which pair of runs a
+    document can change, and marks the predicted judgments in ``suggestions``.
     """
-    if not grades or any(grade not in tuple(digits) for grade in grades):
+    told = Guidelines({}, "") if guidelines is None else read_guidelines(guidelines)
+    grades = grades or list(told.grades) or ["0", "1", "2", "3"]
+    if any(grade not in tuple(digits) for grade in grades):
         raise UsageError(f"the grades of the page must be single digits, not `{' '.join(grades)}`")
     if not proposals:
         raise UsageError(
@@ -369,21 +475,23 @@ def judging_page(
     text_of = {} if texts is None else read_texts([texts], {proposal.document for proposal in proposals})
     queries = dict.fromkeys(proposal.query for proposal in proposals)
     query_text_of = {} if queries_file is None else read_query_texts(queries_file, queries)
-    said = {} if suggestions is None else mapping_of(read_qrels(suggestions))
+    said = {} if suggestions is None or blind else mapping_of(read_qrels(suggestions))
     documents = [
         {
             "query": proposal.query,
             "document": proposal.document,
             "topic": query_text_of.get(proposal.query),
             "text": text_of.get(proposal.document),
-            "reason": _reason(proposal),
+            "reason": "" if blind else _reason(proposal),
             "suggestion": _suggestion(said.get(proposal.query, {}).get(proposal.document), grades),
         }
         for proposal in proposals
     ]
     pairs = "\n".join(f"{proposal.query} {proposal.document}" for proposal in proposals)
     page_id = f"{zlib.crc32(pairs.encode('utf-8', 'surrogateescape')):08x}"
-    data = {"id": page_id, "name": name, "grades": list(grades), "documents": documents}
+    labels = [(grade, *told.grades.get(grade, ("", ""))) for grade in grades]
+    labelled = [{"grade": grade, "label": label, "meaning": meaning} for grade, label, meaning in labels]
+    data = {"id": page_id, "name": name, "grades": labelled, "guidelines": told.text, "documents": documents}
     # Nothing in a script may look like its end tag.
     text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     template = files("cranfield.lab").joinpath("page.html").read_text(encoding="utf-8")

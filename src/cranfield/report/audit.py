@@ -451,10 +451,11 @@ def counts(audit: Audit) -> Sheet:
     plausible = not audit.complete and len(audit.leading) == len(audit.runs)
     names = [name for cause in audit.causes for name in (cause, *(["plausible"] * (cause == "unjudged" and plausible)))]
     for m, measure in enumerate(audit.measures):
+        texts: dict[str, str] = {
+            cause: UNDEFINED if _unknown(audit, cause, m) else str(swaps[measure, cause]) for cause in audit.causes
+        }
         unknown = bool(np.isnan(audit.plausible[:, m]).all())
-        texts = {"plausible": UNDEFINED if unknown else str(len(audit.plausible_swaps(m)))}
-        for cause in audit.causes:
-            texts[cause] = UNDEFINED if _unknown(audit, cause, m) else str(swaps[measure, cause])
+        texts["plausible"] = UNDEFINED if unknown else str(len(audit.plausible_swaps(m)))
         rows.append(Row((measure,), (Cell(str(audit.pairs[m])), *(Cell(texts[name]) for name in names))))
     return Sheet(("measure",), ("pairs", *names), tuple(rows))
 

@@ -28,11 +28,11 @@ from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_tex
 from cranfield.io.objects import from_object
 from cranfield.io.rows import ROWS_PER_PIECE, read_rows
 from cranfield.io.streams import Stream
-from cranfield.io.tables import Frame, strings_of
+from cranfield.io.tables import COLUMN_NAMES, Frame, normalise_name, strings_of
 from cranfield.io.write import check_ids
 
 # A query id may begin with a bracket, so the next character decides.
-_BEGINNING = re.compile(rb'\s*(?:\{\s*["}]|\[\s*[{\]])')
+_BEGINNING = re.compile(rb'\s*(?:\{\s*["}]|\[\s*[{\]]|\[\s*\[\s*(?:["\[{\]]|-?\d+\s*[,\]]))')
 
 
 def is_json(stream: Stream, _kind: ContentKind = "run", _columns: Columns = None) -> bool:
@@ -44,7 +44,10 @@ def read_json(kind: TableKind, stream: Stream, name: str, columns: Columns) -> A
     """A run or judgments from nested objects or from rows."""
     if is_json_lines(stream):
         return read_rows(kind, lambda: parse_json_lines(stream), name, columns, stream.source_name)
-    content = parse_json(stream)
+    value = _parse(stream)
+    if isinstance(value, list) and value and isinstance(value[0], list):  # the rankings of queries 1, 2, 3, ...
+        return from_object(kind, value, name, columns, stream.source_name)
+    content = _rows_or_objects(value, stream)
     if not (content.names if isinstance(content, Frame) else content):
         raise InputError([f"{stream.source_name}: the file has no rows"])
     return from_object(kind, content, name, columns, stream.source_name)
@@ -92,22 +95,29 @@ def parse_json(stream: Stream) -> Mapping[Any, Any] | Frame:
         frame, faults = next(parse_json_lines(stream, sys.maxsize))
         FaultList(faults).raise_if_any(Location(stream.source_name, "qrels"))
         return frame
-    text = stream.read_text()
+    return _rows_or_objects(_parse(stream), stream)
+
+
+def _parse(stream: Stream) -> Any:
     try:
-        value = load_json(text)
+        return load_json(stream.read_text())
     except InvalidJson as error:
         where = f"{stream.source_name}:{error.line}" if error.line else stream.source_name
         raise InputError([f"{where}: {error.reason}"]) from error
+
+
+def _rows_or_objects(value: Any, stream: Stream) -> Mapping[Any, Any] | Frame:
     if isinstance(value, list):
         return _frame(value, stream.source_name)
-    if value and not any(isinstance(inner, Mapping) for inner in value.values()) and not _is_lists(value):
-        return _frame([value], stream.source_name)
-    return dict(value)
+    return _frame([value], stream.source_name) if _is_row(value) else dict(value)
 
 
-def _is_lists(value: Any) -> bool:
-    """Whether this is {query: [document, ...]}, and not a row."""
-    return isinstance(value, dict) and bool(value) and all(isinstance(inner, list) for inner in value.values())
+def _is_row(value: dict[str, Any]) -> bool:
+    """Whether this is a row, and not {query: [document, ...]} or the like."""
+    inner = [type(value) for value in value.values()]
+    known = {name for names in COLUMN_NAMES.values() for name in names}
+    named = not all(kind is str for kind in inner) or any(normalise_name(key) in known for key in value)
+    return bool(value) and named and not any(kind is dict for kind in inner) and not all(kind is list for kind in inner)
 
 
 def is_json_lines(stream: Stream) -> bool:
