@@ -459,3 +459,16 @@ def test_memory_depends_on_the_largest_query(shape: str) -> None:
     assert mean > 0
     most = 2.5 * os.path.getsize(run) / 2**20 if shape == "one query" else 20 if shape == "blank" else 110
     assert megabytes < most
+
+
+ONE = {"q": {"a": 1}}
+
+
+@pytest.mark.parametrize("name", ["", " ", "\n"])
+def test_a_file_object_with_an_empty_name_is_named_in_messages(name: str) -> None:
+    for data in (b"", b"[]", b"q Q0 a 1 x t\n", b'{"q": 3}\n'):
+        for arguments, kind in (((ONE, ...), "run"), ((..., {"q": ["a"]}), "qrels")):
+            file = python_io.BytesIO(data)
+            file.name = name  # type: ignore[attr-defined]
+            with pytest.raises(cf.CranfieldError, match=f"<{kind}>"):
+                cf.evaluate(*(file if given is ... else given for given in arguments), "RR")

@@ -35,7 +35,9 @@ class Queries(options.OwnMeasures, options.Elsewhere, options.Evaluating, result
         Order | None, "How to sort queries.", Option(default="difference for two runs, otherwise hardest")
     ] = None
     top: Annotated[options.Count | None, "Show only the first N queries."] = None
-    query: Annotated[str | None, "Compare the top documents of two runs for this query.", Option(metavar="ID")] = None
+    query: Annotated[
+        options.Id | None, "Compare the top documents of two runs for this query.", Option(metavar="ID")
+    ] = None
     top_documents: Annotated[options.Count, "With --query: how many top documents to compare."] = 10
 
     def run(self) -> None:
@@ -98,7 +100,7 @@ class Explain(
     ranking: Annotated[options.File, Argument("RUN")]
     measure: Annotated[options.MeasureText, "ABSNB, ABSRB, DELTANB or DELTARB.", Option("-m --measure")] = "DELTARB@20"
     query: Annotated[
-        str | None, "The query to explain; may be left out if there is only one.", Option(metavar="ID")
+        options.Id | None, "The query to explain; may be left out if there is only one.", Option(metavar="ID")
     ] = None
     words: Annotated[int, click.IntRange(min=0), "How many words of each document to show."] = 3
     queries_file: options.QueriesFile = None
