@@ -240,7 +240,8 @@ class OwnMeasures(Settings):
     measures_file: Annotated[
         tuple[str, ...],
         click.Path(dir_okay=False),
-        "Python file with your own measures, which can then be named like any other; may be repeated.",
+        "Python file with your own measures, which can then be named like any other; may be repeated. Its code is run: "
+        "use only files that you trust.",
         # Eager: measures are parsed later.
         Option(metavar="FILE.py", rare=True, callback=_load_measures, eager=True),
     ] = ()
