@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
+import numpy.typing as npt
 
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.measures.ties.expectation import (
@@ -256,7 +257,7 @@ class SampledPositions:
             found[i - first : i - first + step] = self._shuffled(slice(i, min(i + step, stop)))
         return found
 
-    def _shuffled(self, part: slice) -> Integers:
+    def _shuffled(self, part: slice) -> npt.NDArray[np.int32]:
         """A Fisher-Yates shuffle of these samples at once; it stops when all documents have a position."""
         rng, samples = copy.deepcopy(self._rng), part.stop - part.start
         positions = np.repeat(np.arange(self._size, dtype=np.int32)[:, None], samples, axis=1)
