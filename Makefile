@@ -13,7 +13,7 @@ help:
 	@echo "make messages     the snapshot of all messages, written anew (look at the difference)"
 	@echo "make fingerprint  values of all measures and outputs of all verbs, written anew (look at the difference)"
 	@echo "make lint         ruff, mypy, import-linter"
-	@echo "make fuzz         all readers with broken input, for SECONDS=60"
+	@echo "make fuzz         all readers with broken input, and one input in all forms, for SECONDS=60"
 	@echo "make bench        speed and memory side by side with other tools"
 	@echo "make bench-spark  what a row costs on Spark, up to 70 million of them"
 	@echo "make pictures     the pictures of the README, drawn anew"
@@ -61,7 +61,8 @@ lint: .venv/with-lint .venv/with-test
 SECONDS ?= 60
 fuzz: .venv/with-test .venv/with-fuzz .venv/core_fuzz-address,undefined .venv/core_fuzz-thread
 	$(BIN)/python fuzz/readers.py --seconds $$(($(SECONDS) / 2))
-	.venv/core_fuzz-address,undefined --seconds $$(($(SECONDS) / 3))
+	$(BIN)/python fuzz/forms.py --seconds $$(($(SECONDS) / 6))
+	.venv/core_fuzz-address,undefined --seconds $$(($(SECONDS) / 6))
 	.venv/core_fuzz-thread --seconds $$(($(SECONDS) / 6))
 
 .venv/core_fuzz-%: .venv/made fuzz/core_fuzz.cpp fuzz/mutate.cpp $(wildcard src/core/*)

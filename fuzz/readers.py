@@ -46,6 +46,9 @@ import cranfield.io.collection as collection
 import cranfield.io.documents as documents
 import cranfield.io.formats.delimited as delimited
 import cranfield.io.formats.json as json_format
+import cranfield.io.formats.letor as letor_format
+import cranfield.io.formats.warc as warc_format
+import cranfield.lab.judgment_files as judgment_files
 import cranfield.lab.saving as saving
 import cranfield.results as results
 from cranfield import io as cranfield_io
@@ -232,7 +235,7 @@ def texts(data: bytes) -> None:
     for name in ("x.jsonl", "x.tsv", "x.trec", "x.parquet"):
         seen = []
         for size in (7, 1 << 22):
-            documents.TextBlocks.__init__.__defaults__ = b"\n", size
+            documents.TextReader.block_bytes = size
             try:
                 readers = collection.document_readers(named(data, name), documents.FieldChoice())
                 parsed = [reader.parse(block) for reader in readers for block in reader.blocks()]
@@ -258,15 +261,18 @@ def saved_study(data: bytes) -> None:
             return
 
 
-def saved_scores(data: bytes) -> None:
-    """Saved scores."""
-    with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        file.write(data)
-        file.flush()
+def saved_results(data: bytes) -> None:
+    """Saved scores, groups and comparisons; what is read can be shown, and saved again."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "result.json")
+        path.write_bytes(data)
         try:
-            results.load(file.name)
+            result = results.load(path)
         except CranfieldError:
             return
+        str(result), repr(result)
+        result.save(path)
+        require(results.plain(results.load(path)) == results.plain(result), "saved and loaded again")
 
 
 def saved_corpus(data: bytes) -> None:
@@ -280,6 +286,117 @@ def saved_corpus(data: bytes) -> None:
             return
 
 
+def means(*arguments: Any, **options: Any) -> Any:
+    """The means of two measures as text, or "refused"."""
+    try:
+        return repr(cf.evaluate(*arguments, ["RR", "AP[ties=expected]"], **options).means.tolist())
+    except CranfieldError:
+        return "refused"
+
+
+JUDGED = {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 1, "d3": 2}}
+
+
+def records(data: bytes) -> None:
+    """Objects of JSON as rankings; the order of queries changes nothing."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return
+    found = means(JUDGED, value)
+    means(value, {"q1": ["d1", "d2"], "q2": ["d3"]})
+    if isinstance(value, dict):
+        turned = dict(reversed(value.items()))
+        require(found == means(JUDGED, turned), "queries in another order")
+        try:
+            again = cf.records(value)
+        except CranfieldError:
+            return
+        means(JUDGED, again)
+
+
+def merge_files(data: bytes) -> None:
+    """New judgments that are merged: the old ones stay, and what is written is read again."""
+    for name in ("new.txt", "new.json", "new.csv"):
+        try:
+            merged = judgment_files.merge(JUDGED, [named(data, name)])
+        except CranfieldError:
+            continue
+        for query, of_query in JUDGED.items():
+            for document, grade in of_query.items():
+                require(merged.grades[query][document] == grade, "an old judgment")
+        for output in ("merged.txt", "merged.csv"):
+            with tempfile.TemporaryDirectory() as folder:
+                path = f"{folder}/{output}"
+                try:
+                    merged.write(path)
+                except CranfieldError:  # an id that TREC text cannot hold
+                    continue
+                rows = judged_rows(Path(path).read_bytes(), output)
+                require(not isinstance(rows, str), f"{output} is refused: {rows}")
+                read = {(q, d): g for q, d, g in rows}
+                given = {(q, d): g for q, of_query in merged.grades.items() for d, g in of_query.items()}
+                require(read == given, f"{output} written and read again")
+
+
+def letor(data: bytes) -> None:
+    """LETOR: all features, and each alone."""
+    try:
+        found = letor_format.read_letor(named(data, "x.letor"))
+    except CranfieldError:
+        judged_rows(data, "x.letor")
+        return
+    require(
+        len(found.features) == data.removeprefix(b"\xef\xbb\xbf").count(b"qid:") or data.count(b"qid:") > 1, "lines"
+    )
+    with tempfile.NamedTemporaryFile(suffix=".letor") as file:
+        file.write(data)
+        file.flush()
+        for column, (number, run) in enumerate(list(found.runs.items())[:4]):
+            alone = cranfield_io.read_run(f"{file.name}#{number}").source.score
+            require(np.array_equal(alone, found.features[:, column]), f"feature {number}")
+            require(np.array_equal(alone, run.source.score), f"run {number}")
+    require(len(found.qrels.grade) <= len(found.features), "judgments")
+
+
+def warc_pages(data: bytes) -> None:
+    """WARC: blocks of any size, and compressed, give the same pages."""
+    seen = []
+    for size, content in ((1, data), (1 << 22, data), (1 << 22, gzip.compress(data, mtime=0))):
+        warc_format.BLOCK_BYTES = size
+        try:
+            readers = collection.document_readers(named(content, "x.warc"), documents.FieldChoice())
+            parsed = [reader.parse(block) for reader in readers for block in reader.blocks()]
+            seen.append([(n, p.text(i), p.faults.total) for p in parsed for i, n in enumerate(p.names)])
+        except CranfieldError:
+            seen.append([])
+    names = [[(n, text) for n, text, _ in pages] for pages in seen]
+    require(names[0] == names[1], "blocks")
+    if data.lstrip().startswith(b"WARC/"):
+        require(names[1] == names[2], "compressed")
+
+
+def spans(data: bytes) -> None:
+    """Passages as judgments and as a run: read twice, the same; a score is a share."""
+    for name in ("x.jsonl", "x.csv", "x.json"):
+        judged = {"q1": [("d1", 0, 10)], "q2": [("d1", 5, 9), ("d2", 0, 4)]}
+        retrieved = {"q1": [("d1", 3, 30)], "q2": [("d2", 0, 2)]}
+        for arguments in (((..., retrieved)), ((judged, ...))):
+            found = []
+            for _ in range(2):
+                of_kind, run = (named(data, name) if one is ... else one for one in arguments)
+                try:
+                    scores = cf.evaluate(cf.Collection(spans=of_kind), run, ["RR", "SpanR@5", "SpanIoU"])
+                except CranfieldError as error:
+                    found.append(str(error))
+                    continue
+                found.append(repr(scores.means.tolist()))
+                require(
+                    bool(((scores.means >= 0) & (scores.means <= 1 + 1e-9) | np.isnan(scores.means)).all()), "a share"
+                )
+            require(found[0] == found[1], "read twice")
+
+
 READERS: dict[str, Callable[[bytes], None]] = {
     "trec-run": trec_run,
     "trec-qrels": trec_qrels,
@@ -291,8 +408,13 @@ READERS: dict[str, Callable[[bytes], None]] = {
     "compressed": compressed,
     "documents": texts,
     "study": saved_study,
-    "scores": saved_scores,
+    "results": saved_results,
     "corpus": saved_corpus,
+    "records": records,
+    "merge": merge_files,
+    "letor": letor,
+    "warc": warc_pages,
+    "spans": spans,
 }
 
 # ---- seeds and mutations
@@ -355,10 +477,13 @@ def builtin_seeds(reader: str) -> Iterator[bytes]:
             Path(folder, "texts.jsonl").write_text('{"_id": "d1", "text": "a b a"}\n{"_id": "d2", "text": "c"}\n')
             build(f"{folder}/texts.jsonl", qrels={"q": {"d1": 1}}).save(f"{folder}/corpus.parquet")
             yield Path(folder, "corpus.parquet").read_bytes()
-    if reader == "scores":
+    if reader == "results":
+        runs = {"a": {"q": {"d1": 2.0}, "r": ["d2"]}, "b": {"q": ["d2", "d1"], "r": ["d1", "d2"]}}
+        scores = cf.evaluate({"q": {"d1": 1}, "r": {"d2": 2}}, runs, ["AP", "nDCG@10"])
         with tempfile.TemporaryDirectory() as folder:
-            cf.evaluate({"q": {"d1": 1}}, {"q": {"d1": 2.0}}, ["AP", "nDCG@10"]).save(f"{folder}/scores.json")
-            yield Path(folder, "scores.json").read_bytes()
+            for result in (scores, cf.compare(scores, test="sign")):
+                result.save(f"{folder}/result.json")
+                yield Path(folder, "result.json").read_bytes()
 
 
 def seeds(reader: str) -> list[bytes]:
@@ -409,6 +534,7 @@ GUIDED = (
     "cranfield.native.plain",
     "cranfield.results",
     "cranfield.lab.saving",
+    "cranfield.lab.judgment_files",
     "cranfield.corpus.corpus_file",
 )
 

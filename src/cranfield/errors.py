@@ -163,7 +163,7 @@ def check_fraction(name: str, value: object) -> float:
     >>> check_fraction("alpha", 0.05)
     0.05
     """
-    if not isinstance(value, Real) or value <= 0 or not value < 1:
+    if not isinstance(value, Real) or not value < 1 or value <= 0:
         raise UsageError(f"{name} must be between 0 and 1, not {_format_value(value)}")
     return float(value)
 

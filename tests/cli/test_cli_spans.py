@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from cli_samples import Call
+from click.testing import CliRunner
 
 import cranfield as cf
+from cranfield.cli.main import cli
 
 SPANS = "query,document,start,end\n1,a,10,50\n1,b,0,30\n2,a,100,150\n"
 SMALL = "query,document,start,end,score\n1,a,0,60,3\n1,b,0,40,2\n2,a,80,140,1\n2,c,0,60,0.5\n"
@@ -61,3 +63,21 @@ def test_wrong_input_is_one_sentence_with_its_line(call: Call, files: list[Path]
     assert call("eval", *files[:2], "--judgments", "spans", "--cover", "2").exit_code == 2
     result = call("eval", files[0], files[2])
     assert "for passages and chunks, use --judgments spans" in result.stderr
+
+
+def test_check_reads_passages_and_chunks(tmp_path: Path) -> None:
+    judged, found = tmp_path / "judged.jsonl", tmp_path / "found.csv"
+    judged.write_text("".join(f'{{"query_id": "{q}", "doc_id": "a", "start": 0, "end": 9}}\n' for q in ("q1", "q2")))
+    found.write_text("query_id,doc_id,start,end,score\nq1,a,0,5,1\nq9,a,0,5,1\n")
+    words = ["check", str(judged), str(found), "--judgments", "spans"]
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == 0, done.output
+    assert "1 of 2 judged queries are not in the run: q2" in done.output
+    assert "1 query without judgments: q9" in done.output
+    judged.write_text('{"query_id": "q1", "doc_id": "a", "start": 9, "end": 9}\n')
+    found.write_text("query_id,doc_id,start,end,score\nq1,a,x,5,1\nq1,a,7,5,1\n")
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == 1
+    assert "judged.jsonl: row 1: the passage is empty" in done.output
+    assert "found.csv:2: the start must be a whole number, found x" in done.output
+    assert CliRunner().invoke(cli, [*words, "--stats"]).exit_code == 2

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import unicodedata
 from pathlib import Path
 
@@ -116,3 +119,22 @@ def test_the_api_shows_escaped_notes(files: Path) -> None:
     with pytest.raises(cf.errors.InputError) as caught:
         cf.evaluate({"q\x1b\n": {"d": 1}}, {"p\x1b\n": {"d": 1}}, ["AP"])
     check_shown(str(caught.value))
+
+
+def test_ids_of_options_are_utf8_in_any_terminal(tmp_path: Path) -> None:
+    """A terminal that is not UTF-8 gives bytes that Python cannot decode; ids in files are UTF-8 all the same."""
+    (tmp_path / "qrels").write_text("qü 0 a 1\n")
+    (tmp_path / "run").write_text("qü Q0 a 1 2.0 t\nqü Q0 nö 2 1.0 t\n")
+    for options in (["queries", "qrels", "run", "run", "--query", "qü"], ["eval", "qrels", "run", "--nil", "nö"]):
+        outputs = []
+        for encoding in ({"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}, {"PYTHONUTF8": "1"}):
+            done = subprocess.run(
+                [sys.executable, "-m", "cranfield", *options, "-m", "RR"],
+                cwd=tmp_path,
+                env={**os.environ, **encoding},
+                capture_output=True,
+                check=False,
+            )
+            outputs.append((done.returncode, done.stdout))
+        assert outputs[0] == outputs[1]
+        assert outputs[0][0] == 0

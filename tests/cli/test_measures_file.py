@@ -116,3 +116,11 @@ def test_unknown_measure_of_a_file() -> None:
     result = call("eval", "qrels.txt", "a.run", "-m", "Secnd", "--measures-file", "mine.py")
     assert result.exit_code != 0
     assert "did you mean `Second`?" in result.stderr
+
+
+@pytest.mark.parametrize("verb", ["eval", "compare", "audit", "queries", "report", "show", "properties"])
+def test_help_says_that_code_is_run(verb: str) -> None:
+    page = CliRunner().invoke(cli, [verb, "--help-all"]).output
+    page = page if "--measures-file" in page else CliRunner().invoke(cli, [verb, "--help"]).output
+    about = " ".join(page.partition("--measures-file")[2].partition("\n  -")[0].split())
+    assert "code is run" in about

@@ -459,3 +459,59 @@ def test_memory_depends_on_the_largest_query(shape: str) -> None:
     assert mean > 0
     most = 2.5 * os.path.getsize(run) / 2**20 if shape == "one query" else 20 if shape == "blank" else 110
     assert megabytes < most
+
+
+ONE = {"q": {"a": 1}}
+
+
+@pytest.mark.parametrize("name", ["", " ", "\n"])
+def test_a_file_object_with_an_empty_name_is_named_in_messages(name: str) -> None:
+    for data in (b"", b"[]", b"q Q0 a 1 x t\n", b'{"q": 3}\n'):
+        for arguments, kind in (((ONE, ...), "run"), ((..., {"q": ["a"]}), "qrels")):
+            file = python_io.BytesIO(data)
+            file.name = name  # type: ignore[attr-defined]
+            with pytest.raises(cf.CranfieldError, match=f"<{kind}>"):
+                cf.evaluate(*(file if given is ... else given for given in arguments), "RR")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<topic number='1'>" * 100_000,
+        "<topic" * 200_000,
+        "<topic number='1'>" + "<query>" * 200_000 + "</topic>",
+        f"<topic number='1' {'a' * 500_000}><query>x</query></topic>",
+        "<num> Number: 1 <title>" + "<num>" * 200_000,
+        "<num>" + " " * 1_000_000,
+        "<num> Number: 1 <title> " + " " * 1_000_000 + "x",
+        "<topic number='1'><query>" + "<" * 1_000_000 + "</query></topic>",
+        f"<topic number='1'><query>&#{'9' * 5000};</query></topic>",
+    ],
+    ids=lambda text: text[:30],
+)
+def test_hostile_topics_take_time_that_grows_with_their_length(text: str, tmp_path: Path) -> None:
+    (tmp_path / "topics").write_text(text)
+    try:
+        cf.evaluate(cf.Collection({"1": {"a": 1}}, queries=str(tmp_path / "topics")), {"1": ["a"]}, "RR")
+    except InputError as error:
+        assert "topics" in str(error)
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.jsonl"])
+@pytest.mark.parametrize("what", ["spans", "queries", "scores"])
+def test_columns_whose_names_differ_by_blanks_are_refused(what: str, name: str, tmp_path: Path) -> None:
+    """The values of both came into one column, and moved all later rows."""
+    columns = ["query_id", "doc_id", "start", "end", "start ", "RR", "run"]
+    path = tmp_path / name
+    rows = [["q1", "a", 0, 10, 3, 0.5, "r"], ["q2", "b", 3, 4, 1, 0.5, "r"]]
+    if name == "x.csv":
+        path.write_text("\n".join(",".join(map(str, row)) for row in [columns, *rows]) + "\n")
+    else:
+        path.write_text("".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows))
+    with pytest.raises(InputError, match=r"the column `start ?` appears twice"):
+        if what == "scores":
+            cf.read_scores(path)
+        elif what == "spans":
+            cf.evaluate(cf.Collection(spans=path), {"q1": [("a", 0, 5)]}, "RR")
+        else:
+            cf.evaluate(cf.Collection({"q1": {"a": 1}}, queries=path), {"q1": ["a"]}, "RR")

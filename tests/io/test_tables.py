@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pytest
 from io_samples import FRAME, GRADES, QFRAME, ROWS, judged, rows
 
+import cranfield as cf
 from cranfield import io
 from cranfield.data import Table
 
@@ -125,3 +127,28 @@ def test_categories_and_lazy_frames_of_polars() -> None:
         frame.lazy(),
     ):
         assert rows(io.read_run(other)) == rows(io.read_run(frame))
+
+
+@pytest.mark.parametrize("subtopic", ["0", "Q0"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet", ".json"])
+def test_a_lone_subtopic_zero_survives(subtopic: str, suffix: str, tmp_path: Path) -> None:
+    judged = {"q": {"a": {subtopic: 1}, "b": {subtopic: 0}}}
+    run = {"q": {"b": 2.0, "a": 1.0}}
+    expected = cf.evaluate(judged, run, ["StRecall@1", "ERR_IA@5"]).means.tolist()
+    path = tmp_path / f"qrels{suffix}"
+    io.write_qrels(cf.read_qrels(judged), path)
+    found = cf.read_qrels(path)
+    assert found.labels is not None
+    assert list(found.labels.names) == [subtopic]
+    assert cf.evaluate(path, run, ["StRecall@1", "ERR_IA@5"]).means.tolist() == expected
+    rows = [{"query_id": "q", "doc_id": d, "subtopic": subtopic, "relevance": g} for d, g in (("a", 1), ("b", 0))]
+    assert cf.evaluate(rows, run, ["StRecall@1", "ERR_IA@5"]).means.tolist() == expected
+
+
+def test_an_iteration_zero_is_no_subtopic(tmp_path: Path) -> None:
+    path = tmp_path / "qrels.csv"
+    path.write_text("query_id,iteration,doc_id,relevance\nq,0,a,1\n")
+    assert cf.read_qrels(path).labels is None
+    io.write_qrels(cf.read_qrels({"q": {"a": 1}}), path)
+    assert "iteration" in path.read_text()
+    assert cf.read_qrels(path).labels is None

@@ -1,11 +1,13 @@
-"""A few seconds of seeded mutations of the core under the sanitizers; longer runs are in fuzz/README.md."""
+"""The fuzzers, for a moment each, so that they do not fall behind the code; longer runs are in fuzz/README.md."""
 
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,30 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SECONDS = os.environ.get("CRANFIELD_FUZZ_SECONDS", "4")
 COMPILER = os.environ.get("CXX") or next(filter(shutil.which, ("g++", "clang++", "c++")), None)
+
+
+sys.path.insert(0, str(ROOT / "fuzz"))
+import forms  # noqa: E402
+import readers  # noqa: E402
+
+
+@pytest.mark.parametrize("reader", readers.READERS)
+def test_readers_keep_their_promises(reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "FINDINGS", tmp_path)
+    monkeypatch.setattr(readers.documents.TextReader, "block_bytes", readers.documents.TextReader.block_bytes)
+    monkeypatch.setattr(readers.warc_format, "BLOCK_BYTES", readers.warc_format.BLOCK_BYTES)
+    rng, seeds = random.Random(1), readers.seeds(reader)
+    for seed in seeds:
+        readers.test_one(reader, seed)
+    for _ in range(20):
+        readers.test_one(reader, readers.mutated(rng.choice(seeds), rng))
+
+
+def test_all_forms_of_an_input_have_the_same_scores(tmp_path: Path) -> None:
+    for number in range(2):
+        rng = random.Random(number)
+        run, grades = forms.random_input(rng)
+        assert list(forms.differences(run, grades, forms.TIES[number], tmp_path)) == []
 
 
 def build(folder: Path, sanitizer: str) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 from cranfield.statistics.agreement import false_positives, favour, label_agreement, order_agreement
@@ -60,3 +61,25 @@ def test_false_positives(case: dict[str, Any]) -> None:
     counts = [case[side][kind] for side in ("own", "other") for kind in ("false_positive", "true_negative")]
     found = false_positives(*counts)
     assert tuple(found) == pytest.approx(tuple(case["expected"].values()), abs=case["tol"])
+
+
+def test_krippendorffs_alpha() -> None:
+    """Example A of Krippendorff (2011), and ordered grades by the definition, over all pairs of judgments."""
+    human, judge = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
+    assert round(label_agreement(human, judge).alpha, 3) == 0.095
+    rng = np.random.default_rng(3)
+    human = rng.integers(0, 4, 30)
+    judge = np.clip(human + rng.integers(-1, 2, 30), 0, 3)
+    both = np.concatenate([human, judge])
+
+    def distance(a: int, b: int) -> float:
+        low, high = sorted((a, b))
+        inside = sum(((both == grade).sum() for grade in range(low, high + 1)), 0)
+        return float(inside - ((both == low).sum() + (both == high).sum()) / 2) ** 2
+
+    observed = np.mean([distance(a, b) for a, b in zip(human, judge, strict=True)])
+    pairs = [(a, b) for i, a in enumerate(both) for j, b in enumerate(both) if i != j]
+    expected = np.mean([distance(a, b) for a, b in pairs])
+    assert label_agreement(human, judge).alpha == pytest.approx(1 - observed / expected)
+    assert np.isnan(label_agreement([1, 1], [1, 1]).alpha)
+    assert label_agreement([0, 1, 2], [0, 1, 2]).alpha == 1

@@ -39,7 +39,9 @@ class Queries(options.OwnMeasures, options.Elsewhere, options.Evaluating, result
         Order | None, "How to sort queries.", Option(default="difference for two runs, otherwise hardest")
     ] = None
     top: Annotated[options.Count | None, "Show only the first N queries."] = None
-    query: Annotated[str | None, "Compare the top documents of two runs for this query.", Option(metavar="ID")] = None
+    query: Annotated[
+        options.Id | None, "Compare the top documents of two runs for this query.", Option(metavar="ID")
+    ] = None
     top_documents: Annotated[options.Count, "With --query: how many top documents to compare."] = 10
 
     def run(self) -> None:
@@ -116,7 +118,7 @@ class Explain(
         Option("-m --measure", default="nDCG@10; with --corpus, DELTARB@20"),
     ] = None
     query: Annotated[
-        str | None, "The query to explain; may be left out if there is only one.", Option(metavar="ID")
+        options.Id | None, "The query to explain; may be left out if there is only one.", Option(metavar="ID")
     ] = None
     top: Annotated[options.Count, "How many ranks to show; the others are added up."] = 20
     words: Annotated[int, click.IntRange(min=0), "How many words of each document to show."] = 3

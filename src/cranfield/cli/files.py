@@ -50,6 +50,11 @@ class Check(options.Inputs, options.DocumentIds, options.Output):
     """
 
     runs: Annotated[tuple[options.File, ...], Argument("[RUN]...", options.check_files)] = ()
+    judgments: Annotated[
+        Literal["grades", "spans"],
+        "What QRELS holds: grades of documents, or passages (spans); runs are then of chunks.",
+        options.RARE,
+    ] = "grades"
     queries_file: options.QueriesFile = None
     absent_days: options.DaysPolicy = "error"
     complete: options.CompleteJudgments = False
@@ -61,6 +66,8 @@ class Check(options.Inputs, options.DocumentIds, options.Output):
     format: Annotated[str, click.Choice(FORMATS), "Output format. For --stats."] = "table"
 
     def run(self) -> None:
+        if self.stats and self.judgments == "spans":
+            raise UsageError("--stats counts documents, and cannot be used with --judgments spans")
         with listing_faults(self.limit):
             facts = self.values_of(options.DocumentIds)
             facts |= {name: getattr(self, name) for name in ("absent_days", "complete")}
@@ -70,6 +77,8 @@ class Check(options.Inputs, options.DocumentIds, options.Output):
                 raise UsageError(
                     "check needs judgments and runs, or an experiment", hint="cranfield check QRELS RUN..."
                 )
+            elif self.judgments == "spans":
+                reports = check_passages(self.qrels, self.runs, self.duplicates)
             else:
                 collection = Collection(self.qrels, queries=self.queries_file, **facts)
                 reports = check_files(collection, self.runs, self.duplicates)
@@ -170,6 +179,35 @@ def check_files(collection: Collection, runs: Sequence[str], duplicates: Duplica
         reports += _check_run_file(path, aligner, opened, collection, duplicates)
     if aligner is not None and not any(report.error for report in reports):
         check_argument_order(aligner.judgments, opened)
+    return reports
+
+
+def check_passages(qrels: str, runs: Sequence[str], duplicates: Duplicates = "error") -> list[FileReport]:
+    """The same for judged passages and runs of chunks."""
+    from cranfield.io.spans import read_chunks, read_spans
+
+    judged: list[str] | None = None
+    try:
+        judged = list(read_spans(qrels)[0].queries)
+        reports = [FileReport(qrels)]
+    except InputError as error:
+        reports = [FileReport(qrels, error)]
+    for path in runs:
+        try:
+            answered = set(io.load(read_chunks(path, duplicates=duplicates)).query)
+        except InputError as error:
+            reports.append(FileReport(path, error))
+            continue
+        missing = [query for query in judged or () if query not in answered]
+        other = sorted(answered.difference(judged)) if judged is not None else []
+        warnings = []
+        if missing and judged:
+            warnings.append(
+                f"{len(missing):,} of {len(judged):,} judged queries are not in the run: {first_of(missing)}"
+            )
+        if other:
+            warnings.append(f"{plural(len(other), 'query')} without judgments: {first_of(other)}")
+        reports.append(FileReport(path, warnings=warnings))
     return reports
 
 

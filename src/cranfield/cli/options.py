@@ -119,7 +119,15 @@ class MeasureName(click.types.StringParamType):
         return [CompletionItem(d.symbol, help=d.summary) for d in CATALOGUE.values() if d.symbol.startswith(incomplete)]
 
 
+class IdText(click.types.StringParamType):
+    """An id, which is UTF-8 in files whatever the encoding of the terminal is."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return os.fsencode(super().convert(value, param, ctx)).decode("utf-8", "surrogateescape")
+
+
 File = Annotated[str, click.Path(allow_dash=True)]
+Id = Annotated[str, IdText()]
 Folder = Annotated[str, OutputFolder(file_okay=False)]
 OutputPath = Annotated[str, OutputFile()]
 MeasureText = Annotated[str, MeasureName()]
@@ -232,7 +240,8 @@ class OwnMeasures(Settings):
     measures_file: Annotated[
         tuple[str, ...],
         click.Path(dir_okay=False),
-        "Python file with your own measures, which can then be named like any other; may be repeated.",
+        "Python file with your own measures, which can then be named like any other; may be repeated. Its code is run: "
+        "use only files that you trust.",
         # Eager: measures are parsed later.
         Option(metavar="FILE.py", rare=True, callback=_load_measures, eager=True),
     ] = ()
@@ -355,7 +364,7 @@ class CollectionFacts(DocumentText, DocumentIds):
     ] = 0.5
     negative: Annotated[Negative, "Treat negative grades as unjudged or as not relevant.", RARE] = "unjudged"
     complete: CompleteJudgments = False
-    nil: Annotated[str | None, 'Document id that stands for "no answer".', Option(metavar="ID", rare=True)] = None
+    nil: Annotated[Id | None, 'Document id that stands for "no answer".', Option(metavar="ID", rare=True)] = None
     full_length: Annotated[
         Count | None, "Length limit of the systems: the end of a list of N documents does not count as an answer.", RARE
     ] = None

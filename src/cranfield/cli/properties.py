@@ -34,7 +34,7 @@ class Properties(options.Writing):
     file: Annotated[
         str | None,
         click.Path(dir_okay=False),
-        "File with your own measures; without MEASURE, all of them are checked.",
+        "Python file with your own measures, whose code is run; without MEASURE, all of them are checked.",
         Option("--measures-file --file", metavar="FILE.py"),
     ] = None
     table1: Annotated[bool, "Show Table 1 of the paper instead: variants of DCG."] = False

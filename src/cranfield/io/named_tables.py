@@ -12,6 +12,7 @@ from cranfield.io.faults import FaultList, Location, quotable
 from cranfield.io.formats.delimited import DELIMITERS, delimiter_of, parse_delimited
 from cranfield.io.formats.json import is_json, is_json_lines, parse_json, parse_json_lines
 from cranfield.io.formats.parquet import is_parquet, read_columns
+from cranfield.io.formats.trec import elements, without_tags
 from cranfield.io.ids import by_text, id_text
 from cranfield.io.streams import Stream, is_stream, open_stream
 from cranfield.io.tables import Frame, frame_of, is_frame, list_of, normalise_name
@@ -23,10 +24,13 @@ TEXT_COLUMNS = ("text", "query_text", "query", "title", "question")
 TEXT = "text"  # the attribute that is shown beside the id of a query
 QUESTION = "question"
 
-_OLD_TOPIC = re.compile(r"<num>\s*(?:Number:)?\s*(\S+?)\s*(?:</num>\s*)?<title>\s*(?:Topic:)?\s*(.*?)\s*<", re.I | re.S)
-_XML_TOPIC = re.compile(r"<topic\b([^>]*)>(.*?)</topic>", re.I | re.S)
-_XML_ATTRIBUTE = re.compile(r"""([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
-_XML_ELEMENT = re.compile(r"<(query|title|question)\b[^>]*>(.*?)</\1>", re.I | re.S)
+# What is matched is never tried again in another way (++, *+): time grows with the length of the text.
+_OLD_TOPIC = re.compile(
+    r"<num>\s*+(?:Number:)?+\s*+([^\s<]++)\s*+(?:</num>\s*+)?+<title>\s*+(?:Topic:)?+([^<]*+)<", re.I
+)
+_XML_TOPIC = re.compile(rb"<(topic)\b([^<>]*)>", re.I)
+_XML_ATTRIBUTE = re.compile(r"""(?<![\w.-])([\w.-]++)\s*+=\s*+(?:"([^"]*)"|'([^']*)')""")
+_XML_ELEMENT = re.compile(rb"<(query|title|question)\b[^<>]*>", re.I)
 
 
 class NamedTable(NamedTuple):
@@ -93,9 +97,13 @@ def _pieces(stream: Stream, pieces: Iterable[Any]) -> NamedTable:
     columns: dict[str, list[Any]] = {}
     lines: list[int] = []
     faults = FaultList()
+    written: dict[str, str] = {}  # names as they are in the file, which may have blanks around them
     for frame, found in pieces:
-        _check_names(frame.names, f"{stream.source_name}:1")
+        place = f"{stream.source_name}:1"
+        _check_names(frame.names, place)
         for name in frame.names:
+            if written.setdefault(name.strip(), name) != name:
+                raise _repeated(name, place)
             columns.setdefault(name.strip(), [None] * len(lines)).extend(frame.column(name))
         lines += frame.line.tolist()
         for column in columns.values():
@@ -107,7 +115,11 @@ def _pieces(stream: Stream, pieces: Iterable[Any]) -> NamedTable:
 
 def _check_names(names: Sequence[str], place: str) -> None:
     if repeated := next((name for name in names if names.count(name) > 1), None):
-        raise InputError([f"{place}: the column `{quotable(repeated)}` appears twice"])
+        raise _repeated(repeated, place)
+
+
+def _repeated(name: str, place: str) -> InputError:
+    return InputError([f"{place}: the column `{quotable(name)}` appears twice"])
 
 
 def _of_frame(frame: Frame, source_name: str) -> NamedTable:
@@ -183,12 +195,14 @@ def _of_table(table: NamedTable) -> dict[str, dict[str, str]]:
 def _of_text(stream: Stream) -> dict[str, dict[str, str]]:
     text = stream.read_text()
     queries: dict[str, dict[str, str]] = {}
-    for attributes, content in _XML_TOPIC.findall(text):
+    for topic in elements(text.encode("utf-8", "surrogateescape"), _XML_TOPIC):
+        attributes = topic.tag.decode("utf-8", "surrogateescape")
         about = {name: _plain(double or single) for name, double, single in _XML_ATTRIBUTE.findall(attributes)}
         name = about.pop("number", None) or about.pop("id", None)
-        shown = _XML_ELEMENT.search(content)
+        shown = next(elements(topic.content, _XML_ELEMENT), None)
         if name:
-            queries[name] = about | ({TEXT: _plain(shown[2])} if shown else {})
+            text_of = {} if shown is None else {TEXT: _plain(shown.content.decode("utf-8", "surrogateescape"))}
+            queries[name] = about | text_of
     if queries:
         return queries
     queries = {name: {TEXT: _plain(title)} for name, title in _OLD_TOPIC.findall(text + "<")}
@@ -207,9 +221,7 @@ def _of_text(stream: Stream) -> dict[str, dict[str, str]]:
 
 
 def _plain(text: str) -> str:
-    from html import unescape
-
-    return " ".join(unescape(re.sub(r"<[^>]*>", " ", text)).split())
+    return " ".join(without_tags(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape").split())
 
 
 def read_query_texts(source: Any, queries: Collection[str]) -> dict[str, str]:

@@ -72,6 +72,7 @@ def _read_qrels(pieces: Pieces, name: str, columns: Columns, location: Location)
         Strings.concatenate(iterations) if iterations else None,
         np.concatenate([part.grade for part in parts]),
         {role: [value for part in parts for value in part.sample[role]] for role in parts[0].sample},
+        parts[0].subtopics,
     )
     return group_rows(joined, np.concatenate(lines), name, location)
 

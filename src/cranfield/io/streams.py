@@ -214,7 +214,7 @@ def open_stream(source: Any, default_name: str) -> Stream:
     if isinstance(source, str | os.PathLike):
         return _open_path(os.fsdecode(source))
     source_name = getattr(source, "name", None)
-    if isinstance(source_name, str) and not source_name.startswith("<"):
+    if isinstance(source_name, str) and source_name.strip() and not source_name.startswith("<"):
         return _open_object(source, source_name, short_name(source_name))
     return _open_object(source, f"<{default_name}>", default_name)
 

@@ -276,6 +276,11 @@ def qrels_table(
     return group_rows(judged, np.arange(1, len(judged.grade) + 1, dtype=np.int64), name, location, subtopics=subtopics)
 
 
+def are_subtopics(named: Mapping[str, str]) -> bool | None:
+    """True if the name of the column says that it holds subtopics; then 0 is one of them."""
+    return named.get("iteration", "").lower() in ("subtopic_id", "subtopic") or None
+
+
 class JudgedColumns(NamedTuple):
     """Judgments as columns, one row each."""
 
@@ -284,6 +289,7 @@ class JudgedColumns(NamedTuple):
     iteration: Strings | None
     grade: Floats
     sample: Mapping[str, list[Any]]  # the stratum and the probability of each row, if there are such columns
+    subtopics: bool | None  # as in `group_judgments`
 
 
 def qrels_piece(frame: Frame, named: Mapping[str, str], location: Location) -> tuple[JudgedColumns, list[Fault], int]:
@@ -298,7 +304,7 @@ def group_rows(
 ) -> Judgments:
     """`group_judgments` of columns."""
     rows = Rows.of(judged.query, judged.document, judged.grade, line, judged.iteration)
-    judgments = group_judgments(name, rows, location, subtopics=subtopics)
+    judgments = group_judgments(name, rows, location, subtopics=judged.subtopics if subtopics is None else subtopics)
     if not judged.sample:
         return judgments
     from cranfield.io.side_tables import with_sample
@@ -320,7 +326,7 @@ def _judged_columns(frame: Frame, named: Mapping[str, str], faults: _Faults) -> 
     for row in np.flatnonzero(~np.isfinite(grade)).tolist():
         faults.add(row + 1, "grade", repr(float(grade[row])))
     sample = {role: list_of(frame.column(named[role])) for role in SAMPLE_ROLES if role in named}
-    return JudgedColumns(query, documents, iteration, grade, sample)
+    return JudgedColumns(query, documents, iteration, grade, sample, are_subtopics(named))
 
 
 def _ids(frame: Frame, name: str, faults: _Faults) -> Strings:

@@ -19,6 +19,7 @@ from cranfield.errors import InputError
 from cranfield.io.compression import compression_of_name, compressor, without_compression
 from cranfield.io.detect import Row, WritableTable, writer
 from cranfield.io.faults import quotable
+from cranfield.io.judgments import NO_SUBTOPIC
 from cranfield.io.runs import load
 
 if TYPE_CHECKING:
@@ -66,9 +67,11 @@ def qrels_table(judgments: Judgments, path: str) -> WritableTable:
     grade = judgments.grade if labels is None else labels.grade
     names = Strings.of(["0"]) if labels is None else labels.names
     iteration_of = np.zeros(len(grade), np.int64) if labels is None else labels.subtopic
+    # A lone subtopic 0 would be read as no subtopic.
+    column = "subtopic" if labels is not None and set(names) <= NO_SUBTOPIC else "iteration"
     columns: dict[str, Any] = {
         "query_id": judgments.queries.take(query_of),
-        "iteration": names.take(iteration_of),
+        column: names.take(iteration_of),
         "doc_id": judgments.documents.take(document_of),
         "relevance": grade,
     }
@@ -76,7 +79,7 @@ def qrels_table(judgments: Judgments, path: str) -> WritableTable:
     columns |= _sample_columns(judgments, path)
 
     def rows() -> Iterator[Row]:
-        ids = (columns[name] for name in ("query_id", "iteration", "doc_id"))
+        ids = (columns[name] for name in ("query_id", column, "doc_id"))
         sample = (_plain(columns[name]) for name in ("stratum", "probability") if name in columns)
         return zip(*ids, map(shorten, grade.tolist()), *sample, strict=True)
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT_MEASURES = ("nDCG@10", "AP")
-LABELS = ("kappa", "linear", "quadratic", "agreement", "bias", "mae", "sensitivity", "specificity")
+LABELS = ("kappa", "linear", "quadratic", "alpha", "agreement", "bias", "mae", "sensitivity", "specificity")
 TOPS = (5, 10)  # sizes of the top of a leaderboard
 PAGE = 10  # documents of a run that count for false positives
 LARGEST = 60  # runs whose names are legible in a figure
@@ -411,6 +411,7 @@ def _labels(report: JudgeReport, digits: int) -> Page:
         ("kappa, linear, mean over queries", report.kappa_of_queries, f"{report.defined} queries"),
         ("kappa, quadratic weights", labels.quadratic, ""),
         ("kappa, unweighted", labels.kappa, ""),
+        ("Krippendorff's alpha, ordinal", labels.alpha, ""),
         ("same grade", labels.agreement, ""),
         ("judge less human, mean", labels.bias, ""),
         ("absolute difference, mean", labels.mae, ""),

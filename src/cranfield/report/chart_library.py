@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -32,7 +34,19 @@ def chart_library() -> Future[str]:
         installed = distribution("vl-convert-python").read_text("RECORD") or version  # digests of its files
     except PackageNotFoundError:
         installed = version
-    return in_background(lambda: kept(f"vega-{version}.js", installed, vl_convert.javascript_bundle))
+    return in_background(lambda: kept(f"vega-{version}.js", installed, _made))
+
+
+def _made() -> str:
+    """The script, made by a process of its own: the package lets no other thread run, and no interrupt through."""
+    write = "import sys, vl_convert; sys.stdout.buffer.write(vl_convert.javascript_bundle().encode())"
+    try:
+        made = subprocess.run(
+            [sys.executable, "-P", "-c", write], stdin=subprocess.DEVNULL, capture_output=True, check=True
+        )
+    except (OSError, subprocess.SubprocessError):  # Python is part of another program
+        return str(optional("vl_convert", "the HTML report", "report").javascript_bundle())
+    return made.stdout.decode()
 
 
 def kept(name: str, installed: str, make: Callable[[], str]) -> str:

@@ -33,6 +33,7 @@ from cranfield.evaluation.scores import MeanScores
 from cranfield.io import read_qrels
 from cranfield.io.judgments import NO_SUBTOPIC
 from cranfield.io.side_tables import read_weights
+from cranfield.io.tables import are_subtopics
 from cranfield.ranking.unjudged import check_readable, no_overlap_error
 from cranfield.spark import frames, shards, totals
 from cranfield.spark.comparison import compare_runs
@@ -91,6 +92,7 @@ def evaluate(
     run_columns, judged_columns = frames.run_columns(runs, columns, plan), frames.qrels_columns(qrels, qrels_columns)
     judgments = frames.judgments(qrels, judged_columns)
     facts = _facts(judgments)
+    facts["subtopics"] = are_subtopics(judged_columns) or facts["subtopics"]
     job = Job(plan, "qrels", float(facts["grades"].max(initial=0)), facts["subtopics"], run_columns, judged_columns)
     if plan.content_columns:
         job = _with_corpus(job, runs.sparkSession, corpus)

@@ -28,7 +28,7 @@ class LabelAgreement:
     ``linear``, ``quadratic``: Cohen's κ with weights by the index of a grade, undefined (NaN) if all documents have one
     grade; ``linear_by_value``, ``quadratic_by_value``: by the grades themselves. ``bias``: the mean of judge minus
     human. ``sensitivity``, ``specificity``: the shares of relevant and of non-relevant documents that the judge gets
-    right.
+    right. ``alpha``: Krippendorff's α of ordered grades.
     """
 
     levels: Floats
@@ -43,6 +43,7 @@ class LabelAgreement:
     mae: float
     sensitivity: float
     specificity: float
+    alpha: float = math.nan
 
     @property
     def shares(self) -> Floats:
@@ -90,7 +91,25 @@ def label_agreement(
         float(np.abs(b - a).mean()),
         float((b[relevant] >= rel_level).mean()) if relevant.any() else math.nan,
         float((b[~relevant] < rel_level).mean()) if not relevant.all() else math.nan,
+        krippendorff_alpha(confusion),
     )
+
+
+def krippendorff_alpha(confusion: npt.NDArray[np.generic]) -> float:
+    """α = 1 - observed / expected disagreement of two judges, for ordered grades (Krippendorff, 2011).
+
+    Two grades differ by the number of judgments between them, half of their own included. NaN if all are equal.
+
+    >>> round(krippendorff_alpha(np.array([[5, 3], [1, 1]])), 3)
+    0.095
+    """
+    coincidences = confusion.astype(np.float64)
+    coincidences = coincidences + coincidences.T
+    totals = coincidences.sum(axis=0)
+    middle = np.cumsum(totals) - totals / 2
+    squared = (middle[:, None] - middle) ** 2
+    expected = float((squared * np.outer(totals, totals)).sum()) / (totals.sum() - 1)
+    return 1 - float((squared * coincidences).sum()) / expected if expected > 0 else math.nan
 
 
 def weighted_kappa(confusion: npt.NDArray[np.generic], weights: Floats) -> float:

@@ -205,10 +205,11 @@ _LONG_REFERENCE = re.compile(rb"&#(\d{9,})")
 
 
 class Element(NamedTuple):
-    """Where an element begins and ends in a text, with its tags; and what is between them."""
+    """Where an element begins and ends in a text, with its tags; its first tag, and what is between them."""
 
     begin: int
     end: int
+    tag: bytes
     content: bytes
 
 
@@ -231,7 +232,7 @@ def elements(text: bytes, opening: re.Pattern[bytes]) -> Iterator[Element]:
             closings[name] = None
         else:
             at = end.end()
-            yield Element(tag.start(), at, text[tag.end() : end.start()])
+            yield Element(tag.start(), at, tag[0], text[tag.end() : end.start()])
 
 
 def without_elements(text: bytes, opening: re.Pattern[bytes]) -> bytes:

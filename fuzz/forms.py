@@ -1,0 +1,274 @@
+"""One input in all forms: dicts, lists, records, frames, files and tensors have the same scores, to the last bit.
+
+    python fuzz/forms.py --inputs 2000 --seed 1
+
+Each input has a few queries with random scores (many ties, scores that differ in the last bit, whole numbers) and
+random grades. It is handed over in every form, with 30 measures and one tie rule; the values of each query must be
+those of the dicts. An input that differs is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import io
+import json
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+import cranfield as cf
+from cranfield import native
+from cranfield.errors import available
+from cranfield.native import plain
+from cranfield.tensors import evaluate as evaluate_tensors
+
+MEASURES = (
+    *(
+        "AP",
+        "AP@5",
+        "AP(rel=2)",
+        "GMAP",
+        "Q",
+        "nDCG",
+        "nDCG@5",
+        "nDCG(gain='exp')@10",
+        "DCG@5",
+        "RBP(p=0.8)",
+        "RR",
+        "RR@3",
+    ),
+    *("ERR@5", "P@5", "R@5", "F1@5", "Success@1", "Rprec", "IPrec@0.3", "SetP", "SetR", "bpref", "infAP", "NumRet"),
+    *("INSQ", "BPM@5", "Judged@5", "AP[condensed]", "nDCG[depth=4]", "RR[terminal]"),
+)
+TIES = ("trec", "expected", "trec9", "best", "worst", "input")
+Run = dict[str, dict[str, float]]
+Grades = dict[str, dict[str, int]]
+
+
+def random_input(rng: random.Random) -> tuple[Run, Grades]:
+    """A run and its judgments."""
+    names = [f"{prefix}{i}" for prefix in rng.sample(("d", "D", "é", "0", "doc-"), 2) for i in range(12)]
+    steps = rng.choice(
+        [
+            lambda: float(rng.randint(0, 3)),
+            lambda: rng.choice((0.1 + 0.2, 0.3, 0.5)),
+            lambda: 16777216 + rng.randint(0, 3),  # the same in 32 bits
+            lambda: rng.random() * 10 ** rng.randint(-300, 300),
+            lambda: -0.0 if rng.random() < 0.5 else 0.0,
+            rng.random,
+        ]
+    )
+    run: Run = {}
+    grades: Grades = {}
+    for q in range(rng.randint(1, 4)):
+        query = rng.choice((f"q{q}", f"{q + 1}"))
+        documents = rng.sample(names, rng.randint(1, len(names)))
+        if rng.random() < 0.9:
+            run[query] = {document: steps() for document in documents}
+        judged = rng.sample(names, rng.randint(1, 15))
+        if rng.random() < 0.9:
+            grades[query] = {document: rng.choice((0, 0, 1, 1, 2, 3)) for document in judged}
+    run = run or {"q0": {"d0": 1.0}}
+    grades = grades or {"q0": {"d0": 1}}
+    if not run.keys() & grades.keys():
+        grades[next(iter(run))] = {"d0": 1}
+    return run, grades
+
+
+# ---- the forms: (run, grades, folder) to what `evaluate` takes
+
+Form = Callable[[Run, Grades, Path], tuple[Any, Any]]
+
+
+def rows(table: dict[str, dict[str, Any]]) -> Iterator[tuple[str, str, Any]]:
+    """The rows of a nested dict."""
+    return ((query, name, value) for query, of_query in table.items() for name, value in of_query.items())
+
+
+def records(table: dict[str, dict[str, Any]], value: str) -> list[dict[str, Any]]:
+    """A list of rows with named fields."""
+    return [{"query_id": query, "doc_id": name, value: number} for query, name, number in rows(table)]
+
+
+def trec(run: Run, grades: Grades) -> tuple[bytes, bytes]:
+    """TREC text."""
+    of_run = "".join(f"{query} Q0 {name} 0 {score!r} t\n" for query, name, score in rows(run))
+    return of_run.encode(), "".join(f"{query} 0 {name} {grade}\n" for query, name, grade in rows(grades)).encode()
+
+
+def files(folder: Path, suffix: str, run: bytes, grades: bytes) -> tuple[Path, Path]:
+    """Two files."""
+    paths = folder / f"run{suffix}", folder / f"qrels{suffix}"
+    for path, data in zip(paths, (run, grades), strict=True):
+        path.write_bytes(data)
+    return paths
+
+
+def delimited(table: dict[str, dict[str, Any]], value: str, delimiter: str) -> bytes:
+    """A table with names of columns."""
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(("query_id", "doc_id", value))
+    writer.writerows((query, name, repr(number)) for query, name, number in rows(table))
+    return out.getvalue().encode()
+
+
+def lines(table: dict[str, dict[str, Any]], value: str) -> bytes:
+    """JSON Lines."""
+    return "".join(json.dumps(row) + "\n" for row in records(table, value)).encode()
+
+
+def frame(module: str, make: Callable[[Any, dict[str, list[Any]]], Any]) -> Form:
+    """Frames of a library."""
+
+    def form(run: Run, grades: Grades, _: Path) -> tuple[Any, Any]:
+        library = available(module)
+        tables = []
+        for table, value in ((run, "score"), (grades, "relevance")):
+            query, name, number = map(list, zip(*rows(table), strict=True))
+            tables.append(make(library, {"query_id": query, "doc_id": name, value: number}))
+        return tables[0], tables[1]
+
+    return form
+
+
+def parquet(run: Run, grades: Grades, folder: Path) -> tuple[Any, Any]:
+    """Parquet files."""
+    import pyarrow.parquet
+
+    tables = frame("pyarrow", lambda library, columns: library.table(columns))(run, grades, folder)
+    paths = folder / "run.parquet", folder / "qrels.parquet"
+    for path, table in zip(paths, tables, strict=True):
+        pyarrow.parquet.write_table(table, path)
+    return paths
+
+
+FORMS: dict[str, Form] = {
+    "dicts": lambda run, grades, _: (run, grades),
+    "pairs": lambda run, grades, _: ({query: list(of.items()) for query, of in run.items()}, grades),
+    "records by query": lambda run, grades, _: (
+        {query: [{"id": name, "score": score} for name, score in of.items()] for query, of in run.items()},
+        grades,
+    ),
+    "NumPy numbers": lambda run, grades, _: (
+        {query: {name: np.float64(score) for name, score in of.items()} for query, of in run.items()},
+        {query: {name: np.int64(grade) for name, grade in of.items()} for query, of in grades.items()},
+    ),
+    "rows": lambda run, grades, _: (records(run, "score"), records(grades, "relevance")),
+    "TREC text": lambda run, grades, folder: files(folder, ".txt", *trec(run, grades)),
+    "TREC text, gzip": lambda run, grades, folder: files(folder, ".txt.gz", *map(gzip.compress, trec(run, grades))),
+    "file objects": lambda run, grades, _: tuple(map(io.BytesIO, trec(run, grades))),  # type: ignore[return-value]
+    "CSV": lambda run, grades, folder: files(
+        folder, ".csv", delimited(run, "score", ","), delimited(grades, "relevance", ",")
+    ),
+    "TSV": lambda run, grades, folder: files(
+        folder, ".tsv", delimited(run, "score", "\t"), delimited(grades, "relevance", "\t")
+    ),
+    "JSON": lambda run, grades, folder: files(folder, ".json", json.dumps(run).encode(), json.dumps(grades).encode()),
+    "JSON Lines": lambda run, grades, folder: files(folder, ".jsonl", lines(run, "score"), lines(grades, "relevance")),
+    "Parquet": parquet,
+    "Arrow": frame("pyarrow", lambda library, columns: library.table(columns)),
+    "pandas": frame("pandas", lambda library, columns: library.DataFrame(columns)),
+    "Polars": frame("polars", lambda library, columns: library.DataFrame(columns)),
+    "read first": lambda run, grades, _: (cf.read_run(run), cf.read_qrels(grades)),
+}
+NEEDS = {"Parquet": "pyarrow", "Arrow": "pyarrow", "pandas": "pandas", "Polars": "polars"}
+
+
+@contextmanager
+def without_core() -> Iterator[None]:
+    """Everything is read in plain Python."""
+    names = [name for name in dir(plain) if not name.startswith("_") and hasattr(native, name)]
+    with patch.multiple(native, **{name: getattr(plain, name) for name in names}):
+        yield
+
+
+def values(scores: Any) -> dict[str, Any]:
+    """The values of every query as bits; the mean is left out where a form has no other queries."""
+    (of_run,) = scores.to_dict()["runs"].values()
+    return {
+        name: {query: None if value is None else float(value).hex() for query, value in found["queries"].items()}
+        for name, found in of_run.items()
+    }
+
+
+def tensors(run: Run, grades: Grades, ties: str, array: Callable[[Any], Any]) -> Any:
+    """The values of tables of scores."""
+    width = max(map(len, run.values()))
+    score, mask = np.zeros((len(run), width)), np.zeros((len(run), width), bool)
+    ids, table = np.full((len(run), width), "", object), np.full((len(run), width), np.nan)
+    for row, (query, of_query) in enumerate(run.items()):
+        for column, (name, number) in enumerate(of_query.items()):
+            score[row, column], mask[row, column], ids[row, column] = number, True, name
+            table[row, column] = grades.get(query, {}).get(name, np.nan)
+    missed = {q: {name: grade for name, grade in of.items() if name not in run.get(q, {})} for q, of in grades.items()}
+    return evaluate_tensors(
+        array(table),
+        array(score),
+        MEASURES,
+        mask=array(mask),
+        ids=ids,
+        query_ids=list(run),
+        missed={query: of_query for query, of_query in missed.items() if of_query},
+        ties=ties,  # type: ignore[arg-type]
+    ).scores
+
+
+def differences(run: Run, grades: Grades, ties: str, folder: Path) -> Iterator[str]:
+    """The forms whose values are not those of the dicts."""
+    expected = values(cf.evaluate(grades, run, MEASURES, ties=ties))  # type: ignore[arg-type]
+    for name, form in FORMS.items():
+        if name in NEEDS and available(NEEDS[name]) is None:
+            continue
+        given_run, given_grades = form(run, grades, folder)
+        if values(cf.evaluate(given_grades, given_run, MEASURES, ties=ties)) != expected:  # type: ignore[arg-type]
+            yield name
+    with without_core():
+        for name in ("dicts", "TREC text"):
+            given_run, given_grades = FORMS[name](run, grades, folder)
+            if values(cf.evaluate(given_grades, given_run, MEASURES, ties=ties)) != expected:  # type: ignore[arg-type]
+                yield f"{name}, in plain Python"
+    arrays: dict[str, Callable[[Any], Any]] = {"NumPy": np.asarray}
+    if (torch := available("torch")) is not None:
+        arrays["PyTorch"] = torch.from_numpy
+    for name, array in arrays.items():
+        if values(tensors(run, grades, ties, array)) != expected:
+            yield f"tensors of {name}"
+
+
+def main() -> None:
+    """Compare all forms of random inputs."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--inputs", type=int, default=2000)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this time")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    end, failed, done = time.monotonic() + given.seconds, 0, 0
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(given.inputs):
+            if time.monotonic() > end:
+                break
+            rng = random.Random(f"{given.seed} {number}")
+            run, grades = random_input(rng)
+            ties = rng.choice(TIES)
+            found = list(differences(run, grades, ties, Path(folder)))
+            done += 1
+            if found:
+                failed += 1
+                print(f"input {number}, ties={ties}: {', '.join(found)}\nrun = {run}\ngrades = {grades}", flush=True)
+    print(f"{done:,} inputs x {len(MEASURES)} measures in {len(FORMS) + 4} forms: {failed} differ")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
