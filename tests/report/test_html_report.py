@@ -839,7 +839,7 @@ def test_ranks_are_those_of_the_comparison(shown: Any) -> None:
     assert len(set(ranks["latency"].values())) == 4  # all of them differ
     assert "right together with 95% confidence" in texts(browser, "#ranks")[0]
     found = contents(scores, comparing={"correction": "bh"})
-    assert "no confidence statement" in found["ranks"] and any("no confidence" in note for note in found["notes"])
+    assert "no known confidence" in found["ranks"] and any("no known confidence" in note for note in found["notes"])
     lines = list(csv.DictReader(StringIO(browser.execute_script("return report.csv('scores')"))))
     limits = {one["run"]: (int(one["first rank"]), int(one["last rank"])) for one in lines}
     assert limits == ranks["latency"]
