@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import csv
 import json
 import re
@@ -30,6 +31,13 @@ FLAGS = (
     *("headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking"),
     *("disable-component-update", "disable-sync", "window-size=1280,900"),
 )
+
+
+def copied(folder: Path) -> tuple[list[str], str]:
+    """The files of the example in a folder, by their names there."""
+    for name in example.NAMES:
+        shutil.copyfile(example.path(name), folder / name)
+    return [f"{name}.run" for name in ("bm25", "dense", "llm", "quiet")], "qrels.txt"
 
 
 def museum() -> tuple[list[str], str]:
@@ -70,7 +78,7 @@ def test_measures_that_read(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     data = json.loads(re.search(r'id="data">(.*?)</script>', (tmp_path / "report.html").read_text(), re.S)[1])
     told = [line for line in data["commands"] if "DELTARB@5" in line]
-    assert len(told) == 6 and all(f"--corpus {corpus}" in line for line in told)
+    assert len(told) == 6 and all("--corpus documents.jsonl" in line for line in told)
 
 
 def test_texts_are_read_from_the_collection() -> None:
@@ -101,8 +109,11 @@ TOLD = ("--queries", "both", "--undefined", "zero", "--seed", "3", "--samples", 
 
 
 @pytest.mark.parametrize("more", [(), VIEWED, TOLD])
-def test_commands_give_the_numbers_again(tmp_path: Path, more: tuple[str, ...]) -> None:
-    runs, qrels = museum()
+def test_commands_give_the_numbers_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    runs, qrels = copied(tmp_path)
     path = tmp_path / "report.html"
 
     def called(*args: str) -> str:
@@ -158,7 +169,7 @@ def test_subtopics_and_intents_have_a_report(tmp_path: Path) -> None:
         data["means"][0][0]
         == cf.evaluate(cf.Collection(diverse, intents=str(weights)), runs[0], "ERR_IA@20").means[0, 0]
     )
-    assert all(f"--intents {weights}" in line for line in data["commands"])
+    assert all("--intents intents " in f"{line} " for line in data["commands"])
 
 
 def test_queries_too_few_to_compare_have_a_report(opened: Any) -> None:
@@ -716,7 +727,7 @@ def test_many_files_are_named_once(browser: Any, tmp_path: Path) -> None:
     assert CliRunner().invoke(cli, args).exit_code == 0
     browser.get((tmp_path / "report.html").as_uri())
     first, second, *_ = texts(browser, "#commands")[0].splitlines()
-    assert shlex.split(first.removeprefix("inputs=(").removesuffix(")")) == args[1:14]
+    assert shlex.split(first.removeprefix("inputs=(").removesuffix(")")) == [Path(name).name for name in args[1:14]]
     assert second == 'cranfield eval "${inputs[@]}" -m RR --interval bca'
 
 
@@ -809,7 +820,7 @@ def test_ranks_are_those_of_the_comparison(shown: Any) -> None:
     assert len(set(ranks["latency"].values())) == 4  # all of them differ
     assert "right together with 95% confidence" in texts(browser, "#ranks")[0]
     found = contents(scores, comparing={"correction": "bh"})
-    assert "no confidence statement" in found["ranks"] and any("no confidence" in note for note in found["notes"])
+    assert "no known confidence" in found["ranks"] and any("no known confidence" in note for note in found["notes"])
     lines = list(csv.DictReader(StringIO(browser.execute_script("return report.csv('scores')"))))
     limits = {one["run"]: (int(one["first rank"]), int(one["last rank"])) for one in lines}
     assert limits == ranks["latency"]
@@ -867,9 +878,10 @@ def written(tmp_path: Path, *words: str) -> dict[str, Any]:
     return data
 
 
-def answers(command: str) -> dict[str, Any]:
-    """What a command of a report prints, as JSON."""
-    result = CliRunner().invoke(cli, [*shlex.split(command)[1:], "--format", "json"], catch_exceptions=False)
+def answers(command: str, folder: Path) -> dict[str, Any]:
+    """What a command of a report in a folder prints, as JSON."""
+    with contextlib.chdir(folder):
+        result = CliRunner().invoke(cli, [*shlex.split(command)[1:], "--format", "json"], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     found: dict[str, Any] = json.loads(result.stdout)
     return found
@@ -888,7 +900,7 @@ def test_a_report_of_files_of_scores(tmp_path: Path) -> None:
     data = written(tmp_path, *words)
     assert data["means"] == scores.means.tolist() and data["rankings"] is None
     assert data["queryTexts"]["q03"] == "question 3"
-    by_query, compared, grouped, agreed = map(answers, data["commands"])
+    by_query, compared, grouped, agreed = (answers(line, tmp_path) for line in data["commands"])
     assert by_query["measure"] == "faithfulness"
     packed = np.frombuffer(base64.b64decode(data["pairs"]["low"]), "<f8").tolist()
     assert [pair["test_low"] for pair in compared["pairs"]] == packed
@@ -896,23 +908,25 @@ def test_a_report_of_files_of_scores(tmp_path: Path) -> None:
     assert [list(one["agreement"].values()) for one in agreed["measures"].values()] == data["agreement"]
 
 
-def test_a_report_of_runs_by_group(tmp_path: Path) -> None:
-    runs, qrels = museum()
+def test_a_report_of_runs_by_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runs, qrels = copied(tmp_path)
     table = tmp_path / "queries.csv"
     table.write_text("query,kind\n" + "".join(f"q{i},{'odd' if i % 2 else 'even'}\n" for i in range(1, 9)))
     named = [f"first={runs[0]}", *runs[1:]]
     data = written(tmp_path, qrels, *named, "-m", "AP", "--queries-file", str(table), "--group-by", "kind")
-    (grouped,) = [answers(line) for line in data["commands"] if "--group-by" in line]
+    (grouped,) = [answers(line, tmp_path) for line in data["commands"] if "--group-by" in line]
     assert grouped["baseline"] == "first" == data["runs"][0]
     assert grouped["groups"]["means"] == data["groups"]["means"]
     assert data["groups"]["names"] == ["even", "odd"]
 
 
-def test_a_report_of_repeats_is_on_means_over_them(tmp_path: Path) -> None:
-    runs, qrels = museum()
+def test_a_report_of_repeats_is_on_means_over_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runs, qrels = copied(tmp_path)
     data = written(tmp_path, qrels, runs[0], f"both={runs[1]}", f"both={runs[2]}", "-m", "AP nDCG@10")
     assert data["runs"] == ["bm25", "both"] and data["rankings"] is None
-    (compared,) = [answers(line) for line in data["commands"] if " compare " in line]
+    (compared,) = [answers(line, tmp_path) for line in data["commands"] if " compare " in line]
     assert [pair["difference"] for pair in compared["pairs"]] == np.frombuffer(
         base64.b64decode(data["pairs"]["difference"]), "<f8"
     ).tolist()
@@ -920,15 +934,44 @@ def test_a_report_of_repeats_is_on_means_over_them(tmp_path: Path) -> None:
     assert data["means"] == means.tolist()
 
 
-def test_a_report_of_nested_means(tmp_path: Path) -> None:
+def test_a_report_opens_on_the_baseline_and_the_best(tmp_path: Path) -> None:
+    runs, qrels = museum()  # best first: llm, dense, bm25, quiet
+    for baseline, opened in (((), [2, 1]), (("--baseline", "bm25"), [2, 0]), (("--baseline", runs[2]), [1, 2])):
+        assert written(tmp_path, qrels, *runs, "-m", "AP", *baseline)["opened"] == opened
+    data = written(tmp_path, qrels, *runs, "-m", "AP", "--baseline", "bm25", "--date", "1 May")
+    assert data["date"] == "1 May"
+    queries = next(line for line in data["commands"] if " queries " in line)
+    assert "queries qrels.txt bm25.run llm.run " in queries  # old, then new
+    words = ["report", qrels, *runs, "--baseline", "x", "-o", str(tmp_path / "x.html")]
+    assert "the baseline `x` is not one of the runs" in CliRunner().invoke(cli, words).output
+
+
+def test_a_report_does_not_tell_the_folders_of_its_sender(tmp_path: Path) -> None:
     runs, qrels = museum()
+    near, below = tmp_path / "near.run", tmp_path / "pages" / "below.run"
+    below.parent.mkdir()
+    for path in (near, below):
+        shutil.copyfile(runs[0], path)
+    file = tmp_path / "pages" / "report.html"
+    words = ["report", qrels, runs[1], str(near), f"named={below}", "-m", "AP", "-o", str(file)]
+    assert CliRunner().invoke(cli, words, catch_exceptions=False).exit_code == 0
+    page = file.read_text()
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])
+    assert data["files"] == "qrels.txt dense.run ../near.run named=below.run"
+    assert all(data["files"] in line for line in data["commands"] if " queries " not in line)
+    assert str(Path(qrels).parent) not in page and str(tmp_path) not in page
+
+
+def test_a_report_of_nested_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runs, qrels = copied(tmp_path)
     table = tmp_path / "queries.csv"
     table.write_text("query,topic\n" + "".join(f"q{i},t{i // 2}\n" for i in range(1, 9)))
     words = [qrels, *runs[:2], "-m", "RR", "--queries-file", str(table), "--average", "topic"]
     data = written(tmp_path, *words)
     expected = cf.evaluate(cf.Collection(qrels, queries=str(table)), runs[:2], "RR").averaged("topic")
     assert data["queries"] == list(expected.queries) and data["means"] == expected.means.tolist()
-    (compared,) = [answers(line) for line in data["commands"] if " compare " in line]
+    (compared,) = [answers(line, tmp_path) for line in data["commands"] if " compare " in line]
     gap = expected["RR"]["bm25"] - expected["RR"]["dense"]
     assert compared["pairs"][0]["difference"] == pytest.approx(gap)
 

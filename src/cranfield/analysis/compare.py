@@ -242,7 +242,7 @@ class Comparison(Saved):
 
         A run is behind those that are significantly better, and ahead of those that are significantly worse. With a
         correction that controls the family-wise error (Holm, Bonferroni, Tukey), all ranks are right together with
-        confidence 1 - alpha; after Benjamini and Hochberg's, or without any, this is no confidence statement.
+        confidence 1 - alpha; after Benjamini and Hochberg's, or without any, their confidence is not known.
 
         >>> import cranfield as cf
         >>> values = {"new": {"m": {"1": 0.5, "2": 0.9}}, "old": {"m": {"1": 0.4, "2": 0.8}}}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
+from datetime import date as today
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +16,7 @@ from cranfield.cli.commands import Option, OutputFile, groups_of, verb
 from cranfield.cli.compare import Testing
 from cranfield.cli.output import emit, note, progress, say_written
 from cranfield.errors import UsageError
+from cranfield.wording import few
 
 if TYPE_CHECKING:
     from cranfield.evaluation.evaluation import Evaluation
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores
 
 REPORT = "report.html"
+FAR = ("..", "..")  # the beginning of the path of a file that is more than one folder up
 
 
 class Report(
@@ -37,11 +41,12 @@ class Report(
 
     The report is one file that needs no network, so it can be sent and archived. It ends with the commands that
     reproduce its numbers. If QRELS has judgments by subtopic, the default is a set of diversity measures. A report on
-    scores from elsewhere, on nested means or on repeats has no rankings, curves and audit. The baseline of groups is
-    the first run.
+    scores from elsewhere, on nested means or on repeats has no rankings, curves and audit. It opens on the two best
+    runs or, with --baseline, on the best run and the baseline; without it, the baseline of groups is the first run.
 
     \b
-    cranfield report qrels.txt *.run -o report.html --title "Museum search"
+    cranfield report qrels.txt *.run -o report.html --title "Museum search" \\
+      --baseline bm25.run
     cranfield report qrels.txt bm25.run dense.run -m "nDCG@10 RR" \\
       --texts documents.jsonl
     cranfield report --scores judge.csv --lower latency \\
@@ -54,6 +59,8 @@ class Report(
         str | None, OutputFile(dir_okay=False), "Write the report to this file.", Option("-o --output", default=REPORT)
     ] = None
     title: Annotated[str, "Title of the report.", Option(metavar="TEXT")] = "Evaluation"
+    date: Annotated[str | None, "Date of the report.", Option(metavar="TEXT", default="today", rare=True)] = None
+    baseline: Annotated[str | None, "The run to compare with: a file name or a run name.", Option(metavar="RUN")] = None
     top_documents: Annotated[int, click.IntRange(1, 1000), "How many top documents of each ranking to include."] = 20
     texts: Annotated[
         tuple[options.File, ...],
@@ -80,18 +87,25 @@ class Report(
                 hint="give another name, or this one, with -o FILE",
             )
         source: Evaluation | Scores
+        names: dict[str, str] = {}
         notes: list[str] = []
         predicted: tuple[PredictedMean, ...] = ()
         if self.scores:
             source = scores = self.averaged(self.outside_scores(self.measures))
-            files, commands = shlex.join(self.score_files), self.commands_of_scores(scores)
+            baseline = self._baseline(scores, names)
+            files, lines = self.score_files, self.commands_of_scores(scores, baseline)
         else:
             evaluation, notes = self.read(self.measures, page=self.top_documents)
             predicted = self.predicted_means(evaluation)
             systems = [one.run.system for one in evaluation.run_scores]
             scores = self.averaged(evaluation.scores.with_repeats(systems))
             source = scores if scores.repeats or self.average else evaluation
-            files, commands = shlex.join(self.inputs), self.commands(evaluation, scores)
+            runs = [system or run for system, run in zip(systems, evaluation.runs, strict=True)]
+            names = dict(zip(options.named_runs(self.runs)[2], runs, strict=True))
+            baseline = self._baseline(scores, names)
+            files, lines = self.inputs, self.commands(evaluation, scores, baseline)
+        folder = Path(output).absolute().parent
+        commands = [f"cranfield {beside(line, folder)}" for line in lines]
         with progress("Building the report") as step:
             data = contents(
                 source,
@@ -99,6 +113,8 @@ class Report(
                 query_texts=scores.texts,
                 comparing={"seed": self.seed, **self.testing},
                 group_by=self.group_by,
+                baseline=baseline,
+                date=self.date if self.date is not None else today.today().isoformat(),
                 commands=commands,
                 predicted=predicted,
                 progress=step,
@@ -106,7 +122,7 @@ class Report(
         if self.texts and not data["texts"]:
             note([f"{', '.join(self.texts)}: no text for any of the shown documents"])
         data["notes"] = [*notes, *data["notes"]]
-        data["files"] = files
+        data["files"] = beside(files, folder)
         text = html(data, self.title)
         emit(text, output)
         say_written(f"{output} written ({len(text) / 1e6:.1f} MB)")
@@ -115,12 +131,23 @@ class Report(
 
             results.save_figures(lambda folder: overview.figures(data, folder), self.figures)
 
+    def _baseline(self, scores: Scores, names: dict[str, str]) -> str | None:
+        """The name of the baseline, which may be given by its file."""
+        if self.baseline is None:
+            return None
+        name = names.get(self.baseline, self.baseline)
+        if name not in scores.runs:
+            raise UsageError(
+                f"the baseline `{name}` is not one of the runs", hint=f"the runs are {few(scores.runs, 10)}"
+            )
+        return name
+
     @property
     def score_files(self) -> list[str]:
         """The files of scores, all of which may follow one option."""
         return [*self.scores, *([self.qrels] if self.qrels else []), *self.runs]
 
-    def commands_of_scores(self, scores: Scores) -> list[str]:
+    def commands_of_scores(self, scores: Scores, baseline: str | None) -> list[list[str]]:
         """The commands that reproduce the numbers of a report on scores."""
         files = ["--scores", *self.score_files, *self.typed("lower")]
         measuring = ["-m", " ".join(self.measures)] if self.measures else []
@@ -128,14 +155,15 @@ class Report(
         lines = [] if self.average else [["queries", *files, *about, "-m", scores.measures[0]]]
         if len(scores.runs) > 1:
             comparing = [*files, *measuring, *about, *self.averaging, *self.typed(*groups_of(Testing), "seed")]
-            lines += [["compare", *comparing, "--table", "pairs"], *self.grouping(comparing, scores.runs[0])]
+            lines += [["compare", *comparing, "--table", "pairs"], *self.grouping(comparing, baseline, scores)]
             if len(scores.measures) > 1 and not self.average:
                 lines += [["study", "correlation", *files, *measuring, "--coefficient", "tau-b"]]
-        return [f"cranfield {shlex.join(line)}" for line in lines]
+        return lines
 
-    def grouping(self, words: Sequence[str], baseline: str) -> list[list[str]]:
+    def grouping(self, words: Sequence[str], baseline: str | None, scores: Scores) -> list[list[str]]:
         """The command for the section on groups, if there is one."""
-        return [["compare", *words, *self.typed("group_by"), "--baseline", baseline]] if self.group_by else []
+        against = baseline or scores.runs[0]
+        return [["compare", *words, *self.typed("group_by"), "--baseline", against]] if self.group_by else []
 
     @property
     def averaging(self) -> list[str]:
@@ -147,9 +175,9 @@ class Report(
         """Judgments and runs, as they were given."""
         return [self.qrels, *map(_word, self.runs)]
 
-    def commands(self, evaluation: Evaluation, scores: Scores) -> list[str]:
+    def commands(self, evaluation: Evaluation, scores: Scores, baseline: str | None) -> list[list[str]]:
         """The commands that reproduce the numbers of a report, part by part."""
-        from cranfield.report.html import POINTS
+        from cranfield.report.html import POINTS, opened
 
         files, columns, ranked = self.inputs, evaluation.columns, not scores.repeats and not self.average
         paths = options.named_runs(self.runs)[2]
@@ -165,20 +193,43 @@ class Report(
         ]
         if len(self.runs) > 1:
             comparing = [*files, *measuring, *self.averaging, *self.typed(*groups_of(Testing))]
-            lines += [["compare", *comparing, "--table", "pairs"], *self.grouping(comparing, scores.runs[0])]
+            lines += [["compare", *comparing, "--table", "pairs"], *self.grouping(comparing, baseline, scores)]
         if len(self.runs) > 1 and ranked:
-            best = [_word(paths[r]) for r in scores.order()[:2]]
-            lines += [["queries", self.qrels, *best, "-m", columns[0].label, *measuring[2:]]]
+            old_and_new = [_word(paths[r]) for r in reversed(opened(scores, baseline))]
+            lines += [["queries", self.qrels, *old_and_new, "-m", columns[0].label, *measuring[2:]]]
             if not self.typed(*others):
                 correlating = ["--coefficient", "tau-b", *self.typed("corpus")]
                 lines += [["study", "correlation", *files, "-m", labels, *own, *correlating]]
         if ranked:
             lines += [["eval", *files, "-m", " ".join(POINTS), *self.typed("ties", "depth", "condensed", *others)]]
             lines += [["audit", *files, *measuring, "--interval", "bca", "--all-pairs"]]
-        return [f"cranfield {shlex.join([*line, *self.typed('duplicates')])}" for line in lines]
+        return [[*line, *self.typed("duplicates")] for line in lines]
 
 
 command = verb(Report, "Write an HTML report.")
+
+
+def beside(words: Sequence[str], folder: Path) -> str:
+    """Words of a command for a reader of a report in this folder: files relative to it, or by name if they are far.
+
+    A report is sent to others, whom the folders of the sender do not concern.
+    """
+    return shlex.join([_near(word, folder) for word in words])
+
+
+def _near(word: str, folder: Path) -> str:
+    name, sign, path = ("", "", word) if _exists(word) else word.rpartition("=")
+    if not path or not _exists(path):
+        return word
+    near = Path(os.path.relpath(path, folder))
+    return f"{name}{sign}{near.name if near.parts[:2] == FAR else near}"
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # too long for a name of a file
+        return False
 
 
 def _word(path: str) -> str:

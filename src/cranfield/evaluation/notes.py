@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -74,7 +75,7 @@ def summarised(notes: Iterable[Note]) -> tuple[list[str], bool]:
 
     >>> unjudged = [Note("unjudged_documents", f"run{i}", values={"depth": 10, "share": i / 100}) for i in range(1, 29)]
     >>> summarised(unjudged)
-    (['28 runs: 1% to 28% of the top 10 are unjudged'], True)
+    (['28 runs: unjudged: 1% to 28% of the top 10'], True)
     """
     kinds: dict[Kind, list[Note]] = {}
     notes = list(dict.fromkeys(notes))
@@ -160,14 +161,18 @@ def _percent(share: float) -> str:
 
 
 def _unjudged_documents(group: Sequence[Note]) -> str:
-    """The share of unjudged documents at each depth, or from the lowest to the highest share of several runs."""
-    parts = []
-    for depth, notes in _grouped(group, lambda note: note.values["depth"]).items():
-        shares = [note.values["share"] for note in notes]
-        range_of = dict.fromkeys((_percent(min(shares)), _percent(max(shares))))
-        parts.append(f"{' to '.join(range_of)} of {'all retrieved documents' if depth is None else f'the top {depth}'}")
-    *first, last = parts
-    return f": {', '.join(first)}{' and ' if first else ''}{last} are unjudged"
+    """The share of unjudged documents at each depth, or from the lowest to the highest share of several runs.
+
+    Depths with the same shares are named together, those near the top first.
+    """
+    depths_of: dict[str, list[str]] = {}
+    by_depth = _grouped(group, lambda note: note.values["depth"])
+    for depth in sorted(by_depth, key=lambda depth: math.inf if depth is None else depth):
+        shares = [note.values["share"] for note in by_depth[depth]]
+        share = " to ".join(dict.fromkeys((_percent(min(shares)), _percent(max(shares)))))
+        name = "of all retrieved documents" if depth is None else f"of the top {depth}"
+        depths_of.setdefault("none" if share == "0%" else share, []).append(name)
+    return ": unjudged: " + ", ".join(f"{share} {' and '.join(names)}" for share, names in depths_of.items())
 
 
 def _tie_range(group: Sequence[Note]) -> list[str]:

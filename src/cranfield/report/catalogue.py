@@ -301,7 +301,7 @@ def description(d: Definition, measure: Measure | None, *, width: int, colour: b
     lines = [f"{styled(d.symbol, BOLD, colour=colour)}  {d.title}", ""]
     for paragraph in [d.summary, *doc]:
         if paragraph.strip():
-            lines += [*textwrap.wrap(" ".join(paragraph.split()), width), ""]
+            lines += [*textwrap.wrap(" ".join(paragraph.split()).replace("``", "`"), width), ""]
     sampled = ", or over a sample if there are too many" if d.ties.samples else ""
     facts = [
         ("syntax", d.usage),

@@ -42,8 +42,8 @@ CORRECTIONS = {
 
 
 NO_CONFIDENCE = {
-    "bh": "after Benjamini and Hochberg's correction, ranks are no confidence statement",
-    "none": "without a correction, ranks are no confidence statement",
+    "bh": "after Benjamini and Hochberg's correction, ranks have no known confidence",
+    "none": "without a correction, ranks have no known confidence",
 }
 
 

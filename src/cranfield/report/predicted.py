@@ -59,7 +59,7 @@ def notes(means: Sequence[PredictedMean]) -> Iterator[str]:
     if any(not mean.reason for mean in means):
         fixed = any(mean.both.method == "fixed" for mean in means)
         yield (
-            "predictions: intervals are for exactly these queries, of which the human ones are a random sample"
+            "predictions: intervals are for this query set only, of which the human queries are a random sample"
             if fixed
-            else "predictions: intervals are for queries like these; the human queries must be chosen at random"
+            else "predictions: intervals are for new queries of this kind; the human queries must be chosen at random"
         )

@@ -60,7 +60,7 @@ def evaluate_embeddings(
     ``options``: all other options of `cranfield.Evaluator`.
 
     Two passes compute the same products: the first keeps the scores of judged documents, the second counts the
-    documents above and beside them. Memory is one block of scores and a few numbers for each judged document.
+    documents ranked above or tied with them. Memory is one block of scores and a few numbers for each judged document.
 
     >>> import numpy as np
     >>> queries, documents = np.array([[1.0, 0.0]]), np.array([[0.5, 1.0], [1.0, 0.0], [0.5, 0.0]])

@@ -58,6 +58,8 @@ def contents(
     query_texts: Mapping[str, str] | None = None,
     comparing: Mapping[str, Any] | None = None,
     group_by: str | None = None,
+    baseline: str | None = None,
+    date: str = "",
     commands: Sequence[str] = (),
     predicted: Sequence[PredictedMean] = (),
     progress: Callable[[int, int], None] | None = None,
@@ -66,8 +68,9 @@ def contents(
 
     A page of scores has no rankings, curves and audit. ``texts``: the text of documents by id, or collections to read
     it from. ``query_texts``: the texts of queries by id. ``comparing``: the settings of `compare`. ``group_by``: the
-    attribute of queries by which scores are grouped; by default the collection, if there are several. ``commands``: the
-    commands that reproduce the numbers. ``predicted``: the means from human and predicted judgments together.
+    attribute of queries by which scores are grouped; by default the collection, if there are several. ``baseline``: the
+    run with which the page opens, beside the best. ``commands``: the commands that reproduce the numbers.
+    ``predicted``: the means from human and predicted judgments together.
     """
     evaluation = None if isinstance(source, Scores) else source
     scores = source if isinstance(source, Scores) else source.scores
@@ -91,7 +94,7 @@ def contents(
     low, high = _limits(scores, settings.seed)
     done(2)
     attribute = group_by or (COLLECTION if scores.by_collection else None)
-    groups = None if attribute is None else _groups(scores, attribute, settings)
+    groups = None if attribute is None else _groups(scores, attribute, settings, baseline)
     if evaluation is None or audit is None:
         of_rankings: dict[str, Any] = {"tags": [""] * len(scores.runs), **WITHOUT_RANKINGS}
         origin = "without rankings"
@@ -135,6 +138,8 @@ def contents(
             *([] if comparison is None else answer.notes(comparison, table="pairs")),
         ],
         "about": f"{counts}, {origin}; Cranfield {__version__}",
+        "date": printable(date),
+        "opened": opened(scores, baseline),
         "commands": list(commands),
     }
 
@@ -174,15 +179,25 @@ def _of_rankings(
     }
 
 
-def _groups(scores: Scores, attribute: str, settings: ComparisonSettings) -> dict[str, Any]:
-    """The scores by group of queries; differences are from the first run."""
-    baseline = scores.runs[0] if len(scores.runs) > 1 else None
+def opened(scores: Scores, baseline: str | None) -> tuple[int, int]:
+    """The runs that a page opens on: the best, and the baseline or the second best."""
+    best, *others = scores.order()
+    if baseline is not None and baseline != scores.runs[best]:
+        return best, scores.runs.index(baseline)
+    return (others[0], best) if baseline is not None and others else (best, others[0] if others else best)
+
+
+def _groups(
+    scores: Scores, attribute: str, settings: ComparisonSettings, baseline: str | None = None
+) -> dict[str, Any]:
+    """The scores by group of queries; differences are from the baseline or from the first run."""
+    baseline = (baseline or scores.runs[0]) if len(scores.runs) > 1 else None
     chosen: dict[str, Any] = {name: getattr(settings, name) for name in ("cluster", "repeats", "level", "seed")}
     found = scores.by(attribute, baseline, **chosen)
     return {
         "attribute": attribute,
         "names": list(found.groups),
-        "baseline": None if baseline is None else 0,
+        "baseline": None if baseline is None else scores.runs.index(baseline),
         "level": f"{found.level:.0%}",
         "queries": found.queries.tolist(),
         **{name: _table(getattr(found, name)) for name in ("means", "difference", "low", "high")},

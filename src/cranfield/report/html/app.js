@@ -74,6 +74,8 @@
     reversibleBy: "could be reversed by",
     differenceIn: (measure) => `difference in ${measure}`,
     meanOfAll: "mean of all runs",
+    otherRuns: "other runs",
+    save: (kind) => `Save as ${kind.toUpperCase()}`,
     disagreement: "disagreement",
     queriesCaption: (a, b, measure, lower) => `${measure} of ${a} minus that of ${b}, by query. Bars ${lower ? "below" : "above"} the line: ${a} is better.`,
     meansCaption: (measure, interval) => `${measure}: means and 95% confidence intervals (${interval}).`,
@@ -109,6 +111,9 @@
     node.append(...children.map((child) => (child instanceof Node ? child : String(child))));
     return node;
   }
+
+  // A long name breaks after a sign, never inside a word.
+  const breakable = (name) => name.split(/(?<=[-_./:+])/).flatMap((part, i) => (i ? [h("wbr"), part] : [part]));
 
   // Tables whose headings sort. A column: {title, of(row), show(row), left, text}.
   function table(id, columns, rows, { sort = 0, down = true, attributes = () => ({}) } = {}) {
@@ -178,7 +183,7 @@
     spec.$schema = "https://vega.github.io/schema/vega-lite/v6.json";
     spec.autosize = { type: "fit-x", contains: "padding" };
     spec.height = drawing.height;
-    spec.width = "container";
+    spec.width ??= "container";
     spec.background = "transparent";
     spec.config = {
       view: { stroke: null }, font: "system-ui, sans-serif",
@@ -189,6 +194,13 @@
     drawing.done = vegaEmbed($(id), spec, { actions: false, logLevel: 1, renderer: "svg", tooltip: { theme: document.documentElement.dataset.theme } })
       .then((made) => { if (drawing.view) drawing.view.finalize(); drawing.view = made.view; if (drawing.ready) drawing.ready(made.view); });
     return drawing.done;
+  }
+  // The colours of the selected runs and of all others, with a legend.
+  const whose = (r) => (r === state.a || r === state.b ? safeName(ticks[r]) : TEXT.otherRuns);
+  function selected(t, drawn) {
+    const colours = new Map([...drawn.includes(state.b) ? [[whose(state.b), t.other]] : [], ...drawn.includes(state.a) ? [[whose(state.a), t.accent]] : []].reverse());
+    if (drawn.some((r) => whose(r) === TEXT.otherRuns)) colours.set(TEXT.otherRuns, t.line);
+    return { field: "who", type: "nominal", title: null, legend: { orient: "top", symbolType: "stroke", symbolStrokeWidth: 3, labelLimit: 300 }, scale: { domain: [...colours.keys()], range: [...colours.values()] } };
   }
   // Labels that would overlap are left out; a tooltip shows the name.
   const NONE = { labels: false, ticks: false };
@@ -235,7 +247,7 @@
   const best = measures.map((_, m) => signs[m] * Math.max(...runs.map((_, r) => rated(r, m))));
   const marked = (r) => ({ class: r === state.a ? "a" : r === state.b ? "b" : null, "data-run": runs[r] });
   const board = table("scores", [
-    { title: TEXT.run, of: (r) => runs[r], find: (r) => `${runs[r]} ${tags[r]}`, show: (r) => [h("button", { type: "button", class: "link", title: runs[r], onclick: () => select({ a: r }) }, labels[r]), ...(tags[r] ? [h("small", {}, TEXT.tag(tags[r]))] : [])], text: true, id: true },
+    { title: TEXT.run, of: (r) => runs[r], find: (r) => `${runs[r]} ${tags[r]}`, show: (r) => [h("button", { type: "button", class: "link", title: runs[r], onclick: () => select({ a: r }) }, ...breakable(labels[r])), ...(tags[r] ? [h("small", {}, TEXT.tag(tags[r]))] : [])], text: true, id: true },
     ...measures.map((name, m) => ({
       title: name,
       of: (r) => data.means[r][m],
@@ -622,8 +634,8 @@
     const drawn = () => [...new Set([state.a, state.b])].filter((r) => r !== base);
     chart("chart-groups", Math.max(80, 34 * grouping.names.length), (t) => {
       const m = state.measure, what = base === null ? grouping.means : grouping.difference;
-      const rows = drawn().flatMap((r) => grouping.names.map((name, i) => ({ group: safeName(name), run: safeName(ticks[r]), value: what[m][r][i], low: grouping.low[m][r][i], high: grouping.high[m][r][i], who: r === state.a ? "a" : "b" })));
-      const title = base === null ? measures[m] : TEXT.differenceIn(measures[m]), colour = { field: "who", type: "nominal", legend: null, scale: { domain: ["a", "b"], range: [t.accent, t.other] } };
+      const rows = drawn().flatMap((r) => grouping.names.map((name, i) => ({ group: safeName(name), run: safeName(ticks[r]), value: what[m][r][i], low: grouping.low[m][r][i], high: grouping.high[m][r][i], who: whose(r) })));
+      const title = base === null ? measures[m] : TEXT.differenceIn(measures[m]), colour = selected(t, drawn());
       return {
         data: { values: rows },
         encoding: { y: { field: "group", type: "nominal", sort: grouping.names.map(safeName), title: null }, yOffset: { field: "run", type: "nominal", sort: drawn().map((r) => safeName(ticks[r])) } },
@@ -638,12 +650,12 @@
 
   // Curves and agreement
   const curve = (name, x, y) => (t) => ({
-    data: { values: runs.flatMap((run, r) => data.curves[name].x.map((at, i) => ({ run: safeName(ticks[r]), x: at, y: data.curves[name].y[r][i], who: r === state.a ? "a" : r === state.b ? "b" : "", front: r === state.a || r === state.b ? 1 : 0 }))) },
+    data: { values: runs.flatMap((run, r) => data.curves[name].x.map((at, i) => ({ run: safeName(ticks[r]), x: at, y: data.curves[name].y[r][i], who: whose(r), front: r === state.a || r === state.b ? 1 : 0 }))) },
     mark: { type: "line", point: { size: 18 }, tooltip: true },
     encoding: {
       x: { field: "x", type: "quantitative", title: x, scale: name === "gain" ? { type: "log" } : {}, axis: name === "gain" ? { values: data.curves.gain.x, grid: false } : {} },
       y: { field: "y", type: "quantitative", title: y }, detail: { field: "run" },
-      color: { field: "who", type: "nominal", legend: null, scale: { domain: ["a", "b", ""], range: [t.accent, t.other, t.line] } },
+      color: selected(t, runs.map((_, r) => r)),
       strokeWidth: { condition: { test: "datum.front === 1", value: 2.5 }, value: 1 },
       tooltip: [{ field: "run" }, { field: "x", title: x }, { field: "y", title: y, format: ".4f" }],
     },
@@ -655,8 +667,10 @@
   chart("chart-agreement", Math.max(160, Math.min(420, measures.length * 44)), (t) => {
     const rows = data.agreement.flatMap((row, i) => row.map((tau, j) => ({ measure: measures[i], other: measures[j], tau, shown: tau === null ? "–" : tau.toFixed(2) })));
     const ends = { x: { field: "other", type: "nominal", sort: measures, title: null, axis: { labelAngle: -40 } }, y: { field: "measure", type: "nominal", sort: measures, title: null } };
+    // A small matrix is not stretched over the page: room for names and the legend, and for each column.
+    const wide = $("chart-agreement").clientWidth, width = Math.min(wide || Infinity, 260 + 60 * measures.length);
     return {
-      data: { values: rows }, encoding: ends,
+      data: { values: rows }, encoding: ends, ...(width < wide ? { width } : {}),
       layer: [
         { mark: { type: "rect", tooltip: true }, encoding: { color: { field: "tau", type: "quantitative", title: "τ", scale: { domain: [-1, 0, 1], range: [t.other, t.raised, t.accent], interpolate: "lab" } } } },
         { mark: { type: "text" }, encoding: { text: { field: "shown", type: "nominal" }, color: { condition: { test: "abs(datum.tau) > 0.75", value: t.paper }, value: t.ink } } },
@@ -721,12 +735,22 @@
       })),
     ],
   };
+  const keep = (href, download) => h("a", { href, download }).click();
   for (const name of Object.keys(CSV)) {
     $(`csv-${name}`).addEventListener("click", () => {
-      const link = h("a", { href: URL.createObjectURL(new Blob([lines(CSV[name]())], { type: "text/csv" })), download: `${name}.csv` });
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+      const address = URL.createObjectURL(new Blob([lines(CSV[name]())], { type: "text/csv" }));
+      keep(address, `${name}.csv`);
+      setTimeout(() => URL.revokeObjectURL(address), 1000);
     });
+  }
+  // Figures as files: the matrix is a canvas, the others are views of Vega.
+  for (const id of Object.keys(charts)) {
+    const kinds = id === "chart-pairs" ? ["png"] : ["svg", "png"], name = id.replace("chart-", "");
+    const image = (kind) => (id === "chart-pairs" ? Promise.resolve($("matrix").toDataURL()) : charts[id].view.toImageURL(kind, kind === "png" ? 2 : 1));
+    $(id).closest("figure").append(h("div", { class: "controls save" }, ...kinds.map((kind) => h("button", {
+      type: "button",
+      onclick: () => { charts[id].near = true; paint(id).then(() => image(kind)).then((url) => keep(url, `${name}.${kind}`)); },
+    }, TEXT.save(kind)))));
   }
 
   // The only function that changes the selection.
@@ -764,15 +788,14 @@
     $("click-query").hidden = true;
     for (const id of ["curves", "audit"]) $(id).replaceChildren($(id).querySelector("h2"), h("p", { class: "lead" }, TEXT.needsRankings));
   }
-  $("about").textContent = data.about;
+  $("about").textContent = data.date ? `${data.date}; ${data.about}` : data.about;
   $("ranks").textContent = data.ranks;
   $("note-list").replaceChildren(...data.notes.map((text) => h("li", {}, text)));
   // The names of many files are written once.
   const inputs = data.files && data.files.length > 300 ? data.files : "";
   $("commands").textContent = [...(inputs ? [`inputs=(${inputs})`] : []), ...data.commands.map((line) => (inputs ? line.replace(inputs, () => '"${inputs[@]}"') : line))].join("\n");
   $("reproduce").hidden = data.commands.length === 0;
-  const order = byMean(0);
-  select({ a: order[0], b: order[Math.min(1, order.length - 1)] });
+  select({ a: data.opened[0], b: data.opened[1] });
   follow();
   started = true;
   // Draw all charts when idle, so that they are ready for printing.
