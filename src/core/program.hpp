@@ -142,22 +142,29 @@ struct MeasuredRows {
     bool tied = false;  // whether any query of the run has a tie here
     std::size_t length = 0;
 
-    void clear() {
-        gain.clear();
-        grade.clear();
-        start.clear();
-        size.clear();
+    // Empty, with room for so many.
+    void clear(std::size_t most = 0) {
+        count_ = 0;
+        if (gain.size() >= most) return;
+        gain.resize(most);
+        grade.resize(most);
+        start.resize(most);
+        size.resize(most);
     }
 
     void add(double gain_of, double grade_of, std::uint32_t start_of, std::uint32_t size_of) {
-        gain.push_back(gain_of);
-        grade.push_back(grade_of);
-        start.push_back(start_of);
-        size.push_back(size_of);
+        gain[count_] = gain_of;
+        grade[count_] = grade_of;
+        start[count_] = start_of;
+        size[count_++] = size_of;
     }
 
-    std::size_t count() const { return gain.size(); }
+    std::size_t count() const { return count_; }
+    std::span<const double> gains() const { return {gain.data(), count_}; }
     bool nonrelevant(std::size_t j) const { return grade[j] >= 0 && !(gain[j] > 0); }
+
+private:
+    std::size_t count_ = 0;
 
 };
 
@@ -217,7 +224,7 @@ inline double cumulated(const MeasuredRows& rows, const WeightTables& weights, C
         });
     }
     running.clear();
-    for (const double gain : rows.gain) running.push_back(running.empty() ? gain : running.back() + gain);
+    for (const double gain : rows.gains()) running.push_back(running.empty() ? gain : running.back() + gain);
     TieWalk tie(rows);
     return row_sum(rows.count(), [&](std::size_t j) {
         tie.enter(j);
@@ -545,9 +552,9 @@ private:
     }
 
     void lay_out(const Layout& layout, const Segment& segment, Scratch& scratch, MeasuredRows& rows) const {
-        rows.clear();
-        rows.length = segment.length;
         const std::span<const Hit> hits = hits_of(scratch, layout, segment);
+        rows.clear(hits.size());
+        rows.length = segment.length;
         if (hits.empty()) return;
         const std::size_t row = index_.begin(segment.query);
         const double *const gain = gains_[layout.gains].data() + row, *const grade = grade_.data() + row;
@@ -672,7 +679,8 @@ private:
 
     // The gains of what is retrieved, in the best order.
     static double ideal(const MeasuredRows& rows, const WeightTables& weights, Cutoff k, std::vector<double>& sorted) {
-        sorted.assign(rows.gain.begin(), rows.gain.end());
+        const std::span<const double> gains = rows.gains();
+        sorted.assign(gains.begin(), gains.end());
         std::sort(sorted.begin(), sorted.end(), std::greater<double>());
         if (k.given) sorted.resize(std::min(sorted.size(), static_cast<std::size_t>(std::max(k.rank, 0.0))));
         return row_sum(sorted.size(), [&](std::size_t j) { return sorted[j] * weights.at[j + 1]; });

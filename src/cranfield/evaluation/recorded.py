@@ -28,8 +28,9 @@ from cranfield.ranking.rankings import Pool, Rankings
 from cranfield.ranking.tie_rules import best, worst
 from cranfield.ranking.views import Gains
 
-# Rankings with up to so many documents; longer ones, and runs with more documents, are not small.
-RANKS, MOST_DOCUMENTS = 1 << 11, 1 << 17
+# Rankings are shorter than this, and runs have at most so many documents; beyond that, the threads that join a run save
+# more time than batches take.
+RANKS, MOST_DOCUMENTS = 1 << 11, 60_000
 # In the order of the native core.
 OPERATIONS = (
     *("constant", "literal", "length", "add", "subtract", "multiply", "divide", "minimum", "maximum", "negative"),
