@@ -481,7 +481,8 @@ struct PythonWords {
 class PythonProgram {
 public:
     // `layouts`: key, order, gains, all, needs_order; `code`: operation and four numbers; `policy`: counted queries,
-    // undefined values, lists, most rows; `sums`: the columns that are summed and not averaged.
+    // undefined values, lists, most rows; `sums`: 0 for columns that are averaged, 1 for those that are
+    // summed, 2 for others.
     PythonProgram(nb::object index, const nb::sequence& keys, bool by_id, const Integers& policy, const Doubles& grade,
                   const nb::list& gains, const IntegerRows& layouts, const nb::list& weights,
                   const nb::list& constants, const IntegerRows& code, const Doubles& literals,
@@ -502,14 +503,14 @@ public:
     // Each of these is None where the run is not one that the program can read.
     nb::object means(const nb::object& run) {
         const Borrowed<Program::Scratch> scratch;
-        if (!core_.score(run.ptr(), *scratch)) return nb::none();
+        if (std::count(sums_.begin(), sums_.end(), other_summary) != 0 || !score(run, *scratch)) return nb::none();
         const std::optional<std::vector<double>> means = summaries(*scratch);
         return means ? nb::object(row(means->data())) : nb::none();
     }
 
     nb::object per_query(const nb::object& run) {
         const Borrowed<Program::Scratch> scratch;
-        if (!core_.score(run.ptr(), *scratch)) return nb::none();
+        if (!score(run, *scratch)) return nb::none();
         // Kept before anything else is made: making objects may run code that empties the run.
         std::vector<nb::object> unjudged;
         for (const auto& segment : scratch->segments) {
@@ -541,7 +542,7 @@ public:
     // Those of all judged queries, (measure, query).
     nb::object values(const nb::object& run) {
         const Borrowed<Program::Scratch> scratch;
-        if (!core_.score(run.ptr(), *scratch)) return nb::none();
+        if (!score(run, *scratch)) return nb::none();
         const double* const unanswered = core_.unanswered(*scratch);
         if (unanswered == nullptr) return nb::none();
         const std::size_t judged = core_.queries(), measures = core_.measures();
@@ -556,7 +557,22 @@ public:
     }
 
 private:
+    static constexpr std::int64_t other_summary = 2;
+
     Counted counted() const { return core_.policy().counted; }
+
+    // A run is a dict, or a tuple of documents that are matched already: document, begin, row, judged, length, score.
+    bool score(const nb::object& run, Program::Scratch& scratch) {
+        if (!PyTuple_CheckExact(run.ptr())) return core_.score(run.ptr(), scratch);
+        const auto part = [&](std::size_t i) { return nb::handle(run[i]); };
+        const auto document = nb::cast<Column>(part(0));
+        const auto begin = nb::cast<Integers>(part(1)), row = nb::cast<Integers>(part(2));
+        const auto judged = nb::cast<Integers>(part(3)), length = nb::cast<Integers>(part(4));
+        const auto scores = nb::cast<Doubles>(part(5));
+        const auto numbers = [](const Integers& array) { return std::span(array.data(), array.size()); };
+        const FixedView fixed{view(document), numbers(begin), numbers(row), numbers(judged), span(scores), std::nullopt};
+        return core_.score(fixed, numbers(length), scratch);
+    }
 
     // The mean or sum of each measure; nothing if a value is infinite.
     std::optional<std::vector<double>> summaries(Program::Scratch& scratch) {
@@ -591,7 +607,7 @@ private:
             add_until(judged);
             if (!finite) return std::nullopt;
             const double mean = sum.value() / static_cast<double>(many);
-            means[m] = sums_[m] != 0 ? sum.value() : many == 0 ? std::numeric_limits<double>::quiet_NaN() : mean;
+            means[m] = sums_[m] == 1 ? sum.value() : many == 0 ? std::numeric_limits<double>::quiet_NaN() : mean;
         }
         return means;
     }

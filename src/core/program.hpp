@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dict.hpp"
+#include "fixed.hpp"
 #include "row_math.hpp"
 #include "spans.hpp"
 
@@ -141,22 +142,29 @@ struct MeasuredRows {
     bool tied = false;  // whether any query of the run has a tie here
     std::size_t length = 0;
 
-    void clear() {
-        gain.clear();
-        grade.clear();
-        start.clear();
-        size.clear();
+    // Empty, with room for so many.
+    void clear(std::size_t most = 0) {
+        count_ = 0;
+        if (gain.size() >= most) return;
+        gain.resize(most);
+        grade.resize(most);
+        start.resize(most);
+        size.resize(most);
     }
 
     void add(double gain_of, double grade_of, std::uint32_t start_of, std::uint32_t size_of) {
-        gain.push_back(gain_of);
-        grade.push_back(grade_of);
-        start.push_back(start_of);
-        size.push_back(size_of);
+        gain[count_] = gain_of;
+        grade[count_] = grade_of;
+        start[count_] = start_of;
+        size[count_++] = size_of;
     }
 
-    std::size_t count() const { return gain.size(); }
+    std::size_t count() const { return count_; }
+    std::span<const double> gains() const { return {gain.data(), count_}; }
     bool nonrelevant(std::size_t j) const { return grade[j] >= 0 && !(gain[j] > 0); }
+
+private:
+    std::size_t count_ = 0;
 
 };
 
@@ -216,7 +224,7 @@ inline double cumulated(const MeasuredRows& rows, const WeightTables& weights, C
         });
     }
     running.clear();
-    for (const double gain : rows.gain) running.push_back(running.empty() ? gain : running.back() + gain);
+    for (const double gain : rows.gains()) running.push_back(running.empty() ? gain : running.back() + gain);
     TieWalk tie(rows);
     return row_sum(rows.count(), [&](std::size_t j) {
         tie.enter(j);
@@ -347,22 +355,13 @@ public:
     // Reads a run and leaves the values of each of its queries: judged ones first, in the order of the judgments.
     // False where anything is not as expected. No code of Python's runs meanwhile.
     bool score(PyObject* run, Scratch& scratch) {
-        if (!read(run, scratch)) return false;
-        auto& segments = scratch.segments;
-        const auto before = [](const Segment& a, const Segment& b) { return a.query < b.query; };
-        if (!std::is_sorted(segments.begin(), segments.end(), before)) {
-            std::stable_sort(segments.begin(), segments.end(), before);
-        }
-        const bool none_judged = segments.front().query == queries();
-        if (none_judged && policy_.counted != Counted::run) return false;  // an error
-        if (!find_ties(scratch)) return false;
-        scratch.values.resize(segments.size() * measures());
-        for (std::size_t s = 0; s < segments.size(); ++s) {
-            for (std::size_t i = 0; i < layouts_.size(); ++i) lay_out(layouts_[i], segments[s], scratch, scratch.rows[i]);
-            double* const values = scratch.values.data() + s * measures();
-            if (!evaluate(scratch, segments[s].query, segments[s].length, values)) return false;
-        }
-        return true;
+        return read(run, scratch) && score_segments(scratch);
+    }
+
+    // The same for documents that are matched already. `length`: the documents of each judged query, -1 where the run
+    // does not answer it.
+    bool score(const FixedView& fixed, std::span<const std::int64_t> length, Scratch& scratch) {
+        return locate(fixed, length, scratch) && score_segments(scratch);
     }
 
     // The values of each judged query where nothing is retrieved for it, (measure, query); null if they are not known.
@@ -380,6 +379,62 @@ public:
     }
 
 private:
+    bool score_segments(Scratch& scratch) {
+        auto& segments = scratch.segments;
+        if (segments.empty()) return false;
+        const auto before = [](const Segment& a, const Segment& b) { return a.query < b.query; };
+        if (!std::is_sorted(segments.begin(), segments.end(), before)) {
+            std::stable_sort(segments.begin(), segments.end(), before);
+        }
+        const bool none_judged = segments.front().query == queries();
+        if (none_judged && policy_.counted != Counted::run) return false;  // an error
+        if (!find_ties(scratch)) return false;
+        scratch.values.resize(segments.size() * measures());
+        for (std::size_t s = 0; s < segments.size(); ++s) {
+            for (std::size_t i = 0; i < layouts_.size(); ++i) lay_out(layouts_[i], segments[s], scratch, scratch.rows[i]);
+            double* const values = scratch.values.data() + s * measures();
+            if (!evaluate(scratch, segments[s].query, segments[s].length, values)) return false;
+        }
+        return true;
+    }
+
+    bool locate(const FixedView& fixed, std::span<const std::int64_t> length, Scratch& scratch) const {
+        const auto require = [](bool right) {
+            if (!right) throw std::out_of_range("documents must be those of the judged queries");
+        };
+        require(fixed.begin.size() == queries() + 1 && length.size() == queries());
+        require(fixed.document.size() == fixed.score.size() && fixed.row.size() == fixed.judged.size());
+        if (fixed.rank || fixed.score.size() > policy_.most_rows) return false;
+        scratch.segments.clear();
+        for (Found& found : scratch.found) found.hits.clear();
+        std::size_t next = 0;
+        for (std::size_t q = 0; q < queries(); ++q) {
+            if (length[q] < 0) continue;
+            const auto first = static_cast<std::size_t>(fixed.begin[q]), size = static_cast<std::size_t>(length[q]);
+            require(first <= fixed.score.size() && size <= fixed.score.size() - first);
+            if (size >= ranks_) return false;
+            scratch.locator.clear();
+            for (; next < fixed.row.size() && static_cast<std::size_t>(fixed.row[next]) < first + size; ++next) {
+                const auto row = static_cast<std::size_t>(fixed.row[next]);
+                const auto judged = static_cast<std::size_t>(fixed.judged[next]);
+                require(row >= first && judged >= index_.begin(q) && judged < index_.begin(q + 1));
+                scratch.locator.note(row - first, judged - index_.begin(q));
+            }
+            scratch.segments.push_back({nullptr, static_cast<std::uint32_t>(q), static_cast<std::uint32_t>(size), {}});
+            const auto id_of = [&](std::size_t row) { return fixed.document[first + row]; };
+            locate(fixed.score.subspan(first, size), id_of, scratch, scratch.segments.back());
+        }
+        require(next == fixed.row.size());
+        return true;
+    }
+
+    template <class IdOf>
+    void locate(std::span<const double> scores, IdOf id_of, Scratch& scratch, Segment& segment) const {
+        for (std::size_t k = 0; k < settings_.keys.size(); ++k) segment.hits[k].first = scratch.found[k].hits.size();
+        scratch.locator.locate(scores, {}, settings_, id_of, scratch.found);
+        for (std::size_t k = 0; k < settings_.keys.size(); ++k) segment.hits[k].second = scratch.found[k].hits.size();
+    }
+
     bool read(PyObject* run, Scratch& scratch) {
         if (!PyDict_CheckExact(run) || PyDict_Size(run) == 0) return false;
         PyObject *name, *ranking;
@@ -434,9 +489,7 @@ private:
             }
         }
         const auto id_of = [&](std::size_t row) { return scratch.ids[row]; };
-        for (std::size_t k = 0; k < settings_.keys.size(); ++k) segment.hits[k].first = scratch.found[k].hits.size();
-        scratch.locator.locate({scratch.scores.data(), length}, {}, settings_, id_of, scratch.found);
-        for (std::size_t k = 0; k < settings_.keys.size(); ++k) segment.hits[k].second = scratch.found[k].hits.size();
+        locate({scratch.scores.data(), length}, id_of, scratch, segment);
         return true;
     }
 
@@ -499,9 +552,9 @@ private:
     }
 
     void lay_out(const Layout& layout, const Segment& segment, Scratch& scratch, MeasuredRows& rows) const {
-        rows.clear();
-        rows.length = segment.length;
         const std::span<const Hit> hits = hits_of(scratch, layout, segment);
+        rows.clear(hits.size());
+        rows.length = segment.length;
         if (hits.empty()) return;
         const std::size_t row = index_.begin(segment.query);
         const double *const gain = gains_[layout.gains].data() + row, *const grade = grade_.data() + row;
@@ -626,7 +679,8 @@ private:
 
     // The gains of what is retrieved, in the best order.
     static double ideal(const MeasuredRows& rows, const WeightTables& weights, Cutoff k, std::vector<double>& sorted) {
-        sorted.assign(rows.gain.begin(), rows.gain.end());
+        const std::span<const double> gains = rows.gains();
+        sorted.assign(gains.begin(), gains.end());
         std::sort(sorted.begin(), sorted.end(), std::greater<double>());
         if (k.given) sorted.resize(std::min(sorted.size(), static_cast<std::size_t>(std::max(k.rank, 0.0))));
         return row_sum(sorted.size(), [&](std::size_t j) { return sorted[j] * weights.at[j + 1]; });

@@ -123,6 +123,18 @@ def test_a_new_measure_is_recorded() -> None:
         del CATALOGUE["TwiceP"]
 
 
+def test_rescored_documents() -> None:
+    names = ["AP", "nDCG@10", "RR", "bpref", "P@3[ties=best]", "RBP[ties=expected]"]
+    for seed in range(30):
+        qrels, run = drawn(seed)
+        fast, batches = both_ways(qrels, names, queries=QUERIES[seed % 3])
+        fast, batches = (evaluator.rescorer(run) for evaluator in (fast, batches))
+        scores = np.random.default_rng(seed).integers(0, 5, len(fast)) / 4
+        assert_same(fast, batches, scores)
+        with pytest.raises(CranfieldError, match="expected"):
+            fast.means([1.0] * (len(fast) + 1))
+
+
 QRELS = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"x": 1}}
 SHAPES: dict[str, Any] = {
     "floats": {"q1": {"a": 1.0, "c": 2.0}},

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import product
 from typing import Any
 
 from cranfield.errors import MeasureError, optional
-from cranfield.evaluation.collection import Collection
-from cranfield.evaluation.evaluator import evaluate
+from cranfield.evaluation.evaluator import Evaluator
 from cranfield.io import read_qrels
 from cranfield.measures import parse
 from cranfield.ranking.tie_rules import Ties
@@ -68,22 +68,28 @@ class CranfieldEvaluator(providers.Evaluator):  # type: ignore[misc,name-defined
             if (measure, query) not in given:
                 yield ir_measures.Metric(query_id=query, measure=measure, value=measure.DEFAULT)
 
+    @cached_property
+    def _names(self) -> list[str]:
+        return [equivalent(measure) for measure in self.measures]
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        return Evaluator(self.qrels, self._names, ties=self.ties, queries="both")
+
     def _iter_calc(self, run: Any) -> Iterator[Any]:
         if self.qrels is None:
             return
         scores = ir_measures.util.RunConverter(run).as_dict_of_dict()
         answered = {query: documents for query, documents in scores.items() if query in self.qrel_qids}
-        names = [equivalent(m) for m in self.measures]
-        results = evaluate(Collection(self.qrels, allow_disjoint=True), answered, names, ties=self.ties, queries="both")
-        columns = dict(zip(dict.fromkeys(names), range(len(results.measures)), strict=True))
-        for q in results.counted[0].nonzero()[0].tolist():
-            for measure, name in zip(self.measures, names, strict=True):
-                value = float(results.values[0, columns[name], q])
+        for query, values in self._evaluator.per_query(answered).items():
+            by_name = dict(zip(dict.fromkeys(self._names), values.values(), strict=True))
+            for measure, name in zip(self.measures, self._names, strict=True):
+                value = by_name[name]
                 if math.isnan(value):
                     if measure.NAME == "Accuracy":  # ir_measures gives no value there
                         continue
                     value = measure.DEFAULT
-                yield ir_measures.Metric(query_id=results.queries[q], measure=measure, value=value)
+                yield ir_measures.Metric(query_id=query, measure=measure, value=value)
 
 
 class CranfieldProvider(providers.Provider):  # type: ignore[misc,name-defined]

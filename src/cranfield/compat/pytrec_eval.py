@@ -20,6 +20,7 @@ from cranfield.compat.trec_measures import (
 )
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluator import Evaluator
+from cranfield.evaluation.plan import Column
 from cranfield.ranking.views import Views
 
 __all__ = [
@@ -70,13 +71,23 @@ class RelevanceEvaluator:
         needed = (measure for _, line in self._lines for measure in (*line.measures, line.unless))
         measures_used = list(dict.fromkeys(measure for measure in needed if measure is not None))
         self._rows = {measure: row for row, measure in enumerate(measures_used)}
-        self._evaluator = Evaluator(judged, measures_used) if judged and measures_used else None
+        # Most lines are the values of one measure, and nothing else is to be done with them.
+        self._plain = bool(judged) and all(line.plain for _, line in self._lines)
+        named = [Column(line.measures[0], "value", name) for name, line in self._lines if self._plain]
+        columns = named or measures_used
+        self._evaluator = Evaluator(judged, columns, queries="both") if judged and columns else None
+        texts = judged if self._evaluator is None else self._evaluator.judgments.queries
+        self._texts = dict(zip(judged, texts, strict=True))  # ids may be numbers
 
     def evaluate(self, scores: Numbers) -> dict[str, dict[str, float]]:
         """``{query: {measure: value}}`` for the queries that are judged, in the run's order."""
         queries = [query for query in scores if query in self._queries]
         if not queries:
             return {}
+        if self._plain and self._evaluator is not None:
+            found = self._evaluator.per_query(scores)
+            rankings = ((query, found[self._texts[query]]) for query in queries)
+            return {query: {name: 0.0 if x != x else x for name, x in values.items()} for query, values in rankings}
         rows = [self._queries[query] for query in queries]
         values = np.zeros((0, len(self._queries))) if self._evaluator is None else self._evaluator.values(scores)
         # pytrec_eval has 0 for values that are not numbers: the run id and the string of grades.

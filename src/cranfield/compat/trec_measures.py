@@ -201,6 +201,11 @@ class Line:
         """trec_eval's arithmetic for the one measure of this line."""
         return self.kind.exact if len(self.measures) == 1 else None
 
+    @property
+    def plain(self) -> bool:
+        """Whether its values are those of one measure, with 0 for undefined ones."""
+        return len(self.measures) == 1 and self.unless is None and self.kind.style != "geometric"
+
     def values(self, values_of: Callable[[Measure], Floats]) -> Floats:
         """A value for each query; undefined values are 0, as in trec_eval."""
         # From the last to the first, as trec_eval adds the levels of 11pt_avg.

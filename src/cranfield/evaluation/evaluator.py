@@ -188,11 +188,6 @@ class Evaluator:
         prepared = self._layers or self._looks_like_run or self.collection.map_documents is not None
         return None if prepared else record(self.reader, self.columns, self._queries)
 
-    @cached_property
-    def _averages(self) -> bool:
-        """Whether all columns are summed up as means or sums."""
-        return all(column.aggregate in ("mean", "sum") for column in self.columns)
-
     def __getstate__(self) -> dict[str, Any]:
         # A native program cannot be pickled; it is made again.
         return {name: value for name, value in vars(self).items() if name != "_program"}
@@ -317,7 +312,7 @@ class Evaluator:
 
     def means(self, run: Any) -> dict[str, float]:
         """The mean of each measure over the queries of one run, without notes; NaN if undefined. Fast in loops."""
-        if type(run) is dict and self._program is not None and self._averages:
+        if type(run) is dict and self._program is not None:
             found: dict[str, float] | None = self._program.means(run)
             if found is not None:
                 return found
@@ -466,15 +461,25 @@ class Rescorer:
 
     def means(self, scores: npt.ArrayLike) -> dict[str, float]:
         """`Evaluator.means` of the run with these scores."""
-        return self._evaluator.means_of(self._score(scores))
+        found: dict[str, float] | None = self._scored("means", scores)
+        return self._evaluator.means_of(self._score(scores)) if found is None else found
 
     def per_query(self, scores: npt.ArrayLike) -> dict[str, dict[str, float]]:
         """`Evaluator.per_query` of the run with these scores."""
-        return self._evaluator.per_query_of(self._score(scores))
+        found: dict[str, dict[str, float]] | None = self._scored("per_query", scores)
+        return self._evaluator.per_query_of(self._score(scores)) if found is None else found
 
     def values(self, scores: npt.ArrayLike) -> Floats:
         """`Evaluator.values` of the run with these scores."""
-        return self._evaluator.values_of(self._score(scores))
+        found: Floats | None = self._scored("values", scores)
+        return self._evaluator.values_of(self._score(scores)) if found is None else found
+
+    def _scored(self, method: str, scores: npt.ArrayLike) -> Any:
+        """What a method of the native program gives; None if there is none, or if it cannot read this run."""
+        program, documents = self._evaluator._program, self._documents
+        if program is None or documents.matched is None:
+            return None
+        return getattr(program, method)((*documents.matched, documents.in_order(scores)))
 
     def _score(self, scores: npt.ArrayLike) -> RunScores:
         alignments = self._documents.align(scores, self._reader.keys, by_id=self._reader.by_id)

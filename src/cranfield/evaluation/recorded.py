@@ -28,8 +28,9 @@ from cranfield.ranking.rankings import Pool, Rankings
 from cranfield.ranking.tie_rules import best, worst
 from cranfield.ranking.views import Gains
 
-# Rankings with up to so many documents; longer ones, and runs with more documents, are not small.
-RANKS, MOST_DOCUMENTS = 1 << 11, 1 << 17
+# Rankings are shorter than this, and runs have at most so many documents; beyond that, the threads that join a run save
+# more time than batches take.
+RANKS, MOST_DOCUMENTS = 1 << 11, 60_000
 # In the order of the native core.
 OPERATIONS = (
     *("constant", "literal", "length", "add", "subtract", "multiply", "divide", "minimum", "maximum", "negative"),
@@ -39,6 +40,7 @@ OPERATIONS = (
 UFUNCS = {getattr(np, name): name for name in OPERATIONS if isinstance(getattr(np, name, None), np.ufunc)}
 ORDERS = ("by_id", "by_input", None, best, worst)
 UNDEFINED = {"skip": 0, "error": 0, "zero": 1, "one": 2}
+AGGREGATES, OTHER = {"mean": 0, "sum": 1}, 2
 CLOSED_FORMS = (ClosedForm, OverOrdersIfCosts)  # costs are never recorded
 
 
@@ -263,7 +265,7 @@ def _record(reader: RunReader, columns: Sequence[Column], queries: tuple[str, ..
         _integers(results),
         queries,
         tuple(column.label for column in columns),
-        _integers([column.aggregate == "sum" for column in columns]),
+        _integers([AGGREGATES.get(column.aggregate, OTHER) for column in columns]),
     )
 
 
@@ -291,6 +293,8 @@ def _recorded(tape: Tape, column: Column, rankings: Rankings, reader: RunReader)
         raise NotRecordable(definition.symbol)
     check_judgments(reader.aligner, measure)
     judged = measure.ordered(rankings, all_documents=all_documents)
+    if (rule.position or rule.arrange) not in ORDERS:
+        raise NotRecordable(str(views))
     order = ORDERS.index(rule.position or rule.arrange)
     closed = isinstance(definition.ties, CLOSED_FORMS)
     needs_order = rule.leaves_ties and not closed

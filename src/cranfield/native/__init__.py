@@ -62,6 +62,13 @@
     The sum over each row of gain times (1 - min(a, limit) / pairs), where a is the number of documents before it with
     a grade of at least 0 and no gain; limit and pairs are those of the row, and the quotient is 0 without pairs.
 
+``Program(index, keys, by_id, policy, grade, gains, layouts, weights, constants, code, literals, results, ...)``
+    Measures as a program that `cranfield.evaluation.recorded` writes; None in ``plain``. Its parts are arrays of int64
+    and float64, and lists of these. ``means``, ``per_query`` and ``values`` are those of `Evaluator`, of a run that is
+    a dict, or of documents that are matched already: a tuple of ``document``, ``begin``, ``row`` and ``judged`` as for
+    ``locate``, the number of documents of each query, and the scores. They are None where the run is not one that the
+    program reads.
+
 ``nest(rows, columns, values) -> dict``
     ``{row: {column: value}}``, of values (column, row) with tuples of names.
 

@@ -7,12 +7,13 @@ scores then only give new positions. The result is what `Aligner` gives for the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cranfield import io, native
-from cranfield.data import Bytes, Integers, Run, Strings, Table
+from cranfield.data import Bytes, Floats, Integers, Run, Strings, Table
 from cranfield.errors import UsageError
 from cranfield.io.ids import codes_of
 from cranfield.io.runs import Positions, RunQueries
@@ -51,8 +52,15 @@ class FixedDocuments:
     def __len__(self) -> int:
         return len(self.documents.score)
 
-    def align(self, scores: npt.ArrayLike, keys: Sequence[Key], *, by_id: bool) -> dict[Key, Alignment]:
-        """The positions of the judged documents with these scores, for each key that ranks documents."""
+    @property
+    def matched(self) -> tuple[Any, ...] | None:
+        """The documents as a native program reads them; None if it cannot: with ranks, or unjudged queries."""
+        if self._rank is not None or len(self.alignment.other):
+            return None
+        return self._order_of_ids, self._begin, self._judged_rows, self._judged, self.alignment.length
+
+    def in_order(self, scores: npt.ArrayLike) -> Floats:
+        """The scores in the order of queries; raises if there is not one for each document, or one is NaN."""
         given = np.asarray(scores, np.float64)
         if given.shape != (len(self),):
             raise UsageError(
@@ -62,7 +70,11 @@ class FixedDocuments:
             row = int(np.flatnonzero(np.isnan(given))[0])
             document = f"`{self.documents.document[row]}` of query `{self.documents.query[row]}`"
             raise UsageError(f"the score of document {document} is NaN")
-        ordered = np.ascontiguousarray(given) if self._in_order else given[self._rows]
+        return np.ascontiguousarray(given) if self._in_order else given[self._rows]
+
+    def align(self, scores: npt.ArrayLike, keys: Sequence[Key], *, by_id: bool) -> dict[Key, Alignment]:
+        """The positions of the judged documents with these scores, for each key that ranks documents."""
+        ordered = self.in_order(scores)
         located = native.locate(
             self._order_of_ids, self._begin, self._judged_rows, self._judged, ordered, self._rank, list(keys), by_id
         )
