@@ -74,7 +74,7 @@ class RelevanceEvaluator:
         # Most lines are the values of one measure, and nothing else is to be done with them.
         self._plain = bool(judged) and all(line.plain for _, line in self._lines)
         named = [Column(line.measures[0], "value", name) for name, line in self._lines if self._plain]
-        columns = named or measures_used
+        columns: Sequence[Any] = named or measures_used
         self._evaluator = Evaluator(judged, columns, queries="both") if judged and columns else None
         texts = judged if self._evaluator is None else self._evaluator.judgments.queries
         self._texts = dict(zip(judged, texts, strict=True))  # ids may be numbers
