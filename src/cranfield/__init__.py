@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from cranfield import lab, measures, stats, tensors
     from cranfield import spark as spark
-    from cranfield.analysis.audit import Audit, audit
+    from cranfield.analysis.audit import audit
     from cranfield.analysis.compare import Comparison, compare
     from cranfield.analysis.explain import explain
     from cranfield.analysis.per_query import queries
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Audit",
     "Collection",
     "Comparison",
     "CranfieldError",
@@ -68,7 +67,7 @@ __all__ = [
 # Names are loaded when they are asked for. The names of no module are modules themselves.
 MODULES = {
     "": ("lab", "measures", "spark", "stats", "tensors"),
-    "analysis.audit": ("Audit", "audit"),
+    "analysis.audit": ("audit",),
     "analysis.compare": ("Comparison", "compare"),
     "analysis.explain": ("explain",),
     "analysis.per_query": ("queries",),

@@ -11,8 +11,7 @@ import numpy as np
 from cranfield.experiment.experiment import Experiment
 from cranfield.experiment.running import Outcome
 from cranfield.io.collection import shortened
-from cranfield.report import compare as comparing
-from cranfield.report import guard
+from cranfield.report import answer, guard
 from cranfield.report import write as write_scores
 from cranfield.report.pages import Page, sheet, write
 from cranfield.report.sheet import Cell, shown, signed
@@ -27,7 +26,7 @@ def summary(experiment: Experiment, outcome: Outcome, folder: Path, link: str | 
     if comparison is None:
         parts.append(write_scores(outcome.scores, "markdown"))
     else:
-        pages = [comparing.pages(comparison)[0], *losses(outcome)]
+        pages = [answer.answer(comparison), *losses(outcome)]
         parts.append(write(pages, {}, "markdown"))
     if report := experiment.output("report", "file"):
         path = Path(os.path.relpath(Path(report).resolve(), folder.resolve())).as_posix()
