@@ -116,7 +116,7 @@ def test_audit_with_a_corpus(call: Call) -> None:
     result = call("audit", DIVERSITY, BM25, DENSE, "-m", "DELTARB@5", "--corpus", DOCUMENTS)
     assert result.exit_code == 0, result.stderr
     rows = [line.split() for line in result.stdout.splitlines() if line.startswith("DELTARB@5 ")]
-    assert rows[0] == ["DELTARB@5", "1", "0", "–", "0", "–", "1"]
+    assert rows[0] == ["DELTARB@5", "1", "0", "–", "–", "0", "–", "1"]
 
 
 @pytest.mark.parametrize(
