@@ -157,6 +157,17 @@ def test_runs_from_a_pipe_are_read_once(call: Call) -> None:
     assert call("queries", QRELS, "-", DENSE, "--query", "q1", input=piped).exit_code == 0
 
 
+def test_a_job_summary_names_the_queries_that_lost_most(call: Call) -> None:
+    ask = ["compare", QRELS, RUNS[2], BM25, DENSE, "--fail-if-worse", "nDCG@10", "--format", "markdown"]
+    last = call(*ask).stdout.rpartition("\n\n")[2].splitlines()[2:]
+    scores = cf.evaluate(QRELS, [RUNS[2], BM25, DENSE], "nDCG@10").to_dict()["runs"]
+    old, new = (scores[name]["nDCG@10"]["queries"] for name in ("llm", "bm25"))  # bm25 is further behind than dense
+    lost = sorted((new[q] - old[q], q) for q in old if old[q] is not None and new[q] is not None)[:5]
+    assert [line.split("|")[1].strip() for line in last] == [q for _, q in lost]
+    assert [float(line.split("|")[4]) for line in last] == pytest.approx([gap for gap, _ in lost], abs=5e-5)
+    assert "by query" not in call(*ask[:2], BM25, RUNS[2], *ask[5:]).stdout  # nothing lost
+
+
 def test_a_guard_that_cannot_guard_is_refused(call: Call, tmp_path: Path) -> None:
     guard = ["--fail-if-worse", "AP", "--margin"]
     assert call("compare", QRELS, BM25, DENSE, *guard, "nan").exit_code == 2

@@ -15,7 +15,7 @@ from cranfield.cli import gate, options, results
 from cranfield.cli.commands import Option, Settings, verb
 from cranfield.cli.output import colour, emit, note, progress, say_written, width
 from cranfield.errors import UsageError
-from cranfield.report.pages import FORMATS
+from cranfield.report.pages import FORMATS, Page
 from cranfield.settings import RARE
 from cranfield.statistics.design import Repeated
 from cranfield.statistics.pair_tests import Correction
@@ -35,6 +35,7 @@ SCORES_ONLY = (
     "the baseline has scores only, so there is no check whether ties or unjudged documents could reverse a difference"
 )
 UNCORRECTED = "p-values do not account for this selection"
+MOST_LOST = 5  # queries that a job summary names
 SAVED = ".json"  # the ending of a file of saved scores
 
 
@@ -72,6 +73,22 @@ def _top_runs(scores: Scores, top: int, baseline: str | None, *, saved: bool) ->
     if baseline in scores.runs:
         rows.add(scores.runs.index(baseline))
     return scores.of_runs(sorted(rows))
+
+
+def _losses(outcome: Outcome, measure: str, digits: int) -> list[Page]:
+    """For a job summary: the queries on which the run that is furthest behind the baseline lost most."""
+    from cranfield.analysis.per_query import queries
+    from cranfield.report import per_query
+
+    comparison, scores = outcome.comparison, outcome.compared
+    if scores is None or comparison.references is None:
+        return []
+    m = comparison.measures.index(measure)
+    pair = int((comparison.difference[m] * comparison.signs[m]).argmin())
+    run, other = comparison.pairs[m, pair].tolist()
+    found = queries(scores.of_runs([other, run]), measure, "loss")
+    lost = len(found.lost(MOST_LOST))
+    return [per_query.queries(found, digits, most=lost, bars=False, texts=scores.texts)] if lost else []
 
 
 def _tests(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -219,7 +236,10 @@ class Compare(
                 notes = [*notes, *lines.notes(comparison.predicted)]
             result = comparison.to_dict() if self.format == "json" else {}  # which takes digests of the inputs
             text = write(pages, result, self.format, width=width(), colour=colour(self.output))
-            text = f"{guard.markdown(checks)}{text}" if self.format == "markdown" and checks else text
+            if self.format == "markdown" and checks:
+                losses = write(_losses(outcome, label_of[self._checked[0]], self.digits), {}, "markdown")
+                text = "
+".join(filter(None, (f"{guard.markdown(checks)}{text}", losses)))
         if self.group_by is not None:
             layout: dict[str, Any] = {"width": width(), "colour": colour(self.output)}
             first = comparison.references
