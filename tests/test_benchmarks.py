@@ -368,10 +368,10 @@ def test_targets_of_small_calls(load: Any) -> None:
         cell = grid.with_target(grid.Cell("dicts", queries, documents, 3, 3, ours, ours, ours * ratio))
         return cell.target, cell.met
 
-    assert met(1, 10, ours=99e-6) == ("100 us", True)
-    assert met(1, 10, ours=101e-6) == ("100 us", False)
-    assert met(64, 100, ratio=5.1) == ("5x", True)
-    assert met(64, 100, ratio=4.9) == ("5x", False)
+    assert met(1, 10, ours=5.9e-6) == ("6 us", True)
+    assert met(1, 10, ours=6.1e-6) == ("6 us", False)
+    assert met(64, 100, ratio=8.1) == ("8x", True)
+    assert met(64, 100, ratio=7.9) == ("8x", False)
     assert met(50, 1000) == ("", None)
 
 
