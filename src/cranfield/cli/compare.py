@@ -238,8 +238,7 @@ class Compare(
             text = write(pages, result, self.format, width=width(), colour=colour(self.output))
             if self.format == "markdown" and checks:
                 losses = write(_losses(outcome, label_of[self._checked[0]], self.digits), {}, "markdown")
-                text = "
-".join(filter(None, (f"{guard.markdown(checks)}{text}", losses)))
+                text = "\n".join(filter(None, (f"{guard.markdown(checks)}{text}", losses)))
         if self.group_by is not None:
             layout: dict[str, Any] = {"width": width(), "colour": colour(self.output)}
             first = comparison.references

@@ -37,9 +37,10 @@ def summary(experiment: Experiment, outcome: Outcome, folder: Path, link: str | 
 def losses(outcome: Outcome) -> list[Page]:
     """The queries on which runs lost most against the baseline, by the first measure; none without a loss."""
     comparison, scores = outcome.comparison, outcome.compared
-    if comparison is None or comparison.baseline is None:
+    if comparison is None or comparison.references is None:
         return []
-    base, column = scores.runs.index(comparison.baseline), scores.columns[0]
+    name, column = comparison.runs[comparison.references[0]], scores.columns[0]
+    base = scores.runs.index(name)
     values, at = scores.matched(0)
     lost = (values - values[base]) * (-1 if column.lower_is_better else 1)
     order = np.argsort(lost, axis=None, kind="stable")[:LOST].tolist()
@@ -53,5 +54,5 @@ def losses(outcome: Outcome) -> list[Page]:
             rows.append((names, [Cell(text) for text in (*numbers, difference)]))
     if not rows:
         return []
-    heads = [comparison.baseline, "run", "difference"]
+    heads = [name, "run", "difference"]
     return [Page(f"{column.label}: the queries that lost most", sheet(("query", "text", "run"), heads, rows))]
