@@ -70,13 +70,6 @@ def test_exit_codes(collection: Path) -> None:
         assert run(command, collection).returncode == int(code), command
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/start.md"])
-def test_the_line_for_pip_names_this_version(page: str) -> None:
-    versions = re.findall(r"cranfield(?:\[[\w,]+\])?==([\w.]+)", (README.parent / page).read_text(encoding="utf-8"))
-    assert versions
-    assert set(versions) == {cf.__version__}
-
-
 def test_the_numbers_of_the_tie_story() -> None:
     """Those of other tools are checked in test_docs.py."""
     scores = cf.evaluate({"q": {"a": 1}}, {"q": dict.fromkeys("abc", 1.0)}, ["RR", "RR@10"], ties="expected")
