@@ -128,7 +128,7 @@ def test_an_audit_shows_the_means_of_eval(files: tuple[str, str, list[str]]) -> 
         shown = CliRunner().invoke(cli, ["audit", *command, format])
         assert shown.exit_code == 0, shown.output
         assert shown.stdout.count("both together") == 2
-        assert "predictions: intervals are for queries like these" in shown.stderr
+        assert "predictions: intervals are for new queries of this kind" in shown.stderr
 
 
 def test_a_report_has_a_table_of_both_judgments(files: tuple[str, str, list[str]], tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_report_has_a_table_of_both_judgments(files: tuple[str, str, list[str]
     text = page.read_text()
     assert text.count("both together</td>") == 2
     data = json.loads(re.findall(r'id="data">(.*?)</script>', text, re.DOTALL)[0])
-    assert any(line.endswith(f"--predicted {llm} --inference fixed --interval bca") for line in data["commands"])
+    assert any(line.endswith(f"--predicted {Path(llm).name} --inference fixed --interval bca") for line in data["commands"])
     assert any("intervals are for exactly these queries" in note for note in data["notes"])
 
 

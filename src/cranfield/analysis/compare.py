@@ -459,7 +459,7 @@ def compare(
     >>> import cranfield as cf
     >>> qrels = {q: {"a": 1} for q in "123456"}
     >>> old, new = {q: {"b": 2.0, "a": 1.0} for q in "123456"}, {q: {"a": 2.0, "b": 1.0} for q in "123456"}
-    >>> comparison = cf.compare(qrels, {"old": old, "new": new}, "RR")
+    >>> comparison = cf.compare(qrels, {"old": old, "new": new}, "RR", baseline="old")
     >>> comparison.contests[0].difference, round(comparison.contests[0].corrected, 5)
     (0.5, 0.03125)
     """

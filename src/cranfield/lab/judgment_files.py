@@ -465,8 +465,8 @@ def judging_page(
     document can change, and marks the predicted judgments in ``suggestions``.
     """
     told = Guidelines({}, "") if guidelines is None else read_guidelines(guidelines)
-    grades = grades or list(told.grades) or ["0", "1", "2", "3"]
-    if any(grade not in tuple(digits) for grade in grades):
+    grades = (list(told.grades) or ["0", "1", "2", "3"]) if grades is None else grades
+    if not grades or any(grade not in tuple(digits) for grade in grades):
         raise UsageError(f"the grades of the page must be single digits, not `{' '.join(grades)}`")
     if not proposals:
         raise UsageError(

@@ -108,7 +108,7 @@ def krippendorff_alpha(confusion: npt.NDArray[np.generic]) -> float:
     totals = coincidences.sum(axis=0)
     middle = np.cumsum(totals) - totals / 2
     squared = (middle[:, None] - middle) ** 2
-    expected = float((squared * np.outer(totals, totals)).sum()) / (totals.sum() - 1)
+    expected = float((squared * np.outer(totals, totals)).sum() / (totals.sum() - 1))
     return 1 - float((squared * coincidences).sum()) / expected if expected > 0 else math.nan
 
 

@@ -74,10 +74,10 @@ def assert_not_worse(
     ...
     cranfield.testing.assertions.QualityError: new is worse than baseline: RR 0.5000 vs 1.0000 (...)
     <BLANKLINE>
-    RR by query, 1 of 8 queries
-    query     new  baseline  difference
+    RR by query, 1 of 8 queries; difference: new minus baseline
+    query  baseline     new  difference
     ───────────────────────────────────
-    q0     0.5000    1.0000     -0.5000
+    q0       1.0000  0.5000     -0.5000
     ...
     """
     __tracebackhide__ = True
