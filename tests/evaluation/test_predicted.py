@@ -142,7 +142,7 @@ def test_a_report_has_a_table_of_both_judgments(files: tuple[str, str, list[str]
     assert text.count("both together</td>") == 2
     data = json.loads(re.findall(r'id="data">(.*?)</script>', text, re.DOTALL)[0])
     assert any(line.endswith(f"--predicted {Path(llm).name} --inference fixed --interval bca") for line in data["commands"])
-    assert any("intervals are for exactly these queries" in note for note in data["notes"])
+    assert any("for this query set only" in note for note in data["notes"])
 
 
 @pytest.mark.parametrize("measure", ["GMAP", "GMbpref", "NumRel", "NumRelRet", "NumRet", "NumQ", "c_at_1"])
