@@ -141,7 +141,9 @@ def test_a_report_has_a_table_of_both_judgments(files: tuple[str, str, list[str]
     text = page.read_text()
     assert text.count("both together</td>") == 2
     data = json.loads(re.findall(r'id="data">(.*?)</script>', text, re.DOTALL)[0])
-    assert any(line.endswith(f"--predicted {Path(llm).name} --inference fixed --interval bca") for line in data["commands"])
+    assert any(
+        line.endswith(f"--predicted {Path(llm).name} --inference fixed --interval bca") for line in data["commands"]
+    )
     assert any("for this query set only" in note for note in data["notes"])
 
 

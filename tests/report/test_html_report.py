@@ -719,7 +719,7 @@ def test_tables_fit_the_screen_and_paper(opened: Any) -> None:
 
 def test_many_files_are_named_once(browser: Any, tmp_path: Path) -> None:
     runs = []
-    for i in range(12):
+    for i in range(30):
         runs.append(str(tmp_path / f"a run with blanks {i}"))
         Path(runs[-1]).write_text("q1 Q0 d1 1 2 x\n")
     (tmp_path / "qrels").write_text("q1 0 d1 1\n")
@@ -727,7 +727,7 @@ def test_many_files_are_named_once(browser: Any, tmp_path: Path) -> None:
     assert CliRunner().invoke(cli, args).exit_code == 0
     browser.get((tmp_path / "report.html").as_uri())
     first, second, *_ = texts(browser, "#commands")[0].splitlines()
-    assert shlex.split(first.removeprefix("inputs=(").removesuffix(")")) == [Path(name).name for name in args[1:14]]
+    assert shlex.split(first.removeprefix("inputs=(").removesuffix(")")) == [Path(name).name for name in args[1:32]]
     assert second == 'cranfield eval "${inputs[@]}" -m RR --interval bca'
 
 
@@ -843,7 +843,7 @@ def test_groups_of_queries_have_a_table_and_a_chart(shown: Any) -> None:
     assert row[3] == "<0.0001" and groups.effects[0][3].p < 0.0001
     assert texts(browser, '#query-groups tr[data-run="base"] td')[3] == ""
     # Of both selected runs, the difference in each group.
-    assert len(texts(browser, "#chart-groups .mark-symbol path")) == 4
+    assert len(texts(browser, "#chart-groups .mark-symbol.role-mark path")) == 4
     assert any("depends on kind" in note for note in texts(browser, "#group-notes li"))
     assert not browser.execute_script("return window.hacked")
 
@@ -851,7 +851,7 @@ def test_groups_of_queries_have_a_table_and_a_chart(shown: Any) -> None:
 def test_groups_of_one_run_have_means_only(shown: Any) -> None:
     browser = shown(report(judged_elsewhere().only_run("c"), group_by="kind"))
     assert texts(browser, "#query-groups thead th") == ["run", f"{NASTY} (10 queries)", "how (20 queries)"]
-    assert len(texts(browser, "#chart-groups .mark-symbol path")) == 2
+    assert len(texts(browser, "#chart-groups .mark-symbol.role-mark path")) == 2
 
 
 def test_several_collections_are_groups_of_queries(shown: Any) -> None:

@@ -163,6 +163,7 @@
     if (entry.isIntersecting) { charts[entry.target.id].near = true; paint(entry.target.id); }
   }), { rootMargin: "300px" });
   // The height of a chart and its labels is reserved from the start, so nothing moves when it is drawn.
+  const LEGEND = 94;  // of labels with a legend
   function chart(id, height, spec, labels = 70) {
     charts[id] = { spec, height, near: false, stale: true };
     $(id).style.minHeight = `${height + labels}px`;
@@ -645,7 +646,7 @@
           { mark: { type: "point", filled: true, size: 60, opacity: 1 }, encoding: { x: { field: "value", type: "quantitative", title, scale: { zero: base !== null } }, color: colour, tooltip: ["run", "group", "value", "low", "high"].map((field) => ({ field })) } },
         ],
       };
-    });
+    }, LEGEND);
   }
 
   // Curves and agreement
@@ -661,8 +662,8 @@
     },
   });
   if (data.curves) {
-    chart("chart-recall", 280, curve("recall", TEXT.recall, TEXT.precision));
-    chart("chart-gain", 280, curve("gain", TEXT.cutoff, TEXT.gain));
+    chart("chart-recall", 280, curve("recall", TEXT.recall, TEXT.precision), LEGEND);
+    chart("chart-gain", 280, curve("gain", TEXT.cutoff, TEXT.gain), LEGEND);
   }
   chart("chart-agreement", Math.max(160, Math.min(420, measures.length * 44)), (t) => {
     const rows = data.agreement.flatMap((row, i) => row.map((tau, j) => ({ measure: measures[i], other: measures[j], tau, shown: tau === null ? "–" : tau.toFixed(2) })));
