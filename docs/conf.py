@@ -46,6 +46,11 @@ trim_doctest_flags = True
 smartquotes = False  # quotes on these pages are code
 
 html_theme = "furo"
+html_logo = html_favicon = "_static/mark.svg"
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#12395b", "color-brand-content": "#1a5c8f"},
+    "dark_css_variables": {"color-brand-primary": "#f0a63c", "color-brand-content": "#8cc1e8"},
+}
 html_title = f"Cranfield {release}"
 html_static_path = ["_static"]
 html_css_files = ["cranfield.css"]
