@@ -79,6 +79,8 @@ def test_same_values_to_the_last_bit(name: str) -> None:
             qrels, run = drawn(seed)
             options: Any = {"queries": rng.choice(QUERIES), "undefined": rng.choice(["skip", "zero", "one"])}
             fast, batches = both_ways(qrels, name, ties=ties, **options)
+            if fast._program is None:  # then both ways are one
+                continue
             try:
                 batches.values(run)
             except CranfieldError as error:
