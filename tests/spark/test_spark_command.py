@@ -62,10 +62,13 @@ def write_runs(folder: Path, runs: Columns) -> list[str]:
 
 
 def same(call: Call, *args: object) -> Result:
-    """Both engines print the same, and notes of the same first line."""
+    """Both engines print the same, and notes of the same first line; comparisons on Spark take no digests of tables."""
     plain, found = call(*args), call(*args, "--engine", "spark")
     assert found.exit_code == plain.exit_code == 0, found.stderr
-    assert found.stdout == plain.stdout
+    printed = [one.stdout for one in (plain, found)]
+    if "json" in args:
+        printed = [json.loads(text) | {"provenance": None} for text in printed]
+    assert printed[0] == printed[1]
     return found
 
 
