@@ -15,6 +15,7 @@
 #include <string>
 
 #include "dict.hpp"
+#include "fields.hpp"
 #include "fixed.hpp"
 #include "program.hpp"
 #include "python.hpp"
@@ -201,6 +202,25 @@ nb::object first_rows(const Integers& group, const Column& ids) {
         find_repeats(groups, static_cast<std::size_t>(highest) + 1, texts, note);
     }
     return first.object();
+}
+
+nb::object split_columns(const nb::bytes& lines, char delimiter, std::size_t width, std::size_t longest) {
+    std::optional<std::vector<Strings>> columns;
+    {
+        const nb::gil_scoped_release release;
+        columns = split_fields({lines.c_str(), lines.size()}, delimiter, width, longest);
+    }
+    if (!columns) return nb::none();
+    nb::list pairs;
+    for (Strings& column : *columns) pairs.append(pair(std::move(column)));
+    return pairs;
+}
+
+nb::object numbers_of(const Column& column) {
+    const StringsView texts = view(column);
+    const NewArray<double> numbers{nb::int_(texts.size())};
+    const char* const end = texts.bytes + column.second.size();
+    return parse_numbers(texts, end, numbers.data()) ? numbers.object() : nb::none();
 }
 
 using FloatTable = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
@@ -736,6 +756,8 @@ NB_MODULE(_core, m) {
     m.def("join_table", &join_table, "query"_a, "document"_a, "score"_a, "rank"_a.none(), "index"_a, "keys"_a,
           "by_id"_a, "top"_a, "most"_a = Faults::usual);
     m.def("join_dict", &join_dict, "mapping"_a, "index"_a, "keys"_a, "by_id"_a, "top"_a, "most"_a = Faults::usual);
+    m.def("split_fields", &split_columns, "lines"_a, "delimiter"_a, "width"_a, "longest"_a);
+    m.def("parse_numbers", &numbers_of, "column"_a);
     m.def("first_rows", &first_rows, "group"_a, "ids"_a);
     m.def("locate", &locate, "document"_a, "begin"_a, "row"_a, "judged"_a, "score"_a, "rank"_a.none(), "keys"_a,
           "by_id"_a);
