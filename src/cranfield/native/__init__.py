@@ -73,9 +73,8 @@
 ``Program(index, keys, by_id, policy, grade, gains, layouts, weights, constants, code, literals, results, ...)``
     Measures as a program that `cranfield.evaluation.recorded` writes; None in ``plain``. Its parts are arrays of int64
     and float64, and lists of these. ``means``, ``per_query`` and ``values`` are those of `Evaluator`, of a run that is
-    a dict, or of documents that are matched already: a tuple of ``document``, ``begin``, ``row`` and ``judged`` as for
-    ``locate``, the number of documents of each query, and the scores. They are None where the run is not one that the
-    program reads.
+    a dict; an opener of TREC text; or joined already: a tuple of a list with `Positions` for each key, ``length`` and
+    ``other_length``. They are None where the run is not one that the program reads.
 
 ``nest(rows, columns, values) -> dict``
     ``{row: {column: value}}``, of values (column, row) with tuples of names.

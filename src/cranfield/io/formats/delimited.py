@@ -234,9 +234,10 @@ def _headerless_delimiter(stream: Stream, kind: str) -> str:
     lines = [line.rstrip("\r") for line in text.split("\n")]
     lines = [line for line in (lines if len(lines) == 1 else lines[:-1])[:20] if line.strip()]
     for delimiter in DELIMITERS:
+        if not lines or lines[0].count(delimiter) + 1 not in WIDTHS[kind]:
+            continue
         rows = [[field.strip() for field in line.split(delimiter)] for line in lines]
-        widths = {len(row) for row in rows}
-        if len(widths) != 1 or not widths <= set(WIDTHS[kind]) or not all(map(all, rows)):
+        if len({len(row) for row in rows}) != 1 or not all(map(all, rows)):
             continue
         names = {normalise_name(field.strip('"')) for field in rows[0]}
         known = {name for names in COLUMN_NAMES.values() for name in names}
