@@ -509,8 +509,8 @@ def looks_like_scores(judgments: Judgments) -> bool:
     grade = judgments.grade[:MAX_SCORES]
     fractions = np.count_nonzero(grade != np.floor(grade))
     query = judgments.begin.searchsorted(np.arange(len(grade)), "right")
-    different = len(np.unique(np.stack([query, grade]), axis=1).T)
-    levels = len(np.unique(grade))
+    different = len(set(zip(query.tolist(), grade.tolist(), strict=True)))
+    levels = len(set(grade.tolist()))
     return bool(levels > MAX_LEVELS and fractions >= len(grade) / 2 and different > MIN_SHARE * len(grade))
 
 

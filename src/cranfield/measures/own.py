@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 import re
-import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from numbers import Real
-from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, overload
 
@@ -207,6 +206,8 @@ def _call(function: RankingFunction, name: str, arguments: list[Floats], paramet
 
 def _line(error: BaseException, file: str | None) -> str:
     """``:LINE``, the last line of the file in which an error was raised, if there is one."""
+    import traceback
+
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     return f":{lines[-1]}" if lines else ""
 
@@ -235,9 +236,10 @@ def load_measures(path: str) -> Iterator[list[str]]:
 
 
 def _run(path: str) -> None:
-    file, source = Path(path), open_stream(path, "measures").read()
+    source = open_stream(path, "measures").read()
+    name, _ = os.path.splitext(os.path.basename(path))
     try:
-        exec(compile(source, path, "exec"), {"__name__": file.stem, "__file__": path})
+        exec(compile(source, path, "exec"), {"__name__": name, "__file__": path})
     except SyntaxError as error:
         line = f":{error.lineno}" if error.lineno else ""
         raise InputError([f"{error.filename or path}{line}: {type(error).__name__}: {error.msg}"]) from error
