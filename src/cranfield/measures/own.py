@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import os
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -236,10 +235,11 @@ def load_measures(path: str) -> Iterator[list[str]]:
 
 
 def _run(path: str) -> None:
-    source = open_stream(path, "measures").read()
-    name, _ = os.path.splitext(os.path.basename(path))
+    from pathlib import Path
+
+    file, source = Path(path), open_stream(path, "measures").read()
     try:
-        exec(compile(source, path, "exec"), {"__name__": name, "__file__": path})
+        exec(compile(source, path, "exec"), {"__name__": file.stem, "__file__": path})
     except SyntaxError as error:
         line = f":{error.lineno}" if error.lineno else ""
         raise InputError([f"{error.filename or path}{line}: {type(error).__name__}: {error.msg}"]) from error
