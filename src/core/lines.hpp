@@ -2,14 +2,14 @@
 #pragma once
 
 #include <array>
-#include <emmintrin.h>
-
-#include "bytes.hpp"
 
 // Where the separators of a stretch of text are: the one loop that looks at every byte.
 #if defined(__SSE2__) || defined(_M_X64)
 #define CRANFIELD_SSE2 1
+#include <emmintrin.h>
 #endif
+
+#include "bytes.hpp"
 
 namespace cranfield {
 

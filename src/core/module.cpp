@@ -15,6 +15,7 @@
 #include <string>
 
 #include "dict.hpp"
+#include "fields.hpp"
 #include "fixed.hpp"
 #include "program.hpp"
 #include "python.hpp"
@@ -201,6 +202,25 @@ nb::object first_rows(const Integers& group, const Column& ids) {
         find_repeats(groups, static_cast<std::size_t>(highest) + 1, texts, note);
     }
     return first.object();
+}
+
+nb::object split_columns(const nb::bytes& lines, char delimiter, std::size_t width, std::size_t longest) {
+    std::optional<std::vector<Strings>> columns;
+    {
+        const nb::gil_scoped_release release;
+        columns = split_fields({lines.c_str(), lines.size()}, delimiter, width, longest);
+    }
+    if (!columns) return nb::none();
+    nb::list pairs;
+    for (Strings& column : *columns) pairs.append(pair(std::move(column)));
+    return pairs;
+}
+
+nb::object numbers_of(const Column& column) {
+    const StringsView texts = view(column);
+    const NewArray<double> numbers{nb::int_(texts.size())};
+    const char* const end = texts.bytes + column.second.size();
+    return parse_numbers(texts, end, numbers.data()) ? numbers.object() : nb::none();
 }
 
 using FloatTable = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
@@ -481,14 +501,14 @@ struct PythonWords {
 class PythonProgram {
 public:
     // `layouts`: key, order, gains, all, needs_order; `code`: operation and four numbers; `policy`: counted queries,
-    // undefined values, lists, most rows; `sums`: 0 for columns that are averaged, 1 for those that are
+    // undefined values, lists, most rows, most bytes; `sums`: 0 for columns that are averaged, 1 for those that are
     // summed, 2 for others.
     PythonProgram(nb::object index, const nb::sequence& keys, bool by_id, const Integers& policy, const Doubles& grade,
                   const nb::list& gains, const IntegerRows& layouts, const nb::list& weights,
                   const nb::list& constants, const IntegerRows& code, const Doubles& literals,
                   const Integers& results, nb::tuple queries, nb::tuple labels, const Integers& sums)
         : owner_(std::move(index)), queries_(std::move(queries)), labels_(std::move(labels)),
-          sums_(sums.data(), sums.data() + sums.size()),
+          row_(named(labels_)), all_rows_(named(queries_)), sums_(sums.data(), sums.data() + sums.size()),
           core_(nb::cast<PythonIndex&>(owner_).core, settings_of(keys, by_id, 0, Faults::usual), policy_of(policy),
                 vector(grade), vectors(gains), layouts_of(layouts), weights_of(weights), vectors(constants),
                 code_of(code, literals), std::vector<std::size_t>(results.data(), results.data() + results.size())) {
@@ -516,7 +536,7 @@ public:
         for (const auto& segment : scratch->segments) {
             if (segment.query == core_.queries() && counted() == Counted::run) unjudged.push_back(nb::borrow(segment.name));
         }
-        nb::dict nested;
+        nb::dict nested = counted() == Counted::judged ? copy_of(all_rows_) : nb::dict();
         const double* const unanswered = counted() == Counted::judged ? core_.unanswered(*scratch) : nullptr;
         if (counted() == Counted::judged && unanswered == nullptr) return nb::none();
         std::vector<double> values(core_.measures());
@@ -561,17 +581,40 @@ private:
 
     Counted counted() const { return core_.policy().counted; }
 
-    // A run is a dict, or a tuple of documents that are matched already: document, begin, row, judged, length, score.
+    // A run is a dict; an opener of TREC text; or a tuple of what has been joined: the columns of each key, and the
+    // documents of judged and of other queries.
     bool score(const nb::object& run, Program::Scratch& scratch) {
-        if (!PyTuple_CheckExact(run.ptr())) return core_.score(run.ptr(), scratch);
-        const auto part = [&](std::size_t i) { return nb::handle(run[i]); };
-        const auto document = nb::cast<Column>(part(0));
-        const auto begin = nb::cast<Integers>(part(1)), row = nb::cast<Integers>(part(2));
-        const auto judged = nb::cast<Integers>(part(3)), length = nb::cast<Integers>(part(4));
-        const auto scores = nb::cast<Doubles>(part(5));
-        const auto numbers = [](const Integers& array) { return std::span(array.data(), array.size()); };
-        const FixedView fixed{view(document), numbers(begin), numbers(row), numbers(judged), span(scores), std::nullopt};
-        return core_.score(fixed, numbers(length), scratch);
+        if (PyDict_CheckExact(run.ptr())) return core_.score(run.ptr(), scratch);
+        if (!PyTuple_CheckExact(run.ptr())) return score_text(nb::cast<nb::callable>(run), scratch);
+        std::vector<Integers> arrays;
+        const auto numbers = [&](nb::handle array) {
+            arrays.push_back(nb::cast<Integers>(array));
+            return Numbers(arrays.back().data(), arrays.back().size());
+        };
+        std::vector<JoinedColumns> keys;
+        for (nb::handle columns : nb::handle(run[0])) {
+            JoinedColumns& key = keys.emplace_back();
+            for (std::size_t i = 0; i < key.size(); ++i) key[i] = numbers(columns[i]);
+        }
+        return core_.score(keys, numbers(run[1]), numbers(run[2]), scratch);
+    }
+
+    // Large files are left to threads.
+    bool score_text(const nb::callable& opener, Program::Scratch& scratch) {
+        const std::unique_ptr<Source> source = open_source(opener);
+        const std::size_t size = source->size();
+        if (size == 0 || size > core_.policy().most_bytes) return false;
+        constexpr std::size_t readable = 64;
+        if (scratch.text.size() < size + 1 + readable) scratch.text.resize(size + 1 + readable);
+        std::size_t read = 0;
+        const std::atomic<bool> stop = false;
+        while (read < size) {
+            const std::size_t more = source->read(scratch.text.data() + read, size - read, stop);
+            if (more == 0) return false;  // the file has become shorter
+            read += more;
+        }
+        if (scratch.text[size - 1] != '\n') scratch.text[read++] = '\n';
+        return core_.score(Text(scratch.text.data(), read), scratch);
     }
 
     // The mean or sum of each measure; nothing if a value is infinite.
@@ -612,8 +655,21 @@ private:
         return means;
     }
 
+    // A dict with these keys. A copy of one that has them all grows no more, and its keys are in order already.
+    static nb::dict named(const nb::tuple& keys) {
+        nb::dict dict;
+        for (nb::handle key : keys) set(dict, key, nb::none());
+        return dict;
+    }
+
+    static nb::dict copy_of(const nb::dict& dict) {
+        PyObject* const copied = PyDict_Copy(dict.ptr());
+        if (copied == nullptr) nb::raise_python_error();
+        return nb::steal<nb::dict>(copied);
+    }
+
     nb::dict row(const double* values) const {
-        nb::dict row;
+        nb::dict row = copy_of(row_);
         for (std::size_t m = 0; m < core_.measures(); ++m) set(row, labels_[m], nb::float_(values[m]));
         return row;
     }
@@ -638,9 +694,10 @@ private:
     }
 
     static ProgramPolicy policy_of(const Integers& numbers) {
-        if (numbers.size() != 4) throw nb::value_error("a policy has four numbers");
+        if (numbers.size() != 5) throw nb::value_error("a policy has five numbers");
         const std::int64_t* const n = numbers.data();
-        return {static_cast<Counted>(n[0]), static_cast<Undefined>(n[1]), n[2] != 0, static_cast<std::size_t>(n[3])};
+        return {static_cast<Counted>(n[0]), static_cast<Undefined>(n[1]), n[2] != 0, static_cast<std::size_t>(n[3]),
+                static_cast<std::size_t>(n[4])};
     }
 
     static std::vector<Layout> layouts_of(const IntegerRows& table) {
@@ -675,6 +732,7 @@ private:
 
     const nb::object owner_;  // of the index
     const nb::tuple queries_, labels_;
+    const nb::dict row_, all_rows_;
     const std::vector<std::int64_t> sums_;
     Program core_;
 };
@@ -736,6 +794,8 @@ NB_MODULE(_core, m) {
     m.def("join_table", &join_table, "query"_a, "document"_a, "score"_a, "rank"_a.none(), "index"_a, "keys"_a,
           "by_id"_a, "top"_a, "most"_a = Faults::usual);
     m.def("join_dict", &join_dict, "mapping"_a, "index"_a, "keys"_a, "by_id"_a, "top"_a, "most"_a = Faults::usual);
+    m.def("split_fields", &split_columns, "lines"_a, "delimiter"_a, "width"_a, "longest"_a);
+    m.def("parse_numbers", &numbers_of, "column"_a);
     m.def("first_rows", &first_rows, "group"_a, "ids"_a);
     m.def("locate", &locate, "document"_a, "begin"_a, "row"_a, "judged"_a, "score"_a, "rank"_a.none(), "keys"_a,
           "by_id"_a);

@@ -6,10 +6,12 @@
 #include <cmath>
 #include <memory>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "dict.hpp"
-#include "fixed.hpp"
+#include "lines.hpp"
+#include "numbers.hpp"
 #include "row_math.hpp"
 #include "spans.hpp"
 
@@ -303,8 +305,11 @@ struct ProgramPolicy {
     Counted counted;
     Undefined undefined;
     bool lists;  // whether lists of ids can be nothing but rankings, if their keys are judged queries
-    std::size_t most_rows;
+    std::size_t most_rows, most_bytes;  // of a dict, and of a file
 };
+
+using Numbers = std::span<const std::int64_t>;
+using JoinedColumns = std::array<Numbers, 6>;  // query, document, start, size, by_id, by_input: one row for each hit
 
 class Program {
 public:
@@ -334,6 +339,9 @@ public:
         std::vector<Text> ids;
         std::vector<double> scores, registers, running, sorted, values;
         PythonIds distinct;
+        std::vector<char> text;
+        Group group;
+        Lookup lookup;
         Locator locator;
         std::array<Found, most_keys> found;
         std::vector<Segment> segments;
@@ -343,7 +351,7 @@ public:
         std::size_t weight() const {
             std::size_t hits = 0;
             for (const Found& of_key : found) hits += of_key.hits.capacity();
-            return ids.capacity() * sizeof(Text) + hits * sizeof(Hit) + segments.capacity() * sizeof(Segment) +
+            return text.capacity() + group.weight() + lookup.weight() + ids.capacity() * sizeof(Text) + hits * sizeof(Hit) + segments.capacity() * sizeof(Segment) +
                    (scores.capacity() + values.capacity()) * sizeof(double) + distinct.weight() + locator.weight();
         }
     };
@@ -358,10 +366,15 @@ public:
         return read(run, scratch) && score_segments(scratch);
     }
 
-    // The same for documents that are matched already. `length`: the documents of each judged query, -1 where the run
-    // does not answer it.
-    bool score(const FixedView& fixed, std::span<const std::int64_t> length, Scratch& scratch) {
-        return locate(fixed, length, scratch) && score_segments(scratch);
+    // The same for TREC text, which ends with a newline; 64 bytes after it are readable.
+    bool score(Text text, Scratch& scratch) {
+        return read(text, scratch) && score_segments(scratch);
+    }
+
+    // The same for a run that has been joined. `length`: the documents of each judged query, -1 where the run does not
+    // answer it; `others`: those of the other queries.
+    bool score(std::span<const JoinedColumns> keys, Numbers length, Numbers others, Scratch& scratch) {
+        return copy(keys, length, others, scratch) && score_segments(scratch);
     }
 
     // The values of each judged query where nothing is retrieved for it, (measure, query); null if they are not known.
@@ -398,33 +411,107 @@ private:
         return true;
     }
 
-    bool locate(const FixedView& fixed, std::span<const std::int64_t> length, Scratch& scratch) const {
+    bool copy(std::span<const JoinedColumns> keys, Numbers length, Numbers others, Scratch& scratch) const {
         const auto require = [](bool right) {
-            if (!right) throw std::out_of_range("documents must be those of the judged queries");
+            if (!right) throw std::out_of_range("positions must be those of the judged queries");
         };
-        require(fixed.begin.size() == queries() + 1 && length.size() == queries());
-        require(fixed.document.size() == fixed.score.size() && fixed.row.size() == fixed.judged.size());
-        if (fixed.rank || fixed.score.size() > policy_.most_rows) return false;
-        scratch.segments.clear();
-        for (Found& found : scratch.found) found.hits.clear();
-        std::size_t next = 0;
+        require(length.size() == queries() && keys.size() == settings_.keys.size());
+        if (!others.empty() && policy_.counted == Counted::run) return false;  // nobody knows their names
+        clear(scratch);
         for (std::size_t q = 0; q < queries(); ++q) {
             if (length[q] < 0) continue;
-            const auto first = static_cast<std::size_t>(fixed.begin[q]), size = static_cast<std::size_t>(length[q]);
-            require(first <= fixed.score.size() && size <= fixed.score.size() - first);
-            if (size >= ranks_) return false;
-            scratch.locator.clear();
-            for (; next < fixed.row.size() && static_cast<std::size_t>(fixed.row[next]) < first + size; ++next) {
-                const auto row = static_cast<std::size_t>(fixed.row[next]);
-                const auto judged = static_cast<std::size_t>(fixed.judged[next]);
-                require(row >= first && judged >= index_.begin(q) && judged < index_.begin(q + 1));
-                scratch.locator.note(row - first, judged - index_.begin(q));
-            }
-            scratch.segments.push_back({nullptr, static_cast<std::uint32_t>(q), static_cast<std::uint32_t>(size), {}});
-            const auto id_of = [&](std::size_t row) { return fixed.document[first + row]; };
-            locate(fixed.score.subspan(first, size), id_of, scratch, scratch.segments.back());
+            if (static_cast<std::size_t>(length[q]) >= ranks_) return false;
+            scratch.segments.push_back({nullptr, static_cast<std::uint32_t>(q), static_cast<std::uint32_t>(length[q]), {}});
         }
-        require(next == fixed.row.size());
+        for (std::size_t k = 0; k < keys.size(); ++k) {
+            const auto& [query, document, start, size, by_id, by_input] = keys[k];
+            const std::size_t rows = query.size();
+            for (const Numbers& column : keys[k]) require(column.size() == rows);
+            std::vector<Hit>& hits = scratch.found[k].hits;
+            hits.resize(rows);
+            std::size_t row = 0;
+            for (Segment& segment : scratch.segments) {
+                const auto first = static_cast<std::int64_t>(index_.begin(segment.query));
+                const auto end = static_cast<std::int64_t>(index_.begin(segment.query + 1));
+                segment.hits[k].first = row;
+                for (; row < rows && query[row] == segment.query; ++row) {
+                    const auto number = [](std::int64_t n) { return static_cast<std::uint32_t>(n); };
+                    require(document[row] >= first && document[row] < end && start[row] >= 0 && size[row] > 0);
+                    require(start[row] + size[row] <= static_cast<std::int64_t>(segment.length));
+                    hits[row] = {number(document[row] - first), number(start[row]), number(size[row]),
+                                 number(by_id[row]), number(by_input[row])};
+                    require(hits[row].by_id < hits[row].size && hits[row].by_input < hits[row].size);
+                }
+                segment.hits[k].second = row;
+            }
+            require(row == rows);
+        }
+        return true;
+    }
+
+    void clear(Scratch& scratch) const {
+        scratch.segments.clear();
+        for (Found& found : scratch.found) found.hits.clear();
+    }
+
+    // Rows of TREC text, gathered query by query.
+    struct Lines {
+        const Program& program;
+        Scratch& scratch;
+        std::unordered_set<Text> queries{};
+        Text query{};
+        bool good = true;
+
+        void row(std::uint64_t line, const Columns<6>& columns) {
+            if (scratch.group.size() == 0 || !same(columns[0], query)) {
+                close();
+                query = columns[0];
+                good &= queries.insert(query).second;
+            }
+            double score = 0;
+            good &= parse_number(columns[4], score) && !std::isnan(score);
+            scratch.group.add(columns[2], score, 0, line);
+        }
+
+        void odd(std::uint64_t, Text, std::size_t) { good = false; }
+
+        void close() {
+            Group& group = scratch.group;
+            if (group.size() != 0 && good) good = program.add(query, scratch);
+            group.clear(false);
+        }
+    };
+
+    bool read(Text text, Scratch& scratch) const {
+        constexpr Text mark = "\xef\xbb\xbf";
+        if (settings_.by_rank() || text.starts_with(mark) || text.find('\0') != Text::npos) return false;
+        clear(scratch);
+        scratch.group.clear(false);
+        Lines lines{*this, scratch};
+        read_lines<6>(text, 1, lines);
+        lines.close();
+        return lines.good;
+    }
+
+    // Adds the rows of a query.
+    bool add(Text name, Scratch& scratch) const {
+        const Group& group = scratch.group;
+        if (group.size() >= ranks_) return false;
+        bool distinct = true;
+        scratch.lookup.build(group, [&](std::size_t, std::size_t) { distinct = false; });
+        const std::uint32_t number = index_.find(name);
+        if (!distinct || (number == Ids::none && policy_.counted == Counted::run)) return false;
+        const auto query = number == Ids::none ? static_cast<std::uint32_t>(queries()) : number;
+        scratch.segments.push_back({nullptr, query, static_cast<std::uint32_t>(group.size()), {}});
+        scratch.locator.clear();
+        if (number != Ids::none) {
+            const JudgedRows judged = index_.judged(number);
+            for (std::size_t document = 0; document != judged.size(); ++document) {
+                const std::size_t row = scratch.lookup.find(group, judged.hash(document), judged.id(document));
+                if (row != Lookup::none) scratch.locator.note(row, document);
+            }
+        }
+        locate(group.scores(), [&](std::size_t row) { return group.id(row); }, scratch, scratch.segments.back());
         return true;
     }
 
@@ -448,8 +535,7 @@ private:
             if (length >= ranks_ || total > policy_.most_rows) return false;
         }
         if (lists != 0 && (!policy_.lists || lists != static_cast<std::size_t>(PyDict_Size(run)))) return false;
-        scratch.segments.clear();
-        for (Found& found : scratch.found) found.hits.clear();
+        clear(scratch);
         for (Py_ssize_t position = 0; PyDict_Next(run, &position, &name, &ranking);) {
             Text text;
             if (!read_id<false>(name, text) || text == "hits" || text == "error") return false;
@@ -511,11 +597,10 @@ private:
 
     // Subclasses of float, as NumPy's, hold their number where float does; no code of theirs runs.
     static bool read_score(PyObject* score, double& value) {
-        if (PyFloat_Check(score)) {
-            value = PyFloat_AsDouble(score);
-            return !std::isnan(value);
-        }
-        return read_number<false>(score, value);
+        if (read_number<false>(score, value)) return !std::isnan(value);
+        if (!PyFloat_Check(score)) return false;
+        value = PyFloat_AsDouble(score);
+        return !std::isnan(value);
     }
 
     const PythonIds& documents_of(std::uint32_t query) {

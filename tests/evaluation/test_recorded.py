@@ -10,6 +10,7 @@ import sys
 import threading
 import tracemalloc
 from collections import OrderedDict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import pytest
 import cranfield as cf
 from cranfield import native
 from cranfield.errors import CranfieldError
+from cranfield.evaluation import recorded
 from cranfield.evaluation.evaluator import Evaluator
 from cranfield.evaluation.plan import QUERIES
 from cranfield.measures.catalogue import CATALOGUE, measure
@@ -188,6 +190,85 @@ def test_every_shape_is_read_or_left_to_others(shape: str, queries: Any) -> None
             assert str(caught.value) == str(error)
         else:
             assert bits(getattr(fast, method)(SHAPES[shape])) == bits(expected)
+
+
+TEXTS = {
+    "plain": "q1 Q0 a 1 2.0 t\nq1 Q0 c 2 1.0 t\nq2 Q0 x 1 1.0 t\n",
+    "no newline at the end": "q1 Q0 a 1 2.0 t\nq1 Q0 c 2 1.0 t",
+    "tabs, blanks and carriage returns": "q1\tQ0\ta\t1\t2.0\tt\r\n  q1  Q0 c 2 1.0 t \r\n",
+    "comments and blank lines": "# a run\n\nq1 Q0 a 1 2.0 t\n   \nq1 Q0 c 2 2.0 t\n#\n",
+    "a byte order mark": "\ufeffq1 Q0 a 1 2.0 t\n",
+    "a NUL": "q1 Q0 a 1 2.0 t\nq1 Q0 c\0 2 1.0 t\n",
+    "a document twice": "q1 Q0 a 1 2.0 t\nq1 Q0 a 2 1.0 t\n",
+    "a query in two places": "q1 Q0 a 1 2.0 t\nq2 Q0 x 1 1.0 t\nq1 Q0 c 2 3.0 t\n",
+    "a document twice in two places": "q1 Q0 a 1 2.0 t\nq2 Q0 x 1 1.0 t\nq1 Q0 a 2 3.0 t\n",
+    "an unjudged query in two places": "q9 Q0 a 1 2.0 t\nq1 Q0 a 1 1.0 t\nq9 Q0 a 2 3.0 t\n",
+    "an unjudged query": "q9 Q0 a 1 2.0 t\nq1 Q0 a 1 1.0 t\n",
+    "only unjudged queries": "q9 Q0 a 1 2.0 t\n",
+    "NaN": "q1 Q0 a 1 nan t\n",
+    "infinite": "q1 Q0 a 1 inf t\nq1 Q0 c 1 -INF t\n",
+    "no number": "q1 Q0 a 1 2.0x t\n",
+    "five columns": "q1 Q0 a 1 2.0 t\nq1 Q0 c 2 1.0\n",
+    "ranks that are not numbers": "q1 Q0 a first 1.0 t\nq1 Q0 c second 2.0 t\n",
+    "not UTF-8": b"q1 Q0 a 1 2.0 t\nq1 Q0 \xff 2 1.0 t\n",
+    "only comments": "# nothing\n",
+    "long": "".join(f"q1 Q0 u{i} 1 {9000 - i} t\n" for i in range(3000)) + "q1 Q0 a 1 0.5 t\n",
+    "large": "".join(f"q{i % 2 + 1} Q0 {i:0500d} 1 1.0 t\n" for i in range(600)) + "q1 Q0 a 1 2.0 t\n",
+}
+
+
+@pytest.mark.parametrize("queries", QUERIES)
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_file_is_read_or_left_to_others(text: str, queries: Any, tmp_path: Path) -> None:
+    path, content = tmp_path / "x.run", TEXTS[text]
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    fast, batches = both_ways(QRELS, ["AP", "nDCG@10", "RR", "AP[ties=best]", "bpref"], queries=queries)
+    for method in ("means", "per_query", "values"):
+        outcomes = []
+        for evaluator in (fast, batches):
+            try:
+                outcomes.append(bits(getattr(evaluator, method)(str(path))))
+            except CranfieldError as error:
+                outcomes.append(str(error))
+        assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("ties", TIES)
+def test_files_and_larger_runs_have_the_same_values(ties: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small files are read by the program; of larger files and dicts it gets the joined positions."""
+    names = ["AP", "nDCG@10", "RR", "P@5", "bpref", "RBP", "Judged@4", "NumRet", "GMAP"]
+    for seed in range(12):
+        qrels, run = drawn(seed)
+        path = tmp_path / f"{seed}.run"
+        rows = [(q, d, score) for q, ranking in run.items() for d, score in ranking.items()]
+        path.write_text("".join(f"{q} Q0 {d} {i} {score!r} t\n" for i, (q, d, score) in enumerate(rows, 1)))
+        options: Any = {"ties": ties, "queries": QUERIES[seed % 3]}
+        fast, batches = both_ways(qrels, names, **options)
+        if rows:
+            assert_same(fast, batches, str(path))
+        with monkeypatch.context() as patch:
+            patch.setattr(recorded, "MOST_BYTES", 0)
+            patch.setattr(recorded, "MOST_DOCUMENTS", 0)
+            joined = Evaluator(qrels, names, **options)
+            assert joined._program is not None
+            assert joined._program.means(run) is None
+            if rows:
+                assert_same(joined, batches, str(path))
+        assert_same(joined, batches, run)
+
+
+def test_positions_are_checked() -> None:
+    program = Evaluator({"q1": {"a": 1, "b": 0}, "q2": {"a": 1}}, "AP")._program
+    none, length = np.zeros(0, np.int64), np.array([3, -1])
+    good = [np.array(column) for column in ([0, 0], [0, 1], [0, 1], [1, 2], [0, 1], [0, 1])]
+    assert program.means(([good], length, none)) == {"AP": 0.5}
+    for column, value in ((0, 1), (0, 7), (1, 2), (1, -1), (2, 2), (2, -1), (3, 0), (4, 2), (5, -1)):
+        wrong = [array.copy() for array in good]
+        wrong[column][1] = value
+        with pytest.raises(IndexError):
+            program.means(([wrong], length, none))
+    with pytest.raises(IndexError):
+        program.means(([good], length[:1], none))
 
 
 def test_collections_with_more_than_grades_are_left_to_others() -> None:

@@ -501,3 +501,31 @@ def test_any_block_size_is_safe(size: int) -> None:
     )
     environment = os.environ | {"CRANFIELD_BLOCK": str(size)}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=60)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    text=st.text(st.sampled_from('ab1.-e,,"\n\n\r\0 ü'), min_size=1, max_size=24),
+    end=st.sampled_from(["\n", "\r\n"]),
+    width=st.integers(0, 3),
+    longest=st.sampled_from([5, 1000]),
+)
+def test_split_fields(text: str, end: str, width: int, longest: int) -> None:
+    lines = text.replace("\n", end).encode()
+    found, expected = (module.split_fields(lines, ",", width, longest) for module in (_core, _plain))
+    if expected is None:
+        assert found is None
+        return
+    for column, other in zip(found, expected, strict=True):
+        assert [part.tolist() for part in column] == [part.tolist() for part in other]
+        numbers, others = _core.parse_numbers(column), _plain.parse_numbers(other)
+        assert (numbers is None) == (others is None)
+        assert numbers is None or numbers.tobytes() == others.tobytes()
+
+
+@pytest.mark.parametrize("text", ["1e5", "-.5", "1.", "inf", "NAN", "1e400", "1234567890123.25", "1_0", " 1", "", "e5"])
+def test_parse_numbers_at_the_end_of_memory(text: str) -> None:
+    column = (np.array([0, 1, 1 + len(text)]), np.frombuffer(b"7" + text.encode(), np.uint8))
+    found, expected = _core.parse_numbers(column), _plain.parse_numbers(column)
+    assert (found is None) == (expected is None)
+    assert found is None or found.tobytes() == expected.tobytes()

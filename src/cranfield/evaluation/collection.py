@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property, wraps
 from inspect import signature
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 import numpy as np
@@ -309,7 +308,7 @@ def is_several(qrels: Any) -> bool:
     if not isinstance(qrels, Mapping) or not qrels:
         return False
     kinds = Collection, Judgments, os.PathLike
-    return all(isinstance(one, kinds) or (isinstance(one, str) and Path(one).exists()) for one in qrels.values())
+    return all(isinstance(one, kinds) or (isinstance(one, str) and os.path.exists(one)) for one in qrels.values())
 
 
 def _check_combinations(given: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Repeats, Run, Table, TableStream
-from cranfield.errors import InputError, UsageError, check_choice
+from cranfield.errors import InputError, UsageError, check_choice, reading
 from cranfield.evaluation.collection import Collection, checked_keywords, is_several
 from cranfield.evaluation.evaluation import Evaluation, ScoredRun, build_scores, counted_queries
 from cranfield.evaluation.notes import Note
@@ -312,14 +312,14 @@ class Evaluator:
 
     def means(self, run: Any) -> dict[str, float]:
         """The mean of each measure over the queries of one run, without notes; NaN if undefined. Fast in loops."""
-        if type(run) is dict and self._program is not None:
-            found: dict[str, float] | None = self._program.means(run)
-            if found is not None:
-                return found
-        return self.means_of(self._single(run))
+        if type(run) is dict and self._program is not None and (found := self._program.means(run)) is not None:
+            return found  # type: ignore[no-any-return]
+        return self._single(run, "means", self.means_of)
 
     def means_of(self, scores: RunScores | GroupScores) -> dict[str, float]:
         """`means` of a run that is already aligned."""
+        if (found := self._of_positions("means", scores)) is not None:
+            return found  # type: ignore[no-any-return]
         undefined = self.policy.undefined
         counted: Any = slice(None)
         if self.policy.queries != "judged" or len(scores.unjudged_queries):
@@ -333,14 +333,14 @@ class Evaluator:
 
     def per_query(self, run: Any) -> dict[str, dict[str, float]]:
         """The score of each counted query and measure of one run; NaN if undefined."""
-        if type(run) is dict and self._program is not None:
-            found: dict[str, dict[str, float]] | None = self._program.per_query(run)
-            if found is not None:
-                return found
-        return self.per_query_of(self._single(run))
+        if type(run) is dict and self._program is not None and (found := self._program.per_query(run)) is not None:
+            return found  # type: ignore[no-any-return]
+        return self._single(run, "per_query", self.per_query_of)
 
     def per_query_of(self, scores: RunScores | GroupScores) -> dict[str, dict[str, float]]:
         """`per_query` of a run that is already aligned."""
+        if (found := self._of_positions("per_query", scores)) is not None:
+            return found  # type: ignore[no-any-return]
         values = np.array([scores[column].value for column in self.columns])
         names = self._queries
         if self.policy.queries != "judged" or len(scores.unjudged_queries):
@@ -351,15 +351,36 @@ class Evaluator:
 
     def values(self, run: Any) -> Floats:
         """The scores of all judged queries of one run as an array, (column, query), in the order of the judgments."""
-        if type(run) is dict and self._program is not None:
-            found: Floats | None = self._program.values(run)
-            if found is not None:
-                return found
-        return self.values_of(self._single(run))
+        if type(run) is dict and self._program is not None and (found := self._program.values(run)) is not None:
+            return found  # type: ignore[no-any-return]
+        return self._single(run, "values", self.values_of)
 
     def values_of(self, scores: RunScores | GroupScores) -> Floats:
         """`values` of a run that is already aligned."""
+        if (found := self._of_positions("values", scores)) is not None:
+            return found  # type: ignore[no-any-return]
         return np.array([scores[column].value[: len(self._queries)] for column in self.columns])
+
+    def _single(self, run: Any, method: str, of_scores: Callable[[RunScores], Any]) -> Any:
+        """What a method of the native program gives for one run, or ``of_scores`` if it cannot read the run."""
+        (read,) = self._checked([self._read_run(run)])
+        if self._program is not None and callable(read.source):
+            with reading(read.source_name):
+                found = getattr(self._program, method)(read.source)
+            if found is not None:
+                return found
+        return of_scores(next(self._scores([read], self._readers)))
+
+    def _of_positions(self, method: str, scores: RunScores | GroupScores) -> Any:
+        """What a method of the native program gives for a run that is already aligned; None if it has none."""
+        if self._program is None:
+            return None
+        alignments = [scores.alignments[AlignmentKey(False, key)] for key in self.reader.keys]
+        if any("by_id" not in alignment.tie_positions for alignment in alignments):
+            return None
+        queries = alignments[0].queries
+        positions = [alignment.positions for alignment in alignments]
+        return getattr(self._program, method)((positions, queries.length, queries.other_length))
 
     def rescorer(self, run: Any) -> Rescorer:
         """The documents of a run, to be scored again and again, for example by the features of a learner.
@@ -371,9 +392,6 @@ class Evaluator:
         if self.judgments.spans is not None:
             raise UsageError("chunks cannot be re-scored", hint="call the evaluator itself")
         return Rescorer(self, self._readers[0], io.read_run(run))
-
-    def _single(self, run: Any) -> RunScores:
-        return next(self._scores(self._checked([self._read_run(run)]), self._readers))
 
     @property
     def _read_run(self) -> Callable[..., Run]:
@@ -461,25 +479,15 @@ class Rescorer:
 
     def means(self, scores: npt.ArrayLike) -> dict[str, float]:
         """`Evaluator.means` of the run with these scores."""
-        found: dict[str, float] | None = self._scored("means", scores)
-        return self._evaluator.means_of(self._score(scores)) if found is None else found
+        return self._evaluator.means_of(self._score(scores))
 
     def per_query(self, scores: npt.ArrayLike) -> dict[str, dict[str, float]]:
         """`Evaluator.per_query` of the run with these scores."""
-        found: dict[str, dict[str, float]] | None = self._scored("per_query", scores)
-        return self._evaluator.per_query_of(self._score(scores)) if found is None else found
+        return self._evaluator.per_query_of(self._score(scores))
 
     def values(self, scores: npt.ArrayLike) -> Floats:
         """`Evaluator.values` of the run with these scores."""
-        found: Floats | None = self._scored("values", scores)
-        return self._evaluator.values_of(self._score(scores)) if found is None else found
-
-    def _scored(self, method: str, scores: npt.ArrayLike) -> Any:
-        """What a method of the native program gives; None if there is none, or if it cannot read this run."""
-        program, documents = self._evaluator._program, self._documents
-        if program is None or documents.matched is None:
-            return None
-        return getattr(program, method)((*documents.matched, documents.in_order(scores)))
+        return self._evaluator.values_of(self._score(scores))
 
     def _score(self, scores: npt.ArrayLike) -> RunScores:
         alignments = self._documents.align(scores, self._reader.keys, by_id=self._reader.by_id)
@@ -501,8 +509,8 @@ def looks_like_scores(judgments: Judgments) -> bool:
     grade = judgments.grade[:MAX_SCORES]
     fractions = np.count_nonzero(grade != np.floor(grade))
     query = judgments.begin.searchsorted(np.arange(len(grade)), "right")
-    different = len(np.unique(np.stack([query, grade]), axis=1).T)
-    levels = len(np.unique(grade))
+    different = len(set(zip(query.tolist(), grade.tolist(), strict=True)))
+    levels = len(set(grade.tolist()))
     return bool(levels > MAX_LEVELS and fractions >= len(grade) / 2 and different > MIN_SHARE * len(grade))
 
 

@@ -12,7 +12,6 @@ from cranfield.data import Run, Strings, Table
 from cranfield.errors import InputError
 from cranfield.io.faults import quotable
 from cranfield.io.ids import id_text
-from cranfield.io.lists import without_repeats
 from cranfield.io.runs import load, load_unchecked
 from cranfield.ranking.alignment import Alignment
 
@@ -112,6 +111,8 @@ def map_documents(run: Run, document_map: DocumentMap) -> Run:
     if kept:
         remarks += (f"{kept:,} of {len(found):,} retrieved ids are not in the map of documents; kept as they are",)
     mapped = replace(run, source=replace(table, document=Strings.of(names)), remarks=remarks)
+    from cranfield.io.lists import without_repeats
+
     mapped = without_repeats(mapped, "best", load_unchecked)
     return mapped if not isinstance(run.source, Mapping) else replace(mapped, source=_with_empty(mapped, run.source))
 

@@ -9,9 +9,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from hashlib import sha256
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cranfield import __version__
@@ -68,7 +66,7 @@ class Source(NamedTuple):
 
 def _state(path: str) -> tuple[int, int] | None:
     try:
-        found = Path(path).stat()
+        found = os.stat(path)
     except (OSError, ValueError):
         return None
     return found.st_size, found.st_mtime_ns
@@ -196,7 +194,7 @@ def _digests_of(judgments: Judgments) -> dict[str, tuple[int, str]]:
     found = {}
     for query, (begin, end) in zip(judgments.queries, pairwise(judgments.begin.tolist()), strict=True):
         text = "\n".join(sorted(rows[begin:end]))
-        found[query] = end - begin, sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        found[query] = end - begin, text_digest(text.encode("utf-8", "surrogateescape")).removeprefix("sha256:")[:16]
     return found
 
 

@@ -28,9 +28,8 @@ from cranfield.ranking.rankings import Pool, Rankings
 from cranfield.ranking.tie_rules import best, worst
 from cranfield.ranking.views import Gains
 
-# Rankings are shorter than this, and runs have at most so many documents; beyond that, the threads that join a run save
-# more time than batches take.
-RANKS, MOST_DOCUMENTS = 1 << 11, 60_000
+# Rankings are shorter than this. Dicts with more documents and larger files are joined by several threads first.
+RANKS, MOST_DOCUMENTS, MOST_BYTES = 1 << 11, 60_000, 1 << 18
 # In the order of the native core.
 OPERATIONS = (
     *("constant", "literal", "length", "add", "subtract", "multiply", "divide", "minimum", "maximum", "negative"),
@@ -253,6 +252,7 @@ def _record(reader: RunReader, columns: Sequence[Column], queries: tuple[str, ..
                 UNDEFINED[policy.undefined],
                 not may_be_fields(queries),
                 MOST_DOCUMENTS,
+                MOST_BYTES,
             ]
         ),
         judged.grade,

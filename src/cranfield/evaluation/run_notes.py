@@ -63,7 +63,7 @@ def subtopic_grades(name: str, columns: Sequence[Column]) -> list[Note]:
 
 def gain_notes(grades: Floats, columns: Sequence[Column]) -> Iterator[Note]:
     """Notes on measures whose scores may exceed 1, for judgments with these grades."""
-    grades = np.unique(grades)
+    grades, _ = np.unique(grades, return_counts=True)  # without counts, NumPy loads its masked arrays
     for column in columns:
         measure, kind = column.measure, column.measure.definition.gains
         terminal = kind == "ideal" and measure.views.terminal and measure.chosen["ideal"] == "paper"

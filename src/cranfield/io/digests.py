@@ -5,15 +5,15 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
-from hashlib import sha256
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cranfield.io import compression
 from cranfield.parallel import in_background
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 PIECE = 1 << 20
 MAX_PENDING = 64  # files that are open only because their digest is not known yet
@@ -64,7 +64,7 @@ def active() -> Digests | None:
 def digest_of_file(path: str) -> str | None:
     """The digest of a regular file; None if it cannot be read."""
     try:
-        with Path(path).open("rb") as file:
+        with open(path, "rb") as file:
             method = compression.detect_compression(file.read(64))
             file.seek(0)
             return _digest(file, method, path)
@@ -74,10 +74,14 @@ def digest_of_file(path: str) -> str | None:
 
 def text_digest(text: bytes) -> str:
     """The digest of a text."""
+    from hashlib import sha256
+
     return f"sha256:{sha256(text).hexdigest()}"
 
 
 def _digest(file: Any, method: str, path: str) -> str:
+    from hashlib import sha256
+
     found = sha256()
     with file:
         content = compression.Decompressed(io.BufferedReader(file), method, path) if method else file

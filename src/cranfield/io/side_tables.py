@@ -495,12 +495,6 @@ def _numbers_within_queries(names: list[str], begin: Integers) -> Integers:
     return numbers
 
 
-def is_sampled(stream: Stream) -> bool:
-    """Whether the first line has five columns."""
-    first = stream.first_line.split()
-    return len(first) == len(SAMPLED.columns) and not first[0].startswith(b"#")
-
-
 def read_sampled(stream: Stream, name: str) -> Judgments:
     """Judgments of a sample, from TREC's five columns (with strata) or from statAP's (with probabilities).
 

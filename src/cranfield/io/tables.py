@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cranfield import native
 from cranfield.data import Floats, Integers, Judgments, Strings, Table
 from cranfield.errors import InputError, UsageError, available, max_faults, optional
 from cranfield.io.detect import Columns
@@ -80,9 +81,9 @@ class Frame:
         return cls(names, column, line, text=True)
 
     @classmethod
-    def of_fields(cls, names: Sequence[str], fields: list[str], line: Integers) -> Frame:
-        """Records of text, one after the other."""
-        return cls(names, lambda name: fields[names.index(name) :: len(names)], line, text=True)
+    def of_strings(cls, names: Sequence[str], columns: Sequence[Strings], line: Integers) -> Frame:
+        """Columns of text."""
+        return cls(names, lambda name: columns[names.index(name)], line, text=True)
 
 
 class _Faults:
@@ -331,6 +332,8 @@ def _judged_columns(frame: Frame, named: Mapping[str, str], faults: _Faults) -> 
 
 def _ids(frame: Frame, name: str, faults: _Faults) -> Strings:
     column = frame.column(name)
+    if isinstance(column, Strings):
+        return _not_empty(column, name, faults)
     pyarrow = None if isinstance(column, list) else available("pyarrow")
     if pyarrow is not None:
         array = _arrow(column, pyarrow)
@@ -404,7 +407,11 @@ def _arrow_ids(array: Any, target: Any, name: str, faults: _Faults) -> Strings:
     array = single_array(array.cast(target))
     for row in _null_rows(array):
         faults.add(row, "id", f"null in column `{quotable(name)}`")
-    ids = strings_of(array)
+    return _not_empty(strings_of(array), name, faults)
+
+
+def _not_empty(ids: Strings, name: str, faults: _Faults) -> Strings:
+    """The ids; an empty one is a fault."""
     for row in np.flatnonzero(np.diff(ids.offsets) == 0).tolist():
         faults.add(row + 1, "empty", name)
     return ids
@@ -436,8 +443,12 @@ def _null_rows(array: Any) -> list[int]:
 def _numbers(frame: Frame, name: str, kind: str, faults: _Faults | None) -> Floats:
     """The column as floats; other values are faults, or NaN if ``faults`` is None."""
     column = frame.column(name)
+    if isinstance(column, Strings):
+        numbers: Floats | None = native.parse_numbers((column.offsets, column.data))
+        if numbers is not None:
+            return numbers
     if frame.text:
-        column = _numbers_of_text(column)
+        column = _numbers_of_text(list(column))
     pyarrow = None if isinstance(column, list) else available("pyarrow")
     if pyarrow is not None and isinstance(column, pyarrow.Array | pyarrow.ChunkedArray):
         return _arrow_numbers(column, kind, faults, pyarrow)

@@ -10,12 +10,10 @@ from __future__ import annotations
 import inspect
 import math
 import re
-import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from numbers import Real
-from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, overload
 
@@ -207,6 +205,8 @@ def _call(function: RankingFunction, name: str, arguments: list[Floats], paramet
 
 def _line(error: BaseException, file: str | None) -> str:
     """``:LINE``, the last line of the file in which an error was raised, if there is one."""
+    import traceback
+
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     return f":{lines[-1]}" if lines else ""
 
@@ -235,6 +235,8 @@ def load_measures(path: str) -> Iterator[list[str]]:
 
 
 def _run(path: str) -> None:
+    from pathlib import Path
+
     file, source = Path(path), open_stream(path, "measures").read()
     try:
         exec(compile(source, path, "exec"), {"__name__": file.stem, "__file__": path})

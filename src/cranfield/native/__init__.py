@@ -14,6 +14,14 @@
     The same for runs: ``query``, ``query_of``, ``document``, ``rank`` (float64; NaN if it is not a
     number), ``score``, ``line``, and ``tag``: bytes, of the first line.
 
+``split_fields(lines, delimiter, width, longest) -> list | None``
+    The columns of complete lines (bytes) with ``width`` fields each (0: as many as the first line), each column as
+    ``(offsets, data)``. Fields may be in quotes, as in CSV. None if a line is blank, or has a NUL byte, a carriage
+    return that does not belong to its end, more than ``longest`` bytes, quotes that do not end with their field, or
+    another number of fields.
+``parse_numbers(column) -> float64 | None``
+    The numbers of a column ``(offsets, data)`` of texts; None if one of them is not a number.
+
 ``scan_nested(mapping) -> dict | None``
     Judgments that are ``{query: {document: grade}}``: ``query`` and ``document``: ``(offsets, data)``; ``begin``: query
     q's documents are rows ``begin[q]:begin[q+1]``; ``grade``: float64. None where not everything is a dict, a str that
@@ -65,9 +73,8 @@
 ``Program(index, keys, by_id, policy, grade, gains, layouts, weights, constants, code, literals, results, ...)``
     Measures as a program that `cranfield.evaluation.recorded` writes; None in ``plain``. Its parts are arrays of int64
     and float64, and lists of these. ``means``, ``per_query`` and ``values`` are those of `Evaluator`, of a run that is
-    a dict, or of documents that are matched already: a tuple of ``document``, ``begin``, ``row`` and ``judged`` as for
-    ``locate``, the number of documents of each query, and the scores. They are None where the run is not one that the
-    program reads.
+    a dict; an opener of TREC text; or joined already: a tuple of a list with `Positions` for each key, ``length`` and
+    ``other_length``. They are None where the run is not one that the program reads.
 
 ``nest(rows, columns, values) -> dict``
     ``{row: {column: value}}``, of values (column, row) with tuples of names.
@@ -140,6 +147,8 @@ else:
 Index = implementation.Index
 scan_qrels = implementation.scan_qrels
 scan_run = implementation.scan_run
+split_fields = implementation.split_fields
+parse_numbers = implementation.parse_numbers
 scan_nested = implementation.scan_nested
 join_text = implementation.join_text
 join_table = implementation.join_table

@@ -203,6 +203,29 @@ def scan_run(opener: Opener, most: int = 20) -> dict[str, Any]:
     }
 
 
+def split_fields(lines: bytes, delimiter: str, width: int, longest: int) -> list[Column] | None:
+    import csv
+
+    texts = lines.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n")
+    sizes = [len(line) for line in lines.split(b"\n")]
+    if b"\0" in lines or max(sizes) > longest or any("\r" in text.removesuffix("\r") for text in texts):
+        return None
+    try:
+        rows = list(csv.reader([f"{text}\n" for text in texts], delimiter=delimiter, strict=True))
+    except csv.Error:
+        return None
+    if not all(rows) or len(rows) != len(texts) or lines.endswith(b"\r"):
+        return None
+    if {*map(len, rows)} != {width or len(rows[0])}:
+        return None
+    return [_pack(field.encode("utf-8", "surrogateescape") for field in column) for column in zip(*rows, strict=True)]
+
+
+def parse_numbers(column: Column) -> Floats | None:
+    numbers = [_number(text) for text in _unpack(column)]
+    return None if None in numbers else np.array(numbers, np.float64)
+
+
 def scan_nested(mapping: Mapping[Any, Any]) -> dict[str, Any] | None:
     """Every judgment of ``{query: {document: grade}}``, or None where there is something unusual."""
     if not isinstance(mapping, dict) or not all(isinstance(judged, dict) for judged in mapping.values()):

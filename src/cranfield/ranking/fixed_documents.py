@@ -7,7 +7,6 @@ scores then only give new positions. The result is what `Aligner` gives for the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -52,14 +51,7 @@ class FixedDocuments:
     def __len__(self) -> int:
         return len(self.documents.score)
 
-    @property
-    def matched(self) -> tuple[Any, ...] | None:
-        """The documents as a native program reads them; None if it cannot: with ranks, or unjudged queries."""
-        if self._rank is not None or len(self.alignment.other):
-            return None
-        return self._order_of_ids, self._begin, self._judged_rows, self._judged, self.alignment.length
-
-    def in_order(self, scores: npt.ArrayLike) -> Floats:
+    def _ordered(self, scores: npt.ArrayLike) -> Floats:
         """The scores in the order of queries; raises if there is not one for each document, or one is NaN."""
         given = np.asarray(scores, np.float64)
         if given.shape != (len(self),):
@@ -74,7 +66,7 @@ class FixedDocuments:
 
     def align(self, scores: npt.ArrayLike, keys: Sequence[Key], *, by_id: bool) -> dict[Key, Alignment]:
         """The positions of the judged documents with these scores, for each key that ranks documents."""
-        ordered = self.in_order(scores)
+        ordered = self._ordered(scores)
         located = native.locate(
             self._order_of_ids, self._begin, self._judged_rows, self._judged, ordered, self._rank, list(keys), by_id
         )

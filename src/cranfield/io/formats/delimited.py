@@ -14,13 +14,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
-from itertools import chain, groupby, islice, pairwise
-from operator import methodcaller
+from io import BufferedReader, StringIO, TextIOWrapper
+from itertools import groupby, islice, pairwise
 from typing import Any
 
 import numpy as np
 
-from cranfield.errors import InputError, UsageError
+from cranfield import native
+from cranfield.data import Strings
+from cranfield.errors import InputError, UsageError, reading
 from cranfield.io.detect import BOM, Columns, ContentKind, FileFormat, Row, WritableTable
 from cranfield.io.documents import (
     ID_FIELDS,
@@ -36,7 +38,7 @@ from cranfield.io.faults import Fault, FaultList, Location, TableKind, quotable
 from cranfield.io.formats.json import is_json
 from cranfield.io.objects import from_object
 from cranfield.io.rows import ROWS_PER_PIECE, Piece, read_rows
-from cranfield.io.streams import Stream
+from cranfield.io.streams import READ_AHEAD, Continued, Stream
 from cranfield.io.tables import COLUMN_NAMES, NUMBER, Frame, normalise_name
 from cranfield.io.write import ROWS_PER_PIECE as ROWS_PER_WRITE
 from cranfield.io.write import check_ids, unwritable_id
@@ -92,19 +94,26 @@ def parse_delimited(stream: Stream, delimiter: str = "") -> Iterator[Piece]:
     def piece() -> Piece:
         return Frame.of_text(names, records, np.array(lines, np.int64)), faults
 
-    with stream.text_lines(newline="") as text:
-        before = 0  # lines that were read as plain fields
-        while block := text.readlines(ROWS_PER_PIECE * CHARACTERS_PER_ROW):
-            plain = _plain_fields(block, delimiter, len(names))
+    with reading(stream.source_name), BufferedReader(stream.open(), READ_AHEAD) as file:
+        before, rest = 0, b""  # lines that were read as plain fields; the beginning of the next one
+        while block := rest + file.read(ROWS_PER_PIECE * CHARACTERS_PER_ROW):
+            block = block if before else block.removeprefix(BOM)
+            cut = block.rfind(b"\n") + 1 if len(block) > len(rest) else len(block)
+            plain = native.split_fields(block[:cut], delimiter, len(names), csv.field_size_limit()) if cut else None
             if plain is None:
                 break
-            skipped = 0 if names else 1
-            names = names or plain[: len(plain) // len(block)]
-            rows = np.arange(before + skipped, before + len(block)) + 1
+            columns = [Strings(*column) for column in plain]
+            if not names:
+                names = [column[0] for column in columns]
+                columns = [Strings(column.offsets[1:], column.data) for column in columns]
+                before = 1
+            rows = np.arange(before, before + len(columns[0])) + 1
             if len(rows):
-                yield Frame.of_fields(names, plain[skipped * len(names) :], rows), ()
-            before += len(block)
-        reader = csv.reader(map(_without_nul, chain(block, text)), delimiter=delimiter, strict=True)
+                yield Frame.of_strings(names, columns, rows), ()
+            before += len(rows)
+            rest = block[cut:]
+        remaining = TextIOWrapper(BufferedReader(Continued(block, file)), "utf-8", "surrogateescape", newline="")
+        reader = csv.reader(map(_without_nul, remaining), delimiter=delimiter, strict=True)
         line = before + 1
         try:
             for record in reader:
@@ -128,29 +137,6 @@ def parse_delimited(stream: Stream, delimiter: str = "") -> Iterator[Piece]:
     yield piece()
 
 
-def _plain_fields(lines: list[str], delimiter: str, width: int) -> list[str] | None:
-    """All fields of lines that have no quotes and ``width`` fields each (0: as many as the first one); else None.
-
-    The CSV reader of the standard library would find the same fields, in a multiple of the time.
-    """
-    text = "".join(lines)
-    if "\r" in text:
-        text = text.replace("\r\n", "\n")
-    if any(character in text for character in '"\r\0') or len(max(lines, key=len)) > csv_field_limit():
-        return None
-    inner = (width or lines[0].count(delimiter) + 1) - 1
-    if set(map(methodcaller("count", delimiter), lines)) != {inner} or "\n" in lines or "\r\n" in lines:
-        return None
-    return text.removesuffix("\n").replace("\n", delimiter).split(delimiter)
-
-
-def csv_field_limit() -> int:
-    """The most characters of a field that the CSV reader of the standard library takes."""
-    import csv
-
-    return csv.field_size_limit()
-
-
 def _without_nul(line: str) -> str:
     if "\0" in line:
         raise _NulByte
@@ -169,14 +155,13 @@ def write_delimited(delimiter: str, table: WritableTable) -> Iterator[bytes]:
 def csv_lines(rows: Sequence[Row], path: str, delimiter: str = ",") -> bytes:
     """Rows as lines of CSV, quoted where readers need it."""
     import csv
-    import io
 
     texts = [field for row in rows for field in row if isinstance(field, str)]
     if nul := next((text for text in texts if "\0" in text), None):
         raise unwritable_id(path, nul, "CSV cannot contain a NUL byte", ".jsonl")
     # Up to Python 3.12 the writer does not quote a carriage return, and readers take it for the end of a line.
     quote_all = any("\r" in text for text in texts)
-    text_file = io.StringIO(newline="")
+    text_file = StringIO(newline="")
     csv.writer(
         text_file,
         delimiter=delimiter,
@@ -249,9 +234,10 @@ def _headerless_delimiter(stream: Stream, kind: str) -> str:
     lines = [line.rstrip("\r") for line in text.split("\n")]
     lines = [line for line in (lines if len(lines) == 1 else lines[:-1])[:20] if line.strip()]
     for delimiter in DELIMITERS:
+        if not lines or lines[0].count(delimiter) + 1 not in WIDTHS[kind]:
+            continue
         rows = [[field.strip() for field in line.split(delimiter)] for line in lines]
-        widths = {len(row) for row in rows}
-        if len(widths) != 1 or not widths <= set(WIDTHS[kind]) or not all(map(all, rows)):
+        if len({len(row) for row in rows}) != 1 or not all(map(all, rows)):
             continue
         names = {normalise_name(field.strip('"')) for field in rows[0]}
         known = {name for names in COLUMN_NAMES.values() for name in names}

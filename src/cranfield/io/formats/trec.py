@@ -41,6 +41,7 @@ from cranfield.io.runs import no_rows_error, raise_faults
 from cranfield.io.streams import HEAD, Stream, open_stream
 from cranfield.io.write import ROWS_PER_PIECE, unwritable_id
 
+SAMPLED_WIDTH = 5
 _BLANK = re.compile(r"[\x00\t-\r ]+")
 
 
@@ -58,9 +59,9 @@ def read_run(stream: Stream, name: str, columns: Columns) -> Run:
 def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
     """The judgments of all lines."""
     reject_columns(columns)
-    from cranfield.io.side_tables import is_sampled, read_sampled
-
     if is_sampled(stream):
+        from cranfield.io.side_tables import read_sampled
+
         return read_sampled(stream, name)
     location = Location(stream.source_name, "qrels")
     with reading(stream.source_name):
@@ -70,6 +71,12 @@ def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
     query, iteration, document = (Strings(*result[column]) for column in ("query", "iteration", "document"))
     rows = Rows(query, result["query_of"], iteration, result["iteration_of"], document, result["grade"], result["line"])
     return group_judgments(name, rows, location)
+
+
+def is_sampled(stream: Stream) -> bool:
+    """Whether the first line has the five columns of judgments of a sample."""
+    first = stream.first_line.split()
+    return len(first) == SAMPLED_WIDTH and not first[0].startswith(b"#")
 
 
 def write_trec(table: WritableTable) -> Iterator[bytes]:
