@@ -104,14 +104,17 @@ def t_by_hand(
     return estimate, total, total**2 / sum(part**2 / freedom for part, freedom in parts)
 
 
+@pytest.mark.parametrize("collections", [1, 2])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_t_test_follows_its_equations(seed: int) -> None:
+def test_the_t_test_follows_its_equations(seed: int, collections: int) -> None:
     rng = np.random.default_rng(seed)
     n, r = 18, 3
     x = rng.random((2, n, r)) + rng.normal(0, 0.2, (2, 1, r))
     cluster = np.sort(rng.integers(0, 8, n)).tolist()
-    found = cf.compare(scores_of(x, topic=cluster), cluster="topic").contests[0]
-    estimate, total, freedom = t_by_hand(x[0].tolist(), x[1].tolist(), cluster, [0] * n)
+    collection = [int(q >= 6) if collections == 2 else 0 for q in range(n)]
+    scores = scores_of(x, topic=cluster, collection=collection)
+    found = cf.compare(scores, cluster="topic", collection="collection").contests[0]
+    estimate, total, freedom = t_by_hand(x[0].tolist(), x[1].tolist(), cluster, collection)
     assert (found.difference, sum(found.variance), found.degrees) == pytest.approx((estimate, total, freedom))
     assert found.p["t"] == pytest.approx(2 * stats.t.sf(abs(estimate) / math.sqrt(total), freedom))
     half = stats.t.ppf(0.975, freedom) * math.sqrt(total)
