@@ -161,10 +161,14 @@ def test_the_interval_of_a_randomisation_test_has_what_it_does_not_reject(seed: 
 
 @pytest.mark.parametrize("test", ["t", "randomisation", "bootstrap", "wilcoxon", "sign", "tukey", "randomised-tukey"])
 @pytest.mark.parametrize("correction", ["holm", "none", "bh"])
-def test_no_interval_excludes_0_beside_a_difference_that_is_not_significant(test: Any, correction: Any) -> None:
+@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.2])
+def test_no_interval_excludes_0_beside_a_difference_that_is_not_significant(
+    test: Any, correction: Any, alpha: float
+) -> None:
     rng = np.random.default_rng(5)
-    x = rng.random((5, 16)) + np.array([0, 0, 0.2, 0.3, 0.6])[:, None]
-    comparison = cf.compare(scores_of(x), test=test, correction=correction, samples=2000)
+    x = rng.random((5, 16)) + np.array([0, 0, 0.2, 0.3, 0.9])[:, None]
+    comparison = cf.compare(scores_of(x), test=test, correction=correction, samples=2000, alpha=alpha)
+    assert comparison.level == 1 - alpha
     for contest in comparison.contests:
         assert contest.significant or contest.test_low <= 0 <= contest.test_high
         assert contest.test_low <= contest.difference <= contest.test_high
@@ -299,14 +303,17 @@ def test_nested_means_keep_repeats_and_missing_values() -> None:
         (lambda s: s.averaged(), "at least one attribute"),
         (lambda s: s.by("typ"), "did you mean `type`"),
         (lambda s: cf.compare(s, cluster="topic"), "query `q01` has no topic"),
-        (lambda s: cf.compare(s, cluster="type"), "single cluster"),
+        (lambda s: cf.compare(s, cluster="type"), "the design has a single cluster of queries"),
+        (lambda s: cf.compare(s, collection="half"), "collection `h` has a single query"),
         (lambda s: s.by("type", baseline="bm25"), "not one of the runs"),
         (lambda s: cf.compare(s, repeats="some"), "random, fixed"),
     ],
 )
 def test_wrong_designs_are_sentences(call: Any, said: str) -> None:
     values = {run: {"m": {"q00": 0.1, "q01": 0.5}} for run in ("a", "b")}
-    scores = cf.read_scores(values, queries={"q00": {"topic": "t", "type": "x"}, "q01": {"type": "x"}})
+    scores = cf.read_scores(
+        values, queries={"q00": {"topic": "t", "type": "x", "half": "h"}, "q01": {"type": "x", "half": "i"}}
+    )
     with pytest.raises(CranfieldError) as raised:
         call(scores)
     assert said in f"{raised.value} {raised.value.hint}"

@@ -134,9 +134,13 @@ class Design:
         for c, part in enumerate(self.parts):
             if part.stop - part.start < 2:
                 of = f"collection `{names[c]}`" if len(names) > 1 else "the design"
+                alone = self.size[part.start] == 1
                 raise UsageError(
-                    f"{of} has a single cluster of queries; an error can be estimated from two or more",
-                    hint="choose an attribute with more values as the cluster",
+                    f"{of} has a single {'query' if alone else 'cluster of queries'}; "
+                    "an error can be estimated from two or more",
+                    hint="leave the collection out, or make it part of another one"
+                    if alone
+                    else "choose an attribute with more values as the cluster",
                 )
 
 

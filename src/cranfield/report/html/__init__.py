@@ -40,7 +40,7 @@ from cranfield.results import plain
 from cranfield.statistics.correlation import tau
 from cranfield.statistics.design import Sample
 from cranfield.statistics.intervals import bca
-from cranfield.wording import decodable, plural, printable
+from cranfield.wording import decodable, percent, plural, printable
 
 RECALL = tuple(level / 10 for level in range(11))
 CUTS = (1, 2, 3, 5, 10, 20, 50, 100)
@@ -198,7 +198,7 @@ def _groups(
         "attribute": attribute,
         "names": list(found.groups),
         "baseline": None if baseline is None else scores.runs.index(baseline),
-        "level": f"{found.level:.0%}",
+        "level": percent(found.level),
         "queries": found.queries.tolist(),
         **{name: _table(getattr(found, name)) for name in ("means", "difference", "low", "high")},
         "p": [[plain(effect.p) for effect in row] for row in found.effects],
