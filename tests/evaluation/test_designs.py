@@ -340,6 +340,23 @@ def test_several_collections_are_averaged_by_collection() -> None:
     assert (found.difference, found.variance[0], found.degrees) == pytest.approx((estimate, total, freedom))
 
 
+def test_collections_may_be_judgments_alone(tmp_path: Any) -> None:
+    qrels = {"q": {"a": 1}, "r": {"b": 2}}
+    path = tmp_path / "qrels.txt"
+    path.write_text("q 0 a 1\nr 0 b 2\n")
+    runs = {"one": {"x": {"q": ["a"], "r": ["a", "b"]}, "y": {"q": {"b": 2.0, "a": 1.0}}}}
+    runs["two"] = {"x": cf.Repeats([runs["one"]["x"], runs["one"]["y"]]), "y": cf.Repeats([runs["one"]["y"]] * 2)}
+    expected = cf.evaluate({name: cf.Collection(qrels) for name in "xy"}, runs, "RR").to_dict()["runs"]
+    assert expected["one"]["RR"]["mean"] == 0.5
+    for y in (qrels, str(path), path, {q: set(of) for q, of in qrels.items()}):
+        assert cf.evaluate({"x": qrels, "y": y}, runs, "RR").to_dict()["runs"] == expected
+        assert cf.compare({"x": qrels, "y": y}, runs, "RR", test="t").runs == ("one", "two")
+    subtopics = {"q": {"a": {"1": 1}}, "r": {"b": {"1": 1}}}
+    assert cf.evaluate(subtopics, {"run": {"q": {"a": 1.0}, "r": {"b": 1.0}}}, "StRecall@1")["StRecall@1"]["run"] == 1
+    with pytest.raises(UsageError, match="unknown collection `z`"):
+        cf.evaluate({"x": qrels, "y": qrels}, {"one": {"x": {"q": ["a"]}, "z": {"q": ["a"]}}}, "RR")
+
+
 def test_a_run_without_one_of_the_collections_is_an_error_unless_skipped() -> None:
     qrels = {"q": {"a": 1}}
     collections = {"x": cf.Collection(qrels), "y": cf.Collection(qrels)}

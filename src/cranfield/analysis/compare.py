@@ -489,7 +489,7 @@ def compare(
         return comparison if audit is None else comparison.with_swaps(audit.swaps)
     if isinstance(qrels, Evaluation):
         evaluation = qrels
-    elif is_several(qrels) and run is not None and measures is not None:
+    elif is_several(qrels, run) and measures is not None:
         return compare_scores(evaluate(qrels, run, measures, **options, seed=seed), settings, baseline, progress)
     elif run is None or measures is None:
         raise UsageError(

@@ -109,7 +109,7 @@ def evaluate(
         evaluator = Evaluator.of(collection, make_plan(measures, policy, show))
         return evaluator(run, names=names, duplicates=duplicates)
 
-    if is_several(qrels):
+    if is_several(qrels, run):
         from cranfield.evaluation.several import evaluate_each
 
         return evaluate_each(qrels, run, of_collection, missing)
