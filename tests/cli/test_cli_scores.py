@@ -97,6 +97,15 @@ def test_groups_in_every_format(format: str) -> None:
         assert repr(float(found.difference[0, 1, 0])) in baseline.stdout
 
 
+def test_groups_have_the_design_of_the_comparison() -> None:
+    words = ["--baseline", "old", "--queries-file", "queries.csv", "--group-by", "segment"]
+    design = ["--cluster", "topic", "--alpha", "0.1"]
+    found = json.loads(call("compare", "--scores", "judge.csv", *words, *design, "--format", "json").stdout)["groups"]
+    scores = cf.read_scores("judge.csv", queries="queries.csv")
+    assert found == scores.by("segment", baseline="old", cluster="topic", level=0.9).to_dict()
+    assert found["low"] != scores.by("segment", baseline="old", level=0.9).to_dict()["low"]
+
+
 def test_nested_means() -> None:
     words = ["--queries-file", "queries.csv", "--average", "topic"]
     expected = cf.evaluate(cf.Collection("qrels.txt", queries="queries.csv"), "bm25.run", "RR").averaged("topic")

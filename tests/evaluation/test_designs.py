@@ -285,6 +285,20 @@ def test_means_and_differences_by_group() -> None:
     assert found.effects[0][1].p == pytest.approx(stats.f_oneway((x[1] - x[0])[::2], (x[1] - x[0])[1::2])[1])
 
 
+def test_a_group_of_one_cluster_has_a_difference_and_no_interval() -> None:
+    x = np.random.default_rng(6).random((2, 6))
+    found = scores_of(x, type=list("aaabbb"), topic=list("001222")).by("type", baseline="r0", cluster="topic")
+    assert found.difference[0, 1] == pytest.approx([(x[1] - x[0])[:3].mean(), (x[1] - x[0])[3:].mean()])
+    assert np.isfinite(found.low[0, 1]).tolist() == [True, False]
+
+
+def test_groups_that_are_numbers_are_in_their_order() -> None:
+    x = np.random.default_rng(6).random((2, 6))
+    found = scores_of(x, turn=[10, 9, 2, 10, 9, 2]).by("turn", baseline="r0")
+    assert found.groups == ("2", "9", "10")
+    assert found.means[0, 0] == pytest.approx([x[0, [2, 5]].mean(), x[0, [1, 4]].mean(), x[0, [0, 3]].mean()])
+
+
 def test_nested_means_keep_repeats_and_missing_values() -> None:
     values = {
         "a": {"m": {"1": [0.0, 1.0], "2": [1.0, 1.0], "3": [0.5, None]}},

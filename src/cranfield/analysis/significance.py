@@ -117,6 +117,11 @@ class ComparisonSettings:
         return 1 - self.alpha if self.level is None else self.level
 
     @property
+    def of_groups(self) -> dict[str, Any]:
+        """The arguments of `Scores.by` for the same design."""
+        return {"cluster": self.cluster, "repeats": self.repeats, "level": self.confidence, "seed": self.seed}
+
+    @property
     def interval_level(self) -> float:
         """The level of one interval such that all of them hold together, as the correction makes p-values do."""
         return self.confidence if self.correction == "none" else 1 - (1 - self.confidence) / self.together

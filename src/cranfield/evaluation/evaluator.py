@@ -110,7 +110,7 @@ def evaluate(
         return evaluator(run, names=names, duplicates=duplicates)
 
     if is_several(qrels, run):
-        from cranfield.evaluation.several import evaluate_each
+        from cranfield.evaluation.designs import evaluate_each
 
         return evaluate_each(qrels, run, of_collection, missing)
     return of_collection(Collection.of(qrels), run, names)

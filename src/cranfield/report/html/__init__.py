@@ -192,8 +192,7 @@ def _groups(
 ) -> dict[str, Any]:
     """The scores by group of queries; differences are from the baseline or from the first run."""
     baseline = (baseline or scores.runs[0]) if len(scores.runs) > 1 else None
-    chosen: dict[str, Any] = {name: getattr(settings, name) for name in ("cluster", "repeats", "level", "seed")}
-    found = scores.by(attribute, baseline, **chosen)
+    found = scores.by(attribute, baseline, **settings.of_groups)
     return {
         "attribute": attribute,
         "names": list(found.groups),
