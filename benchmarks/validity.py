@@ -11,7 +11,7 @@ import numpy as np
 
 import cranfield as cf
 from cranfield.statistics.design import Design, Sample
-from cranfield.statistics.resampling import draw_signs, randomisation_p_values
+from cranfield.statistics.resampling import randomisation_p_values
 
 PAIR = np.array([[0, 1]])
 LEVEL = 0.05
@@ -22,7 +22,7 @@ def p_values(sample: Sample) -> dict[str, float]:
     found = {"t": float(sample.error(PAIR).t_test()[0])}
     if not sample.repeats:
         table = sample.units_table
-        found["randomisation"] = float(randomisation_p_values(table, draw_signs(table.shape[1], 999))[0])
+        found["randomisation"] = float(randomisation_p_values(table, samples=999)[0])
     return found
 
 

@@ -407,3 +407,16 @@ def test_measures_that_read_beside_their_formulas(load: Any) -> None:
     ours, dense = contest.content(contest.Settings(repeat=1, quick=True))
     assert ours.seconds is not None
     assert dense.compared.endswith("x ours, from one ranking")
+
+
+def test_the_simulation_of_designs_has_a_line_for_each(
+    load: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["validity.py", "--comparisons", "8"])
+    load("validity").main()
+    lines = capsys.readouterr().out.splitlines()
+    documented = (
+        (BENCHMARKS.parent / "docs" / "designs.md").read_text().partition("--comparisons 2000\n")[2].splitlines()
+    )
+    assert [line.partition(":")[0] for line in lines[1:]] == [line.partition(":")[0] for line in documented[1:16]]
+    assert lines[-1].endswith("of 2 comparisons")

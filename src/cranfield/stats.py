@@ -5,8 +5,18 @@ a value for each query or group, it is a `QueryValues`.
 """
 
 from cranfield.analysis.answers import context_precision, context_recall, nugget_recall
-from cranfield.analysis.query_values import Confidence, QueryValues, ann_recall, confidence, georisk, nauc, urisk
-from cranfield.analysis.variants import p_mrr, paired_accuracy, robustness
+from cranfield.analysis.query_values import (
+    Confidence,
+    QueryValues,
+    ann_recall,
+    confidence,
+    georisk,
+    nauc,
+    p_mrr,
+    paired_accuracy,
+    robustness,
+    urisk,
+)
 from cranfield.statistics.correlation import Agreement, Overlap, kendall, pearson, rbo, spearman, swaps, tau, tau_ap
 
 __all__ = [

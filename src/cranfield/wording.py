@@ -23,6 +23,15 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else plural_noun}"
 
 
+def percent(share: float) -> str:
+    """A share in percent, with as many digits as it has.
+
+    >>> percent(0.95), percent(1 - 0.001)
+    ('95%', '99.9%')
+    """
+    return f"{100 * share:.6g}%"
+
+
 def listed(names: Sequence[str], noun: str, most: int = 3) -> str:
     """How many there are, and the first of them.
 

@@ -97,6 +97,15 @@ def test_groups_in_every_format(format: str) -> None:
         assert repr(float(found.difference[0, 1, 0])) in baseline.stdout
 
 
+def test_groups_have_the_design_of_the_comparison() -> None:
+    words = ["--baseline", "old", "--queries-file", "queries.csv", "--group-by", "segment"]
+    design = ["--cluster", "topic", "--alpha", "0.1"]
+    found = json.loads(call("compare", "--scores", "judge.csv", *words, *design, "--format", "json").stdout)["groups"]
+    scores = cf.read_scores("judge.csv", queries="queries.csv")
+    assert found == scores.by("segment", baseline="old", cluster="topic", level=0.9).to_dict()
+    assert found["low"] != scores.by("segment", baseline="old", level=0.9).to_dict()["low"]
+
+
 def test_nested_means() -> None:
     words = ["--queries-file", "queries.csv", "--average", "topic"]
     expected = cf.evaluate(cf.Collection("qrels.txt", queries="queries.csv"), "bm25.run", "RR").averaged("topic")
@@ -108,11 +117,22 @@ def test_nested_means() -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["--baseline", "old", "--not-worse-by", "faithfulness=0.01"], 0, ""),
+        (["--baseline", "old", "--not-worse-by", "faithfulness=0.01"], 0, "new is not worse than old by 0.01 or more"),
         (["--baseline", "new", "--not-worse-by", "faithfulness=0.01"], 3, "is worse than new by more than 0.01"),
-        (["--baseline", "new", "--not-worse-by", "faithfulness=0.2"], 4, "cannot decide whether old is worse than new"),
-        (["--not-worse-by", "latency=1", "--lower", "latency"], 0, ""),
-        (["--baseline", "new", "--not-worse-by", "latency=1", "--lower", "latency"], 3, "is worse"),
+        (["--baseline", "new", "--not-worse-by", "faithfulness=0.2"], 4, " at least -0.2409 and at most -0.1958)"),
+        (
+            ["--not-worse-by", "latency=1", "--lower", "latency"],
+            0,
+            "(difference -57.1430, with 95% confidence at most ",
+        ),
+        (
+            ["--baseline", "new", "--not-worse-by", "latency=1", "--lower", "latency"],
+            3,
+            "(difference +57.1430, with 95% confidence at least +57.",
+        ),
+        (["--baseline", "new", "--not-worse-by", "faithfulness=9 faithfulness=0.01"], 3, "by more than 0.01"),
+        (["--fail-if-worse", "faithfulness", "--by", "0.01"], 0, "new: no significant loss against old: faithfulness"),
+        (["--fail-if-worse", "faithfulness", "--margin", "0.01"], 0, "1 check: 1 passed"),
         (["--not-worse-by", "faithfulness=0"], 2, "must be positive"),
         (["--not-worse-by", "unknown=0.1"], 2, "not one of the measures"),
         (["--baseline", "new", "--not-worse-by", "faithfulness=0.2", "--fail-below", "faithfulness=0.9"], 3, "below"),

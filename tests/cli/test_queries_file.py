@@ -47,6 +47,14 @@ def test_queries() -> None:
     assert "Query q1 (oil lamp): first 10 documents" in call(*words, "--query", "q1")
 
 
+@pytest.mark.parametrize("format", ["table", "markdown", "latex"])
+def test_eval(format: str) -> None:
+    words = ["eval", "qrels.txt", "a.run", "-m", "RR", "-q", "--queries-file", "queries.tsv", "--format", format]
+    header, *lines = [line for line in call(*words).splitlines() if "q1" in line or "q2" in line or "query" in line]
+    assert header.index("query") < header.index("text")
+    assert ["oil lamp" in lines[0], "sea gull" in lines[1]] == [True, True]
+
+
 def test_report() -> None:
     pytest.importorskip("vl_convert")
     call("report", "qrels.txt", "a.run", "b.run", "-m", "RR", "--queries-file", "queries.jsonl")

@@ -104,14 +104,17 @@ def t_by_hand(
     return estimate, total, total**2 / sum(part**2 / freedom for part, freedom in parts)
 
 
+@pytest.mark.parametrize("collections", [1, 2])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_t_test_follows_its_equations(seed: int) -> None:
+def test_the_t_test_follows_its_equations(seed: int, collections: int) -> None:
     rng = np.random.default_rng(seed)
     n, r = 18, 3
     x = rng.random((2, n, r)) + rng.normal(0, 0.2, (2, 1, r))
     cluster = np.sort(rng.integers(0, 8, n)).tolist()
-    found = cf.compare(scores_of(x, topic=cluster), cluster="topic").contests[0]
-    estimate, total, freedom = t_by_hand(x[0].tolist(), x[1].tolist(), cluster, [0] * n)
+    collection = [int(q >= 6) if collections == 2 else 0 for q in range(n)]
+    scores = scores_of(x, topic=cluster, collection=collection)
+    found = cf.compare(scores, cluster="topic", collection="collection").contests[0]
+    estimate, total, freedom = t_by_hand(x[0].tolist(), x[1].tolist(), cluster, collection)
     assert (found.difference, sum(found.variance), found.degrees) == pytest.approx((estimate, total, freedom))
     assert found.p["t"] == pytest.approx(2 * stats.t.sf(abs(estimate) / math.sqrt(total), freedom))
     half = stats.t.ppf(0.975, freedom) * math.sqrt(total)
@@ -158,10 +161,14 @@ def test_the_interval_of_a_randomisation_test_has_what_it_does_not_reject(seed: 
 
 @pytest.mark.parametrize("test", ["t", "randomisation", "bootstrap", "wilcoxon", "sign", "tukey", "randomised-tukey"])
 @pytest.mark.parametrize("correction", ["holm", "none", "bh"])
-def test_no_interval_excludes_0_beside_a_difference_that_is_not_significant(test: Any, correction: Any) -> None:
+@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.2])
+def test_no_interval_excludes_0_beside_a_difference_that_is_not_significant(
+    test: Any, correction: Any, alpha: float
+) -> None:
     rng = np.random.default_rng(5)
-    x = rng.random((5, 16)) + np.array([0, 0, 0.2, 0.3, 0.6])[:, None]
-    comparison = cf.compare(scores_of(x), test=test, correction=correction, samples=2000)
+    x = rng.random((5, 16)) + np.array([0, 0, 0.2, 0.3, 0.9])[:, None]
+    comparison = cf.compare(scores_of(x), test=test, correction=correction, samples=2000, alpha=alpha)
+    assert comparison.level == 1 - alpha
     for contest in comparison.contests:
         assert contest.significant or contest.test_low <= 0 <= contest.test_high
         assert contest.test_low <= contest.difference <= contest.test_high
@@ -278,6 +285,20 @@ def test_means_and_differences_by_group() -> None:
     assert found.effects[0][1].p == pytest.approx(stats.f_oneway((x[1] - x[0])[::2], (x[1] - x[0])[1::2])[1])
 
 
+def test_a_group_of_one_cluster_has_a_difference_and_no_interval() -> None:
+    x = np.random.default_rng(6).random((2, 6))
+    found = scores_of(x, type=list("aaabbb"), topic=list("001222")).by("type", baseline="r0", cluster="topic")
+    assert found.difference[0, 1] == pytest.approx([(x[1] - x[0])[:3].mean(), (x[1] - x[0])[3:].mean()])
+    assert np.isfinite(found.low[0, 1]).tolist() == [True, False]
+
+
+def test_groups_that_are_numbers_are_in_their_order() -> None:
+    x = np.random.default_rng(6).random((2, 6))
+    found = scores_of(x, turn=[10, 9, 2, 10, 9, 2]).by("turn", baseline="r0")
+    assert found.groups == ("2", "9", "10")
+    assert found.means[0, 0] == pytest.approx([x[0, [2, 5]].mean(), x[0, [1, 4]].mean(), x[0, [0, 3]].mean()])
+
+
 def test_nested_means_keep_repeats_and_missing_values() -> None:
     values = {
         "a": {"m": {"1": [0.0, 1.0], "2": [1.0, 1.0], "3": [0.5, None]}},
@@ -296,14 +317,17 @@ def test_nested_means_keep_repeats_and_missing_values() -> None:
         (lambda s: s.averaged(), "at least one attribute"),
         (lambda s: s.by("typ"), "did you mean `type`"),
         (lambda s: cf.compare(s, cluster="topic"), "query `q01` has no topic"),
-        (lambda s: cf.compare(s, cluster="type"), "single cluster"),
+        (lambda s: cf.compare(s, cluster="type"), "the design has a single cluster of queries"),
+        (lambda s: cf.compare(s, collection="half"), "collection `h` has a single query"),
         (lambda s: s.by("type", baseline="bm25"), "not one of the runs"),
         (lambda s: cf.compare(s, repeats="some"), "random, fixed"),
     ],
 )
 def test_wrong_designs_are_sentences(call: Any, said: str) -> None:
     values = {run: {"m": {"q00": 0.1, "q01": 0.5}} for run in ("a", "b")}
-    scores = cf.read_scores(values, queries={"q00": {"topic": "t", "type": "x"}, "q01": {"type": "x"}})
+    scores = cf.read_scores(
+        values, queries={"q00": {"topic": "t", "type": "x", "half": "h"}, "q01": {"type": "x", "half": "i"}}
+    )
     with pytest.raises(CranfieldError) as raised:
         call(scores)
     assert said in f"{raised.value} {raised.value.hint}"
@@ -328,6 +352,23 @@ def test_several_collections_are_averaged_by_collection() -> None:
     found = cf.compare(scores, test="t").contests[0]
     estimate, total, freedom = t_by_hand([[v] for v in d], [[0.0]] * 9, list(range(9)), [0] * 6 + [1] * 3)
     assert (found.difference, found.variance[0], found.degrees) == pytest.approx((estimate, total, freedom))
+
+
+def test_collections_may_be_judgments_alone(tmp_path: Any) -> None:
+    qrels = {"q": {"a": 1}, "r": {"b": 2}}
+    path = tmp_path / "qrels.txt"
+    path.write_text("q 0 a 1\nr 0 b 2\n")
+    runs = {"one": {"x": {"q": ["a"], "r": ["a", "b"]}, "y": {"q": {"b": 2.0, "a": 1.0}}}}
+    runs["two"] = {"x": cf.Repeats([runs["one"]["x"], runs["one"]["y"]]), "y": cf.Repeats([runs["one"]["y"]] * 2)}
+    expected = cf.evaluate({name: cf.Collection(qrels) for name in "xy"}, runs, "RR").to_dict()["runs"]
+    assert expected["one"]["RR"]["mean"] == 0.5
+    for y in (qrels, str(path), path, {q: set(of) for q, of in qrels.items()}):
+        assert cf.evaluate({"x": qrels, "y": y}, runs, "RR").to_dict()["runs"] == expected
+        assert cf.compare({"x": qrels, "y": y}, runs, "RR", test="t").runs == ("one", "two")
+    subtopics = {"q": {"a": {"1": 1}}, "r": {"b": {"1": 1}}}
+    assert cf.evaluate(subtopics, {"run": {"q": {"a": 1.0}, "r": {"b": 1.0}}}, "StRecall@1")["StRecall@1"]["run"] == 1
+    with pytest.raises(UsageError, match="unknown collection `z`"):
+        cf.evaluate({"x": qrels, "y": qrels}, {"one": {"x": {"q": ["a"]}, "z": {"q": ["a"]}}}, "RR")
 
 
 def test_a_run_without_one_of_the_collections_is_an_error_unless_skipped() -> None:

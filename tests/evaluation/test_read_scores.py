@@ -139,6 +139,53 @@ def test_every_shape_is_read_to_the_last_bit(shape: str, tmp_path: Path) -> None
     assert [column.better for column in scores.columns] == ["higher", "lower"]
 
 
+@pytest.mark.parametrize(
+    ("line", "run"),
+    [
+        ("{run} AP {query} {value}", "new"),
+        ("{run} {query} AP {value}", "new"),
+        ("AP {query} {value} {run}", "new"),
+        ("AP {query} {value} {run}", "7"),
+        ("{run} AP {query} {value}", "7"),
+    ],
+)
+def test_queries_and_runs_may_be_numbers(line: str, run: str, tmp_path: Path) -> None:
+    values = {"301": 0.5, "302": 0.25, "303": None}
+    lines = [line.format(run=run, query=q, value="NaN" if value is None else value) for q, value in values.items()]
+    scores = cf.read_scores(file(tmp_path, "scores.txt", "\n".join(lines)))
+    assert scores["AP"].per_query == {run: values}
+
+
+def test_the_value_is_the_last_number_of_a_line_even_if_another_value_is_wrong(tmp_path: Path) -> None:
+    lines = file(tmp_path, "scores.txt", "new AP 301 0.5\nnew AP 302 high\n")
+    with pytest.raises(CranfieldError, match=r'scores.txt:2: the value of AP is not a number: "high"'):
+        cf.read_scores(lines)
+
+
+def test_rows_of_pandas_may_be_named_by_its_index() -> None:
+    table = frame("pandas", wide()).set_index(["run", "query"])
+    assert cf.read_scores(table).to_dict() == cf.read_scores(wide()).to_dict()
+
+
+def test_saved_scores_of_several_runs_are_one_table(tmp_path: Path) -> None:
+    qrels, runs = (
+        {"q": {"a": 1}, "r": {"b": 1}},
+        {"x": {"q": ["a"], "r": ["b"]}, "y": {"q": ["b", "a"]}, "z": {"r": ["b"]}},
+    )
+    together = cf.evaluate(qrels, runs, ["RR", "P@1"])
+    cf.evaluate(qrels, {name: runs[name] for name in "xy"}, ["RR", "P@1"]).save(tmp_path / "xy.json")
+    cf.evaluate(qrels, {"z": runs["z"]}, ["RR", "P@1"]).save(tmp_path / "z.json")
+    files = [tmp_path / "xy.json", tmp_path / "z.json"]
+    assert cf.read_scores(files).to_dict()["runs"] == together.to_dict()["runs"]
+    with pytest.raises(CranfieldError, match="two of the saved scores have a run `z`"):
+        cf.read_scores([*files, tmp_path / "z.json"])
+
+
+def test_scores_are_scores() -> None:
+    scores = cf.evaluate({"q": {"a": 1}}, {"q": ["b", "a"]}, "RR")
+    assert cf.read_scores(scores, queries={"q": {"type": "how"}}).by("type").groups == ("how",)
+
+
 def test_our_own_json_is_the_same_scores(tmp_path: Path) -> None:
     scores = cf.evaluate({"q": {"a": 1}}, {"q": ["b", "a"]}, ["RR", "P@1"])
     scores.save(tmp_path / "scores.json")
@@ -186,7 +233,10 @@ WRONG: dict[str, tuple[Any, str]] = {
     "an empty query": ("run,query,m\na,,0.5\n", "scores.csv:2: '' is not the name of a query"),
     "a column twice": ("query,m,m\nq1,1,2\n", "the column `m` appears twice"),
     "an empty file": ("", "scores.csv"),
-    "names only": ("run,query,m\n", "there are none"),
+    "names only": ("run,query,m\n", "scores.csv: there are no scores"),
+    "empty lines": ("\n\n", "scores.csv: there are no scores"),
+    "no rows": ([], "scores: there are no scores"),
+    "lists of repeats": ({"a": {"m": {"q1": [[1, 2]]}}}, "the value of m is not a number: [1, 2]"),
     "a boolean": ([{"query": "q", "m": True}], "the value of m is not a number: True"),
     "a float as a query": ([{"query": 1.5, "m": 1}], "1.5 is not the name of a query"),
     "repeats of other lengths": ({"a": {"m": {"q1": [1, 2], "q2": [1]}}}, "1 of 2 repeats"),

@@ -87,7 +87,7 @@ def test_the_same_from_python_to_the_last_bit(tmp_path: Path) -> None:
     inputs = outcome.scores.to_dict()["provenance"]["inputs"]
     assert [one["kind"] for one in inputs].count("run") == 12
     assert all(one["digest"].startswith("sha256:") for one in inputs)
-    groups = scores.by("type", "bm25", cluster="topic", seed=3)
+    groups = scores.by("type", "bm25", cluster="topic", level=0.9, seed=3)
     assert outcome.groups["type"].to_dict() == groups.to_dict()
 
 

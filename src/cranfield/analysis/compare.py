@@ -431,7 +431,7 @@ def compare(
     correction: Correction = "holm",
     family: Family = "measure",
     alpha: float = 0.05,
-    level: float = 0.95,
+    level: float | None = None,
     samples: int | None = None,
     seed: int = 0,
     cluster: str | None = None,
@@ -448,13 +448,16 @@ def compare(
     second; tables show the later run minus the earlier one. The baseline ``"best"`` is the best
     run by each measure, unless a run has this name. To compare only the best ten runs:
     ``compare(scores.of_runs(scores.best(10)))``.
-    The p-values of ``test`` are corrected over all pairs of a measure or, with ``family="all"``, over all pairs of
-    all measures; ``tests`` are computed as well, uncorrected. ``samples`` is the number of resamples of tests that
-    cannot try every possibility: by default 100,000, or more if that is too few for the number of pairs. Each pair says
-    whether ties or unjudged documents could reverse the difference, unless only scores are given; then pass an
-    ``audit`` of the same runs and measures. If the collection has predicted judgments, the comparison has the
-    differences from human and predicted judgments together. Queries are resampled in the order of their ids, so the
-    order of lines in files does not matter.
+    The p-values of ``test`` are corrected over all pairs of a measure or, with ``family="all"``, over all pairs of all
+    measures; ``tests`` are computed as well, uncorrected. ``level``: of intervals, by default 1 - ``alpha``.
+    ``samples`` is the number of resamples of tests that cannot try every possibility: by default 100,000, or more if
+    that is too few for the number of pairs. Each pair says whether ties or unjudged documents could reverse the
+    difference, unless only scores are given; then pass an ``audit`` of the same runs and measures. ``cluster``: the
+    attribute of queries that are not independent, such as a topic or conversation. ``collection``: the attribute whose
+    means are averaged. ``repeats``: whether the repeats of runs stand for others (random), or are the only ones of
+    interest (fixed). If the collection has predicted judgments, the comparison has the differences from human and
+    predicted judgments together. Queries are resampled in the order of their ids, so the order of lines in files does
+    not matter.
 
     >>> import cranfield as cf
     >>> qrels = {q: {"a": 1} for q in "123456"}
@@ -486,7 +489,7 @@ def compare(
         return comparison if audit is None else comparison.with_swaps(audit.swaps)
     if isinstance(qrels, Evaluation):
         evaluation = qrels
-    elif is_several(qrels) and run is not None and measures is not None:
+    elif is_several(qrels, run) and measures is not None:
         return compare_scores(evaluate(qrels, run, measures, **options, seed=seed), settings, baseline, progress)
     elif run is None or measures is None:
         raise UsageError(
@@ -709,7 +712,7 @@ def build_comparison(
         correction=settings.correction,
         family=f"{against} in all {len(measures)} measures" if across else f"{against} per measure",
         alpha=settings.alpha,
-        level=settings.level,
+        level=settings.confidence,
         samples=settings.resamples,
         seed=settings.seed,
         lowest_p=np.array([lowest_p(settings, number) for number in units]),

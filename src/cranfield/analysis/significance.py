@@ -49,9 +49,9 @@ class ComparisonSettings:
     """The arguments of `compare`, which explains them, that do not depend on the scores; checked.
 
     ``test``: None until `for_scores` has chosen it; ``tests`` begins with it. ``samples``: the number of resamples;
-    None until `choose_samples` has chosen it. A joint test needs no correction. ``cluster``, ``collection``: attributes
-    of queries; ``repeats``: whether the repeats of runs stand for others (random), or are the only ones of interest
-    (fixed).
+    None until `choose_samples` has chosen it. ``level``: of intervals; None for 1 - alpha. A joint test needs no
+    correction. ``cluster``, ``collection``: attributes of queries; ``repeats``: whether the repeats of runs stand for
+    others (random), or are the only ones of interest (fixed).
     """
 
     test: Test | None = None
@@ -59,7 +59,7 @@ class ComparisonSettings:
     correction: Correction = "holm"
     family: Family = "measure"
     alpha: float = 0.05
-    level: float = 0.95
+    level: float | None = None
     samples: int | None = None
     seed: int = 0
     cluster: str | None = None
@@ -76,7 +76,8 @@ class ComparisonSettings:
             *(("tests", other, TESTS) for other in self.tests),
         ):
             check_choice(name, value, choices)
-        checked: dict[str, Any] = {name: check_fraction(name, getattr(self, name)) for name in ("alpha", "level")}
+        checked: dict[str, Any] = {"alpha": check_fraction("alpha", self.alpha)}
+        checked["level"] = None if self.level is None else check_fraction("level", self.level)
         checked["samples"] = None if self.samples is None else check_count("samples", self.samples)
         checked["tests"] = tuple(dict.fromkeys((*([self.test] if self.test else []), *self.tests)))
         if self.test and SIGNIFICANCE_TESTS[self.test].joint:
@@ -111,9 +112,19 @@ class ComparisonSettings:
         return self.correction in ("holm", "bonferroni")
 
     @property
+    def confidence(self) -> float:
+        """The level of intervals: by default that of the test, so that the two agree."""
+        return 1 - self.alpha if self.level is None else self.level
+
+    @property
+    def of_groups(self) -> dict[str, Any]:
+        """The arguments of `Scores.by` for the same design."""
+        return {"cluster": self.cluster, "repeats": self.repeats, "level": self.confidence, "seed": self.seed}
+
+    @property
     def interval_level(self) -> float:
         """The level of one interval such that all of them hold together, as the correction makes p-values do."""
-        return self.level if self.correction == "none" else 1 - (1 - self.level) / self.together
+        return self.confidence if self.correction == "none" else 1 - (1 - self.confidence) / self.together
 
     def check_design(self, sample: Sample) -> None:
         """Raise if a test is not defined for the design."""
@@ -340,13 +351,13 @@ def test_pairs(
     settings.check_design(sample)
     x = np.ascontiguousarray(sample.x)  # so that results do not depend on memory layout
     sample = sample._replace(x=x)
-    limits = bca(sample, pairs, level=settings.level, seed=settings.seed)
-    by_t = _t_interval(sample, pairs, settings, settings.level)
+    limits = bca(sample, pairs, level=settings.confidence, seed=settings.seed)
+    by_t = _t_interval(sample, pairs, settings, settings.confidence)
     p = {test: SIGNIFICANCE_TESTS[test].p_values(sample, pairs, settings) for test in settings.tests}
     level = settings.interval_level
     interval = SIGNIFICANCE_TESTS[settings.chosen].interval(sample, pairs, settings, level)
     # Interval and test are the same statement; resamples of one and the other may differ at the limit.
-    undecided = p[settings.chosen] >= 1 - level
+    undecided = p[settings.chosen] >= (1 - level) * (1 - SAME)
     with_zero = np.stack([interval[:, 0].clip(max=0), interval[:, 1].clip(min=0)], axis=1)
     interval = np.where(undecided[:, None], with_zero, interval)
     higher = each_pair(lambda differences: (differences > SAME).sum(axis=1), x, pairs)
@@ -354,13 +365,13 @@ def test_pairs(
     means = sample.means
     if sample.is_plain:
         difference = each_pair(lambda differences: differences.mean(axis=1), x, pairs)
-        effect = each_pair(lambda differences: effect_size(differences, level=settings.level), x, pairs)
+        effect = each_pair(lambda differences: effect_size(differences, level=settings.confidence), x, pairs)
         of_queries = each_pair(lambda differences: differences.var(axis=1, ddof=1) / x.shape[1], x, pairs)
         error = Error(difference, of_queries, np.zeros(len(pairs)), np.full(len(pairs), x.shape[1] - 1.0))
     else:
         error = sample.error(pairs)
         spread = each_pair(lambda differences: differences.std(axis=1, ddof=1), x, pairs)
-        effect = effect_of_error(error, spread, level=settings.level)
+        effect = effect_of_error(error, spread, level=settings.confidence)
     return MeasureComparison(
         means,
         error.estimate,

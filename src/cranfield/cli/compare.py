@@ -243,9 +243,8 @@ class Compare(
             layout: dict[str, Any] = {"width": width(), "colour": colour(self.output)}
             first = comparison.references
             baseline = None if first is None else comparison.runs[first[0]]
-            text = results.with_groups(
-                text, outcome.compared, self.group_by, baseline, self.format, self.digits, **layout
-            )
+            found = outcome.compared.by(self.group_by, baseline, **settings.of_groups)
+            text = results.with_groups(text, found, self.format, self.digits, **layout)
         emit(results.for_file(text, self.format, self.output), self.output)
         if self.format != "json":
             note([*notes, *answer.notes(comparison, table=table, details=self.details)])

@@ -109,7 +109,7 @@ class Eval(
             text += lines.text(means, self.format, self.digits, **layout)
             notes = [*notes, *lines.notes(means)]
         if self.group_by is not None:
-            text = with_groups(text, table, self.group_by, None, self.format, self.digits, **layout)
+            text = with_groups(text, table.by(self.group_by), self.format, self.digits, **layout)
         emit(for_file(text, self.format, self.output), self.output)
         note(notes)
         if self.format != "json":

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 WORSE = 3  # the exit code if a check fails
 UNDECIDED = 4  # the exit code if no check fails, but one cannot be decided
+MOST_PASSED = 10  # so many checks that passed are shown with their numbers
 MORE = "use more queries, or a larger margin"
 REMEDY = "use more queries, another --test, or --ignore-significance to let --margin alone decide"
 
@@ -37,14 +38,16 @@ def _not_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
 
 def _limits(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
     """Measures and their limits, from texts such as ``nDCG@10=0.70``."""
-    limits = _numbers(ctx, param, values)
+    limits = _numbers(ctx, param, values, max)
     for measure, limit in limits.items():
         _check_limit(measure, limit)
     return limits
 
 
-def _numbers(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
-    """Numbers by measure; of several for one measure, the highest."""
+def _numbers(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...], strictest: Callable[..., float]
+) -> dict[str, float]:
+    """Numbers by measure; of several for one measure, the strictest."""
     limits: dict[str, float] = {}
     for value in options.measure_names(values):
         measure, _, text = value.rpartition("=")
@@ -54,13 +57,13 @@ def _numbers(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
             limit = math.nan
         if not measure or not math.isfinite(limit):
             raise click.BadParameter(f"`{value}` is not of the form MEASURE=VALUE, such as nDCG@10=0.70.", ctx, param)
-        limits[measure] = max(limit, limits.get(measure, -math.inf))
+        limits[measure] = strictest(limit, limits.get(measure, limit))
     return limits
 
 
 def _margins(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
     """Measures and their margins, which are positive."""
-    margins = _numbers(ctx, param, values)
+    margins = _numbers(ctx, param, values, min)
     for measure, margin in margins.items():
         if margin <= 0:
             raise click.BadParameter(f"the margin of {measure} must be positive.", ctx, param)
@@ -116,7 +119,7 @@ class Regressions(Baselines):
         float,
         click.FloatRange(0, math.inf, max_open=True),
         "With --fail-if-worse: ignore differences up to this size.",
-        Option(callback=_not_nan),
+        Option("--margin --by", callback=_not_nan),
     ] = 0.0
     margins: Annotated[
         dict[str, float],
@@ -183,7 +186,7 @@ def check_limits(scores: ScoreTable, limits: Mapping[str, float]) -> list[Check]
 def conclude(checks: Sequence[Check], junit: str | None, command: str, hint: str = "") -> None:
     """Write JUnit XML, print a sentence for each check that did not pass, and exit with the code of the checks.
 
-    ``hint``: what to do if a check cannot be decided.
+    If all passed, and are not too many, each has its sentence. ``hint``: what to do if a check cannot be decided.
     """
     if not checks and not junit:
         return
@@ -195,9 +198,10 @@ def conclude(checks: Sequence[Check], junit: str | None, command: str, hint: str
         return
     failed = [check for check in checks if check.outcome == "failed"]
     undecided = [check for check in checks if check.outcome == "undecided"]
-    if (len(checks) > 1 or not failed + undecided) and not quiet():
+    passed = not failed + undecided
+    if (len(checks) > 1 or passed) and not quiet():
         say(headline(checks))
-    for check in [*undecided, *failed]:
+    for check in checks if passed and len(checks) <= MOST_PASSED and not quiet() else [*undecided, *failed]:
         say(check.sentence)
     if undecided and not failed and hint:
         say(f"\nhint: {hint}")

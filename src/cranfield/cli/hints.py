@@ -14,6 +14,7 @@ MEASURE = "use -m, for example -m nDCG@10; `cranfield measures` lists all measur
 CUTOFF = "a cutoff is part of the name of a measure, as in -m nDCG@10; --depth N uses only the first N documents"
 RELEVANT = "the lowest relevant grade is a parameter of a measure, as in -m 'AP(rel=2)'"
 CORES = "not needed: all available cores are used"
+RANKINGS = "this command needs rankings; `cranfield compare`, `queries` and `report` take scores of other programs"
 COMPARE = "significance tests are in `cranfield compare`"
 
 # Guesses by what they stand for: an option that a command may have, and the hint.
@@ -36,10 +37,11 @@ MEANINGS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("--tie", "--tie-breaking", "--ties-by", "--break-ties"), "--ties", "use --ties"),
     (("--threshold", "--min-score", "--fail-under"), "--fail-below", "use --fail-below MEASURE=VALUE"),
     (("--fail-on-regression", "--regression", "--gate"), "--fail-if-worse", "use --fail-if-worse MEASURE"),
-    (("--tolerance", "--by", "--epsilon"), "--margin", "use --margin X"),
+    (("--tolerance", "--epsilon"), "--margin", "use --margin X"),
     (("--resamples", "--permutations", "--bootstrap-samples", "--iterations"), "--samples", "use --samples N"),
     (("--significance-level", "--level", "--p-value", "--pvalue"), "--alpha", "use --alpha P"),
     (("--figure", "--plot", "--plots"), "--figures", "use --figures DIR"),
+    (("--scores",), "", RANKINGS),
     (("--threads", "--jobs", "-j", "--workers", "--n-jobs", "--cores"), "", CORES),
     (("--significance", "--p-values", "--pairwise"), "", COMPARE),
     (("--names", "--name", "--labels"), "", "runs are named after their files"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
@@ -18,6 +18,9 @@ from cranfield.report.pages import FORMATS, Page, write
 from cranfield.results import text as as_json
 from cranfield.results import with_origin
 from cranfield.settings import Choices, Option
+
+if TYPE_CHECKING:
+    from cranfield.evaluation.designs import Groups
 
 Draw = Callable[[str], list[Path]]
 
@@ -55,13 +58,10 @@ class Results(Pages, Drawing):
         deliver(pages, result, draw, format=self.format, output=self.output, figures=self.figures)
 
 
-def with_groups(
-    text: str, scores: Any, attribute: str, baseline: str | None, format: str, digits: int, **layout: Any
-) -> str:
+def with_groups(text: str, found: Groups, format: str, digits: int, **layout: Any) -> str:
     """The text of a result with tables of the scores by group; JSON has them under ``groups``."""
     from cranfield.report import groups
 
-    found = scores.by(attribute, baseline)
     if format == "csv":
         return groups.csv(found)
     if format == "json":

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 import numpy as np
 
 from cranfield import io
-from cranfield.data import Judgments, Run, Strings
+from cranfield.data import Judgments, Repeats, Run, Strings
 from cranfield.errors import InputError, UsageError, check_choice
 from cranfield.evaluation.days import AbsentDays, fill_days
 from cranfield.evaluation.notes import Note
 from cranfield.evaluation.plan import Negative, Plan, Policy
 from cranfield.evaluation.scores import check_rankings
 from cranfield.io.faults import quotable
+from cranfield.io.tables import is_frame
 from cranfield.wording import nearest, one_of
 
 if TYPE_CHECKING:
@@ -303,12 +304,28 @@ def with_queries(judgments: Judgments, queries: Iterable[str]) -> Judgments:
     return replace(judgments, queries=Strings.of([*judgments.queries, *nil]), begin=begin)
 
 
-def is_several(qrels: Any) -> bool:
-    """Whether these are several collections by name, and not the judgments of one."""
+def is_several(qrels: Any, run: Any) -> bool:
+    """Whether these are several collections by name, and not the judgments of one.
+
+    Of dicts, the runs say so: ``{collection: {query: {document: grade}}}`` alone could be judgments of subtopics.
+    """
     if not isinstance(qrels, Mapping) or not qrels:
         return False
     kinds = Collection, Judgments, os.PathLike
-    return all(isinstance(one, kinds) or (isinstance(one, str) and os.path.exists(one)) for one in qrels.values())
+    if all(isinstance(one, kinds) or (isinstance(one, str) and os.path.exists(one)) for one in qrels.values()):
+        return True
+    runs = run.values() if isinstance(run, Mapping) else ()
+    firsts = [of.runs[0] if isinstance(of, Repeats) and of.runs else of for of in runs]
+    if not firsts or not all(isinstance(of, Mapping) and not of.keys().isdisjoint(qrels.keys()) for of in firsts):
+        return False
+    return all(isinstance(one, kinds) or _by_query(one) for of in (qrels, *firsts) for one in of.values())
+
+
+def _by_query(one: Any) -> bool:
+    """Whether this is a run or judgments: a path, a frame, repeats, or a dict with a dict or list for each query."""
+    if not isinstance(one, Mapping):
+        return isinstance(one, (str, os.PathLike, Run, Repeats)) or is_frame(one)
+    return all(isinstance(of, (Mapping, list, tuple, set, frozenset)) for of in one.values())
 
 
 def _check_combinations(given: Mapping[str, Any]) -> None:

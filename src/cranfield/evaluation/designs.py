@@ -1,15 +1,18 @@
-"""Attributes of queries in scores: which queries belong together, means by group, and nested means."""
+"""Attributes of queries in scores: which queries belong together, means by group, nested means, several collections."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cranfield.data import Floats, Integers
+from cranfield.data import Floats, Integers, Repeats
 from cranfield.errors import CranfieldError, UsageError, check_fraction
+from cranfield.evaluation.collection import Collection
+from cranfield.evaluation.notes import Note, sentences
+from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.measures.catalogue import Better
 from cranfield.results import Saved
@@ -52,23 +55,27 @@ def matched_sample(
     cluster: str | None = None,
     collection: str | None = None,
     repeats: Repeated = "random",
+    check: bool = True,
 ) -> tuple[Sample, tuple[str, ...]]:
     """One measure over the queries for which every run has a value, sorted by id, with its design; and these queries.
 
-    A query of a repeated run has a value if all its repeats have one.
+    A query of a repeated run has a value if all its repeats have one. ``check``: raise if the design has no error.
     """
     values, both = scores.matched(measure)
     random = {scores.runs.index(run): table[measure] for run, table in scores.repeats.items()}
-    whole = [q for q, at in enumerate(both) if all(np.isfinite(table[at]).all() for table in random.values())]
-    order = sorted(whole, key=lambda q: scores.queries[both[q]])
-    at = [int(both[q]) for q in order]
+    complete = np.ones(len(both), bool)
+    for table in random.values():
+        complete &= np.isfinite(table[both]).all(axis=1)
+    order = sorted(np.flatnonzero(complete).tolist(), key=lambda q: scores.queries[both[q]])
+    at = both[order].tolist()
     names = tuple(scores.queries[q] for q in at)
     design = None
     collection = collection or (COLLECTION if scores.by_collection else None)
     if (cluster or collection) and len(at) > 1:
         of = {name: attribute_values(scores, name, at) for name in (cluster, collection) if name}
         design = Design.of(len(at), of.get(collection or ""), of.get(cluster or ""))
-        design.check(list(dict.fromkeys(of.get(collection or "", ()))))
+        if check:
+            design.check(list(dict.fromkeys(of.get(collection or "", ()))))
     kept = {r: table[at] for r, table in random.items()} if repeats == "random" and len(at) > 1 else {}
     return Sample(values[:, order], design, kept), names
 
@@ -130,7 +137,7 @@ def grouped(
     level = check_fraction("level", level)
     counted = np.flatnonzero(scores.counted.any(axis=0)).tolist()
     of_query = dict(zip(counted, attribute_values(scores, attribute, counted), strict=True))
-    groups = sorted(set(of_query.values()))
+    groups = _in_order(set(of_query.values()))
     parts = [scores.part([q for q in counted if of_query[q] == group]) for group in groups]
     shape = len(scores.measures), len(scores.runs), len(groups)
     means = np.stack([part.means.T for part in parts], axis=2)
@@ -145,13 +152,11 @@ def grouped(
                 effects.append((NO_EFFECT,) * len(scores.runs))
                 continue
             for g, part in enumerate(parts):
-                sample, names = matched_sample(part, m, cluster=cluster, repeats=repeats)
-                if len(names) > 1:
-                    error = sample.error(pairs)
-                    difference[m, :, g] = error.estimate
-                    low[m, :, g], high[m, :, g] = error.interval(level).T
-                elif names:
-                    difference[m, :, g] = (sample.x - sample.x[base])[:, 0]
+                sample, names = matched_sample(part, m, cluster=cluster, repeats=repeats, check=False)
+                if names:
+                    difference[m, :, g] = sample.means - sample.means[base]
+                if names and sample.units > 1:
+                    low[m, :, g], high[m, :, g] = sample.error(pairs).interval(level).T
             effects.append(
                 _effects(
                     scores,
@@ -179,10 +184,18 @@ def grouped(
     )
 
 
+def _in_order(names: Iterable[str]) -> list[str]:
+    """Names in the order of their text, or of their numbers if all are numbers."""
+    try:
+        return sorted(names, key=float)
+    except ValueError:
+        return sorted(names)
+
+
 def _effects(
     scores: Scores, measure: int, base: int, group_of: dict[str, str], cluster: str | None, seed: int
 ) -> tuple[GroupEffect, ...]:
-    sample, names = matched_sample(scores, measure, cluster=cluster, repeats="fixed")
+    sample, names = matched_sample(scores, measure, cluster=cluster, repeats="fixed", check=False)
     labels = np.unique([group_of[name] for name in names], return_inverse=True)[1] if names else np.zeros(0, np.int64)
     clusters = None if sample.design is None else sample.design.cluster
     return tuple(
@@ -237,3 +250,95 @@ def _shared(attributes: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """The attributes that all of these queries have with the same value."""
     first, *rest = attributes
     return {name: value for name, value in first.items() if all(one.get(name) == value for one in rest)}
+
+
+def evaluate_each(
+    collections: Mapping[str, Any],
+    runs: Any,
+    evaluate: Callable[[Collection, Any, Sequence[str] | None], Scores],
+    missing: str,
+) -> Scores:
+    """The scores of runs, ``{run: {collection: run}}``, on each collection, put together."""
+    table = _by_collection(runs, collections)
+    lacking = [(run, name) for run, of_run in table.items() for name in collections if name not in of_run]
+    if lacking and missing == "error":
+        run, name = lacking[0]
+        more = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
+        raise UsageError(
+            f"run `{run}` has no ranking for the collection `{name}`{more}",
+            hint='add it, or use missing="skip" to average over the collections that a run has',
+        )
+    parts = {}
+    for name, collection in collections.items():
+        here = {run: of_run[name] for run, of_run in table.items() if name in of_run}
+        if here:
+            parts[name] = evaluate(Collection.of(collection), list(here.values()), list(here))
+    return together(parts, tuple(table))
+
+
+def _by_collection(runs: Any, collections: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    if not isinstance(runs, Mapping) or not runs:
+        raise UsageError(
+            f"with several collections, runs are {{run: {{collection: run}}}}, not {type(runs).__name__}",
+            hint=f"the collections are {few(list(collections), 10)}",
+        )
+    table = {}
+    for run, given in runs.items():
+        of_run = given
+        if isinstance(given, Repeats) and all(isinstance(one, Mapping) for one in given.runs):
+            names = dict.fromkeys(name for one in given.runs for name in one)
+            of_run = {name: Repeats([one[name] for one in given.runs if name in one]) for name in names}
+        if not isinstance(of_run, Mapping) or not of_run.keys() <= collections.keys():
+            unknown = [str(name) for name in of_run if name not in collections] if isinstance(of_run, Mapping) else []
+            found = f"the unknown collection `{unknown[0]}`" if unknown else type(given).__name__
+            raise UsageError(
+                f"run `{run}`: expected {{collection: run}}, found {found}",
+                hint=f"the collections are {few(list(collections), 10)}",
+            )
+        table[str(run)] = dict(of_run)
+    return table
+
+
+def together(parts: Mapping[str, Scores], runs: tuple[str, ...]) -> Scores:
+    """The scores of all collections; the id of a query begins with the name of its collection."""
+    first = next(iter(parts.values()))
+    queries = [f"{name}/{query}" for name, part in parts.items() for query in part.queries]
+    shape = len(runs), len(first.columns), len(queries)
+    values, counted = np.full(shape, np.nan), np.zeros((shape[0], shape[2]), bool)
+    repeats = {run: _repeats(run, parts, shape) for run in runs if any(run in part.repeats for part in parts.values())}
+    attributes: dict[str, dict[str, str]] = {}
+    begin = 0
+    for name, part in parts.items():
+        end = begin + len(part.queries)
+        rows = [runs.index(run) for run in part.runs]
+        values[rows, :, begin:end], counted[rows, begin:end] = part.values, part.counted
+        for run, table in part.repeats.items():
+            repeats[run][:, begin:end] = table
+        for query in part.queries:
+            attributes[f"{name}/{query}"] = {**part.attributes.get(query, {}), COLLECTION: name}
+        begin = end
+    notes = [Note.saved(f"{name}: {text}") for name, part in parts.items() for text in sentences(part.notes)]
+    return replace(
+        first,
+        runs=runs,
+        queries=tuple(queries),
+        values=values,
+        counted=counted,
+        notes=tuple(notes),
+        attributes=attributes,
+        repeats=repeats,
+        by_collection=True,
+        provenance=Provenance.of_several({name: part.provenance for name, part in parts.items()}),
+    )
+
+
+def _repeats(run: str, parts: Mapping[str, Scores], shape: tuple[int, int, int]) -> Any:
+    numbers = {
+        name: part.repeats[run].shape[2] if run in part.repeats else 1
+        for name, part in parts.items()
+        if run in part.runs
+    }
+    if len(set(numbers.values())) > 1:
+        found = ", ".join(f"{name} {number}" for name, number in numbers.items())
+        raise UsageError(f"run `{run}` has other numbers of repeats in other collections: {found}")
+    return np.full((shape[1], shape[2], next(iter(numbers.values()))), np.nan)

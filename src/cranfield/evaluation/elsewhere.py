@@ -17,7 +17,7 @@ from cranfield.evaluation.provenance import Provenance, Source
 from cranfield.evaluation.scores import Scores
 from cranfield.io.faults import quotable
 from cranfield.io.named_tables import read_queries, read_table
-from cranfield.io.score_tables import Cell, Cells, sources_of
+from cranfield.io.score_tables import SHAPE, Cell, Cells, sources_of
 from cranfield.io.streams import is_stream
 from cranfield.measures import parse
 from cranfield.measures.catalogue import outside_measure
@@ -49,6 +49,9 @@ def read_scores(
     """
     cells, saved = Cells(columns, _is_measure), []
     for one in sources_of(source):
+        if isinstance(one, Scores):
+            saved.append(one)
+            continue
         content = read_table(one, "scores")
         if isinstance(content, Mapping) and content.get(Scores.TAG) == Scores.KIND:
             name = os.fspath(one) if isinstance(one, (str, os.PathLike)) else "scores"
@@ -57,14 +60,29 @@ def read_scores(
             cells.read(content, is_file=is_stream(one))
     cells.raise_faults()
     lower = (lower,) if isinstance(lower, str) else tuple(lower)
-    if saved and (cells.found or lower or len(saved) > 1):
+    if saved and cells.found:
         raise UsageError("scores saved by cranfield cannot be combined with others", hint="read them alone")
-    scores = saved[0] if saved else _scores(cells, lower)
+    if saved and lower:
+        raise UsageError("scores saved by cranfield know of which measures less is better", hint="leave out lower")
+    scores = _combined(saved) if saved else _scores(cells, lower)
     if not saved:
         files = [Source.of("scores", one) for one in sources_of(source) if isinstance(one, (str, os.PathLike))]
         scores = replace(scores, provenance=Provenance(scores.columns, sources=tuple(files)))
     if queries is not None:
         scores = scores.with_attributes(read_queries(queries))
+    return scores
+
+
+def _combined(parts: Sequence[Scores]) -> Scores:
+    """The runs of several saved scores as one table."""
+    *before, scores = parts
+    for part in reversed(before):
+        for r in reversed(range(len(part.runs))):
+            if part.runs[r] in scores.runs:
+                raise UsageError(
+                    f"two of the saved scores have a run `{part.runs[r]}`", hint="save it with another name"
+                )
+            scores = scores.with_run(part, r)
     return scores
 
 
@@ -134,7 +152,7 @@ def _scores(cells: Cells, lower: Sequence[str]) -> Scores:
             hint = f"did you mean `{close}`?" if close else f"the measures are {few(measures, 10)}"
             raise UsageError(f"`{name}` is not one of the measures", hint=hint)
     if not found:
-        raise InputError(["scores: there are none"], hint="give {run: {measure: {query: value}}}, or a table")
+        raise InputError(["scores: there are no scores"], hint=SHAPE)
     columns = tuple(
         Column(outside_measure(name, "lower" if name in lower else "higher"), label=name) for name in measures
     )

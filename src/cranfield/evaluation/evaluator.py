@@ -109,8 +109,8 @@ def evaluate(
         evaluator = Evaluator.of(collection, make_plan(measures, policy, show))
         return evaluator(run, names=names, duplicates=duplicates)
 
-    if is_several(qrels):
-        from cranfield.evaluation.several import evaluate_each
+    if is_several(qrels, run):
+        from cranfield.evaluation.designs import evaluate_each
 
         return evaluate_each(qrels, run, of_collection, missing)
     return of_collection(Collection.of(qrels), run, names)

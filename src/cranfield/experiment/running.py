@@ -10,13 +10,12 @@ from typing import Any
 from cranfield.analysis.compare import Comparison, compare_scores, with_reversals
 from cranfield.data import Repeats
 from cranfield.errors import UsageError
-from cranfield.evaluation.designs import Groups
+from cranfield.evaluation.designs import Groups, together
 from cranfield.evaluation.elsewhere import read_scores, with_column
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, evaluate
 from cranfield.evaluation.plan import make_columns
 from cranfield.evaluation.scores import Scores
-from cranfield.evaluation.several import together
 from cranfield.experiment.experiment import COMPARING, SAVED, Experiment, listed
 from cranfield.io.write import atomic_write
 from cranfield.report import guard
@@ -85,12 +84,8 @@ class Running:
         groups = {}
         for attribute in listed(self.of.design.by):
             with self.error_at(("design", "by")):
-                chosen = {
-                    "cluster": self.of.design.cluster,
-                    "repeats": self.of.design.repeats,
-                    "seed": self.of.settings().seed,
-                }
-                groups[attribute] = compared.by(attribute, baseline if comparison else None, **chosen)
+                design = self.of.settings().of_groups
+                groups[attribute] = compared.by(attribute, baseline if comparison else None, **design)
         return Outcome(scores, comparison, groups, tuple(self._checks(scores, comparison)), compared, evaluation)
 
     def check_attributes(self) -> None:

@@ -23,6 +23,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "repeat": ("repeat", "seed", "trial"),
 }
 ALL = "all"  # the query of means in the text of other programs
+SHAPE = "give {run: {measure: {query: value}}}, or a table with the columns run, query, measure, value"
 
 
 class Cell(NamedTuple):
@@ -52,7 +53,7 @@ class Cells:
 
     def add(self, run: Any, measure: Any, query: Any, value: Any, place: str, repeat: str = "") -> None:
         """One cell; a list of values has the repeats of the run."""
-        if isinstance(value, (list, tuple, np.ndarray)):
+        if isinstance(value, (list, tuple, np.ndarray)) and not repeat:
             for i, one in enumerate(value, 1):
                 self.add(run, measure, query, one, place, str(i))
             if not len(value):
@@ -119,6 +120,8 @@ class Cells:
             column = given or table.column(names)
             if column is not None:
                 chosen[role] = column
+        if not any(table.columns.values()):
+            raise InputError([f"{table.source_name}: there are no scores"], hint=SHAPE)
         if "query" not in chosen:
             raise _no_column(table, "no column for the query", 'name it query, or pass columns={"query": ...}')
         ids = {chosen[role] for role in ("run", "query", "repeat") if role in chosen}
@@ -143,7 +146,7 @@ class Cells:
         """Lines without names: ``measure query value`` as trec_eval -q prints, or ``query measure value``."""
         rows = [(f"{stream.source_name}:{number}", columns) for number, columns, _ in stream.columns()]
         if not rows:
-            raise InputError([f"{stream.source_name}: no scores"])
+            raise InputError([f"{stream.source_name}: there are no scores"], hint=SHAPE)
         runs: list[str] = []
         for _, columns in rows:
             # trec_eval names the run first; several outputs may follow each other.
@@ -159,9 +162,11 @@ class Cells:
                 wrong or [f"{rows[0][0]}: expected 3 columns (measure query value), found {width}"],
                 hint="or give a table with a first line of names: run, query, measure, value",
             )
-        # The run is the first or the last of four columns; the value is the last of the others.
-        last = width == 4 and all(_number(row[2]) is not None for _, row in rows)
-        order = [3, 0, 1, 2] if last else [0, 1, 2, 3]
+        # The run is the first or the last of four columns; the value is the last of the others. Queries are often
+        # numbers, and so may runs be.
+        third, last = ([_number(row[i]) is not None for _, row in rows] if width == 4 else [] for i in (2, 3))
+        run_last = all(third) and (not any(last) or all(self.is_measure(row[0]) for _, row in rows))
+        order = [3, 0, 1, 2] if run_last else [0, 1, 2, 3]
         table = [
             (place, [row[i] for i in order] if width == 4 else [of, *row])
             for of, (place, row) in zip(runs, rows, strict=True)

@@ -150,6 +150,8 @@ def frame_of(source: Any) -> Frame:
     if _is_lazy(source):
         source = source.collect()
     pandas = hasattr(source, "iloc")
+    if pandas and {*source.index.names}.isdisjoint([None, *source.columns]):
+        source = source.reset_index()
     pyarrow = None if pandas else available("pyarrow")
     if pyarrow is not None and (hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")):
         return Frame.of_arrow(pyarrow.table(source))

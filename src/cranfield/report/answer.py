@@ -34,7 +34,7 @@ from cranfield.report.compare import (
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, shown, signed
 from cranfield.statistics.rounding import SAME
-from cranfield.wording import one_of, printable
+from cranfield.wording import one_of, percent, printable
 
 MOST_ROWS = 40  # runs that the table shows; with two blocks of columns they fill two screens
 MOST_NAMED = 3  # runs that a sentence names
@@ -66,7 +66,7 @@ class Versus(NamedTuple):
     def numbers(self, level: float, digits: int) -> str:
         """The difference, its interval and the p-value, in a sentence."""
         interval = within(self.low, self.high, digits)
-        middle = f"{level:.0%} interval {interval}, " if interval else ""
+        middle = f"{percent(level)} interval {interval}, " if interval else ""
         return f"{signed(self.difference, digits)}, {middle}p {chance_words(self.p)}"
 
 
@@ -306,7 +306,7 @@ def _table_of_two(comparison: Comparison, found: list[dict[int, Versus]], digits
         cells = [Cell(signed(one.difference, digits)), Cell(within(one.low, one.high, digits)), Cell(chance(one.p))]
         rows.append(((measure,), [*values, *cells]))
     names = [printable(comparison.runs[r]) for r in (1 - run, run)]
-    return sheet(("measure",), (*names, "difference", f"{comparison.level:.0%} interval", "p"), rows, across="")
+    return sheet(("measure",), (*names, "difference", f"{percent(comparison.level)} interval", "p"), rows, across="")
 
 
 def _table_of_many(
@@ -328,7 +328,7 @@ def _table_of_many(
                 cells += [Cell(""), Cell("")] if one is None else _gap_cells(one, digits)
             cells.append(Cell(word) if one is None else one.chance)
         rows.append(((str(place[r]), comparison.runs[r]), [*cells, *([rank_cell(comparison, 0, r)] if ranked else [])]))
-    between = ["difference", f"{comparison.level:.0%} interval"] if alone else []
+    between = ["difference", f"{percent(comparison.level)} interval"] if alone else []
     heads = [head for measure in comparison.measures for head in (measure, *between, "p")]
     found_sheet = sheet(("", "run"), (*heads, *([rank_head(comparison)] if ranked else [])), rows)
     return found_sheet if alone else replace(found_sheet, together=2)

@@ -20,7 +20,7 @@ from cranfield.report.canvas import BLUE, COLUMN, GREY, PAGE, ink, name_rows, ne
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, exact, shown, signed
 from cranfield.statistics.resampling import sign_patterns
-from cranfield.wording import decodable, plural, spreadsheet_cell
+from cranfield.wording import decodable, percent, plural, spreadsheet_cell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +62,7 @@ def pair_pages(comparison: Comparison, digits: int = 4) -> list[Page]:
     """For each measure the differences of all pairs."""
     pairs = "all pairs" if comparison.baseline is None else f"difference from {comparison.baseline}"
     together = "" if comparison.correction == "none" or comparison.pairs.shape[1] == 1 else "simultaneous "
-    intervals = f"{together}{comparison.level:.0%} intervals of differences by the {test_title(comparison)}"
+    intervals = f"{together}{percent(comparison.level)} intervals of differences by the {test_title(comparison)}"
     return [
         Page(
             f"{measure}: {pairs}, {plural(len(comparison.queries[m]), 'query')}; {intervals}",
@@ -193,7 +193,7 @@ def rank_meaning(comparison: Comparison) -> str:
     """What ranks follow from, and whether they are a confidence statement."""
     rule = "behind the runs that are significantly better, ahead of those that are significantly worse"
     if ranks_hold(comparison):
-        return f"{rule}; all ranks in a measure are right together with {1 - comparison.alpha:.0%} confidence"
+        return f"{rule}; all ranks in a measure are right together with {percent(1 - comparison.alpha)} confidence"
     return f"{rule}; {NO_CONFIDENCE[comparison.correction]}"
 
 

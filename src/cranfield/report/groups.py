@@ -13,7 +13,7 @@ from cranfield.report.canvas import BLUE, COLUMN, GREY, ink, name_rows, plotted_
 from cranfield.report.compare import chance, chance_words
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, exact, highest_text, shown, signed
-from cranfield.wording import plural, spreadsheet_cell
+from cranfield.wording import percent, plural, spreadsheet_cell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,7 @@ LEVEL = 0.05  # of the sentence whether a difference depends on the group
 def pages(found: Groups, digits: int = 4) -> list[Page]:
     """A table for each measure: a row for each run, a column for each group."""
     against = (
-        "" if found.baseline is None else f"; difference from {found.baseline} with its {found.level:.0%} interval"
+        "" if found.baseline is None else f"; difference from {found.baseline} with its {percent(found.level)} interval"
     )
     return [
         Page(f"{measure} by {found.attribute}{against}", _table(found, m, digits))

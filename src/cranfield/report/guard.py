@@ -16,7 +16,7 @@ from cranfield.report.compare import chance_words, method
 from cranfield.report.pages import piped
 from cranfield.report.sheet import shown, signed
 from cranfield.statistics.rounding import SAME
-from cranfield.wording import plural
+from cranfield.wording import percent, plural
 
 # Characters that XML cannot represent.
 UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -94,8 +94,13 @@ def check_margins(comparison: Comparison, margins: Mapping[str, float]) -> list[
                 "failed": f"{pair.run} is worse than {pair.other} by more than {margin:g}",
                 "undecided": f"cannot decide whether {pair.run} is worse than {pair.other} by more than {margin:g}",
             }[outcome]
-            bound = f"at least {signed(worst, 4)}" if outcome != "failed" else f"at most {signed(best, 4)}"
-            numbers = f"difference {signed(pair.difference, 4)}, with {1 - comparison.alpha:.0%} confidence {bound}"
+            bounds = [f"at least {signed(low, 4)}", f"at most {signed(high, 4)}"]
+            if outcome != "undecided":
+                bounds = bounds[:1] if (outcome == "passed") == (sign > 0) else bounds[1:]
+            within = " and ".join(bounds)
+            numbers = (
+                f"difference {signed(pair.difference, 4)}, with {percent(1 - comparison.alpha)} confidence {within}"
+            )
             sentence = f"{said}: {pair.measure} {shown(pair.mean, 4)} vs {shown(pair.other_mean, 4)} ({numbers})"
             checks.append(Check(pair.run, f"{pair.measure} vs {pair.other}, margin {margin:g}", outcome, sentence))
     return checks

@@ -12,6 +12,7 @@ import numpy as np
 from cranfield.data import Floats
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.scores import Interval, Scores, ScoreTable
+from cranfield.io.collection import shortened
 from cranfield.wording import printable
 
 UNDEFINED = "–"
@@ -183,9 +184,11 @@ class Layout:
     def sheet(self, scores: ScoreTable) -> Sheet:
         """Runs (and queries) as rows, measures as columns, and the number of queries of each mean.
 
-        With several collections, a measure has a column for each of them, and one for the mean over them.
+        With several collections, a measure has a column for each of them, and one for the mean over them. Known texts
+        stand beside the ids of queries.
         """
-        names = ("run", "query") if self.per_query else ("run",)
+        texts_of = scores.texts if self.per_query and isinstance(scores, Scores) else {}
+        names = ("run", *(("query",) if self.per_query else ()), *(("text",) if texts_of else ()))
         parts = parts_of(scores)
         places = [(m, p) for m in range(len(scores.columns)) for p in range(len(parts))]
         heads = tuple(" ".join([scores.measures[m], *parts[p].head]) for m, p in places)
@@ -199,9 +202,10 @@ class Layout:
                     texts = (
                         self.number(values[m], count=counts[m]) if query in parts[p].queries else "" for m, p in places
                     )
-                    rows.append(Row((run, query), (*map(Cell, texts), Cell(""))))
+                    about = (shortened(texts_of.get(query, "")),) if texts_of else ()
+                    rows.append(Row((run, query, *about), (*map(Cell, texts), Cell(""))))
             last = (*(column[r] for column in cells), Cell(averaged(scores, r)))
-            rows.append(Row((run, ALL) if self.per_query else (run,), last, last=True))
+            rows.append(Row((run, ALL, "")[: len(names)], last, last=True))
         return Sheet(names, (*heads, "queries"), tuple(rows), (*folded, "queries"))
 
     def _means(self, scores: ScoreTable, m: int) -> Iterator[Cell]:

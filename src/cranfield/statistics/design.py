@@ -134,9 +134,13 @@ class Design:
         for c, part in enumerate(self.parts):
             if part.stop - part.start < 2:
                 of = f"collection `{names[c]}`" if len(names) > 1 else "the design"
+                alone = self.size[part.start] == 1
                 raise UsageError(
-                    f"{of} has a single cluster of queries; an error can be estimated from two or more",
-                    hint="choose an attribute with more values as the cluster",
+                    f"{of} has a single {'query' if alone else 'cluster of queries'}; "
+                    "an error can be estimated from two or more",
+                    hint="leave the collection out, or make it part of another one"
+                    if alone
+                    else "choose an attribute with more values as the cluster",
                 )
 
 
@@ -177,24 +181,13 @@ class Sample(NamedTuple):
             return self.x
         return self.design.totals(self.x * self.design.weight) * self.design.clusters
 
-    def _repeated(self, values: Floats) -> tuple[float, float]:
-        """What random repeats (query, repeat) add to the variance of a mean, and its degrees of freedom.
-
-        With b the variance of the means of the repeats and e the residual mean square, it is max(0, b - e/n) / r.
-        """
-        queries, repeats = values.shape
-        means = self._design.estimate(values.T)
-        return max(0.0, float(means.var(ddof=1)) - _noise(values) / queries) / repeats, repeats - 1.0
-
     def sources(self) -> dict[int, tuple[float, float, float]]:
-        """The variance of a score of each repeated run between queries, between repeats, and the rest."""
-        found = {}
-        for run, values in self.repeats.items():
-            queries, repeats = values.shape
-            rest = _noise(values)
-            between = max(0.0, float(values.mean(axis=1).var(ddof=1)) - rest / repeats)
-            found[run] = between, max(0.0, float(values.mean(axis=0).var(ddof=1)) - rest / queries), rest
-        return found
+        """The variance of a score of each repeated run between queries, between repeats, and the rest.
+
+        With b the variance of the means of the r repeats over n queries and e the residual mean square, the variance
+        between repeats is max(0, b - e/n).
+        """
+        return {run: _sources(values) for run, values in self.repeats.items()}
 
     def error(self, pairs: Integers) -> Error:
         """The error of the mean difference of each pair."""
@@ -209,9 +202,12 @@ class Sample(NamedTuple):
             degrees.append(clusters - 1.0)
         from_queries = np.sum(parts, axis=0)
         spread = np.sum([part**2 / freedom for part, freedom in zip(parts, degrees, strict=True)], axis=0)
-        table = np.array([self._repeated(self.repeats[r]) if r in self.repeats else (0, 1) for r in range(len(self.x))])
-        from_repeats = table[first, 0] + table[second, 0]
-        spread += table[first, 0] ** 2 / table[first, 1] + table[second, 0] ** 2 / table[second, 1]
+        seeds, freedoms = np.zeros(len(self.x)), np.ones(len(self.x))
+        for run, (_, between, _) in self.sources().items():
+            repeats = self.repeats[run].shape[1]
+            seeds[run], freedoms[run] = between / repeats, repeats - 1
+        from_repeats = seeds[first] + seeds[second]
+        spread += (seeds**2 / freedoms)[first] + (seeds**2 / freedoms)[second]
         total = (from_queries + from_repeats) ** 2
         freedom = np.divide(total, spread, out=np.full(len(pairs), sum(degrees)), where=spread > 0)
         means = self.means
@@ -255,11 +251,14 @@ class Sample(NamedTuple):
         return p
 
 
-def _noise(values: Floats) -> float:
-    """The residual mean square of queries by repeats."""
+def _sources(values: Floats) -> tuple[float, float, float]:
+    """The variance of values (query, repeat) between queries, between repeats, and the rest."""
     queries, repeats = values.shape
-    residual = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
-    return float((residual**2).sum()) / ((queries - 1) * (repeats - 1))
+    of_query, of_repeat = values.mean(axis=1), values.mean(axis=0)
+    residual = values - of_query[:, None] - of_repeat + values.mean()
+    rest = float((residual**2).sum()) / ((queries - 1) * (repeats - 1))
+    between_queries = max(0.0, float(of_query.var(ddof=1)) - rest / repeats)
+    return between_queries, max(0.0, float(of_repeat.var(ddof=1)) - rest / queries), rest
 
 
 def _blocks(pairs: Integers, width: int) -> Iterator[tuple[Integers, Integers]]:

@@ -40,7 +40,7 @@ from cranfield.results import plain
 from cranfield.statistics.correlation import tau
 from cranfield.statistics.design import Sample
 from cranfield.statistics.intervals import bca
-from cranfield.wording import decodable, plural, printable
+from cranfield.wording import decodable, percent, plural, printable
 
 RECALL = tuple(level / 10 for level in range(11))
 CUTS = (1, 2, 3, 5, 10, 20, 50, 100)
@@ -192,13 +192,12 @@ def _groups(
 ) -> dict[str, Any]:
     """The scores by group of queries; differences are from the baseline or from the first run."""
     baseline = (baseline or scores.runs[0]) if len(scores.runs) > 1 else None
-    chosen: dict[str, Any] = {name: getattr(settings, name) for name in ("cluster", "repeats", "level", "seed")}
-    found = scores.by(attribute, baseline, **chosen)
+    found = scores.by(attribute, baseline, **settings.of_groups)
     return {
         "attribute": attribute,
         "names": list(found.groups),
         "baseline": None if baseline is None else scores.runs.index(baseline),
-        "level": f"{found.level:.0%}",
+        "level": percent(found.level),
         "queries": found.queries.tolist(),
         **{name: _table(getattr(found, name)) for name in ("means", "difference", "low", "high")},
         "p": [[plain(effect.p) for effect in row] for row in found.effects],
