@@ -242,7 +242,7 @@ class Running:
         names = [name for name in COMPARING.keys if getattr(settings, name) is not None]
         data = contents(
             evaluation if rankings and evaluation is not None else outcome.compared,
-            texts=[self.of.one_file(("report", "texts"), text) for text in self.of.report.texts],
+            texts=self.inputs.texts,
             query_texts=scores.texts,
             comparing={name: getattr(settings, name) for name in (*names, "seed", "cluster", "repeats")},
             group_by=next(iter(outcome.groups), None),
