@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from cranfield.data import Floats, Integers
 from cranfield.errors import CranfieldError, UsageError, check_fraction
+from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.measures.catalogue import Better
 from cranfield.results import Saved
@@ -101,6 +102,11 @@ class Groups(Saved):
     effects: tuple[tuple[GroupEffect, ...], ...]
     better: tuple[Better, ...]
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The groups that `to_dict` returned."""
+        return super().from_dict(data).with_provenance(Provenance.of_file(data))
+
     def plot(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw the differences from the baseline in each group, or the means; returns the Matplotlib axes.
 
@@ -162,7 +168,7 @@ def grouped(
                     seed,
                 )
             )
-    return Groups(
+    found = Groups(
         attribute,
         tuple(groups),
         scores.runs,
@@ -177,6 +183,7 @@ def grouped(
         tuple(effects),
         tuple(column.better for column in scores.columns),
     )
+    return found.with_provenance(scores.provenance)
 
 
 def _effects(

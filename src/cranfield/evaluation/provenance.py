@@ -151,7 +151,7 @@ class Provenance:
         """Plain data for JSON, which is always the same for the same inputs."""
         if self.saved is not None:
             return {key: value for key, value in self.saved.items() if key not in ORIGIN}
-        inputs = [source.to_dict() for source in self.sources]
+        inputs: list[dict[str, Any]] = []
         for prefix, one in self.judged:
             if one.given.keys() & set(OTHER_JUDGMENTS):
                 continue
@@ -162,9 +162,10 @@ class Provenance:
             ]
             about = {"collection": prefix[:-1]} if prefix else {}
             name = one.given.get("qrels")
-            named = os.fsdecode(name) if isinstance(name, (str, os.PathLike)) else "in memory"
+            named = os.fsdecode(name) if isinstance(name, (str, os.PathLike)) else getattr(name, "name", "in memory")
             whole = text_digest("\n".join(own).encode("utf-8", "surrogateescape"))
-            inputs.insert(0, {"kind": "qrels", **about, "name": named, "digest": whole})
+            inputs.append({"kind": "qrels", **about, "name": named, "digest": whole})
+        inputs += [source.to_dict() for source in self.sources]
         return {
             "cranfield": __version__,
             "measures": {str(column.measure): plain(column.measure.chosen) for column in self.columns},
@@ -224,7 +225,7 @@ def check_same(own: Provenance | None, other: Provenance | None, name: str, *, a
     parts = []
     if changed:
         counts = [sum(side[query][0] for query in changed) for side in (before, after)]
-        number = f"{counts[0]:,} judgments then, {counts[1]:,} now"
+        number = f"{plural(counts[0], 'judgment')} then, {counts[1]:,} now"
         parts = [f"{plural(len(changed), 'query')} changed ({few(changed, 3)}; {number})"]
     for what, some, side in (("new", after.keys() - before, after), ("gone", before.keys() - after, before)):
         if some:
