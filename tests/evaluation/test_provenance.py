@@ -130,6 +130,16 @@ def test_a_damaged_provenance_is_refused(folder: Path) -> None:
             cf.load(path)
 
 
+def test_views_of_all_measures_or_of_each_are_the_same(folder: Path) -> None:
+    """The baseline may say a view for all measures, and the run for each of them."""
+    old = cf.evaluate(folder / "qrels.txt", {"old": folder / "x.run"}, "AP", ties="expected", depth=2)
+    new = cf.evaluate(folder / "qrels.txt", {"new": folder / "x.run"}, "AP[ties=expected, depth=2]")
+    assert new.with_run(old).runs == ("old", "new")
+    assert new.to_dict()["provenance"]["policy"]["ties"] == "trec"
+    with pytest.raises(cf.CranfieldError, match=r"`old` has no scores for AP"):
+        cf.evaluate(folder / "qrels.txt", {"new": folder / "x.run"}, "AP").with_run(old)
+
+
 def compare(*words: str) -> tuple[int, str]:
     result = CliRunner().invoke(cli, ["compare", "qrels.txt", "x.run", "--test", "t", *words], catch_exceptions=False)
     return result.exit_code, result.stderr

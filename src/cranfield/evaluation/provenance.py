@@ -18,6 +18,7 @@ from cranfield import __version__
 from cranfield.data import Judgments, Run
 from cranfield.errors import UsageError
 from cranfield.io.digests import Digests, active, digest_of_file, text_digest
+from cranfield.ranking.tie_rules import DEFAULT
 from cranfield.results import plain, typed
 from cranfield.wording import few, plural
 
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 FILES = "queries", "documents", "intents", "costs", "strata", "inclusion", "method", "predicted", "map_documents"
 OTHER_JUDGMENTS = "prefs", "groups", "spans"
-# Settings that say how, not what: scores of other seeds are estimates of the same.
-NOT_COMPARED = ("seed",)
+# Scores of other seeds are estimates of the same, and views are part of each measure.
+NOT_COMPARED = {"seed", "ties", "depth", "condensed", "terminal"}
 ORIGIN = ("time", "command", "experiment", "experiment_digest")  # what `results.with_origin` adds to files
 
 
@@ -139,7 +140,7 @@ class Provenance:
         """The policy as plain data; empty if there is none."""
         if self.saved is not None:
             return dict(self.saved.get("policy", {}))
-        return {} if self.policy is None else asdict(self.policy)
+        return {} if self.policy is None else asdict(self.policy) | {"ties": self.policy.ties or DEFAULT}
 
     @property
     def origin(self) -> dict[str, Any]:
@@ -210,7 +211,7 @@ def check_same(own: Provenance | None, other: Provenance | None, name: str, *, a
     if own is None or other is None:
         return []
     old, new = (side.policy_data for side in (other, own))
-    for key in old.keys() & new.keys() - {*NOT_COMPARED}:
+    for key in sorted(old.keys() & new.keys() - NOT_COMPARED):
         if old[key] != new[key]:
             raise UsageError(
                 f"the scores of `{name}` were computed with {key}={old[key]}, and these with {key}={new[key]}",
