@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import click
 
 from cranfield.cli import gate, options, results
-from cranfield.cli.commands import Argument, Option, fields_of, said_of, verb
+from cranfield.cli.commands import Argument, Option, Settings, fields_of, said_of, verb
 from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, emit, note, replace, run_notes, say_written, width
 from cranfield.errors import InputError, UsageError
@@ -107,14 +107,37 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
         return None
 
 
-def _described() -> dict[str, str]:
-    """What help says of the options that are keywords of an experiment, too."""
-    groups = options.Rankings, options.Seed, options.ReadingRuns, options.CollectionFacts, options.Predictions, Testing
-    named = {"corpus": "documents", "queries_file": "queries"}
-    found: dict[str, str] = {}
-    for name, field in ((name, field) for group in groups for name, field in fields_of(group).items()):
-        said = (one for one in said_of(field.hint) if isinstance(one, str))
-        found[named.get(name, name)] = re.sub(r"--(\w[\w-]*)", r"\1", next(said, ""))
+# The options of verbs that are keywords of a section, too, and what is said of keywords that are no options.
+SECTIONS: dict[str, tuple[tuple[type[Settings], ...], dict[str, str]]] = {
+    "policy": (
+        (options.Rankings, options.Seed, options.ReadingRuns),
+        {"missing": "What to do if a run lacks a collection: report an error, or skip it."},
+    ),
+    "collections": (
+        (options.CollectionFacts, options.Predictions),
+        {
+            "qrels": "Judgments: grades of documents.",
+            "prefs": "Judgments: preferences between documents.",
+            "groups": "Judgments: grades by groups of assessors.",
+            "spans": "Judgments: passages, in columns query, document, start, end.",
+            "strata": "The stratum of each document of the pool.",
+            "inclusion": "The probability with which each judged document was drawn.",
+            "method": "How each document was chosen for judging.",
+        },
+    ),
+    "compare": ((Testing,), {"level": "Level of confidence intervals."}),
+}
+NAMED = {"corpus": "documents", "queries_file": "queries"}
+
+
+def _described() -> dict[str, dict[str, str]]:
+    """What is said of the keywords of each section."""
+    found: dict[str, dict[str, str]] = {}
+    for section, (groups, others) in SECTIONS.items():
+        found[section] = dict(others)
+        for name, field in ((name, field) for group in groups for name, field in fields_of(group).items()):
+            said = (one for one in said_of(field.hint) if isinstance(one, str))
+            found[section][NAMED.get(name, name)] = re.sub(r"--(\w[\w-]*)", r"\1", next(said, ""))
     return found
 
 
