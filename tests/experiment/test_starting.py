@@ -73,7 +73,7 @@ def test_the_schema_accepts_the_whole_experiment_and_knows_all_keys() -> None:
     assert code == 0
     schema = json.loads(out)
     inside = schema["properties"]["collections"]["additionalProperties"]["properties"]
-    assert set(inside) == set(PARTS) - {"name", "types"}
+    assert set(inside) == set(PARTS) - {"name", "types", "strata", "inclusion", "method"}
     assert schema["properties"]["policy"]["properties"]["ties"]["enum"][0] == "trec"
     assert schema["properties"]["gates"]["additionalProperties"]["properties"]["not_worse_by"]["exclusiveMinimum"] == 0
     described = {name: key["properties"] for name, key in schema["properties"].items() if "properties" in key}

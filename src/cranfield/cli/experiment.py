@@ -18,6 +18,7 @@ from cranfield.report import answer
 from cranfield.report import groups as by_group
 from cranfield.report import write as write_scores
 from cranfield.report.pages import Page, write
+from cranfield.results import with_origin
 
 PYPROJECT = "pyproject.toml"
 
@@ -76,7 +77,10 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
         comparison, layout = outcome.comparison, dict[str, Any](width=width(), colour=colour(self.output))
         pages: list[Page] = [] if comparison is None else answer.pages(comparison, self.digits, details=self.details)
         pages += [page for found in outcome.groups.values() for page in by_group.pages(found, self.digits)]
-        text = write(pages, outcome.to_dict() if self.format == "json" else {}, self.format, **layout)
+        result = outcome.to_dict() if self.format == "json" else {}
+        if self.output not in (None, "-"):
+            result |= {name: with_origin(result[name]) for name in ("scores", "comparison") if result.get(name)}
+        text = write(pages, result, self.format, **layout)
         if comparison is None and self.format != "json":
             text = write_scores(outcome.scores, self.format, digits=self.digits, **layout) + text
         if self.format == "markdown" and outcome.checks:
@@ -120,9 +124,6 @@ SECTIONS: dict[str, tuple[tuple[type[Settings], ...], dict[str, str]]] = {
             "prefs": "Judgments: preferences between documents.",
             "groups": "Judgments: grades by groups of assessors.",
             "spans": "Judgments: passages, in columns query, document, start, end.",
-            "strata": "The stratum of each document of the pool.",
-            "inclusion": "The probability with which each judged document was drawn.",
-            "method": "How each document was chosen for judging.",
         },
     ),
     "compare": ((Testing,), {"level": "Level of confidence intervals."}),

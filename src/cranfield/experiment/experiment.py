@@ -36,7 +36,8 @@ SAVED = ".json"  # the ending of a file of saved scores
 LONGEST_SHOWN = 200  # characters of a path in a message
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 POLICY = Section.of(evaluate, without=("qrels", "run", "measures", "show", "names"), Duplicates=Duplicates)
-COLLECTION = Section.of(Collection, without=("name", "types"), Inference=Inference)
+# Files of judgments have columns for samples.
+COLLECTION = Section.of(Collection, without=("name", "types", "strata", "inclusion", "method"), Inference=Inference)
 COMPARING = Section.of(ComparisonSettings, without=("seed", "cluster", "collection", "repeats", "together"))
 JUDGED = ("qrels", "prefs", "groups", "spans")
 Names = str | tuple[str, ...]
