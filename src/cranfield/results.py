@@ -22,6 +22,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import copy
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, partial
 from importlib import import_module
@@ -113,7 +114,7 @@ class Saved(Result):
     """A result that can be saved: one JSON file that begins with the kind of the result and the version of its format.
 
     ``TAG``: the key of the kind. ``WHAT``: what messages call the file. ``HINT``: how to make one.
-    ``INFINITE``: whether infinite numbers are written, as text.
+    ``INFINITE``: whether infinite numbers are written, as text. ``provenance``: what the result was computed from.
     """
 
     TAG: ClassVar[str] = "kind"
@@ -122,6 +123,7 @@ class Saved(Result):
     WHAT: ClassVar[str]
     HINT: ClassVar[str]
     INFINITE: ClassVar[bool] = False
+    provenance: Any = None
 
     def header(self) -> dict[str, Any]:
         """What the file begins with."""
@@ -129,7 +131,14 @@ class Saved(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """The complete result as plain data: what `save` writes."""
-        return self.header() | _of_fields(self, infinite=self.INFINITE)
+        origin = {} if self.provenance is None else {"provenance": self.provenance.data}
+        return self.header() | _of_fields(self, infinite=self.INFINITE) | origin
+
+    def with_provenance(self, provenance: Any) -> Self:
+        """The same result, computed from this."""
+        result = copy(self)
+        object.__setattr__(result, "provenance", provenance)
+        return result
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -142,7 +151,7 @@ class Saved(Result):
         from cranfield.io.write import atomic_write
 
         with atomic_write(path) as temporary:
-            origin = getattr(getattr(self, "provenance", None), "origin", {})  # of a result that was saved before
+            origin = {} if self.provenance is None else self.provenance.origin  # of a result that was saved before
             temporary.write_bytes(text(with_origin(self.to_dict(), origin)).encode("utf-8", "surrogateescape"))
 
     @classmethod

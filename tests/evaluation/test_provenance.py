@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 import cranfield as cf
 from cranfield.cli.main import cli
+from cranfield.io.digests import digest_of_file
 
 QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 1\n2 0 c 2\n3 0 a 1\n"
 RUN = "1 Q0 a 1 2 x\n1 Q0 b 2 1 x\n2 Q0 c 1 2 x\n3 Q0 b 1 1 x\n"
@@ -90,6 +91,35 @@ def test_a_saved_result_says_when_and_a_command_says_what(folder: Path, monkeypa
     assert pickle.loads(pickle.dumps(scores)).to_dict() == scores.to_dict()
 
 
+def test_groups_and_studies_have_it_too(folder: Path) -> None:
+    """Also after they were saved and loaded, and from both doors."""
+    queries = {"1": {"kind": "how"}, "2": {"kind": "what"}, "3": {"kind": "how"}}
+    runs = [folder / "x.run", folder / "y.run"]
+    (folder / "y.run").write_text((folder / "x.run").read_text().replace(" x\n", " y\n"))
+    scores = cf.evaluate(cf.Collection(folder / "qrels.txt", queries=queries), runs, "AP")
+    expected = digest(scores.to_dict()["provenance"], "qrels")
+    groups = scores.by("kind")
+    groups.save(folder / "groups.json")
+    study = cf.lab.correlation(folder / "qrels.txt", runs, ["AP", "RR(rel=2)"])
+    study.save(folder / "study.json")
+    words = ["study", "correlation", str(folder / "qrels.txt"), *map(str, runs), "-m", "AP RR(rel=2)"]
+    for top in ([], ["--top", "2"]):
+        file = folder / f"cli{len(top)}.json"
+        result = CliRunner().invoke(cli, [*words, *top, "--format", "json", "-o", str(file)], catch_exceptions=False)
+        assert result.exit_code == 0
+        loaded = type(study).load(file)
+        assert loaded.to_dict()["provenance"]["measures"]["RR(rel=2)"]["rel"] == 2
+    for name in ("groups.json", "study.json", "cli0.json", "cli2.json"):
+        found = json.loads((folder / name).read_text())["provenance"]
+        assert {"time", "cranfield", "measures", "inputs"} <= found.keys()
+        assert digest(found, "qrels") == expected
+        inputs = [one for one in found["inputs"] if one["kind"] == "run"]
+        assert [one["digest"] for one in inputs] == [digest_of_file(str(run)) for run in runs]
+        if name.startswith("cli"):
+            assert found["command"].startswith("cranfield study correlation")
+    assert cf.load(folder / "groups.json").to_dict()["provenance"] == groups.to_dict()["provenance"]
+
+
 def test_a_damaged_provenance_is_refused(folder: Path) -> None:
     path = folder / "s.json"
     cf.evaluate(folder / "qrels.txt", folder / "x.run", "AP").save(path)
@@ -98,6 +128,16 @@ def test_a_damaged_provenance_is_refused(folder: Path) -> None:
         path.write_text(json.dumps({**data, "provenance": wrong}))
         with pytest.raises(cf.InputError, match="not a complete file of scores"):
             cf.load(path)
+
+
+def test_views_of_all_measures_or_of_each_are_the_same(folder: Path) -> None:
+    """The baseline may say a view for all measures, and the run for each of them."""
+    old = cf.evaluate(folder / "qrels.txt", {"old": folder / "x.run"}, "AP", ties="expected", depth=2)
+    new = cf.evaluate(folder / "qrels.txt", {"new": folder / "x.run"}, "AP[ties=expected, depth=2]")
+    assert new.with_run(old).runs == ("old", "new")
+    assert new.to_dict()["provenance"]["policy"]["ties"] == "trec"
+    with pytest.raises(cf.CranfieldError, match=r"`old` has no scores for AP"):
+        cf.evaluate(folder / "qrels.txt", {"new": folder / "x.run"}, "AP").with_run(old)
 
 
 def compare(*words: str) -> tuple[int, str]:

@@ -157,6 +157,10 @@ def test_json_has_the_whole_outcome(tmp_path: Path) -> None:
     assert data["scores"]["runs"]["new"]["RR"]["mean"] == 0.5
     assert data["comparison"]["baseline"] == "old"
     assert [check["outcome"] for check in data["checks"]] == ["passed", "passed"]
+    assert "time" not in data["scores"]["provenance"]
+    assert run(str(path), "--format", "json", "-o", str(tmp_path / "all.json"))[0] == 0
+    written = json.loads((tmp_path / "all.json").read_text())
+    assert {"time", "command"} <= written["scores"]["provenance"].keys() & written["comparison"]["provenance"].keys()
 
 
 def test_markdown_begins_with_the_gates(tmp_path: Path) -> None:

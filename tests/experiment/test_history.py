@@ -154,3 +154,39 @@ def test_an_experiment_without_history(folder: Path) -> None:
     result = CliRunner().invoke(cli, ["history"])
     assert result.exit_code == 2
     assert "keeps no history" in result.stderr
+
+
+def test_the_report_has_the_same_chart_and_the_digests(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of the entry that is appended by the same run; no folder of this machine is in the file."""
+    pytest.importorskip("vl_convert")
+    (folder / "cranfield.toml").write_text(FILE + "[report]\nfile = 'report.html'\n")
+    for day, firsts in enumerate((2, 9)):
+        write_run(folder, firsts)
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", str(86400 * day))
+        call("run", str(folder / "cranfield.toml"))
+    page = Path("report.html").read_text()
+    data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+    history = History.read("history.jsonl")
+    assert data["history"] == json.loads(json.dumps(history.chart()))
+    assert data["history"]["times"] == ["1970-01-01", "1970-01-02"]
+    shown = [one for one in data["history"]["means"] if one["measure"] == "P@1"]
+    means = [(one["at"], one["mean"], one.get("significant")) for one in shown]
+    assert means == [(0, 0.2, None), (1, 0.9, True)]
+    assert data["date"] == "1970-01-02"
+    found, expected = data["provenance"], history.entries[1]["provenance"]
+    assert found["experiment"] == "cranfield.toml"
+    assert found["policy"] == expected["policy"]
+    assert [one["digest"] for one in found["inputs"]] == [one["digest"] for one in expected["inputs"]]
+    assert [one["name"] for one in found["inputs"]] == ["qrels.txt", "x.run"]
+    assert str(folder) not in page
+
+
+def test_a_damaged_history_stops_the_report(folder: Path) -> None:
+    pytest.importorskip("vl_convert")
+    (folder / "cranfield.toml").write_text(FILE + "[report]\nfile = 'report.html'\n")
+    write_run(folder, 2)
+    (folder / "history.jsonl").write_text("{}\n")
+    with pytest.raises(cf.InputError, match=r"history.jsonl:1: not an entry"):
+        cf.Experiment.read(folder / "cranfield.toml").run()
+    assert not (folder / "report.html").exists()
+    assert (folder / "history.jsonl").read_text() == "{}\n"

@@ -73,12 +73,15 @@ def test_the_schema_accepts_the_whole_experiment_and_knows_all_keys() -> None:
     assert code == 0
     schema = json.loads(out)
     inside = schema["properties"]["collections"]["additionalProperties"]["properties"]
-    assert set(inside) == set(PARTS) - {"name", "types"}
+    assert set(inside) == set(PARTS) - {"name", "types", "strata", "inclusion", "method"}
     assert schema["properties"]["policy"]["properties"]["ties"]["enum"][0] == "trec"
     assert schema["properties"]["gates"]["additionalProperties"]["properties"]["not_worse_by"]["exclusiveMinimum"] == 0
-    for section in ("policy", "compare"):
-        for name, key in schema["properties"][section]["properties"].items():
-            assert key.get("description") or name in ("missing", "level"), name
+    described = {name: key["properties"] for name, key in schema["properties"].items() if "properties" in key}
+    for section in (schema["properties"], inside, *described.values()):
+        for name, key in section.items():
+            assert key.get("description"), name
+    assert described["policy"]["queries"]["description"] != inside["queries"]["description"]
+    assert described["policy"]["queries"]["enum"] == ["judged", "both", "run"]
     jsonschema = pytest.importorskip("jsonschema")
     jsonschema.validate(tomllib.loads(WHOLE), schema)
     with pytest.raises(jsonschema.ValidationError):

@@ -76,6 +76,30 @@ WRONG: dict[str, tuple[str, str, int, str]] = {
     "no judgments": ('qrels = "qrels.txt"\n', "", 7, "no judgments"),
     "judgments of two kinds": ("qrels =", 'prefs = "qrels.txt"\nqrels =', 7, "exclude each other"),
     "no report file": ("file =", "title =", 23, "needs `file`"),
+    "an empty path": ('"old.run"', '""', 12, "the path is empty"),
+    "an empty list of files": ('"old.run"', "[]", 12, "no file matches"),
+    "a path without end": ('"old.run"', '"' + "a" * 9000 + '"', 12, "no file matches"),
+    "an empty name": ("new = [", '"" = [', 13, "a name in [runs] is empty"),
+    "an output without a name": ('"report.html"', '""', 24, "the path is empty"),
+    "an output with a placeholder": ('"report.html"', '"{collection}.html"', 24, "stands for nothing"),
+    "an output that is a folder": ('"report.html"', '"."', 24, "is a folder"),
+    "an output that is read": ("file =", 'texts = ["old.run"]\nfile = "old.run"\n#', 25, "would replace an input"),
+    "figures that are a file": ("[report]\nfile =", "[save]\nfigures = 'qrels2.txt' #", 24, "is not a folder"),
+    "two outputs in one file": ("[report]", "[history]\nfile = './report.html'\n[report]", 24, "another output"),
+    "a pattern that leaves the folder": ("ne*.run", "*/../../*.run", 13, "outside the folder"),
+    "a collection that leaves the folder": (
+        '[collections.c]\nqrels = "',
+        "[collections.'../c']\nqrels = \"{collection}/",
+        8,
+        "outside the folder",
+    ),
+    "a test that is none": ("[design]", "[compare]\ntest = 'tt'\n[design]", 18, "did you mean `t`"),
+    "a level that is none": ("[design]", "[compare]\nalpha = 2\n[design]", 18, "between 0 and 1"),
+    "scores with the name of a measure": ("[design]", "[scores]\nRR = 'old.run'\n[design]", 18, "one of the measures"),
+    "tables inside tables": ("[design]", "[a.b.c.d]\nx = 1\n[design]", 17, "unknown key `a`"),
+    "keys without end": ("measures = ", ".".join("a" * 40000) + " = 1\nmeasures = ", 1, "too deep"),
+    "code that is no text": ("measures = ", "measures_files = [3]\nmeasures = ", 1, "expected text"),
+    "an empty file": (RIGHT, "", 1, "the file is empty"),
     "a huge file": ("[policy]", "#" * (1 << 20) + "\n[policy]", 1, "bytes"),
     "deep lists": ("measures = ", "x = " + "[" * 9000 + "]" * 9000 + "\nmeasures = ", 1, "too deep"),
 }
@@ -89,6 +113,7 @@ def folder(tmp_path: Path) -> Path:
     (home / "queries.csv").write_text("query,text,type\n1,x,how\n2,y,how\n3,z,what\n")
     for run in ("old", "new"):
         (home / f"{run}.run").write_text(f"1 Q0 a 1 1 {run}\n2 Q0 a 1 1 {run}\n3 Q0 b 1 1 {run}\n")
+    (home / "qrels2.txt").write_text("1 0 a 1\n")
     (tmp_path / "old.run").write_text("1 Q0 a 1 1 old\n")
     return home
 
@@ -146,6 +171,25 @@ def test_an_output_that_links_to_the_outside(folder: Path) -> None:
     (folder / "x.toml").write_text(RIGHT)
     with pytest.raises(cf.InputError, match=r"x.toml:24: .*link"):
         cf.Experiment.read(folder / "x.toml")
+
+
+def test_an_input_that_links_to_the_outside(folder: Path) -> None:
+    (folder / "old.run").unlink()
+    (folder / "old.run").symlink_to(folder.parent / "old.run")
+    (folder / "inner").symlink_to(folder, target_is_directory=True)
+    (folder / "x.toml").write_text(RIGHT.replace("qrels.txt", "inner/qrels.txt"))
+    with pytest.raises(cf.InputError) as error:
+        cf.Experiment.read(folder / "x.toml")
+    assert len(error.value.faults) == 1
+    assert "x.toml:12: `old.run` is a link to a place outside" in str(error.value)
+
+
+def test_a_file_that_two_patterns_match_is_one_repeat(folder: Path) -> None:
+    (folder / "deep/er").mkdir(parents=True)
+    (folder / "deep/er/new-2.run").write_text((folder / "new.run").read_text())
+    (folder / "x.toml").write_text(RIGHT.replace('"ne*.run"', '"ne*.run", "new.run", "**/new-*.run"'))
+    files = cf.Experiment.read(folder / "x.toml").inputs.runs["new"]["c"]
+    assert [Path(file).name for file in files] == ["new.run", "new-2.run"]
 
 
 def test_lines_of_keys_in_every_form(folder: Path) -> None:

@@ -981,3 +981,32 @@ def test_options_of_rankings_are_refused_with_scores(option: tuple[str, str]) ->
     result = CliRunner().invoke(cli, ["report", "--scores", "scores.csv", *option])
     assert result.exit_code == 2
     assert result.stderr.splitlines()[0] == f"error: {option[0]} needs rankings, and --scores has none"
+
+
+def test_history_and_inputs_in_a_browser(shown: Any, tmp_path: Path) -> None:
+    runs, qrels = copied(tmp_path)
+    scores = cf.evaluate(tmp_path / qrels, [tmp_path / run for run in runs], ["AP", "RR"])
+    found = contents(scores)
+    page = shown(html(found, "Now"))
+    assert not page.find_element("id", "history").is_displayed()
+    assert not page.find_element("id", "to-history").is_displayed()
+    rows = [row.text.split() for row in page.find_elements("css selector", "#inputs tbody tr")]
+    digests = {one["name"]: one["digest"] for one in scores.to_dict()["provenance"]["inputs"]}
+    assert sorted((row[0], row[-1]) for row in rows) == sorted(
+        (Path(name).name, digest) for name, digest in digests.items()
+    )
+    found = contents(scores)
+    one = {"measure": "AP", "low": 0.1, "high": 0.9}
+    found["history"] = {
+        "times": ["abc", NASTY],
+        "means": [
+            {**one, "at": 0, "run": scores.runs[0], "mean": 0.5},
+            {**one, "at": 1, "run": scores.runs[0], "mean": 0.6, "difference": 0.1, "significant": True},
+            {**one, "at": 1, "run": "constructor", "mean": 0.4, "low": None, "high": None},
+        ],
+    }
+    page = shown(html(found, "Then"))
+    assert page.find_element("id", "to-history").is_displayed()
+    assert texts(page, "#caption-history") == ["AP at 2 times, the latest last."]
+    assert page.execute_script("return document.querySelectorAll('#chart-history .mark-symbol path').length") >= 4
+    assert page.execute_script("return window.hacked") is None

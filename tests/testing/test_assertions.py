@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -150,8 +151,13 @@ def test_the_plugin_writes_baselines_and_shows_tables(tmp_path: Path) -> None:
     assert missing.returncode == 1 and "write it with `pytest --update-baselines`" in missing.stdout
     written = suite(0, "--update-baselines")
     assert written.returncode == 0, written.stdout
-    assert str(tmp_path / "baselines" / "test_search.json") in written.stdout
-    assert cf.Scores.load(tmp_path / "baselines" / "test_search.json").measures == ("RR", "AP")
+    (path,) = (tmp_path / "baselines").iterdir()
+    assert str(path) in written.stdout
+    assert path.name.startswith("test_search.test_search.RR+AP-")
+    assert cf.Scores.load(path).measures == ("RR", "AP")
+    found = json.loads(path.read_text())["provenance"]
+    assert {"time", "cranfield", "measures", "policy", "judgments"} <= found.keys()
+    assert found["inputs"][0]["digest"].startswith("sha256:")
     assert suite(0).returncode == 0
     failed = suite(10)
     assert failed.returncode == 1
@@ -203,7 +209,8 @@ def test_no_two_tests_share_a_baseline(tmp_path: Path) -> None:
     assert written.returncode == 0, written.stdout
     found = {path.name: cf.Scores.load(path).means.item() for path in (tmp_path / "baselines").iterdir()}
     assert len(found) == 14
-    assert (found["test_first.test_one.json"], found["test_second.test_one.json"]) == (1.0, 0.5)
+    of_test = {name.rpartition("-")[0]: mean for name, mean in found.items()}
+    assert (of_test["test_first.test_one.RR"], of_test["test_second.test_one.RR"]) == (1.0, 0.5)
     assert sorted(found.values()) == [0.5] * 7 + [1.0] * 7
     assert run_suite(tmp_path).returncode == 0
     (tmp_path / "test_second.py").write_text((tmp_path / "test_first.py").read_text().replace("True", "False"))
@@ -222,6 +229,11 @@ def test_unnamed(rankings):
     check(rankings, True)
     check(rankings, False)
 
+def test_measures(rankings):
+    rankings.not_worse(QRELS, search(True), "RR")
+    rankings.not_worse(QRELS, search(False), "AP")
+    rankings.not_worse(QRELS, search(False), ["RR", "AP"])
+
 def test_named(rankings):
     check(rankings, True)
     check(rankings, False, baseline="a b")
@@ -235,5 +247,7 @@ def test_one_name(rankings):
     written = run_suite(tmp_path, "--update-baselines").stdout
     assert "FAILED test_two.py::test_unnamed - Failed: test_two.test_unnamed has two checks" in written
     assert "FAILED test_two.py::test_one_name" in written
+    assert "FAILED test_two.py::test_measures" not in written
+    assert len(list((tmp_path / "baselines").glob("test_two.test_measures.*.json"))) == 3
     assert "FAILED test_two.py::test_named" not in written
     assert "FAILED test_two.py::test_named" not in run_suite(tmp_path).stdout

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import click
 
 from cranfield.cli import gate, options, results
-from cranfield.cli.commands import Argument, Option, fields_of, said_of, verb
+from cranfield.cli.commands import Argument, Option, Settings, fields_of, said_of, verb
 from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, emit, note, replace, run_notes, say_written, width
 from cranfield.errors import InputError, UsageError
@@ -18,6 +18,7 @@ from cranfield.report import answer
 from cranfield.report import groups as by_group
 from cranfield.report import write as write_scores
 from cranfield.report.pages import Page, write
+from cranfield.results import with_origin
 
 PYPROJECT = "pyproject.toml"
 
@@ -76,7 +77,10 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
         comparison, layout = outcome.comparison, dict[str, Any](width=width(), colour=colour(self.output))
         pages: list[Page] = [] if comparison is None else answer.pages(comparison, self.digits, details=self.details)
         pages += [page for found in outcome.groups.values() for page in by_group.pages(found, self.digits)]
-        text = write(pages, outcome.to_dict() if self.format == "json" else {}, self.format, **layout)
+        result = outcome.to_dict() if self.format == "json" else {}
+        if self.output not in (None, "-"):
+            result |= {name: with_origin(result[name]) for name in ("scores", "comparison") if result.get(name)}
+        text = write(pages, result, self.format, **layout)
         if comparison is None and self.format != "json":
             text = write_scores(outcome.scores, self.format, digits=self.digits, **layout) + text
         if self.format == "markdown" and outcome.checks:
@@ -107,14 +111,34 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
         return None
 
 
-def _described() -> dict[str, str]:
-    """What help says of the options that are keywords of an experiment, too."""
-    groups = options.Rankings, options.Seed, options.ReadingRuns, options.CollectionFacts, options.Predictions, Testing
-    named = {"corpus": "documents", "queries_file": "queries"}
-    found: dict[str, str] = {}
-    for name, field in ((name, field) for group in groups for name, field in fields_of(group).items()):
-        said = (one for one in said_of(field.hint) if isinstance(one, str))
-        found[named.get(name, name)] = re.sub(r"--(\w[\w-]*)", r"\1", next(said, ""))
+# The options of verbs that are keywords of a section, too, and what is said of keywords that are no options.
+SECTIONS: dict[str, tuple[tuple[type[Settings], ...], dict[str, str]]] = {
+    "policy": (
+        (options.Rankings, options.Seed, options.ReadingRuns),
+        {"missing": "What to do if a run lacks a collection: report an error, or skip it."},
+    ),
+    "collections": (
+        (options.CollectionFacts, options.Predictions),
+        {
+            "qrels": "Judgments: grades of documents.",
+            "prefs": "Judgments: preferences between documents.",
+            "groups": "Judgments: grades by groups of assessors.",
+            "spans": "Judgments: passages, in columns query, document, start, end.",
+        },
+    ),
+    "compare": ((Testing,), {"level": "Level of confidence intervals."}),
+}
+NAMED = {"corpus": "documents", "queries_file": "queries"}
+
+
+def _described() -> dict[str, dict[str, str]]:
+    """What is said of the keywords of each section."""
+    found: dict[str, dict[str, str]] = {}
+    for section, (groups, others) in SECTIONS.items():
+        found[section] = dict(others)
+        for name, field in ((name, field) for group in groups for name, field in fields_of(group).items()):
+            said = (one for one in said_of(field.hint) if isinstance(one, str))
+            found[section][NAMED.get(name, name)] = re.sub(r"--(\w[\w-]*)", r"\1", next(said, ""))
     return found
 
 

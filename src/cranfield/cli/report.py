@@ -16,6 +16,7 @@ from cranfield.cli.commands import Option, OutputFile, groups_of, verb
 from cranfield.cli.compare import Testing
 from cranfield.cli.output import emit, note, progress, say_written
 from cranfield.errors import UsageError
+from cranfield.io.digests import digesting
 from cranfield.wording import few
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ class Report(
             baseline = self._baseline(scores, names)
             files, lines = self.score_files, self.commands_of_scores(scores, baseline)
         else:
-            evaluation, notes = self.read(self.measures, page=self.top_documents)
+            with digesting():
+                evaluation, notes = self.read(self.measures, page=self.top_documents)
             predicted = self.predicted_means(evaluation)
             systems = [one.run.system for one in evaluation.run_scores]
             scores = self.averaged(evaluation.scores.with_repeats(systems))

@@ -91,7 +91,8 @@ def deliver(
     figures: str | None,
 ) -> None:
     """Write tables to standard output or a file, figures into their folder, notes to standard error."""
-    emit(write(pages, result, format, width=width(), colour=colour(output)), output)
+    text = write(pages, result, format, width=width(), colour=colour(output))
+    emit(for_file(text, format, output), output)
     save_figures(draw, figures)
     if format != "json":
         note(result.get("notes", ()))

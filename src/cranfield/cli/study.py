@@ -165,7 +165,7 @@ class StudyOfRuns(ScoresOrRuns, results.Results):
         others = [CollectionFiles.of(folder, Path(self.qrels).name) for folder in self.also]
         opened = partial(read_runs, duplicates=self.duplicates)
         result: StudyResult
-        with progress(study.name.capitalize()) as step:
+        with progress(study.name.capitalize()) as step, results.digests_for(self.format):
             if self.scores:
                 result = study.experiment(self.outside_scores(), progress=step, **chosen)
             elif others:
@@ -209,7 +209,7 @@ def _with_top_runs(experiment: Callable[..., Any], top: int, by: str) -> Callabl
         judgments = io.read_qrels(qrels)
         chosen, notes = top_runs(judgments, runs, top, by, corpus=settings.get("corpus"), nil=settings.get("nil"))
         result = experiment(judgments, chosen, **settings)
-        return replace(result, notes=(*notes, *result.notes))
+        return replace(result, notes=(*notes, *result.notes)).with_provenance(result.provenance)
 
     return run
 

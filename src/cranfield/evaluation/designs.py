@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -108,6 +108,11 @@ class Groups(Saved):
     effects: tuple[tuple[GroupEffect, ...], ...]
     better: tuple[Better, ...]
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The groups that `to_dict` returned."""
+        return super().from_dict(data).with_provenance(Provenance.of_file(data))
+
     def plot(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw the differences from the baseline in each group, or the means; returns the Matplotlib axes.
 
@@ -167,7 +172,7 @@ def grouped(
                     seed,
                 )
             )
-    return Groups(
+    found = Groups(
         attribute,
         tuple(groups),
         scores.runs,
@@ -182,6 +187,7 @@ def grouped(
         tuple(effects),
         tuple(column.better for column in scores.columns),
     )
+    return found.with_provenance(scores.provenance)
 
 
 def _in_order(names: Iterable[str]) -> list[str]:

@@ -16,6 +16,7 @@ from cranfield import __version__
 from cranfield.data import Judgments, Run
 from cranfield.errors import UsageError
 from cranfield.io.digests import Digests, active, digest_of_file, text_digest
+from cranfield.ranking.tie_rules import DEFAULT
 from cranfield.results import plain, typed
 from cranfield.wording import few, plural
 
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 FILES = "queries", "documents", "intents", "costs", "strata", "inclusion", "method", "predicted", "map_documents"
 OTHER_JUDGMENTS = "prefs", "groups", "spans"
-# Settings that say how, not what: scores of other seeds are estimates of the same.
-NOT_COMPARED = ("seed",)
+# Scores of other seeds are estimates of the same, and views are part of each measure.
+NOT_COMPARED = {"seed", "ties", "depth", "condensed", "terminal"}
 ORIGIN = ("time", "command", "experiment", "experiment_digest")  # what `results.with_origin` adds to files
 
 
@@ -137,7 +138,7 @@ class Provenance:
         """The policy as plain data; empty if there is none."""
         if self.saved is not None:
             return dict(self.saved.get("policy", {}))
-        return {} if self.policy is None else asdict(self.policy)
+        return {} if self.policy is None else asdict(self.policy) | {"ties": self.policy.ties or DEFAULT}
 
     @property
     def origin(self) -> dict[str, Any]:
@@ -149,7 +150,7 @@ class Provenance:
         """Plain data for JSON, which is always the same for the same inputs."""
         if self.saved is not None:
             return {key: value for key, value in self.saved.items() if key not in ORIGIN}
-        inputs = [source.to_dict() for source in self.sources]
+        inputs: list[dict[str, Any]] = []
         for prefix, one in self.judged:
             if one.given.keys() & set(OTHER_JUDGMENTS):
                 continue
@@ -160,9 +161,10 @@ class Provenance:
             ]
             about = {"collection": prefix[:-1]} if prefix else {}
             name = one.given.get("qrels")
-            named = os.fsdecode(name) if isinstance(name, (str, os.PathLike)) else "in memory"
+            named = os.fsdecode(name) if isinstance(name, (str, os.PathLike)) else getattr(name, "name", "in memory")
             whole = text_digest("\n".join(own).encode("utf-8", "surrogateescape"))
-            inputs.insert(0, {"kind": "qrels", **about, "name": named, "digest": whole})
+            inputs.append({"kind": "qrels", **about, "name": named, "digest": whole})
+        inputs += [source.to_dict() for source in self.sources]
         return {
             "cranfield": __version__,
             "measures": {str(column.measure): plain(column.measure.chosen) for column in self.columns},
@@ -207,7 +209,7 @@ def check_same(own: Provenance | None, other: Provenance | None, name: str, *, a
     if own is None or other is None:
         return []
     old, new = (side.policy_data for side in (other, own))
-    for key in old.keys() & new.keys() - {*NOT_COMPARED}:
+    for key in sorted(old.keys() & new.keys() - NOT_COMPARED):
         if old[key] != new[key]:
             raise UsageError(
                 f"the scores of `{name}` were computed with {key}={old[key]}, and these with {key}={new[key]}",
@@ -222,7 +224,7 @@ def check_same(own: Provenance | None, other: Provenance | None, name: str, *, a
     parts = []
     if changed:
         counts = [sum(side[query][0] for query in changed) for side in (before, after)]
-        number = f"{counts[0]:,} judgments then, {counts[1]:,} now"
+        number = f"{plural(counts[0], 'judgment')} then, {counts[1]:,} now"
         parts = [f"{plural(len(changed), 'query')} changed ({few(changed, 3)}; {number})"]
     for what, some, side in (("new", after.keys() - before, after), ("gone", before.keys() - after, before)):
         if some:

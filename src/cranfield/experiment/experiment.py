@@ -6,7 +6,7 @@ import glob
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -33,9 +33,11 @@ if TYPE_CHECKING:
 
 FILE = "cranfield.toml"
 SAVED = ".json"  # the ending of a file of saved scores
+LONGEST_SHOWN = 200  # characters of a path in a message
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 POLICY = Section.of(evaluate, without=("qrels", "run", "measures", "show", "names"), Duplicates=Duplicates)
-COLLECTION = Section.of(Collection, without=("name", "types"), Inference=Inference)
+# Files of judgments have columns for samples.
+COLLECTION = Section.of(Collection, without=("name", "types", "strata", "inclusion", "method"), Inference=Inference)
 COMPARING = Section.of(ComparisonSettings, without=("seed", "cluster", "collection", "repeats", "together"))
 JUDGED = ("qrels", "prefs", "groups", "spans")
 Names = str | tuple[str, ...]
@@ -108,6 +110,17 @@ class Inputs(NamedTuple):
     runs: dict[str, dict[str, list[str]]]
     scores: dict[str, dict[str, list[str]]]
     baseline: str | None
+    code: list[str]
+    texts: list[str]
+
+    @property
+    def files(self) -> list[str]:
+        """All of them."""
+        of_names = (*self.runs.values(), *self.scores.values())
+        found = [file for of_name in of_names for files in of_name.values() for file in files]
+        found += [part for one in self.collections.values() for part in one.given.values() if isinstance(part, str)]
+        saved = [self.baseline.partition("#")[0]] if self.baseline and self.baseline not in self.runs else []
+        return [file for file in (*found, *saved, *self.code, *self.texts) if file]
 
 
 @dataclass(frozen=True)
@@ -197,30 +210,31 @@ class Experiment:
         scores = {
             name: self._by_collection(("scores", name), one.file, names or [""]) for name, one in self.outside.items()
         }
-        for key in self.measures_files or ():
-            self.one_file(("measures_files",), key)
-        for key in self.report.texts or () if self.report else ():
-            self.one_file(("report", "texts"), key)
+        code = [self.one_file(("measures_files",), text) for text in listed(self.measures_files)]
+        texts = [self.one_file(("report", "texts"), text) for text in listed(self.report.texts if self.report else ())]
         baseline = self.baseline
         if baseline and baseline not in runs and baseline.partition("#")[0].endswith(SAVED):
             baseline = self.one_file(("baseline",), baseline)
-        return Inputs(collections, runs, scores, baseline)
+        return Inputs(collections, runs, scores, baseline, code, texts)
 
     def _by_collection(self, path: KeyPath, value: Any, names: Sequence[str]) -> dict[str, list[str]]:
         patterns = [value] if isinstance(value, str) else [text for text in value or () if text]
-        found = {name: [one for text in patterns for one in self._files(path, text, name)] for name in names}
+        found = {
+            name: list(dict.fromkeys(file for text in patterns for file in self._files(path, text, name)))
+            for name in names
+        }
         if (self.policy or {}).get("missing") == "skip" and any(found.values()):
             return {name: files for name, files in found.items() if files}
         for name, files in found.items():
-            if patterns and not files:
+            if not files and not self.file.is_faulty(path):
                 shown = ", ".join(text.replace("{collection}", name) for text in patterns)
-                self.file.fault(path, f"no file matches `{shown}` in {self.folder}")
+                self.file.fault(path, f"no file matches `{_cut(shown)}` in {self.folder}")
         return found
 
     def one_file(self, path: KeyPath, text: str, collection: str | None = None) -> str:
         found = self._files(path, text, collection)
         if not found:
-            self.file.fault(path, f"there is no file `{text}` in {self.folder}")
+            self.file.fault(path, f"there is no file `{_cut(text)}` in {self.folder}")
         if len(found) > 1:
             self.file.fault(path, f"`{text}` matches {len(found)} files; expected one")
         return found[0] if found else ""
@@ -234,10 +248,7 @@ class Experiment:
         """The files of a path or pattern; none if there is a fault."""
         if text.startswith("irds:"):
             return [text]
-        unknown = [name for name in PLACEHOLDER.findall(text) if name != "collection" or collection is None]
-        if unknown:
-            where = "only {collection} does, in runs, scores and collections"
-            self.file.fault(path, f"`{{{unknown[0]}}}` in `{text}` stands for nothing; {where}")
+        if not self._is_path(path, text.replace("{collection}", "") if collection is not None else text):
             return [""]
         if not self._inside(path, text.replace("{collection}", collection or "")):
             return [""]
@@ -245,15 +256,36 @@ class Experiment:
             str(self.folder / text.replace("{collection}", name or ""))
             for name in (collection, glob.escape(collection or ""))
         )
-        if any(Path(one).exists() for one in (named, named.partition("#")[0])):
-            return [named]
-        return sorted(glob.glob(pattern))  # noqa: PTH207 - the pattern may be absolute
+        try:
+            exists = any(Path(one).exists() for one in (named, named.partition("#")[0]))
+            found = [named] if exists else sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - may be absolute
+        except OSError:  # longer than paths can be
+            return []
+        return found if all(self._inside(path, text, Path(one.partition("#")[0])) for one in found) else [""]
 
-    def _inside(self, path: KeyPath, text: str) -> bool:
-        """Whether a path stays in the folder of the experiment, unless it is absolute; if not, this is a fault."""
-        if Path(text).is_absolute() or not os.path.normpath(text).startswith(".."):
+    def _is_path(self, path: KeyPath, text: str) -> bool:
+        """Whether a text can be a path; if not, this is a fault."""
+        if unknown := PLACEHOLDER.search(text):
+            where = "only {collection} does, in runs, scores and collections"
+            self.file.fault(path, f"`{unknown[0]}` in `{text}` stands for nothing; {where}")
+        elif not text.strip():
+            self.file.fault(path, "the path is empty")
+        return not unknown and bool(text.strip())
+
+    def _inside(self, path: KeyPath, text: str, file: Path | None = None) -> bool:
+        """Whether a path stays in the folder of the experiment, unless it is absolute; if not, this is a fault.
+
+        ``file``: what it stands for; a link may lead outside.
+        """
+        if Path(text).is_absolute():
             return True
-        self.file.fault(path, f"`{text}` is outside the folder of the experiment; an absolute path may be")
+        if Path(os.path.normpath(text)).parts[:1] == ("..",):
+            self.file.fault(path, f"`{text}` is outside the folder of the experiment; an absolute path may be")
+            return False
+        if file is None or file.resolve().is_relative_to(self.folder.resolve()):
+            return True
+        what = f"`{text}` is a link to a place outside the folder of the experiment"
+        self.file.fault(path, f"{what}; an absolute path may be")
         return False
 
     @contextmanager
@@ -283,6 +315,9 @@ class Experiment:
             fault(("measures",), 'there are no measures; for example measures = ["nDCG@10", "AP"]')
         if not self.measures_files:
             self._check_measures()
+        for key in ("collections", "runs", "scores", "gates"):
+            if "" in (getattr(self, key) or {}):
+                fault((key, ""), f"a name in [{key}] is empty")
         baseline = self.baseline
         if runs and baseline and baseline not in (*runs, "best") and not baseline.partition("#")[0].endswith(SAVED):
             close = nearest(baseline, runs)
@@ -303,14 +338,24 @@ class Experiment:
             if key in Policy.__dataclass_fields__ and not self.file.is_faulty(("policy", key)):
                 with self._fault_at(("policy", key)):
                     Policy(**{key: value})
-        with self._fault_at(("compare",)):
-            self.settings()
+        given = {key: value for key, value in (self.compare or {}).items() if not self.file.is_faulty(("compare", key))}
+        for key, value in given.items():
+            with self._fault_at(("compare", key)):
+                ComparisonSettings(**{key: value})
+        if not self.file.is_faulty(("compare",)) and not self.file.is_faulty(("design",)):
+            with self._fault_at(("compare",)):
+                self.settings()
         self._check_outputs()
 
     def _check_measures(self) -> None:
+        known = set()
         for name in listed(self.measures):
             with self._fault_at(("measures",)):
-                parse(name)
+                known.add(parse(name))
+        for name in self.scores or {}:
+            with suppress(CranfieldError):
+                if parse(name) in known:
+                    self.file.fault(("scores", name), f"`{name}` is one of the measures; give the scores another name")
         for name, gate in (self.gates or {}).items():
             if name in (self.scores or {}):
                 continue
@@ -321,22 +366,19 @@ class Experiment:
 
     def _check_outputs(self) -> None:
         """Faults of outputs that are outside the folder, in no folder, an input, or another output."""
-        inputs, home = self.inputs, self.folder.resolve()
-        files = [
-            file for of in (*inputs.runs.values(), *inputs.scores.values()) for some in of.values() for file in some
-        ]
-        files += [part for one in inputs.collections.values() for part in one.given.values() if isinstance(part, str)]
-        taken = {Path(file).resolve(): "an input" for file in files if file} | {Path(self.path).resolve(): "this file"}
+        taken = {Path(file).resolve(): "an input" for file in self.inputs.files} | {
+            Path(self.path).resolve(): "this file"
+        }
         for path, text in self.outputs.items():
-            if not self._inside(path, text):
+            if not self._is_path(path, text) or not self._inside(path, text, self.folder / text):
                 continue
-            file = (self.folder / text).resolve()
+            file, is_folder = (self.folder / text).resolve(), path == ("save", "figures")
             if not file.parent.is_dir():
                 self.file.fault(path, f"there is no folder for `{text}`")
-            if not Path(text).is_absolute() and not file.is_relative_to(home):
-                self.file.fault(path, f"`{text}` is a link to a place outside the folder of the experiment")
-            if file in taken:
+            elif file in taken:
                 self.file.fault(path, f"`{text}` would replace {taken[file]}")
+            elif file.exists() and file.is_dir() != is_folder:
+                self.file.fault(path, f"`{text}` is {'not ' if is_folder else ''}a folder")
             taken[file] = "another output"
 
     @property
@@ -346,7 +388,7 @@ class Experiment:
         found["history", "file"] = self.history.file if self.history else None
         for name in ("scores", "comparison", "figures", "junit"):
             found["save", name] = getattr(self.save, name, None)
-        return {path: text for path, text in found.items() if text}
+        return {path: text for path, text in found.items() if text is not None}
 
     def output(self, *path: str) -> str | None:
         """The path of something to write, if it is to be written."""
@@ -377,10 +419,10 @@ class Experiment:
                 hint="read the files, then use --allow-code, or run(allow_code=True)",
             )
         with ExitStack() as stack:
-            for name in self.measures_files:
+            for file in self.inputs.code:
                 from cranfield.measures.own import load_measures
 
-                stack.enter_context(load_measures(self.one_file(("measures_files",), name)))
+                stack.enter_context(load_measures(file))
             if self.measures_files:
                 self._check_measures()
                 self.file.raise_faults()
@@ -390,6 +432,11 @@ class Experiment:
             outcome = running()
             running.write(outcome)
         return outcome
+
+
+def _cut(text: str) -> str:
+    """A text that may be too long for a message."""
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
 
 
 def _is_file(hint: Any) -> bool:

@@ -152,6 +152,14 @@ class History:
             raise InputError(faults, hint="each line is what one `cranfield run` appended")
         return cls(tuple(sorted(found.values(), key=lambda one: str(one["provenance"].get("time", "")))))
 
+    @classmethod
+    def before(cls, path: str) -> History:
+        """The entries so far, of which there may be none."""
+        if not Path(path).exists() or not Path(path).stat().st_size:
+            return cls(())
+        with Path(path).open("rb") as file, _locked(file.fileno()):
+            return cls.read(path)
+
     @cached_property
     def rows(self) -> list[tuple[str, str]]:
         """The measures and runs of all entries."""
@@ -229,6 +237,23 @@ class History:
             found.append({"provenance": one["provenance"], "commit": one.get("commit"), "runs": runs})
         return {"entries": found}
 
+    def chart(self) -> dict[str, Any]:
+        """What the chart of a report shows: the times, and all means with their intervals and changes."""
+        means = []
+        for e, one in enumerate(self.entries):
+            for measure, run in self.rows:
+                if not np.isnan(mean := self.mean(e, measure, run)):
+                    about, change = one["runs"][run][measure], self.change(e, measure, run)
+                    limits = {end: about.get(end) for end in ("low", "high")}
+                    found = {"at": e, "measure": measure, "run": run, "mean": mean, **limits}
+                    means.append(found if change is None else {**found, **change._asdict()})
+        return {"times": self.times, "means": means}
+
+    @property
+    def times(self) -> list[str]:
+        """What charts call each entry: the commit, or the time."""
+        return [str(one.get("commit") or one["provenance"].get("time", ""))[:10] for one in self.entries]
+
     def plot(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw the means over time with their intervals; significant changes are marked."""
         return plotted_axes(lambda axis: self._draw(axis, measure or self.rows[0][0]), PAGE, 2.6, ax)
@@ -247,8 +272,7 @@ class History:
             axis.plot(at, means, "o-", color=colour, markersize=2.5, label=run)
             marked = [e for e in at if (change := self.change(e, measure, run)) and change.significant]
             axis.plot(marked, [self.mean(e, measure, run) for e in marked], "o", color=ORANGE, fillstyle="none")
-        names = [str(one.get("commit") or one["provenance"].get("time", ""))[:10] for one in self.entries]
-        axis.set_xticks(range(len(names)), names, rotation=90 if len(names) > 6 else 0, fontsize=6)
+        axis.set_xticks(range(len(self.times)), self.times, rotation=90 if len(self.times) > 6 else 0, fontsize=6)
         axis.set_ylabel(measure)
         axis.legend()
         return axis

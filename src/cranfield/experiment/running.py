@@ -19,6 +19,7 @@ from cranfield.evaluation.scores import Scores
 from cranfield.experiment.experiment import COMPARING, SAVED, Experiment, listed
 from cranfield.io.write import atomic_write
 from cranfield.report import guard
+from cranfield.results import now
 from cranfield.wording import few, nearest
 
 
@@ -204,7 +205,12 @@ class Running:
             yield from (check for check in found if not wanted or check.run in wanted)
 
     def write(self, outcome: Outcome) -> None:
-        """Write what the experiment asks for, each file complete or not at all."""
+        """Write what the experiment asks for, each file complete or not at all; the history last."""
+        history, line = self.of.output("history", "file"), self._history_line(outcome)
+        if path := self.of.output("report", "file"):
+            page = self._report(outcome, line, history)
+            with atomic_write(path) as temporary:
+                temporary.write_text(page, encoding="utf-8", errors="surrogateescape")
         if path := self.of.output("save", "scores"):
             outcome.scores.save(path)
         if (path := self.of.output("save", "comparison")) and outcome.comparison is not None:
@@ -216,34 +222,44 @@ class Running:
             from cranfield.report.compare import figures
 
             figures(outcome.comparison, path)
-        if path := self.of.output("report", "file"):
-            with atomic_write(path) as temporary:
-                temporary.write_text(self._report(outcome), encoding="utf-8", errors="surrogateescape")
+        if history is not None:
+            from cranfield.experiment.history import append
 
-        if (path := self.of.output("history", "file")) and self.of.history is not None:
-            from cranfield.experiment.history import append, commit_of, entry
+            append(history, line)
 
-            design, values = self.of.design, self.of.history.values
-            line = entry(outcome.scores, cluster=design.cluster, values=values, seed=self.of.settings().seed)
-            gates = {kind: sum(check.outcome == kind for check in outcome.checks) for kind in guard.OUTCOMES}
-            append(path, {"commit": commit_of(self.of.folder), **line, "gates": gates})
+    def _history_line(self, outcome: Outcome) -> dict[str, Any]:
+        """What the history gets, if there is one."""
+        if self.of.history is None:
+            return {}
+        from cranfield.experiment.history import commit_of, entry
 
-    def _report(self, outcome: Outcome) -> str:
+        how = {"cluster": self.of.design.cluster, "values": self.of.history.values, "seed": self.of.settings().seed}
+        gates = {kind: sum(check.outcome == kind for check in outcome.checks) for kind in guard.OUTCOMES}
+        return {"commit": commit_of(self.of.folder), **entry(outcome.scores, **how), "gates": gates}
+
+    def _report(self, outcome: Outcome, line: Mapping[str, Any], history: str | None) -> str:
         from cranfield.report.html import contents, html
 
         assert self.of.report is not None
         scores, settings, evaluation = outcome.scores, self.of.settings(), outcome.evaluation
         rankings = evaluation is not None and not (scores.repeats or self.of.scores or self.of.design.average)
+        source = evaluation if rankings and evaluation is not None else outcome.compared
         names = [name for name in COMPARING.keys if getattr(settings, name) is not None]
+        baseline = None if outcome.comparison is None else outcome.comparison.baseline
         data = contents(
-            evaluation if rankings and evaluation is not None else outcome.compared,
-            texts=[self.of.one_file(("report", "texts"), text) for text in self.of.report.texts],
+            source,
+            texts=self.inputs.texts,
             query_texts=scores.texts,
             comparing={name: getattr(settings, name) for name in (*names, "seed", "cluster", "repeats")},
             group_by=next(iter(outcome.groups), None),
+            baseline=baseline if baseline in source.runs else None,
+            date=now()[:10],
             commands=[f"cranfield run {Path(self.of.path).name}"],
         )
-        data["files"] = self.of.path
+        if history is not None:
+            from cranfield.experiment.history import History
+
+            data["history"] = History((*History.before(history).entries, line)).chart()
         return html(data, self.of.report.title)
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from pathlib import Path
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from cranfield.errors import InputError
@@ -138,16 +138,18 @@ def _text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def schema(described: Mapping[str, str]) -> dict[str, Any]:
-    """The JSON Schema of experiments; ``described``: what is said of keywords where they are options of verbs."""
+def schema(described: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """The JSON Schema of experiments; ``described``: what is said of the keywords of a section, by its name."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "An experiment of Cranfield",
-        **_schema_of(Experiment, described),
+        **_schema_of(Experiment, {}, described),
     }
 
 
-def _schema_of(hint: Any, described: Mapping[str, str]) -> dict[str, Any]:
+def _schema_of(
+    hint: Any, described: Mapping[str, str], sections: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+) -> dict[str, Any]:
     if get_origin(hint) is Annotated:
         said, inner = hint.__metadata__, hint.__origin__
         section = next((one for one in said if isinstance(one, Section)), inner)
@@ -168,7 +170,7 @@ def _schema_of(hint: Any, described: Mapping[str, str]) -> dict[str, Any]:
         inside = {}
         for name, (kind, _) in keys.items():
             own = {"description": described[name]} if isinstance(hint, Section) and name in described else {}
-            inside[name] = own | _schema_of(kind, described)
+            inside[name] = own | _schema_of(kind, sections.get(name, described))
         required = [name for name, (_, needed) in keys.items() if needed]
         about = {"required": required} if required else {}
         return {"type": "object", "properties": inside, "additionalProperties": False, **about}

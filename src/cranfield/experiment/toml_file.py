@@ -31,6 +31,8 @@ _TOKEN = re.compile(
     r'"""(?:\\.|[^\\])*?"""+|\'\'\'.*?\'\'\'+|"(?:\\.|[^"\\])*"|\'[^\']*\'|\#[^\n]*|[^"\'\#\[\]{}=\n]+|.', re.DOTALL
 )
 _PLACE = re.compile(r" \(at line (\d+), column \d+\)| \(at end of document\)")
+# Keys of so many parts take time and memory without end.
+_DEEP = re.compile(r"""(?<![\w.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}""")
 _NAMES = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
 
 KeyPath = tuple[str, ...]
@@ -96,12 +98,20 @@ class TomlFile:
         self.content: dict[str, Any] = self._parse()
 
     def _parse(self) -> dict[str, Any]:
-        data = open_stream(self.path, "experiment").read()
+        try:
+            data = open_stream(self.path, "experiment").read()
+        except InputError as error:
+            if Path(self.path).is_file() and not Path(self.path).stat().st_size:
+                raise self.error("the file is empty", hint="`cranfield run --init` writes one") from error
+            raise
         self.digest = text_digest(data)
         if len(data) > LONGEST:
             raise self.error(f"the file has {len(data):,} bytes; an experiment has at most {LONGEST:,}")
         try:
             text = data.decode("utf-8-sig")
+            if deep := _DEEP.search(text):
+                line = text.count("\n", 0, deep.start()) + 1
+                raise InputError([f"{self.path}:{line}: tables are too deep inside each other"])
             content = tomllib.loads(text)
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
@@ -263,13 +273,13 @@ def _key_lines(text: str) -> Iterator[tuple[KeyPath, int]]:
     """The line of every key that begins a line, and of every table."""
     line, depth, header = 1, 0, KeyPath()
     start: list[str] | None = []  # what the line begins with; None after its `=`
-    for match in _TOKEN.finditer(text.replace("\r\n", "\n")):
+    for match in _TOKEN.finditer(text.replace("\r\n", "\n") + "\n"):
         token = match[0]
         if token == "\n" and depth == 0:
             words = "".join(start or ()).strip()
             if words.startswith("["):
                 header = _path_of(words.strip("[]"))
-                yield header, line
+                yield from ((header[:n], line) for n in range(len(header), 0, -1))
             start = []
         elif token == "=" and depth == 0 and start is not None:
             path = (*header, *_path_of("".join(start)))
@@ -282,9 +292,6 @@ def _key_lines(text: str) -> Iterator[tuple[KeyPath, int]]:
         elif token in "]}":
             depth -= 1
         line += token.count("\n")
-    words = "".join(start or ()).strip()
-    if words.startswith("["):
-        yield _path_of(words.strip("[]")), line
 
 
 def _path_of(key: str) -> KeyPath:

@@ -16,6 +16,7 @@ import numpy as np
 from cranfield.data import Floats
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluator import unique_names
+from cranfield.evaluation.provenance import Provenance
 from cranfield.lab import saving
 from cranfield.lab.saving import StudyResult
 from cranfield.lab.studies import study_names
@@ -91,7 +92,8 @@ class SeveralCollections(StudyResult):
     def from_dict(cls, data: Mapping[str, Any]) -> SeveralCollections:
         """The results that `to_dict` returned."""
         result_class = Study(data["study"]).result_class
-        return cls(data["study"], {name: result_class.from_dict(one) for name, one in data["by_collection"].items()})
+        results = {name: result_class.from_dict(one) for name, one in data["by_collection"].items()}
+        return cls(data["study"], results).with_provenance(Provenance.of_file(data))
 
 
 def run_on_collections(
@@ -116,7 +118,9 @@ def run_on_collections(
         return (experiment or found.experiment)(entry.qrels, entry.runs, **documents, **settings)
 
     names = unique_names([entry.name for entry in parts], [str(entry.qrels) for entry in parts])
-    return SeveralCollections(study, {name: run(entry) for name, entry in zip(names, parts, strict=True)})
+    results = {name: run(entry) for name, entry in zip(names, parts, strict=True)}
+    origins = {name: result.provenance for name, result in results.items()}
+    return SeveralCollections(study, results).with_provenance(Provenance.of_several(origins))
 
 
 def mean_of(values: list[Floats]) -> Floats:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import wraps
+from inspect import signature
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self, TypeVar
 
 from cranfield import results
+from cranfield.data import Run
 from cranfield.errors import CranfieldError, InputError, UnknownName
+from cranfield.evaluation.collection import Collection
+from cranfield.evaluation.plan import Column
+from cranfield.evaluation.provenance import Provenance, Source
+from cranfield.evaluation.scores import Scores
+from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
+from cranfield.measures import parse
 from cranfield.report import canvas
 from cranfield.report.pages import Page
 from cranfield.results import DAMAGED, PathLike, Saved
@@ -18,6 +27,8 @@ from cranfield.wording import listed, plural
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+P = ParamSpec("P")
+R = TypeVar("R", bound="StudyResult")
 NAMED_PARTS = {"run": "runs", "measure": "measures", "query": "queries"}  # that most results have
 
 
@@ -62,6 +73,11 @@ class StudyResult(Saved):
         return Study(self.header()["study"]).drawings(self)
 
     @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The result that `to_dict` returned."""
+        return super().from_dict(data).with_provenance(Provenance.of_file(data))
+
+    @classmethod
     def load(cls, path: PathLike) -> Self:
         """Read what `save` wrote; raise if the file holds another study or is incomplete."""
         data = load(path)
@@ -76,6 +92,34 @@ class StudyResult(Saved):
             if any(isinstance(part, float) and math.isnan(part) for part in several):
                 raise ValueError("an undefined setting")
         return result
+
+
+def recorded(experiment: Callable[P, R]) -> Callable[P, R]:
+    """The experiment of a study whose results know what they were computed from."""
+
+    @wraps(experiment)
+    def run(*given: P.args, **settings: P.kwargs) -> R:
+        arguments = signature(experiment).bind(*given, **settings).arguments
+        qrels, runs = arguments.get("qrels"), arguments.get("runs", ())
+        several = list(runs.values()) if is_mapping_of_runs(runs) else runs if is_list_of_runs(runs) else [runs]
+        given_names = list(runs) if is_mapping_of_runs(runs) else [None] * len(several)
+        sources = [Source.of("documents", arguments["corpus"])] if arguments.get("corpus") is not None else []
+        for name, one in zip(given_names, several, strict=True) if qrels is not None else ():
+            source, name = (one.source_name, one.name) if isinstance(one, Run) else (one, name)
+            sources.append(Source.of("run", source, name))
+        result = experiment(*given, **settings)
+        if isinstance(qrels, Scores):
+            return result.with_provenance(qrels.provenance)
+        columns = []
+        for label in getattr(result, "measures", ()):
+            with suppress(CranfieldError):  # of a measure that only this study has
+                columns.append(Column(parse(label)))
+        judged = () if qrels is None else (("", Collection.of(qrels)),)
+        provenance = Provenance(tuple(columns), sources=tuple(sources), judged=judged)
+        _ = provenance.judgments  # now: files may change
+        return result.with_provenance(provenance)
+
+    return run
 
 
 def load(path: PathLike) -> dict[str, Any]:

@@ -4,14 +4,15 @@
         rankings.not_worse("qrels.txt", search(queries), "nDCG@10", by=0.01)
         rankings.at_least("qrels.txt", search(queries), {"nDCG@10": 0.7})
 
-The baseline of a test is ``baselines/FILE.CLASS.TEST.json`` beside its file, without FILE if the test has its name.
-``pytest --update-baselines`` writes it. A test with several checks names their baselines with ``baseline=``; a name is
-that of one baseline for all tests of the folder.
+The baseline of a check is ``baselines/FILE.CLASS.TEST.MEASURES.json`` beside the file of the test.
+``pytest --update-baselines`` writes it. A test that checks a measure twice names the baselines with ``baseline=``; a
+name is that of one baseline for all tests of the folder.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,11 +49,12 @@ class Rankings:
         self.folder, self.test, self.update = folder, test, update
         self.written: list[Path] = []
         self._contents = {} if contents is None else contents
-        self._used = False
+        self._used: set[Path] = set()
 
-    def path(self, name: str | None = None) -> Path:
-        """The file of a baseline: that of the test, or another by its name."""
-        return self.folder / _file_name(name or self.test)
+    def path(self, measures: Any, name: str | None = None) -> Path:
+        """The file of a baseline: that of the test and the measures, or another by its name."""
+        several = [measures] if isinstance(measures, str) or not isinstance(measures, Iterable) else measures
+        return self.folder / _file_name(name or f"{self.test}.{'+'.join(map(str, several))}")
 
     def not_worse(
         self, qrels: Any, run: Any, measures: Any, *, baseline: str | None = None, **options: Any
@@ -61,10 +63,12 @@ class Rankings:
         __tracebackhide__ = True
         from cranfield.testing.assertions import TESTING, assert_not_worse, save_baseline
 
-        path = self.path(baseline)
-        if baseline is None and self._used:
-            pytest.fail(f"{self.test} has two checks with one baseline; name it with baseline=", pytrace=False)
-        self._used = self._used or baseline is None
+        path = self.path(measures, baseline)
+        if baseline is None and path in self._used:
+            pytest.fail(
+                f"{self.test} has two checks of one measure; name their baselines with baseline=", pytrace=False
+            )
+        self._used.add(path)
         if self.update:
             path.parent.mkdir(parents=True, exist_ok=True)
             unused = {"by", "significance", "margin", "worst", "page", *TESTING}
@@ -94,7 +98,7 @@ class Rankings:
 
 def _file_name(name: str) -> str:
     """A file name for a test or a baseline; different names never have the same file."""
-    clean = re.sub(r"[^a-z0-9_.-]+", "-", name, flags=re.IGNORECASE).strip("-.")
+    clean = re.sub(r"[^a-z0-9_.@+-]+", "-", name, flags=re.IGNORECASE).strip("-.")
     # Some file systems ignore case, and none has names of any length.
     if clean == name == name.lower() and len(name) <= 100:
         return f"{clean}.json"
@@ -110,8 +114,7 @@ def rankings(request: pytest.FixtureRequest) -> Rankings:
     update = bool(request.config.getoption("--update-baselines"))
     classes = [node.name for node in request.node.listchain() if isinstance(node, pytest.Class)]
     contents = request.config.stash.setdefault(CONTENTS, {})
-    file = [request.path.stem] if classes or request.path.stem != request.node.name else []
-    test = ".".join([*file, *classes, request.node.name])
+    test = ".".join([request.path.stem, *classes, request.node.name])
     checks = Rankings(request.path.parent / FOLDER, test, update=update, contents=contents)
     if update:
         request.node.user_properties.append(("baselines", checks.written))

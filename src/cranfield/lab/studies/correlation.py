@@ -115,6 +115,7 @@ class Correlation(saving.StudyResult):
         return swaps(self.means[first], self.means[second], self.runs)
 
 
+@saving.recorded
 def correlation(
     qrels: Any,
     runs: Any = None,

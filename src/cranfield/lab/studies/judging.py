@@ -130,6 +130,7 @@ class Judging(saving.StudyResult):
 
 
 @of_rankings
+@saving.recorded
 def judging(
     qrels: Any,
     runs: Any,

@@ -100,6 +100,7 @@ class Newcomers(saving.StudyResult):
 
 
 @of_rankings
+@saving.recorded
 def newcomers(
     qrels: Any,
     runs: Any,

@@ -150,6 +150,7 @@ class Power(saving.StudyResult):
         ]
 
 
+@saving.recorded
 def power(
     qrels: Any,
     runs: Any = None,

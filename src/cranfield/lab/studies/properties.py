@@ -89,6 +89,7 @@ class Properties(saving.StudyResult):
         return tuple(measure.measure for measure in self.checked)
 
 
+@saving.recorded
 def properties(
     measures: str | Measure | Sequence[str | Measure],
     *,

@@ -110,6 +110,7 @@ class Reduction(saving.StudyResult):
 
 
 @of_rankings
+@saving.recorded
 def reduction(
     qrels: Any,
     runs: Any,

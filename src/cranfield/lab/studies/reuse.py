@@ -154,6 +154,7 @@ class Reuse(saving.StudyResult):
 
 
 @of_rankings
+@saving.recorded
 def reuse(
     qrels: Any,
     runs: Any,

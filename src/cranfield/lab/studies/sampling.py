@@ -110,6 +110,7 @@ class Sampling(saving.StudyResult):
 
 
 @of_rankings
+@saving.recorded
 def sampling(
     qrels: Any,
     runs: Any,

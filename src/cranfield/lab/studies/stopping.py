@@ -166,6 +166,7 @@ class Stopping(saving.StudyResult):
 
 
 @of_rankings
+@saving.recorded
 def stopping(
     qrels: Any,
     runs: Any,

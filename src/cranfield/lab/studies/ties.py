@@ -354,6 +354,7 @@ class Ties(saving.StudyResult):
 
 
 @of_rankings
+@saving.recorded
 def ties(
     qrels: Any,
     runs: Any,

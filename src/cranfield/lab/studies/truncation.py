@@ -218,6 +218,7 @@ class Truncation(saving.StudyResult):
 
 
 @of_rankings
+@saving.recorded
 def truncation(
     qrels: Any,
     runs: Sequence[Any],

@@ -13,6 +13,7 @@ from functools import partial
 from html import escape
 from importlib.resources import files
 from itertools import chain, count, takewhile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from cranfield.data import Floats, Passages, Strings
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.notes import sentences, summarised
 from cranfield.evaluation.predicted import PredictedMean
+from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.collection import read_texts, shortened
 from cranfield.io.spans import parse_ids
@@ -36,7 +38,7 @@ from cranfield.report.audit import EFFECTS
 from cranfield.report.chart_library import chart_library
 from cranfield.report.compare import method, rank_meaning
 from cranfield.report.notebook import table
-from cranfield.results import plain
+from cranfield.results import plain, with_origin
 from cranfield.statistics.correlation import tau
 from cranfield.statistics.design import Sample
 from cranfield.statistics.intervals import bca
@@ -141,7 +143,21 @@ def contents(
         "date": printable(date),
         "opened": opened(scores, baseline),
         "commands": list(commands),
+        "provenance": None if scores.provenance is None else _origin(scores.provenance),
+        "history": None,
     }
+
+
+def _origin(provenance: Provenance) -> dict[str, Any]:
+    """What the numbers were computed from, without folders of the machine on which they were."""
+    data = with_origin({"provenance": {**provenance.data, **provenance.origin}})["provenance"]
+    kept = {name: value for name, value in data.items() if name not in ("judgments", "command")}
+    inputs = [{**one, "name": _beside(one["name"])} for one in data["inputs"]]
+    return {**kept, "inputs": inputs, **({"experiment": _beside(data["experiment"])} if "experiment" in data else {})}
+
+
+def _beside(path: str) -> str:
+    return printable(Path(path).name if Path(path).is_absolute() else path)
 
 
 WITHOUT_RANKINGS: dict[str, Any] = {"rankings": None, "texts": {}, "curves": None, "audit": None, "swaps": []}

@@ -31,6 +31,12 @@
     interaction: "p of interaction",
     aboutGroups: (attribute, baseline, level) => `Means of the queries of each ${attribute}` + (baseline === null ? "." : `, and the difference from ${baseline} with its ${level} interval by Student’s t. The p of interaction says whether the difference depends on the ${attribute}.`),
     groupsCaption: (measure, attribute, baseline) => (baseline === null ? `${measure} by ${attribute}.` : `${measure} by ${attribute}: difference of the selected runs from ${baseline}.`),
+    historyCaption: (measure, n) => `${measure} at ${n} ${n === 1 ? "time" : "times"}, the latest last.`,
+    origin: (version, by) => `Cranfield ${version}${by ? `, ${by}` : ""}. The digest of a file is that of its content after decompression, that of judgments does not depend on their order.`,
+    kind: "kind",
+    collection: "collection",
+    file: "file",
+    digest: "digest",
     linkToPair: "Link to this pair",
     linkToQuery: "Link to this query",
     named: (run, tag) => (tag ? `${run} (${tag})` : run),
@@ -649,6 +655,32 @@
     }, LEGEND);
   }
 
+  // History
+  const past = data.history;
+  $("history").hidden = $("to-history").hidden = !past;
+  if (past) {
+    const at = past.times.map((_, e) => e), named = (e) => past.times[e];
+    chart("chart-history", 260, (t) => {
+      const known = past.means.filter((one) => one.measure === measures[state.measure]);
+      const rows = known.map((one) => ({ ...one, r: runs.indexOf(one.run), run: safeName(one.run), time: named(one.at) })).map((one) => ({ ...one, who: one.r < 0 ? TEXT.otherRuns : whose(one.r) }));
+      const x = { field: "at", type: "ordinal", title: null, scale: { domain: at }, axis: { labelExpr: `${JSON.stringify(past.times)}[datum.value]`, labelAngle: at.length > 6 ? -90 : 0, labelOverlap: true } };
+      const y = { field: "mean", type: "quantitative", title: measures[state.measure], scale: { zero: false } };
+      const colour = selected(t, [...new Set(rows.map((one) => one.r))]), detail = { field: "run" };
+      const tooltip = ["run", "time", "mean", "low", "high", "difference"].map((field) => ({ field }));
+      $("caption-history").textContent = TEXT.historyCaption(measures[state.measure], at.length);
+      return {
+        data: { values: rows },
+        encoding: { x, detail, color: colour },
+        layer: [
+          { mark: { type: "rule", opacity: 0.5 }, encoding: { y: { ...y, field: "low" }, y2: { field: "high" } } },
+          { mark: { type: "line" }, encoding: { y } },
+          { mark: { type: "point", filled: true, size: 40, opacity: 1 }, encoding: { y, tooltip } },
+          { transform: [{ filter: "datum.significant === true" }], mark: { type: "point", filled: false, size: 160, strokeWidth: 2 }, encoding: { y, color: { value: t.ink } } },
+        ],
+      };
+    }, LEGEND);
+  }
+
   // Curves and agreement
   const curve = (name, x, y) => (t) => ({
     data: { values: runs.flatMap((run, r) => data.curves[name].x.map((at, i) => ({ run: safeName(ticks[r]), x: at, y: data.curves[name].y[r][i], who: whose(r), front: r === state.a || r === state.b ? 1 : 0 }))) },
@@ -796,6 +828,14 @@
   const inputs = data.files && data.files.length > 300 ? data.files : "";
   $("commands").textContent = [...(inputs ? [`inputs=(${inputs})`] : []), ...data.commands.map((line) => (inputs ? line.replace(inputs, () => '"${inputs[@]}"') : line))].join("\n");
   $("reproduce").hidden = data.commands.length === 0;
+  const origin = data.provenance;
+  $("origin").hidden = !origin;
+  if (origin) {
+    $("about-origin").textContent = TEXT.origin(origin.cranfield, [origin.experiment, origin.time].filter(Boolean).join(", "));
+    const text = (title, name, id = false) => ({ title, of: (i) => origin.inputs[i][name] ?? "", show: (i) => origin.inputs[i][name] ?? "–", text: true, id });
+    const used = (name) => origin.inputs.some((one) => one[name] !== undefined);
+    table("inputs", [text(TEXT.file, "name", true), text(TEXT.kind, "kind"), ...(used("collection") ? [text(TEXT.collection, "collection")] : []), ...(used("run") ? [text(TEXT.run, "run")] : []), text(TEXT.digest, "digest")], origin.inputs.map((_, i) => i), { sort: 1, down: false });
+  }
   select({ a: data.opened[0], b: data.opened[1] });
   follow();
   started = true;
