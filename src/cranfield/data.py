@@ -308,6 +308,7 @@ class Run:
     remarks: tuple[str, ...] = ()  # what reading it had to assume
     system: str | None = None  # of a repeat: the system that gave it
     days: AnsweredDays | None = None  # of lists of lists: the days that they answer
+    records: tuple[Any, Any] | None = None  # of chunks: the records and how to read them; they may be judged passages
 
     def __repr__(self) -> str:
         source = f", from {self.source_name}" if self.source_name else ""

@@ -20,7 +20,7 @@ from cranfield.errors import InputError, UsageError, check_choice
 from cranfield.evaluation.collection import Collection, checked_keywords, is_several
 from cranfield.evaluation.evaluation import Evaluation, ScoredRun, build_scores, counted_queries
 from cranfield.evaluation.notes import Note
-from cranfield.evaluation.overlap import check_query_overlap, find_disjoint
+from cranfield.evaluation.overlap import check_query_overlap, find_disjoint, has_one_query
 from cranfield.evaluation.plan import AlignmentKey, Column, Plan, Policy, Queries, Shown, Undefined, make_plan
 from cranfield.evaluation.reader import Progress, RunReader
 from cranfield.evaluation.run_notes import gain_notes, remark_notes, subtopic_notes
@@ -409,11 +409,10 @@ class Evaluator:
         A single query in memory shows too little of the ids for such an error.
         """
         for scores in runs:
-            if not scores.retrieves_judged:
+            if not scores.retrieves_judged or self.judgments.spans is not None:
                 run, documents = scores.run, self.collection.documents
                 scores.disjoint = find_disjoint(run, scores.alignment, documents)
-                one_ranking = isinstance(run.source, Mapping) and len(run.source) < 2
-                allowed = self.collection.allow_disjoint or one_ranking
+                allowed = self.collection.allow_disjoint or has_one_query(run)
                 if scores.disjoint and scores.disjoint.reason and not allowed:
                     raise scores.disjoint.error(run)
             yield scores

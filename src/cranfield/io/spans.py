@@ -8,7 +8,8 @@ half-open. A judged passage may be a quote from the text of its document, in pla
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,14 +19,14 @@ from cranfield import io
 from cranfield.data import Floats, Integers, Judgments, Passages, Repeats, Run, Strings, Table
 from cranfield.errors import InputError, UsageError
 from cranfield.io.detect import detect_file
-from cranfield.io.faults import Location, TableKind, quotable
+from cranfield.io.faults import Location, TableKind, Unit, quotable
 from cranfield.io.ids import Duplicates, check_duplicates, codes_of, id_text
 from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.lists import without_repeats
 from cranfield.io.named_tables import NamedTable, is_missing, read_table
-from cranfield.io.records import Accessors, read_chunk_records
+from cranfield.io.records import FIELDS, Accessors, columns_of, read_chunk_records
 from cranfield.io.runs import load, load_unchecked
-from cranfield.io.streams import Stream, is_stream, short_name
+from cranfield.io.streams import Stream, is_stream, open_stream
 from cranfield.io.tables import COLUMN_NAMES, is_frame
 from cranfield.wording import few, plural
 
@@ -65,6 +66,7 @@ class Given:
     place: Callable[[int], str]
     lines: Sequence[int] | None = None
     quotes: list[Any] | None = None
+    ranks: list[Any] | None = None
     answers: bool = False  # a run by query, which may have found nothing
 
 
@@ -96,8 +98,9 @@ def read_chunks(
 def _run(given: Given) -> Run:
     passages, query = _passages(given)
     scores = -np.arange(float(len(query))) if given.values is None else _numbers(given, given.values, "score")
+    ranks = None if given.ranks is None else _numbers(given, given.ranks, "rank")
     lines = None if given.lines is None else np.array(given.lines, np.int64)
-    table = Table(query, passages.ids, scores, numbered=given.lines is None, line=lines, passages=passages)
+    table = Table(query, passages.ids, scores, ranks, numbered=lines is None, line=lines, passages=passages)
     return Run(given.name, table, given.source_name)
 
 
@@ -127,7 +130,8 @@ def read_spans(source: Any, *, name: str | None = None, texts: Texts | None = No
     if isinstance(given, Judgments):
         passages = parse_ids(given.documents, given.name)
         query = given.queries.take(np.repeat(np.arange(len(given.queries)), np.diff(given.begin)))
-        grade, unit, lines = given.grade, "entry", None
+        grade, lines = given.grade, None
+        unit: Unit = "entry"
         ids, title = given.documents, given.name
         places = [f"{given.name}: `{quotable(text)}`" for text in ids]
         place: Callable[[int], str] = places.__getitem__
@@ -141,7 +145,7 @@ def read_spans(source: Any, *, name: str | None = None, texts: Texts | None = No
     if len(empty := np.flatnonzero(passages.start == passages.end)):
         raise InputError([f"{place(row)}: the passage is empty" for row in empty.tolist()])
     line = np.array(range(1, len(grade) + 1) if lines is None else lines, np.int64)
-    location = Location(title, "qrels", unit)  # type: ignore[arg-type]
+    location = Location(title, "qrels", unit)
     judgments = group_judgments(given.name, Rows.of(query, ids, grade, line, ids), location, subtopics=True)
     row_of = {text: row for row, text in enumerate(ids)}
     return judgments, passages.take(np.array([row_of[text] for text in judgments.documents], np.int64))
@@ -150,21 +154,38 @@ def read_spans(source: Any, *, name: str | None = None, texts: Texts | None = No
 def _given(source: Any, kind: TableKind, name: str | None, accessors: Accessors | None = None) -> Given | Any:
     """The passages of a source in columns; or a plain run or plain judgments, whose ids are those of passages."""
     what = "run" if kind == "run" else "spans"
-    table = read_table(source, what)
+    if isinstance(source, Run) and source.records is not None:
+        source, accessors = source.records[0], replace(source.records[1], found={}, scored=None)
+    stream = open_stream(source, what) if is_stream(source) else None
+    if isinstance(source, list | tuple) and source and isinstance(source[0], list | tuple):
+        source = {str(position): passages for position, passages in enumerate(source, 1)}
+    table: Any = read_table(source if stream is None else stream, what)
     if isinstance(table, Stream):  # text without names of columns
         return getattr(detect_file(table, kind), f"read_{kind}")(table, name or table.name, None)
+    title, source_name = (name or what, "") if stream is None else (name or stream.name, stream.source_name)
+    if isinstance(table, Mapping) and columns_of(table) is not None:
+        table = NamedTable({str(column): list(cells) for column, cells in table.items()}, None, what)
+    by_query = _by_query(table) if isinstance(table, NamedTable) else table
     given: Given | None = None
-    if isinstance(table, NamedTable) and all(map(_is_one_list, table.columns.values())):  # JSON, by query
-        table = {query: cells[0] for query, cells in table.columns.items()}
-    if isinstance(table, NamedTable):
-        in_file = is_stream(source)
-        title = short_name(table.source_name).strip("<>") if in_file else what  # <stdin>
-        given = _of_table(table, kind, name or title, in_file=in_file)
+    if by_query is None:
+        given = _of_table(table, kind, title, source_name)
     else:
-        first = next((value for value in table.values() if not _is_empty(value)), None)
+        first = next((value for value in by_query.values() if not _is_empty(value)), None)
         if not isinstance(first, Mapping) and not _is_text(first):
-            given = _of_mapping(table, kind, name or what, accessors or Accessors())
-    return (io.read_run if kind == "run" else io.read_qrels)(source, name=name) if given is None else given
+            given = _of_mapping(by_query, kind, title, accessors or Accessors(), source_name)
+    if given is not None:
+        return given
+    return (io.read_run if kind == "run" else io.read_qrels)(source if stream is None else stream, name=name)
+
+
+def _by_query(table: NamedTable) -> Mapping[Any, Any] | None:
+    """The results by query of a table with a list of them in each row; None for everything else."""
+    if all(map(_is_one_list, table.columns.values())):  # JSON, by query
+        return {query: cells[0] for query, cells in table.columns.items()}
+    query, ranking = table.column(COLUMNS["query"]), table.column(FIELDS["ranking"])
+    if query is None or ranking is None or not all(isinstance(cell, list) for cell in table.columns[ranking]):
+        return None
+    return dict(zip(table.columns[query], table.columns[ranking], strict=True))
 
 
 def _is_empty(value: Any) -> bool:
@@ -180,15 +201,18 @@ def _is_text(ranking: Any) -> bool:
     return isinstance(ranking, list | tuple | set | frozenset) and isinstance(next(iter(ranking)), str)
 
 
-def _of_table(table: NamedTable, kind: TableKind, name: str, *, in_file: bool) -> Given | None:
+def _of_table(table: NamedTable, kind: TableKind, name: str, source_name: str) -> Given | None:
     columns = {role: table.column(names) for role, names in COLUMNS.items()}
     cells = {role: [] if column is None else table.columns[column] for role, column in columns.items()}
     needed = ["query", "document", "start", "end"]
     quotes = kind == "qrels" and columns["start"] is None and columns["quote"] is not None
     if quotes:
         needed[2:] = ["quote"]
-    elif columns["start"] is None and columns["end"] is None and in_file:
-        return None
+    elif columns["start"] is None and columns["end"] is None:
+        if columns["query"] is not None and _has_fields(table):
+            return _of_records(table, cells["query"], kind, name, source_name)
+        if source_name:
+            return None
     missing = [role for role in needed if columns[role] is None]
     if missing:
         names = few([quotable(column) for column in table.columns], 10)
@@ -202,7 +226,7 @@ def _of_table(table: NamedTable, kind: TableKind, name: str, *, in_file: bool) -
         values = [_negated(rank) for rank in cells["rank"]]
     return Given(
         name,
-        table.source_name if in_file else "",
+        source_name,
         cells["query"],
         cells["document"],
         cells["start"],
@@ -211,7 +235,32 @@ def _of_table(table: NamedTable, kind: TableKind, name: str, *, in_file: bool) -
         table.place,
         table.lines,
         cells["quote"] if quotes else None,
+        cells["rank"] or None,
     )
+
+
+def _has_fields(table: NamedTable) -> bool:
+    """Whether a cell of the first row has fields of its own, as the metadata of a chunk have."""
+    return any(isinstance(cell, Mapping) for cells in table.columns.values() for cell in cells[:1])
+
+
+def _of_records(table: NamedTable, queries: list[Any], kind: TableKind, name: str, source_name: str) -> Given:
+    """The rows of a table as records, whose fields may be nested."""
+    with _in(source_name):
+        rows = read_chunk_records([row for _, row in table], "", kind, Accessors())
+    documents, starts, ends, *values = map(list, zip(*rows, strict=True))
+    numbers = values[0] if values else None
+    return Given(name, source_name, queries, documents, starts, ends, numbers, table.place, table.lines)
+
+
+@contextmanager
+def _in(source_name: str) -> Iterator[None]:
+    """Errors in a part of a file, with its name."""
+    try:
+        yield
+    except InputError as error:
+        prefix = f"{source_name}: " if source_name else ""
+        raise InputError([prefix + fault for fault in error.faults], total=error.total, hint=error.hint) from None
 
 
 def _negated(rank: Any) -> Any:
@@ -221,28 +270,30 @@ def _negated(rank: Any) -> Any:
         return rank
 
 
-def _of_mapping(source: Mapping[Any, Any], kind: TableKind, name: str, accessors: Accessors) -> Given:
+def _of_mapping(source: Mapping[Any, Any], kind: TableKind, name: str, accessors: Accessors, source_name: str) -> Given:
     """Lists of tuples or of records by query."""
     queries: list[Any] = []
     rows: list[Any] = []
     begin: list[int] = []
-    for query, ranking in source.items():
-        items = _listed(query, ranking, kind)
-        if items and _is_record(items[0], accessors):
-            items = read_chunk_records(items, str(query), kind, accessors)
-        begin.append(len(rows))
-        rows += items
-        queries += [query] * len(items)
+    with _in(source_name):
+        for query, ranking in source.items():
+            items = _listed(query, ranking, kind)
+            if items and _is_record(items[0], accessors):
+                items = read_chunk_records(items, str(query), kind, accessors)
+            begin.append(len(rows))
+            rows += items
+            queries += [query] * len(items)
     starts = np.array(begin, np.int64)
 
     def place(row: int) -> str:
         at = row - int(starts[starts <= row].max())
-        return f"query `{quotable(str(queries[row]))}`, position {at + 1}"
+        prefix = f"{source_name}: " if source_name else ""
+        return f"{prefix}query `{quotable(str(queries[row]))}`, position {at + 1}"
 
-    widths = set(map(len, rows))
-    quoted = kind == "qrels" and bool(rows) and len(rows[0]) > 1 and isinstance(rows[0][1], str)
+    widths = set(map(len, rows)) if set(map(type, rows)) <= {tuple, list} else {0}
+    quoted = kind == "qrels" and min(widths, default=0) > 1 and isinstance(rows[0][1], str)
     usual = {2, 3} if quoted else {3, 4}
-    if not widths <= usual or not set(map(type, rows)) <= {tuple, list}:
+    if not widths <= usual:
         row = next(i for i, one in enumerate(rows) if not isinstance(one, tuple | list) or len(one) not in usual)
         raise InputError(
             [f"{place(row)}: expected a passage, found {quotable(repr(rows[row]))}"], hint=f"write {SHAPES[kind]}"
@@ -258,7 +309,7 @@ def _of_mapping(source: Mapping[Any, Any], kind: TableKind, name: str, accessors
     first, second = (offsets[0], []) if quoted else offsets
     return Given(
         name,
-        "",
+        source_name,
         queries,
         documents,
         first,
@@ -283,6 +334,8 @@ def _listed(query: Any, ranking: Any, kind: TableKind) -> list[Any]:
         raise InputError(
             [f"query `{quotable(str(query))}`: expected passages, found {found}"], hint=f"write {SHAPES[kind]}"
         )
+    if isinstance(ranking, np.ndarray):
+        ranking = ranking.tolist()
     return ranking if type(ranking) is list else list(ranking)
 
 
