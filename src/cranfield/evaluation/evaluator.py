@@ -412,8 +412,8 @@ class Evaluator:
             if not scores.retrieves_judged or self.judgments.spans is not None:
                 run, documents = scores.run, self.collection.documents
                 scores.disjoint = find_disjoint(run, scores.alignment, documents)
-                allowed = self.collection.allow_disjoint or has_one_query(run)
-                if scores.disjoint and scores.disjoint.reason and not allowed:
+                refused = scores.disjoint is not None and scores.disjoint.reason and not self.collection.allow_disjoint
+                if scores.disjoint and refused and not has_one_query(run):
                     raise scores.disjoint.error(run)
             yield scores
 
