@@ -188,9 +188,10 @@ class Passages:
     @property
     def ids(self) -> Strings:
         """An id for each passage: the document, a colon, and both offsets, as in ``d7:120-320``."""
-        names = list(self.names)
-        rows = zip(self.document.tolist(), self.start.tolist(), self.end.tolist(), strict=True)
-        return Strings.of([f"{names[d]}:{a}-{b}" for d, a, b in rows])
+        from cranfield.native import name_passages
+
+        names = self.names.offsets, self.names.data
+        return Strings(*name_passages(names, *map(np.ascontiguousarray, (self.document, self.start, self.end))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -409,7 +409,7 @@ class Evaluator:
         A single query in memory shows too little of the ids for such an error.
         """
         for scores in runs:
-            if not scores.retrieves_judged or self.judgments.spans is not None:
+            if not scores.retrieves_judged:
                 run, documents = scores.run, self.collection.documents
                 scores.disjoint = find_disjoint(run, scores.alignment, documents)
                 refused = scores.disjoint is not None and scores.disjoint.reason and not self.collection.allow_disjoint

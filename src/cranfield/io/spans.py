@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import io
+from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Passages, Repeats, Run, Strings, Table
 from cranfield.errors import InputError, UsageError
 from cranfield.io.detect import detect_file
@@ -70,6 +70,20 @@ class Given:
     answers: bool = False  # a run by query, which may have found nothing
 
 
+@dataclass(frozen=True, eq=False)
+class Located:
+    """Passages by query, with the scores or grades that were given; ``place`` says where a row is."""
+
+    name: str
+    source_name: str
+    query: Strings
+    passages: Passages
+    values: Floats | None
+    place: Callable[[int], str]
+    lines: Integers | None = None
+    ranks: Floats | None = None
+
+
 def read_chunks(
     source: Any,
     *,
@@ -83,25 +97,30 @@ def read_chunks(
     ``texts``: the texts of documents, as far as they are known; no chunk can end beyond them.
     """
     check_duplicates(duplicates)
-    given = io.read_run(source, name=name) if isinstance(source, Run) else _given(source, "run", name, accessors)
-    run = _run(given) if isinstance(given, Given) else given
+    found = io.read_run(source, name=name) if isinstance(source, Run) else _located(source, "run", name, accessors)
+    run = _run(found) if isinstance(found, Located) else found
     table = run.source if isinstance(run.source, Table) else load(run)
     passages = parse_ids(table.document, run.source_name or run.name) if table.passages is None else table.passages
     run = replace(run, source=replace(table, passages=passages))
     if texts is not None:
         title = run.source_name or run.name
         of_id = lambda row: f"{title}: `{quotable(table.document[row])}`"  # noqa: E731
-        texts.check(passages, given.place if isinstance(given, Given) else of_id)
+        texts.check(passages, found.place if isinstance(found, Located) else of_id)
     return run if duplicates == "error" else without_repeats(run, duplicates, load_unchecked)
 
 
-def _run(given: Given) -> Run:
-    passages, query = _passages(given)
-    scores = -np.arange(float(len(query))) if given.values is None else _numbers(given, given.values, "score")
-    ranks = None if given.ranks is None else _numbers(given, given.ranks, "rank")
-    lines = None if given.lines is None else np.array(given.lines, np.int64)
-    table = Table(query, passages.ids, scores, ranks, numbered=lines is None, line=lines, passages=passages)
-    return Run(given.name, table, given.source_name)
+def _run(found: Located) -> Run:
+    scores = -np.arange(float(len(found.query))) if found.values is None else found.values
+    table = Table(
+        found.query,
+        found.passages.ids,
+        scores,
+        found.ranks,
+        numbered=found.lines is None,
+        line=found.lines,
+        passages=found.passages,
+    )
+    return Run(found.name, table, found.source_name)
 
 
 def parse_ids(ids: Strings, source_name: str) -> Passages:
@@ -126,32 +145,56 @@ def read_spans(source: Any, *, name: str | None = None, texts: Texts | None = No
 
     ``texts``: the texts of documents, in which quotes are located and offsets must be.
     """
-    given = _given(source, "qrels", name)
-    if isinstance(given, Judgments):
-        passages = parse_ids(given.documents, given.name)
-        query = given.queries.take(np.repeat(np.arange(len(given.queries)), np.diff(given.begin)))
-        grade, lines = given.grade, None
-        unit: Unit = "entry"
-        ids, title = given.documents, given.name
-        places = [f"{given.name}: `{quotable(text)}`" for text in ids]
+    found = _located(source, "qrels", name, texts=texts)
+    unit: Unit = "row"
+    line: Integers = np.zeros(0, np.int64)
+    if isinstance(found, Judgments):
+        passages = parse_ids(found.documents, found.name)
+        query = found.queries.take(np.repeat(np.arange(len(found.queries)), np.diff(found.begin)))
+        grade, ids, title, unit = found.grade, found.documents, found.name, "entry"
+        places = [f"{found.name}: `{quotable(text)}`" for text in ids]
         place: Callable[[int], str] = places.__getitem__
     else:
-        passages, query = _passages(given, texts)
-        grade = np.ones(len(query)) if given.values is None else _numbers(given, given.values, "grade")
-        unit, lines = "row" if given.lines is None else "line", given.lines
-        ids, title, place = passages.ids, given.source_name, given.place
+        passages, query, place, title = found.passages, found.query, found.place, found.source_name
+        grade, ids = np.ones(len(query)) if found.values is None else found.values, passages.ids
+        if found.lines is not None:
+            unit, line = "line", found.lines
     if texts is not None:
         texts.check(passages, place)
     if len(empty := np.flatnonzero(passages.start == passages.end)):
         raise InputError([f"{place(row)}: the passage is empty" for row in empty.tolist()])
-    line = np.array(range(1, len(grade) + 1) if lines is None else lines, np.int64)
+    line = line if unit == "line" else np.arange(1, len(grade) + 1)
     location = Location(title, "qrels", unit)
-    judgments = group_judgments(given.name, Rows.of(query, ids, grade, line, ids), location, subtopics=True)
+    judgments = group_judgments(found.name, Rows.of(query, ids, grade, line, ids), location, subtopics=True)
     row_of = {text: row for row, text in enumerate(ids)}
     return judgments, passages.take(np.array([row_of[text] for text in judgments.documents], np.int64))
 
 
-def _given(source: Any, kind: TableKind, name: str | None, accessors: Accessors | None = None) -> Given | Any:
+def _located(
+    source: Any, kind: TableKind, name: str | None, accessors: Accessors | None = None, texts: Texts | None = None
+) -> Located | Any:
+    """The passages of a source; or a plain run or plain judgments, whose ids are those of passages."""
+    columns = native.scan_passages(source) if type(source) is dict and accessors is None else None
+    if columns is None or not len(columns["start"]) or (kind == "qrels" and not _are_finite(columns.get("value"))):
+        given = _given(source, kind, name, accessors)
+        return _checked(given, kind, texts) if isinstance(given, Given) else given
+    begin, queries = columns["begin"], Strings(*columns["query"])
+    passages = Passages(Strings(*columns["name"]), *(columns[role] for role in ("document", "start", "end")))
+    row_query = np.repeat(np.arange(len(queries)), np.diff(begin))
+
+    def place(row: int) -> str:
+        query = int(row_query[row])
+        return f"query `{quotable(queries[query])}`, position {row - int(begin[query]) + 1}"
+
+    title = name or ("run" if kind == "run" else "spans")
+    return Located(title, "", queries.take(row_query), passages, columns.get("value"), place)
+
+
+def _are_finite(values: Floats | None) -> bool:
+    return values is None or bool(np.isfinite(values).all())
+
+
+def _given(source: Any, kind: TableKind, name: str | None, accessors: Accessors | None) -> Given | Any:
     """The passages of a source in columns; or a plain run or plain judgments, whose ids are those of passages."""
     what = "run" if kind == "run" else "spans"
     if isinstance(source, Run) and source.records is not None:
@@ -339,15 +382,15 @@ def _listed(query: Any, ranking: Any, kind: TableKind) -> list[Any]:
     return ranking if type(ranking) is list else list(ranking)
 
 
-def _passages(given: Given, texts: Texts | None = None) -> tuple[Passages, Strings]:
-    """The passages, and the query of each."""
+def _checked(given: Given, kind: TableKind, texts: Texts | None = None) -> Located:
+    """The passages as columns of ids and numbers."""
     faults: list[str] = []
     queries, documents = (_ids(given, column, role, faults) for role, column in
                           (("query", given.queries), ("document", given.documents)))  # fmt: skip
     codes = {text: code for code, text in enumerate(dict.fromkeys(documents))}
     document = np.fromiter(map(codes.__getitem__, documents), np.int64, len(documents))
     if given.quotes is not None and not faults:
-        starts, ends = _located(given, documents, given.quotes, texts, faults)
+        starts, ends = _located_quotes(given, documents, given.quotes, texts, faults)
     else:
         starts, ends = (_offsets(given, column, role, faults) for role, column in
                         (("start", given.starts), ("end", given.ends)))  # fmt: skip
@@ -361,7 +404,17 @@ def _passages(given: Given, texts: Texts | None = None) -> tuple[Passages, Strin
         raise InputError(faults, hint=hint)
     if not documents and not given.answers:
         raise InputError([f"{given.source_name or given.name}: no passages"])
-    return Passages(Strings.of(codes), document, starts, ends), Strings.of(queries)
+    role = "score" if kind == "run" else "grade"
+    return Located(
+        given.name,
+        given.source_name,
+        Strings.of(queries),
+        Passages(Strings.of(codes), document, starts, ends),
+        None if given.values is None else _numbers(given, given.values, role),
+        given.place,
+        None if given.lines is None else np.array(given.lines, np.int64),
+        None if given.ranks is None else _numbers(given, given.ranks, "rank"),
+    )
 
 
 def _ids(given: Given, values: list[Any], role: str, faults: list[str]) -> list[str]:
@@ -468,7 +521,7 @@ class Texts:
             )
 
 
-def _located(
+def _located_quotes(
     given: Given, documents: Sequence[str], quotes: Sequence[Any], texts: Texts | None, faults: list[str]
 ) -> tuple[Integers, Integers]:
     """The offsets of quotes in the texts of documents."""
