@@ -19,8 +19,6 @@ from cranfield.ranking.alignment import Alignment
 if TYPE_CHECKING:
     from cranfield.io.side_tables import DocumentMap
 
-# So many ids of each side show a form; small examples in memory, as in tests of programs, have ids of all kinds.
-IN_FILES, IN_MEMORY = 2, 3
 SHOWN = 3  # ids of each side that messages show
 LOOKED_UP = 1000  # retrieved ids that are looked up in a collection of documents
 _LETTERS, _DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
@@ -85,25 +83,18 @@ def find_disjoint(run: Run, alignment: Alignment, documents: Any = None) -> Disj
     if not retrieved or not retrieved.keys().isdisjoint(judged):
         return None
     reason = ""
-    enough = IN_MEMORY if is_in_memory(run) else IN_FILES
-    if min(len(retrieved), len(judged)) >= enough and not {*map(id_shape, retrieved)} & {*map(id_shape, judged)}:
+    if {*map(id_shape, retrieved)}.isdisjoint(map(id_shape, judged)):
         reason = "ids of the two have different forms"
     elif documents is not None and not _contains_any(documents, retrieved):
         reason = "the documents of the collection do not contain them"
     return Disjoint(tuple(islice(retrieved, SHOWN)), tuple(islice(judged, SHOWN)), reason)
 
 
-def is_in_memory(run: Run) -> bool:
-    """Whether the run was given as rankings by query."""
-    in_table = isinstance(run.source, Table) and run.source.passages is not None and not run.source_name
-    return isinstance(run.source, Mapping) or in_table
-
-
 def has_one_query(run: Run) -> bool:
-    """Whether this is a ranking of one query in memory."""
+    """Whether this is the ranking of one query in memory, which shows too little of the ids."""
     source = run.source
     if isinstance(source, Table):
-        return is_in_memory(run) and len(set(source.query)) < 2
+        return not run.source_name and len(set(source.query)) < 2
     return isinstance(source, Mapping) and len(source) < 2
 
 

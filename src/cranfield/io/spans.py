@@ -387,8 +387,7 @@ def _checked(given: Given, kind: TableKind, texts: Texts | None = None) -> Locat
     faults: list[str] = []
     queries, documents = (_ids(given, column, role, faults) for role, column in
                           (("query", given.queries), ("document", given.documents)))  # fmt: skip
-    codes = {text: code for code, text in enumerate(dict.fromkeys(documents))}
-    document = np.fromiter(map(codes.__getitem__, documents), np.int64, len(documents))
+    names, document = codes_of(Strings.of(documents))
     if given.quotes is not None and not faults:
         starts, ends = _located_quotes(given, documents, given.quotes, texts, faults)
     else:
@@ -409,7 +408,7 @@ def _checked(given: Given, kind: TableKind, texts: Texts | None = None) -> Locat
         given.name,
         given.source_name,
         Strings.of(queries),
-        Passages(Strings.of(codes), document, starts, ends),
+        Passages(names, document, starts, ends),
         None if given.values is None else _numbers(given, given.values, role),
         given.place,
         None if given.lines is None else np.array(given.lines, np.int64),
@@ -431,9 +430,11 @@ def _ids(given: Given, values: list[Any], role: str, faults: list[str]) -> list[
 
 def _offsets(given: Given, values: list[Any], role: str, faults: list[str]) -> Integers:
     kinds = set(map(type, values))
-    if kinds == {str} and all(map(str.isdecimal, values)):
-        values = list(map(int, values))
-    elif kinds != {int}:
+    if kinds == {str} and "" not in values and max(map(len, values)) < len(str(LONGEST)):
+        digits = "".join(values)
+        if digits.isdecimal() and digits.isascii():
+            return np.fromstring(" ".join(values), np.int64, sep=" ")
+    if kinds != {int}:
         values = [_whole(value) for value in values]
         for row, value in enumerate(values):
             if isinstance(value, Wrong):
@@ -464,7 +465,7 @@ def _whole(value: Any) -> int | Wrong:
 
 def _numbers(given: Given, values: list[Any], role: str) -> Floats:
     try:
-        numbers = np.array(values if set(map(type, values)) == {float} else list(map(float, values)), np.float64)
+        numbers = np.fromiter(map(float, values), np.float64, len(values))
     except (TypeError, ValueError, OverflowError):
         numbers = np.array([np.nan])
     if not np.isnan(numbers).any() and (role == "score" or np.isfinite(numbers).all()):
