@@ -1,6 +1,8 @@
 // Runs and judgments that are dicts of dicts, and runs that are dicts of lists of ids.
 #pragma once
 
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <deque>
 #include <span>
@@ -199,6 +201,91 @@ private:
         return true;
     }
 };
+
+// The passages of {query: [(document, start, end), ...]}, with a number as the fourth value of all of them or of none.
+struct PassageColumns {
+    static constexpr long long longest = 100'000'000'000;  // the highest offset
+
+    Strings query;
+    Ids names;
+    std::vector<std::int64_t> begin{0}, document, start, end;
+    std::vector<double> value;
+
+    // False, with the columns half filled, where there is something other than ids, offsets and numbers.
+    bool read(const nb::object& mapping) {
+        if (!PyDict_CheckExact(mapping.ptr())) return false;
+        for (const auto& [name, passages] : items_of(mapping)) {
+            Text text;
+            PyObject* const list = passages.ptr();
+            const Py_ssize_t size = size_of(list);
+            if (!read_id<false>(name.ptr(), text) || size < 0) return false;
+            query.add(text);
+            for (Py_ssize_t i = 0; i < size; ++i) {
+                if (!read_passage(item_of(list, i))) return false;
+            }
+            begin.push_back(static_cast<std::int64_t>(document.size()));
+        }
+        return value.empty() || value.size() == document.size();
+    }
+
+private:
+    // Of a list or a tuple; -1 for everything else.
+    static Py_ssize_t size_of(PyObject* items) {
+        if (PyTuple_CheckExact(items)) return PyTuple_Size(items);
+        return PyList_CheckExact(items) ? PyList_Size(items) : -1;
+    }
+
+    static PyObject* item_of(PyObject* items, Py_ssize_t at) {
+        return PyTuple_CheckExact(items) ? PyTuple_GetItem(items, at) : PyList_GetItem(items, at);
+    }
+
+    bool read_passage(PyObject* passage) {
+        const Py_ssize_t width = size_of(passage);
+        Text text;
+        std::int64_t first = 0, last = 0;
+        if ((width != 3 && width != 4) || !read_id<false>(item_of(passage, 0), text) || text.empty()) return false;
+        if (!read_offset(item_of(passage, 1), first) || !read_offset(item_of(passage, 2), last)) return false;
+        if (last < first) return false;
+        if (width == 4) {
+            double number = 0;
+            if (!read_number<false>(item_of(passage, 3), number) || std::isnan(number)) return false;
+            value.push_back(number);
+        }
+        document.push_back(names.number(text));
+        start.push_back(first);
+        end.push_back(last);
+        return true;
+    }
+
+    static bool read_offset(PyObject* object, std::int64_t& offset) {
+        if (!PyLong_CheckExact(object)) return false;
+        int overflow = 0;
+        const long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
+        offset = number;
+        return overflow == 0 && number >= 0 && number <= longest;
+    }
+};
+
+// The id of each passage: its document, a colon, and both offsets, as in d7:120-320.
+inline Strings passage_ids(const StringsView& names, std::span<const std::int64_t> document,
+                           std::span<const std::int64_t> start, std::span<const std::int64_t> end) {
+    Strings ids;
+    ids.offsets.reserve(document.size() + 1);
+    ids.bytes.reserve(document.size() * 16);
+    std::array<char, 48> digits;
+    for (std::size_t row = 0; row < document.size(); ++row) {
+        const Text name = names[static_cast<std::size_t>(document[row])];
+        ids.bytes.insert(ids.bytes.end(), name.begin(), name.end());
+        char* at = digits.data();
+        char* const limit = at + digits.size();
+        *at++ = ':';
+        at = std::to_chars(at, limit, start[row]).ptr;
+        *at++ = '-';
+        at = std::to_chars(at, limit, end[row]).ptr;
+        ids.add({digits.data(), static_cast<std::size_t>(at - digits.data())});
+    }
+    return ids;
+}
 
 }  // namespace cranfield
 

@@ -448,6 +448,34 @@ nb::object scan_nested(const nb::object& mapping) {
     return result;
 }
 
+nb::object scan_passages(const nb::object& mapping) {
+    PassageColumns columns;
+    if (!columns.read(mapping)) return nb::none();
+    nb::dict result;
+    result["query"] = pair(std::move(columns.query));
+    result["begin"] = array(std::move(columns.begin));
+    result["name"] = pair(columns.names.take());
+    result["document"] = array(std::move(columns.document));
+    result["start"] = array(std::move(columns.start));
+    result["end"] = array(std::move(columns.end));
+    if (!columns.value.empty()) result["value"] = array(std::move(columns.value));
+    return result;
+}
+
+nb::object name_passages(const Column& names, const Integers& document, const Integers& start, const Integers& end) {
+    const StringsView texts = view(names);
+    if (start.size() != document.size() || end.size() != document.size()) {
+        throw nb::value_error("columns must have the same length");
+    }
+    const std::span<const std::int64_t> rows(document.data(), document.size());
+    for (const std::int64_t row : rows) {
+        if (row < 0 || static_cast<std::size_t>(row) + 1 >= texts.offsets.size()) {
+            throw nb::index_error("a document has no name");
+        }
+    }
+    return pair(passage_ids(texts, rows, {start.data(), start.size()}, {end.data(), end.size()}));
+}
+
 // Locked, because the GIL is not held while words are counted.
 struct PythonWords {
     Words core;
@@ -789,6 +817,8 @@ NB_MODULE(_core, m) {
     m.def("scan_qrels", &scan_qrels, "opener"_a, "most"_a = Faults::usual);
     m.def("scan_run", &scan_run, "opener"_a, "most"_a = Faults::usual);
     m.def("scan_nested", &scan_nested, "mapping"_a);
+    m.def("scan_passages", &scan_passages, "mapping"_a);
+    m.def("name_passages", &name_passages, "names"_a, "document"_a, "start"_a, "end"_a);
     m.def("join_text", &join_text, "opener"_a, "index"_a, "keys"_a, "by_id"_a, "top"_a,
           "most"_a = Faults::usual);
     m.def("join_table", &join_table, "query"_a, "document"_a, "score"_a, "rank"_a.none(), "index"_a, "keys"_a,

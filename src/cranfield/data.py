@@ -188,9 +188,10 @@ class Passages:
     @property
     def ids(self) -> Strings:
         """An id for each passage: the document, a colon, and both offsets, as in ``d7:120-320``."""
-        names = list(self.names)
-        rows = zip(self.document.tolist(), self.start.tolist(), self.end.tolist(), strict=True)
-        return Strings.of([f"{names[d]}:{a}-{b}" for d, a, b in rows])
+        from cranfield.native import name_passages
+
+        names = self.names.offsets, self.names.data
+        return Strings(*name_passages(names, *map(np.ascontiguousarray, (self.document, self.start, self.end))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,6 +309,7 @@ class Run:
     remarks: tuple[str, ...] = ()  # what reading it had to assume
     system: str | None = None  # of a repeat: the system that gave it
     days: AnsweredDays | None = None  # of lists of lists: the days that they answer
+    records: tuple[Any, Any] | None = None  # of chunks: the records and how to read them; they may be judged passages
 
     def __repr__(self) -> str:
         source = f", from {self.source_name}" if self.source_name else ""

@@ -70,3 +70,21 @@ def test_eval_counts_nil_queries_and_averages_by_topic_and_question(files: tuple
     assert result.exit_code == 0
     found = json.loads(result.stdout)["runs"]["run"]["RR[terminal]"]
     assert found == {"mean": 0.75, "n": 1, "queries": {"t1": 0.75}}
+
+
+def test_check_finds_unknown_questions_in_the_ranking_of_questions(files: tuple[Path, ...], call: Call) -> None:
+    qrels, run, table = files
+    qrels.write_text("t1/d1 0 q1 10\n")
+    write(run, d1=[answer("q1", 0), answer("q9", 1)], d2=[])
+    table.write_text("query,topic,day,questions\nt1/d1,t1,d1,q1 q2\nt1/d2,t1,d2,q1 q2\n")
+    result = call("check", qrels, f"{run}#questions", "--queries-file", table)
+    assert result.exit_code == 1 and "day `d1`: unknown question `q9`\n" in result.stdout
+    table.write_text("query,topic,day\nt1/d1,t1,d1\nt1/d2,t1,d2\n")
+    assert call("check", qrels, f"{run}#questions", "--queries-file", table).exit_code == 0
+
+
+def test_explain_takes_a_table_without_texts(files: tuple[Path, ...], call: Call) -> None:
+    qrels, run, table = files
+    write(run, d1=[answer("q1", 0, "x", "a")], d2=[])
+    options = ("--queries-file", table, "--complete", "-m", "RR[terminal]", "--query", "t1/q1/d1")
+    assert "0.5000" in call("explain", qrels, run, *options).stdout

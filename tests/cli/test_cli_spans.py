@@ -81,3 +81,34 @@ def test_check_reads_passages_and_chunks(tmp_path: Path) -> None:
     assert "judged.jsonl: row 1: the passage is empty" in done.output
     assert "found.csv:2: the start must be a whole number, found x" in done.output
     assert CliRunner().invoke(cli, [*words, "--stats"]).exit_code == 2
+
+
+def test_explain_takes_passages(call: Call, files: list[Path]) -> None:
+    result = call("explain", *files[:2], "--judgments", "spans", "-m", "SpanR@1", "--query", "1", "--format", "json")
+    found = json.loads(result.stdout)
+    assert found["score"] == 40 / 70 and found["ranks"][0]["judged"] == {"a:10-50": 1}
+
+
+def test_an_audit_of_chunks_suggests_no_page_for_judging(call: Call, files: list[Path]) -> None:
+    result = call("audit", *files, "--judgments", "spans", "-m", "RR nDCG@2 SpanR@1")
+    assert "Bottom line" in result.stdout and "cranfield judge" not in result.stdout
+    assert "by SpanR@1 (unknown" not in result.stdout
+
+
+def test_an_experiment_with_passages_is_checked(call: Call, files: list[Path], tmp_path: Path) -> None:
+    experiment = tmp_path / "cranfield.toml"
+    text = 'measures = ["SpanR@2"]\n[collections.c]\nspans = "spans.csv"\n[runs]\nsmall = "small.csv"\n'
+    experiment.write_text(text)
+    result = call("check", experiment)
+    assert result.exit_code == 0, result.stdout
+    files[1].write_text(SMALL + "1,a,0,60,3\n")
+    assert "small.csv:6: document `a:0-60` appears twice" in call("check", experiment).stdout
+
+
+def test_check_finds_offsets_beyond_a_text(call: Call, files: list[Path], tmp_path: Path) -> None:
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text(json.dumps({"_id": "a", "text": "." * 150}) + "\n")
+    assert call("check", *files[:2], "--judgments", "spans", "--corpus", texts).exit_code == 0
+    result = call("check", files[0], files[2], "--judgments", "spans", "--corpus", texts)
+    assert result.exit_code == 1
+    assert f"{files[2]}:2: the end 200 is beyond the text of document `a`, which has 150 characters" in result.stdout

@@ -163,3 +163,14 @@ def test_documents_of_a_query_are_shown_as_not_relevant() -> None:
         "c": 1,
     }
     assert top_documents(evaluation, "1", 2) == [("x", 0), ("a", 2)]
+
+
+@pytest.mark.parametrize("measure", ["alpha_nDCG@5", "StRecall@1", "AP_IA", "ERR_IA@3", "Dsharp_nDCG@2", "P_IA@2"])
+@pytest.mark.parametrize("ties", ["trec", "expected"])
+def test_condensed_lists_by_subtopic_keep_documents_without_a_judgment(measure: str, ties: str) -> None:
+    qrels = {"1": {"a": {"s": 1}, "b": {"t": 1}}}
+    zeros = {"1": qrels["1"] | {"x": {"s": 0}, "y": {"s": 0}}}
+    run = {"1": {"x": 4.0, "a": 4.0, "y": 2.0, "b": 1.0}}
+    name = f"{measure}[condensed, ties={ties}]"
+    found = cf.evaluate(cf.Collection(qrels, complete=True), run, name).means
+    np.testing.assert_allclose(found, cf.evaluate(zeros, run, name).means)

@@ -173,3 +173,14 @@ def test_wrong_maps_are_sentences(source: Any, message: str) -> None:
     with pytest.raises((InputError, UsageError)) as error:
         cf.evaluate(cf.Collection(QRELS, map_documents=source), CHUNKS, "RR")
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("retrieved", [{"1": ["guide.md#7"], "2": ["guide.md#7"]}, {"1": {"c7": 1.0}, "2": {}}])
+def test_one_id_of_another_form_is_enough_for_an_error(retrieved: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="different forms"):
+        cf.evaluate({"1": {"guide.md": 1}, "2": {"guide.md": 1}}, retrieved, "RR")
+
+
+def test_a_frame_of_one_query_keeps_its_zero() -> None:
+    frame = pd.DataFrame({"query_id": ["1", "1"], "doc_id": ["guide.md#7", "faq.md#1"], "score": [2.0, 1.0]})
+    assert cf.Evaluator(QRELS, "RR")(frame)["RR"]["run"] == 0

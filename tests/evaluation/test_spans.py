@@ -206,3 +206,51 @@ def test_a_report_marks_the_judged_part_of_each_chunk() -> None:
     assert data["marked"] and data["rankings"][0]["grades"] == [1, None]
     assert data["texts"]["1"]["d:0-24"] == ["The ", "lamp", " was lit at ", "dusk", ""]
     assert data["texts"]["2"]["d:10-40"] == ["", "", text[10:40]]
+
+
+def test_complete_judgments_of_passages() -> None:
+    """A chunk of another document is not relevant, and a query without passages has nothing to find."""
+    queries = {"1": "one", "2": "two", "3": "three", "4": "four"}
+    collection = cf.Collection(spans={"1": [("a", 0, 10)], "2": [("b", 5, 9)]}, complete=True, queries=queries)
+    run = {"1": [("x", 0, 9), ("a", 0, 10)], "3": [("a", 0, 4)]}
+    scores = cf.evaluate(collection, run, ["SpanR", "SpanP@1", "RR[terminal]", "Judged@2", "SpanR@1[condensed]"])
+    found = {name: one["queries"] for name, one in scores.to_dict()["runs"]["run"].items()}
+    assert found == {
+        "SpanR": {"1": 1.0, "2": 0.0, "3": None, "4": None},
+        "SpanP@1": {"1": 0.0, "2": 0.0, "3": None, "4": None},
+        "RR[terminal]": {"1": 0.5, "2": 0.0, "3": 0.5, "4": 1.0},
+        "Judged@2": {"1": 1.0, "2": 0.0, "3": 0.5, "4": 0.0},
+        "SpanR@1[condensed]": {"1": 0.0, "2": 0.0, "3": None, "4": None},
+    }
+    assert not any("unjudged" in note for note in scores.to_dict()["notes"])
+
+
+JUDGED = {"1": [("docs/a.md", 10, 50), ("docs/b.md", 0, 30)], "2": [("docs/c.md", 0, 50)]}
+RETRIEVED = {"1": [("a", 0, 60, 3.0), ("b", 0, 60, 2.0)], "2": [("c", 0, 50, 1.0)]}
+
+
+def test_documents_of_chunks_and_of_passages_that_have_no_name_in_common() -> None:
+    with pytest.raises(InputError, match=r"retrieved `a`, `b`, `c`; judged `docs/a.md`.*different forms") as error:
+        cf.evaluate(cf.Collection(spans=JUDGED), RETRIEVED, "RR")
+    assert "must name documents in the same way" in error.value.hint
+    allowed = cf.evaluate(cf.Collection(spans=JUDGED, allow_disjoint=True), RETRIEVED, "RR")
+    one_query = cf.Evaluator(cf.Collection(spans=JUDGED), "RR")({"1": RETRIEVED["1"]})
+    bad = cf.evaluate(cf.Collection(spans=JUDGED), {"1": [("docs/x.md", 0, 9)], "2": [("docs/y.md", 0, 9)]}, "RR")
+    for scores in (allowed, one_query, bad):
+        assert scores["RR"]["run"] == 0 and scores.notes[0].kind == "disjoint"
+
+
+def test_the_documents_of_chunks_are_mapped() -> None:
+    collection = cf.Collection(spans=JUDGED, map_documents=lambda name: f"docs/{name}.md")
+    assert cf.evaluate(collection, RETRIEVED, ["SpanR", "SpanR@1"]).values.tolist() == [[[1.0, 1.0], [4 / 7, 1.0]]]
+    with_one = cf.Collection(spans=JUDGED, map_documents={"a": "docs/a.md"})
+    scores = cf.evaluate(with_one, RETRIEVED, "SpanR")
+    assert scores.values.tolist() == [[[4 / 7, 0.0]]]
+    assert "run: 2 of 3 documents of chunks are not in the map of documents; kept as they are" in map(str, scores.notes)
+
+
+def test_explain_says_what_each_chunk_adds() -> None:
+    run = {"1": [("docs/a.md", 0, 60), ("docs/b.md", 20, 60), ("docs/z.md", 0, 9)]}
+    steps = cf.explain(cf.Collection(spans=JUDGED), run, "SpanR", query="1").steps
+    assert [step.judged for step in steps] == [{"docs/a.md:10-50": 1.0}, {"": 0.0}, None]
+    assert [step.earned for step in steps] == pytest.approx([40 / 70, 10 / 70, 0])

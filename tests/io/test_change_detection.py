@@ -353,3 +353,18 @@ def test_the_run_of_the_page_is_scored_as_by_the_equations(tmp_path: Path, monke
     expected = [[mean_of(topic, measure) for topic in ("storm", "strike")] for measure in (0, 1)]
     assert averaged.queries == ("storm", "strike")
     np.testing.assert_allclose(averaged.values[0], expected, rtol=1e-12)
+
+
+def test_a_table_of_the_other_ranking_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    line = {"topic": "t", "results": {"d": [{"qid": "q", "question-rank": 0, "doc-ranking": []}]}}
+    Path("run.jsonl").write_text(json.dumps({"runtag": "x"}) + "\n" + json.dumps(line) + "\n")
+    about = {"topic": "t", "question": "q", "day": "d"}
+    documents = cf.Collection({"t/q/d": {"x": 1}}, queries={"t/q/d": about}, complete=True)
+    questions = cf.Collection({"t/d": {"q": 1}}, queries={"t/d": about}, complete=True)
+    assert cf.evaluate(documents, "run.jsonl", "RR").means.tolist() == [[0]]
+    assert cf.evaluate(questions, "run.jsonl#questions", "RR").means.tolist() == [[1]]
+    with pytest.raises(InputError, match=r"the queries of questions are `topic/day`, and the table has none .*`t/q/d`"):
+        cf.evaluate(documents, "run.jsonl#questions", "RR")
+    with pytest.raises(InputError, match=r"the queries of documents are `topic/question/day`, and the table has none"):
+        cf.evaluate(questions, "run.jsonl", "RR")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import cranfield as cf
@@ -300,3 +301,76 @@ def test_quotes_need_texts() -> None:
         _ = cf.Collection(spans={"q": [("a", "lamp")]}).judgments
     with pytest.raises(UsageError, match="judged passages need the texts of documents, not int"):
         _ = cf.Collection(spans={"q": [("a", "lamp")]}, documents=3).judgments
+
+
+def nested(source: dict[str, Any]) -> Rows:
+    return [
+        {"query": q, "score": score, "metadata": {"source": document, "start": start, "end": end}}
+        for q, chunks in source.items()
+        for document, start, end, score in chunks
+    ]
+
+
+def test_tables_of_records_with_nested_fields_and_with_lists(tmp_path: Path) -> None:
+    results = [{"query": q, "results": [dict(zip(FIELD_NAMES, c, strict=True)) for c in cs]} for q, cs in RUN.items()]
+    columns = {name: [row[name] for row in rows(RUN, "score")] for name in ("query", *FIELD_NAMES)}
+    for source in (nested(RUN), results, columns, list(RUN.values()), {q: np.array(c, object) for q, c in RUN.items()}):
+        assert cf.evaluate(cf.Collection(spans=SPANS), source, MEASURES).values.tolist() == EXPECTED
+    for name, table in (("nested", nested(RUN)), ("results", results)):
+        as_json_lines(tmp_path / f"{name}.jsonl", table)
+        scores = cf.evaluate(cf.Collection(spans=SPANS), tmp_path / f"{name}.jsonl", MEASURES)
+        assert scores.values.tolist() == EXPECTED and scores.runs == (name,)
+    judged = {name: [row[name] for row in rows(SPANS, "")] for name in ("query", *FIELD_NAMES[:3])}
+    assert cf.evaluate(cf.Collection(spans=judged), RUN, MEASURES).values.tolist() == EXPECTED
+
+
+FIELD_NAMES = ("document", "start", "end", "score")
+
+
+def test_records_with_named_fields_are_judged_passages_too() -> None:
+    judged = {q: [{"at": {"file": d, "from": a, "to": b}, "grade": 2} for d, a, b in one] for q, one in SPANS.items()}
+    spans = cf.records(judged, document="at.file", start="at.from", end="at.to")
+    collection = cf.Collection(spans=spans)
+    assert collection.judgments.grade.tolist() == [2, 2, 2]
+    assert cf.evaluate(collection, RUN, MEASURES).values.tolist() == EXPECTED
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda d, a, b, s: {
+            "node": {"start_char_idx": a, "end_char_idx": b, "relationships": {"1": {"node_id": d}}},
+            "score": s,
+        },
+        lambda d, a, b, s: {"content": "." * (b - a), "source_id": d, "split_idx_start": a, "score": s, "id": "x"},
+        lambda d, a, b, s: (
+            {"kwargs": {"page_content": "." * (b - a), "metadata": {"source": d, "start_index": a}}},
+            s,
+        ),
+    ],
+    ids=["LlamaIndex", "Haystack", "LangChain"],
+)
+def test_the_dicts_that_libraries_write(write: Callable[..., Any]) -> None:
+    run = {q: [write(*chunk) for chunk in chunks] for q, chunks in RUN.items()}
+    assert cf.evaluate(cf.Collection(spans=SPANS), run, MEASURES).values.tolist() == EXPECTED
+
+
+@pytest.mark.parametrize("item", [None, 7, "a", ()])
+def test_what_is_no_passage_is_named_with_its_place(item: Any) -> None:
+    with pytest.raises(InputError, match="query `1`, position 2: expected a passage, found"):
+        cf.evaluate(cf.Collection(spans=SPANS), {"1": [("a", 0, 5), item]}, "RR")
+
+
+def test_faults_in_json_by_query_name_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({"1": [["a", 0, 5], ["a", 7, 5]]}))
+    with pytest.raises(InputError, match=r"run\.json: query `1`, position 2: the end 5 is before the start 7"):
+        cf.evaluate(cf.Collection(spans=SPANS), path, "RR")
+    path.write_text(json.dumps({"1": [{"text": "x"}]}))
+    with pytest.raises(InputError, match=r"run\.json: query `1`: no usual field for the document of a chunk"):
+        cf.evaluate(cf.Collection(spans=SPANS), path, "RR")
+
+
+def test_ranks_of_a_table_are_a_tie_rule() -> None:
+    table = [row | {"rank": rank} for row, rank in zip(rows(RUN, "score"), (2, 1, 2, 1), strict=True)]
+    assert cf.evaluate(cf.Collection(spans=SPANS), table, "RR", ties="rank").values.tolist() == [[[0.5, 1.0]]]

@@ -163,7 +163,7 @@ class Audit(Displayed):
     ``judged_queries`` (run,): the number of judged queries that count. ``empty``, ``length`` (run,): the number of
     empty lists, and the mean length of a list.
     ``swaps``: every pair of runs that some cause could reverse. ``complete``: the judgments are complete, so that there
-    is nothing to say about unjudged documents.
+    is nothing to say about unjudged documents. ``passages``: the judgments are of passages, and the runs of chunks.
     """
 
     runs: tuple[str, ...]
@@ -194,6 +194,7 @@ class Audit(Displayed):
     swaps: tuple[Swap, ...] = ()
     notes: tuple[Note, ...] = ()
     complete: bool = False
+    passages: bool = False
 
     @property
     def causes(self) -> tuple[Cause, ...]:
@@ -423,6 +424,7 @@ class Auditor:
             high=high,
             notes=tuple(note for note in scores.notes if note.kind not in REPLACED_NOTES),
             complete=self.evaluation.policy.complete,
+            passages=self.evaluation.judgments.spans is not None,
             **arrays,
         )
         ranges = {cause: audit.reach(cause) for cause in audit.causes}

@@ -657,7 +657,8 @@ def _judged(aligner: Aligner, row: int) -> dict[str, float] | None:
     if labels is None:
         return {"": float(aligner.grade[row])}
     judged = np.flatnonzero(labels.document == row)
-    return {labels.names[int(labels.subtopic[i])]: float(labels.grade[i]) for i in judged}
+    by_subtopic = {labels.names[int(labels.subtopic[i])]: float(labels.grade[i]) for i in judged}
+    return by_subtopic or {"": float(aligner.grade[row])}  # a chunk that covers no passage
 
 
 class WordContributions:

@@ -93,7 +93,7 @@ class Explain(
     options.OwnMeasures,
     options.ReadingRuns,
     options.Ordering,
-    options.DocumentText,
+    options.CollectionFacts,
     results.Results,
 ):
     """Explain the score of one query: what each document of RUN adds to it, rank by rank.
@@ -122,7 +122,6 @@ class Explain(
     ] = None
     top: Annotated[options.Count, "How many ranks to show; the others are added up."] = 20
     words: Annotated[int, click.IntRange(min=0), "How many words of each document to show."] = 3
-    queries_file: options.QueriesFile = None
     page: Annotated[
         str | None,
         OutputFile(dir_okay=False),
@@ -130,18 +129,18 @@ class Explain(
     ] = None
 
     def run(self) -> None:
-        from cranfield import Collection, explain, read_run
-        from cranfield.io.named_tables import read_query_texts
+        from cranfield import explain, read_run
+        from cranfield.io.named_tables import TEXT
+        from cranfield.io.spans import read_chunks
         from cranfield.report.explanation import figures as draw
         from cranfield.report.explanation import pages
 
-        collection = Collection(self.qrels, documents=self.corpus)
-        measure = self.measure or ("nDCG@10" if self.corpus is None else "DELTARB@20")
+        collection, passages = self.collection_of(self.qrels), self.judgments == "spans"
+        measure = self.measure or ("nDCG@10" if self.corpus is None or passages else "DELTARB@20")
         chosen = self.values_of(options.Ordering)
-        run = read_run(self.ranking, duplicates=self.duplicates)
+        run = (read_chunks if passages else read_run)(self.ranking, duplicates=self.duplicates)
         explanation = explain(collection, run, measure, query=self.query, **chosen)
-        known = {} if self.queries_file is None else read_query_texts(self.queries_file, [explanation.query])
-        text = known.get(explanation.query, "")
+        text = collection.queries.get(explanation.query, {}).get(TEXT, "")
         self.deliver(
             pages(explanation, self.digits, self.words, text, self.top),
             explanation.to_dict() | ({"text": text} if text else {}),

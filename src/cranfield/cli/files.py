@@ -22,7 +22,9 @@ from cranfield.evaluation.evaluator import check_argument_order
 from cranfield.evaluation.notes import scores_against_ranks
 from cranfield.evaluation.overlap import check_query_overlap, find_disjoint
 from cranfield.io.ids import Duplicates
+from cranfield.io.spans import read_chunks
 from cranfield.ranking.alignment import Aligner, Alignment
+from cranfield.ranking.spans import chunk_table, judge_chunks
 from cranfield.report.pages import FORMATS, write
 from cranfield.wording import plural, printable
 
@@ -30,7 +32,7 @@ SHOWN = 5  # queries that a warning names
 TOP = 10  # depth for the share of unjudged documents
 
 
-class Check(options.Inputs, options.DocumentIds, options.Output):
+class Check(options.Inputs, options.DocumentText, options.DocumentIds, options.Output):
     """Report all errors in QRELS and RUNs, with file and line, and warnings.
 
     Warnings are about queries that only one file has, tied scores, scores that contradict ranks, unjudged documents,
@@ -77,10 +79,9 @@ class Check(options.Inputs, options.DocumentIds, options.Output):
                 raise UsageError(
                     "check needs judgments and runs, or an experiment", hint="cranfield check QRELS RUN..."
                 )
-            elif self.judgments == "spans":
-                reports = check_passages(self.qrels, self.runs, self.duplicates)
             else:
-                collection = Collection(self.qrels, queries=self.queries_file, **facts)
+                judged = {options.KINDS[self.judgments]: self.qrels}
+                collection = Collection(**judged, queries=self.queries_file, documents=self.corpus, **facts)
                 reports = check_files(collection, self.runs, self.duplicates)
         text = "".join(f"{line}\n" for report in reports for line in report.lines())
         if self.stats:
@@ -182,41 +183,15 @@ def check_files(collection: Collection, runs: Sequence[str], duplicates: Duplica
     return reports
 
 
-def check_passages(qrels: str, runs: Sequence[str], duplicates: Duplicates = "error") -> list[FileReport]:
-    """The same for judged passages and runs of chunks."""
-    from cranfield.io.spans import read_chunks, read_spans
-
-    judged: list[str] | None = None
-    try:
-        judged = list(read_spans(qrels)[0].queries)
-        reports = [FileReport(qrels)]
-    except InputError as error:
-        reports = [FileReport(qrels, error)]
-    for path in runs:
-        try:
-            answered = set(io.load(read_chunks(path, duplicates=duplicates)).query)
-        except InputError as error:
-            reports.append(FileReport(path, error))
-            continue
-        missing = [query for query in judged or () if query not in answered]
-        other = sorted(answered.difference(judged)) if judged is not None else []
-        warnings = []
-        if missing and judged:
-            warnings.append(
-                f"{len(missing):,} of {len(judged):,} judged queries are not in the run: {first_of(missing)}"
-            )
-        if other:
-            warnings.append(f"{plural(len(other), 'query')} without judgments: {first_of(other)}")
-        reports.append(FileReport(path, warnings=warnings))
-    return reports
-
-
 def _check_run_file(
     path: str, aligner: Aligner | None, opened: list[Run], collection: Collection, duplicates: Duplicates
 ) -> Iterator[FileReport]:
     """A report on a file, or on each of its runs, which are added to ``opened``."""
     try:
-        runs = io.read_runs(path, duplicates=duplicates)
+        if collection.spans is None:
+            runs = io.read_runs(path, duplicates=duplicates)
+        else:
+            runs = [read_chunks(path, duplicates=duplicates, texts=collection.texts)]
     except InputError as error:
         yield FileReport(path, error)
         return
@@ -229,10 +204,13 @@ def _check_run_file(
                 continue
             warnings = check_days(run, collection.queries, aligner.judgments)
             run = collection.prepared(run)
+            judged = aligner.judgments
+            if judged.spans is not None:
+                aligner = Aligner(judge_chunks(judged, [chunk_table(run)]), complete=collection.complete)
             alignment = aligner.align(run, by_id=False)
             check_query_overlap(run, alignment)
             warnings += run_warnings(alignment)
-            if disjoint := find_disjoint(run, alignment):
+            if disjoint := find_disjoint(run, alignment, collection.documents):
                 if disjoint.reason and not collection.allow_disjoint:
                     raise disjoint.error(run)
                 warnings.insert(0, str(disjoint))

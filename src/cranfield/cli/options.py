@@ -379,6 +379,15 @@ class CollectionFacts(DocumentText, DocumentIds):
     ] = None
     queries_file: QueriesFile = None
 
+    def collection_of(self, qrels: str) -> Collection:
+        """The collection that the options describe, with these judgments."""
+        from cranfield.evaluation.collection import PARTS, Collection
+
+        others = {*KINDS.values(), "queries"}  # --queries is an option of the evaluation
+        parts: dict[str, Any] = {KINDS[self.judgments]: qrels, "documents": self.corpus}
+        parts |= {name: getattr(self, name) for name in PARTS if hasattr(self, name) and name not in others}
+        return Collection(**parts, queries=self.queries_file)
+
 
 class Predictions(Settings):
     """Predicted judgments: parameters of `Collection`, too."""
@@ -581,12 +590,7 @@ class Evaluating(Inputs, Rankings, CollectionFacts, Seed):
     @property
     def collection(self) -> Collection:
         """The collection that the options describe."""
-        from cranfield.evaluation.collection import PARTS, Collection
-
-        others = {*KINDS.values(), "queries"}  # --queries is an option of the evaluation
-        parts: dict[str, Any] = {KINDS[self.judgments]: self.qrels, "documents": self.corpus}
-        parts |= {name: getattr(self, name) for name in PARTS if hasattr(self, name) and name not in others}
-        return Collection(**parts, queries=self.queries_file)
+        return self.collection_of(self.qrels)
 
     @property
     def chosen(self) -> dict[str, Any]:

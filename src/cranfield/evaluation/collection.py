@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 import numpy as np
 
 from cranfield import io
-from cranfield.data import Judgments, Repeats, Run, Strings
+from cranfield.data import Integers, Judgments, Repeats, Run, Strings
 from cranfield.errors import InputError, UsageError, check_choice
 from cranfield.evaluation.days import AbsentDays, fill_days
 from cranfield.evaluation.notes import Note
@@ -300,8 +300,17 @@ def with_queries(judgments: Judgments, queries: Iterable[str]) -> Judgments:
     nil = [query for query in queries if query not in judged]
     if not nil:
         return judgments
-    begin = np.concatenate([judgments.begin, np.full(len(nil), judgments.begin[-1])])
-    return replace(judgments, queries=Strings.of([*judgments.queries, *nil]), begin=begin)
+
+    def extended(begin: Integers) -> Integers:
+        return np.concatenate([begin, np.full(len(nil), begin[-1])])
+
+    spans = judgments.spans
+    return replace(
+        judgments,
+        queries=Strings.of([*judgments.queries, *nil]),
+        begin=extended(judgments.begin),
+        spans=None if spans is None else replace(spans, begin=extended(spans.begin)),
+    )
 
 
 def is_several(qrels: Any, run: Any) -> bool:

@@ -26,6 +26,7 @@ def fill_days(run: Run, queries: Table, judgments: Judgments, absent: AbsentDays
     days, rankings = run.days, run.source
     assert days is not None and isinstance(rankings, Mapping)
     check_table(queries)
+    _check_items(run, days, queries)
     day_of = {query: (about["topic"], about["day"]) for query, about in queries.items()}
     unanswered = [day for day in dict.fromkeys(day_of.values()) if day not in days.line]
     if unanswered and absent == "error":
@@ -56,15 +57,25 @@ def check_table(queries: Table) -> None:
         raise InputError(faults[: max_faults()], hint=hint, total=len(faults))
 
 
+def _check_items(run: Run, days: AnsweredDays, queries: Table) -> None:
+    """Raise if the table has no query of the kind that the run ranks items for."""
+    kind = "topic/day" if days.ranks == "questions" else "topic/question/day"
+    of_table = ("/".join(about.get(part, "") for part in kind.split("/")) for about in queries.values())
+    assert isinstance(run.source, Mapping)
+    if queries and not any(query in queries for query in (*run.source, *of_table)):
+        source, first = run.source_name or run.name, quotable(next(iter(queries)))
+        raise InputError(
+            [f"{source}: the queries of {days.ranks} are `{kind}`, and the table has none (first query: `{first}`)"],
+            hint="give the table that belongs to the judgments; FILE#questions and FILE#documents choose the ranking",
+        )
+
+
 def known_questions(days: AnsweredDays, queries: Table, judgments: Judgments) -> dict[str, dict[str, None]]:
     """The questions of each topic that the table names, in its columns question or questions.
 
     If it names none, those that are judged, or that the run ranks on any day.
     """
-    known: dict[str, dict[str, None]] = {}
-    for about in queries.values():
-        named = [about["question"]] if "question" in about else about.get("questions", "").replace(",", " ").split()
-        known.setdefault(about["topic"], {}).update(dict.fromkeys(named))
+    known = _table_questions(queries)
     if any(known.values()):
         return known
     for query, begin, end in zip(judgments.queries, judgments.begin[:-1], judgments.begin[1:], strict=True):
@@ -72,6 +83,15 @@ def known_questions(days: AnsweredDays, queries: Table, judgments: Judgments) ->
         known.setdefault(topic, {}).update(dict.fromkeys(judgments.documents[i] for i in range(begin, end)))
     for topic, _, question in days.listed:
         known.setdefault(topic, {})[question] = None
+    return known
+
+
+def _table_questions(queries: Table) -> dict[str, dict[str, None]]:
+    """The questions of each topic that the table names, in its columns question or questions."""
+    known: dict[str, dict[str, None]] = {}
+    for about in queries.values():
+        named = [about["question"]] if "question" in about else about.get("questions", "").replace(",", " ").split()
+        known.setdefault(about["topic"], {}).update(dict.fromkeys(named))
     return known
 
 
@@ -83,25 +103,30 @@ def check_days(run: Run, queries: Table, judgments: Judgments) -> list[str]:
     judgments.
     """
     days = run.days
-    if days is None or days.ranks != "documents":
+    if days is None:
         return []
-    about = queries or {query: split_query(query) for query in judgments.queries}
-    check_table(about)
-    unknown = list(_unknown_questions(run, days, about))
-    others = list(_other_days(run, days, about, judgments))
-    faults = [*(unknown if queries else ()), *others]
+    faults, warnings = [], []
+    if days.ranks == "questions":
+        known = _table_questions(queries) if queries else {}
+        faults = list(_unknown_questions(run, days, known)) if any(known.values()) else []
+    else:
+        about = queries or {query: split_query(query) for query in judgments.queries}
+        check_table(about)
+        unknown = list(_unknown_questions(run, days, _table_questions(about)))
+        faults, warnings = (unknown, []) if queries else ([], unknown)
+        faults += _other_days(run, days, about, judgments)
     if faults:
         raise InputError(faults[: max_faults()], total=len(faults))
-    return [] if queries else unknown
+    return warnings
 
 
 def _where(run: Run, days: AnsweredDays, topic: str, day: str) -> str:
     return f"{run.source_name}:{days.line[topic, day]}: topic `{quotable(topic)}`, day `{quotable(day)}`"
 
 
-def _unknown_questions(run: Run, days: AnsweredDays, about: Table) -> Iterator[str]:
+def _unknown_questions(run: Run, days: AnsweredDays, questions: dict[str, dict[str, None]]) -> Iterator[str]:
     """A fault for each unknown question of a topic, where it is listed first."""
-    known = {(one["topic"], one.get("question", "")) for one in about.values()}
+    known = {(topic, question) for topic, named in questions.items() for question in named}
     for topic, day, question in days.listed:
         if (topic, question) not in known:
             known.add((topic, question))

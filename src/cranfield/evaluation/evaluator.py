@@ -20,7 +20,7 @@ from cranfield.errors import InputError, UsageError, check_choice, reading
 from cranfield.evaluation.collection import Collection, checked_keywords, is_several
 from cranfield.evaluation.evaluation import Evaluation, ScoredRun, build_scores, counted_queries
 from cranfield.evaluation.notes import Note
-from cranfield.evaluation.overlap import check_query_overlap, find_disjoint
+from cranfield.evaluation.overlap import check_query_overlap, find_disjoint, has_one_query
 from cranfield.evaluation.plan import AlignmentKey, Column, Plan, Policy, Queries, Shown, Undefined, make_plan
 from cranfield.evaluation.reader import Progress, RunReader
 from cranfield.evaluation.run_notes import gain_notes, remark_notes, subtopic_notes
@@ -430,9 +430,8 @@ class Evaluator:
             if not scores.retrieves_judged:
                 run, documents = scores.run, self.collection.documents
                 scores.disjoint = find_disjoint(run, scores.alignment, documents)
-                one_ranking = isinstance(run.source, Mapping) and len(run.source) < 2
-                allowed = self.collection.allow_disjoint or one_ranking
-                if scores.disjoint and scores.disjoint.reason and not allowed:
+                refused = scores.disjoint is not None and scores.disjoint.reason and not self.collection.allow_disjoint
+                if scores.disjoint and refused and not has_one_query(run):
                     raise scores.disjoint.error(run)
             yield scores
 

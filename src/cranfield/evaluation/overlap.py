@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 from cranfield.data import Run, Strings, Table
 from cranfield.errors import InputError
 from cranfield.io.faults import quotable
-from cranfield.io.ids import id_text
+from cranfield.io.ids import codes_of, id_text
 from cranfield.io.runs import load, load_unchecked
 from cranfield.ranking.alignment import Alignment
 
 if TYPE_CHECKING:
     from cranfield.io.side_tables import DocumentMap
 
-# So many ids of each side show a form; small examples in memory, as in tests of programs, have ids of all kinds.
-IN_FILES, IN_MEMORY = 2, 3
 SHOWN = 3  # ids of each side that messages show
 LOOKED_UP = 1000  # retrieved ids that are looked up in a collection of documents
 _LETTERS, _DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
@@ -27,6 +25,10 @@ HINT = (
     "ids of chunks change with the chunking: map them to documents (--map-documents FILE, or map_documents= of a "
     "Collection, which may be a function that strips the number of the chunk), or judge passages instead of ids "
     "(spans= of a Collection); --allow-disjoint, or allow_disjoint=True, scores the run as it is"
+)
+PASSAGE_HINT = (
+    "chunks and judged passages must name documents in the same way: map those of chunks (--map-documents FILE, or "
+    "map_documents= of a Collection); --allow-disjoint, or allow_disjoint=True, scores the run as it is"
 )
 
 
@@ -57,27 +59,42 @@ class Disjoint:
 
     def error(self, run: Run) -> InputError:
         """The error for ids of another kind."""
-        return InputError([f"{run.source_name or run.name}: {self}; {self.reason}"], hint=HINT)
+        of_passages = isinstance(run.source, Table) and run.source.passages is not None
+        hint = PASSAGE_HINT if of_passages else HINT
+        return InputError([f"{run.source_name or run.name}: {self}; {self.reason}"], hint=hint)
 
 
 def find_disjoint(run: Run, alignment: Alignment, documents: Any = None) -> Disjoint | None:
     """The ids of a run and of its judgments if no retrieved document is judged for any query; else None.
 
-    ``documents``: the documents of the collection, if they are known.
+    Of chunks and judged passages, these are the documents that they are of. ``documents``: the documents of the
+    collection, if they are known.
     """
     judgments = alignment.aligner.judgments
-    if len(alignment.positions.query) or not len(judgments.documents):
+    if judgments.spans is not None:
+        passages = load(run).passages
+        assert passages is not None
+        retrieved, judged = dict.fromkeys(passages.names), dict.fromkeys(judgments.spans.relevant.names)
+    elif len(alignment.positions.query) or not len(judgments.documents):
         return None
-    retrieved, judged = dict.fromkeys(load(run).document), dict.fromkeys(judgments.documents)
+    else:
+        retrieved, judged = dict.fromkeys(load(run).document), dict.fromkeys(judgments.documents)
     if not retrieved or not retrieved.keys().isdisjoint(judged):
         return None
     reason = ""
-    enough = IN_MEMORY if isinstance(run.source, Mapping) else IN_FILES
-    if min(len(retrieved), len(judged)) >= enough and not {*map(id_shape, retrieved)} & {*map(id_shape, judged)}:
+    if {*map(id_shape, retrieved)}.isdisjoint(map(id_shape, judged)):
         reason = "ids of the two have different forms"
     elif documents is not None and not _contains_any(documents, retrieved):
         reason = "the documents of the collection do not contain them"
     return Disjoint(tuple(islice(retrieved, SHOWN)), tuple(islice(judged, SHOWN)), reason)
+
+
+def has_one_query(run: Run) -> bool:
+    """Whether this is the ranking of one query in memory, which shows too little of the ids."""
+    source = run.source
+    if isinstance(source, Table):
+        return not run.source_name and len(set(source.query)) < 2
+    return isinstance(source, Mapping) and len(source) < 2
 
 
 def id_shape(name: str) -> str:
@@ -101,16 +118,25 @@ def _contains_any(documents: Any, names: Iterable[str]) -> bool:
 def map_documents(run: Run, document_map: DocumentMap) -> Run:
     """The run with source documents in place of their chunks; the best chunk of a document counts.
 
-    An id without an entry in the map stays as it is.
+    An id without an entry in the map stays as it is. Of a run of chunks with offsets, the documents that chunks are of
+    get other names, and chunks stay chunks.
     """
     table = load(run)
-    found = [document_map(name) for name in table.document]
+    ids = table.document if table.passages is None else table.passages.names
+    found = [document_map(name) for name in ids]
     kept = sum(source is None for source in found)
-    names = [name if source is None else source for name, source in zip(table.document, found, strict=True)]
+    names = Strings.of([name if source is None else source for name, source in zip(ids, found, strict=True)])
     remarks = run.remarks
     if kept:
-        remarks += (f"{kept:,} of {len(found):,} retrieved ids are not in the map of documents; kept as they are",)
-    mapped = replace(run, source=replace(table, document=Strings.of(names)), remarks=remarks)
+        what = "retrieved ids" if table.passages is None else "documents of chunks"
+        remarks += (f"{kept:,} of {len(found):,} {what} are not in the map of documents; kept as they are",)
+    if table.passages is None:
+        table = replace(table, document=names)
+    else:
+        unique, code = codes_of(names)
+        passages = replace(table.passages, names=unique, document=code[table.passages.document])
+        table = replace(table, document=passages.ids, passages=passages)
+    mapped = replace(run, source=table, remarks=remarks)
     from cranfield.io.lists import without_repeats
 
     mapped = without_repeats(mapped, "best", load_unchecked)

@@ -73,7 +73,10 @@ class RunScores:
     @property
     def retrieves_judged(self) -> bool:
         """Whether any retrieved document is judged for its query."""
-        return len(self.alignment.positions.query) > 0
+        aligner, positions = self.alignment.aligner, self.alignment.positions
+        if aligner.judgments.spans is not None:  # which have every chunk
+            return bool((aligner.grade[positions.document] >= 0).any())
+        return len(positions.query) > 0
 
     def rankings(self, key: AlignmentKey) -> list[tuple[Any, Rankings]]:
         """Every query once: indices of queries (judged queries first) and their rankings."""

@@ -62,7 +62,7 @@ def read_table(source: Any, what: str, *, has_names: bool = True) -> NamedTable 
     """
     if isinstance(source, Mapping):
         return source
-    if is_frame(source):
+    if not isinstance(source, Stream) and is_frame(source):
         return _of_frame(frame_of(source), what)
     if isinstance(source, Sequence) and not is_stream(source) and all(isinstance(row, Mapping) for row in source):
         names = dict.fromkeys(str(name) for row in source for name in row)

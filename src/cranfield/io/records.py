@@ -30,18 +30,19 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "grade": ("relevance", "rel", "grade", "label", "rating"),
     "ranking": ("results", "hits", "retrieved", "ranking"),
     # Of chunks: the document that a chunk is of, its offsets, and the text whose length gives the end if nothing else
-    # does. LlamaIndex, LangChain and Haystack have names of their own.
+    # does. LlamaIndex, LangChain and Haystack have names of their own, and others in the dicts that they write.
     "source": (
         *("document", "doc_id", "document_id", "docno", "docid", "corpus_id", "node.ref_doc_id", "ref_doc_id"),
-        *("metadata.source", "metadata.doc_id", "metadata.document_id", "meta.source_id", "meta.parent_id"),
-        *("meta.source", "source", "source_id"),
+        *("node.relationships.1.node_id", "relationships.1.node_id", "metadata.source", "kwargs.metadata.source"),
+        *("metadata.doc_id", "metadata.document_id", "meta.source_id", "meta.parent_id", "meta.source", "source"),
+        *("source_id", "parent_id"),
     ),
     "start": (
-        *("start", "node.start_char_idx", "start_char_idx", "metadata.start_index", "meta.split_idx_start"),
-        *("start_index", "metadata.start", "meta.start"),
+        *("start", "node.start_char_idx", "start_char_idx", "metadata.start_index", "kwargs.metadata.start_index"),
+        *("meta.split_idx_start", "split_idx_start", "start_index", "metadata.start", "meta.start"),
     ),
     "end": ("end", "node.end_char_idx", "end_char_idx", "metadata.end_index", "end_index", "metadata.end", "meta.end"),
-    "text": ("page_content", "content", "text"),
+    "text": ("page_content", "kwargs.page_content", "content", "text"),
 }
 # Where the responses of vector databases (Qdrant, Pinecone, Weaviate) have their results.
 RESULTS = ("points", "matches", "objects")
@@ -167,7 +168,7 @@ def records(
 
         accessors = Accessors(document, score, start, end)
         run = read_chunks(shaped, name=name, duplicates=duplicates, accessors=accessors)  # type: ignore[arg-type]
-        return replace(run, by_position=isinstance(shaped, ByPosition))
+        return replace(run, by_position=isinstance(shaped, ByPosition), records=(shaped, accessors))
     rankings = rankings_of(shaped, location, duplicates, Accessors(document, score))  # type: ignore[arg-type]
     remarks = order_remarks(shaped, rankings) + response_remarks(shaped)
     return Run(name, rankings, by_position=isinstance(shaped, ByPosition), remarks=remarks)
@@ -301,10 +302,11 @@ def read_chunk_records(items: Sequence[Any], query: str, kind: str, accessors: A
     if "text" in columns and "end" not in columns and "start" in columns:
         pairs = zip(columns["start"], columns["text"], strict=True)
         columns["end"] = [start + len(text) if isinstance(start, int) else start for start, text in pairs]
+    where = f"query `{quotable(query)}`: " if query else ""
     for role, name in (("source", "document"), ("start", "start"), ("end", "end")):
         if role not in columns:
             raise InputError(
-                [f"query `{quotable(query)}`: no usual field for the {name} of a chunk in {_described(items[0])}"],
+                [f"{where}no usual field for the {name} of a chunk in {_described(items[0])}"],
                 hint='name the fields: cf.records(results, document="metadata.source", start="metadata.start", ...)',
             )
     return list(zip(*(columns[role] for role in ("source", "start", "end", value) if role in columns), strict=True))

@@ -8,24 +8,25 @@ half-open. A judged passage may be a quote from the text of its document, in pla
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from cranfield import io
+from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Passages, Repeats, Run, Strings, Table
 from cranfield.errors import InputError, UsageError
 from cranfield.io.detect import detect_file
-from cranfield.io.faults import Location, TableKind, quotable
+from cranfield.io.faults import Location, TableKind, Unit, quotable
 from cranfield.io.ids import Duplicates, check_duplicates, codes_of, id_text
 from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.lists import without_repeats
 from cranfield.io.named_tables import NamedTable, is_missing, read_table
-from cranfield.io.records import Accessors, read_chunk_records
+from cranfield.io.records import FIELDS, Accessors, columns_of, read_chunk_records
 from cranfield.io.runs import load, load_unchecked
-from cranfield.io.streams import Stream, is_stream, short_name
+from cranfield.io.streams import Stream, is_stream, open_stream
 from cranfield.io.tables import COLUMN_NAMES, is_frame
 from cranfield.wording import few, plural
 
@@ -65,7 +66,22 @@ class Given:
     place: Callable[[int], str]
     lines: Sequence[int] | None = None
     quotes: list[Any] | None = None
+    ranks: list[Any] | None = None
     answers: bool = False  # a run by query, which may have found nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Located:
+    """Passages by query, with the scores or grades that were given; ``place`` says where a row is."""
+
+    name: str
+    source_name: str
+    query: Strings
+    passages: Passages
+    values: Floats | None
+    place: Callable[[int], str]
+    lines: Integers | None = None
+    ranks: Floats | None = None
 
 
 def read_chunks(
@@ -81,24 +97,30 @@ def read_chunks(
     ``texts``: the texts of documents, as far as they are known; no chunk can end beyond them.
     """
     check_duplicates(duplicates)
-    given = io.read_run(source, name=name) if isinstance(source, Run) else _given(source, "run", name, accessors)
-    run = _run(given) if isinstance(given, Given) else given
+    found = io.read_run(source, name=name) if isinstance(source, Run) else _located(source, "run", name, accessors)
+    run = _run(found) if isinstance(found, Located) else found
     table = run.source if isinstance(run.source, Table) else load(run)
     passages = parse_ids(table.document, run.source_name or run.name) if table.passages is None else table.passages
     run = replace(run, source=replace(table, passages=passages))
     if texts is not None:
         title = run.source_name or run.name
         of_id = lambda row: f"{title}: `{quotable(table.document[row])}`"  # noqa: E731
-        texts.check(passages, given.place if isinstance(given, Given) else of_id)
+        texts.check(passages, found.place if isinstance(found, Located) else of_id)
     return run if duplicates == "error" else without_repeats(run, duplicates, load_unchecked)
 
 
-def _run(given: Given) -> Run:
-    passages, query = _passages(given)
-    scores = -np.arange(float(len(query))) if given.values is None else _numbers(given, given.values, "score")
-    lines = None if given.lines is None else np.array(given.lines, np.int64)
-    table = Table(query, passages.ids, scores, numbered=given.lines is None, line=lines, passages=passages)
-    return Run(given.name, table, given.source_name)
+def _run(found: Located) -> Run:
+    scores = -np.arange(float(len(found.query))) if found.values is None else found.values
+    table = Table(
+        found.query,
+        found.passages.ids,
+        scores,
+        found.ranks,
+        numbered=found.lines is None,
+        line=found.lines,
+        passages=found.passages,
+    )
+    return Run(found.name, table, found.source_name)
 
 
 def parse_ids(ids: Strings, source_name: str) -> Passages:
@@ -123,48 +145,90 @@ def read_spans(source: Any, *, name: str | None = None, texts: Texts | None = No
 
     ``texts``: the texts of documents, in which quotes are located and offsets must be.
     """
-    given = _given(source, "qrels", name)
-    if isinstance(given, Judgments):
-        passages = parse_ids(given.documents, given.name)
-        query = given.queries.take(np.repeat(np.arange(len(given.queries)), np.diff(given.begin)))
-        grade, unit, lines = given.grade, "entry", None
-        ids, title = given.documents, given.name
-        places = [f"{given.name}: `{quotable(text)}`" for text in ids]
+    found = _located(source, "qrels", name, texts=texts)
+    unit: Unit = "row"
+    line: Integers = np.zeros(0, np.int64)
+    if isinstance(found, Judgments):
+        passages = parse_ids(found.documents, found.name)
+        query = found.queries.take(np.repeat(np.arange(len(found.queries)), np.diff(found.begin)))
+        grade, ids, title, unit = found.grade, found.documents, found.name, "entry"
+        places = [f"{found.name}: `{quotable(text)}`" for text in ids]
         place: Callable[[int], str] = places.__getitem__
     else:
-        passages, query = _passages(given, texts)
-        grade = np.ones(len(query)) if given.values is None else _numbers(given, given.values, "grade")
-        unit, lines = "row" if given.lines is None else "line", given.lines
-        ids, title, place = passages.ids, given.source_name, given.place
+        passages, query, place, title = found.passages, found.query, found.place, found.source_name
+        grade, ids = np.ones(len(query)) if found.values is None else found.values, passages.ids
+        if found.lines is not None:
+            unit, line = "line", found.lines
     if texts is not None:
         texts.check(passages, place)
     if len(empty := np.flatnonzero(passages.start == passages.end)):
         raise InputError([f"{place(row)}: the passage is empty" for row in empty.tolist()])
-    line = np.array(range(1, len(grade) + 1) if lines is None else lines, np.int64)
-    location = Location(title, "qrels", unit)  # type: ignore[arg-type]
-    judgments = group_judgments(given.name, Rows.of(query, ids, grade, line, ids), location, subtopics=True)
+    line = line if unit == "line" else np.arange(1, len(grade) + 1)
+    location = Location(title, "qrels", unit)
+    judgments = group_judgments(found.name, Rows.of(query, ids, grade, line, ids), location, subtopics=True)
     row_of = {text: row for row, text in enumerate(ids)}
     return judgments, passages.take(np.array([row_of[text] for text in judgments.documents], np.int64))
 
 
-def _given(source: Any, kind: TableKind, name: str | None, accessors: Accessors | None = None) -> Given | Any:
+def _located(
+    source: Any, kind: TableKind, name: str | None, accessors: Accessors | None = None, texts: Texts | None = None
+) -> Located | Any:
+    """The passages of a source; or a plain run or plain judgments, whose ids are those of passages."""
+    columns = native.scan_passages(source) if type(source) is dict and accessors is None else None
+    if columns is None or not len(columns["start"]) or (kind == "qrels" and not _are_finite(columns.get("value"))):
+        given = _given(source, kind, name, accessors)
+        return _checked(given, kind, texts) if isinstance(given, Given) else given
+    begin, queries = columns["begin"], Strings(*columns["query"])
+    passages = Passages(Strings(*columns["name"]), *(columns[role] for role in ("document", "start", "end")))
+    row_query = np.repeat(np.arange(len(queries)), np.diff(begin))
+
+    def place(row: int) -> str:
+        query = int(row_query[row])
+        return f"query `{quotable(queries[query])}`, position {row - int(begin[query]) + 1}"
+
+    title = name or ("run" if kind == "run" else "spans")
+    return Located(title, "", queries.take(row_query), passages, columns.get("value"), place)
+
+
+def _are_finite(values: Floats | None) -> bool:
+    return values is None or bool(np.isfinite(values).all())
+
+
+def _given(source: Any, kind: TableKind, name: str | None, accessors: Accessors | None) -> Given | Any:
     """The passages of a source in columns; or a plain run or plain judgments, whose ids are those of passages."""
     what = "run" if kind == "run" else "spans"
-    table = read_table(source, what)
+    if isinstance(source, Run) and source.records is not None:
+        source, accessors = source.records[0], replace(source.records[1], found={}, scored=None)
+    stream = open_stream(source, what) if is_stream(source) else None
+    if isinstance(source, list | tuple) and source and isinstance(source[0], list | tuple):
+        source = {str(position): passages for position, passages in enumerate(source, 1)}
+    table: Any = read_table(source if stream is None else stream, what)
     if isinstance(table, Stream):  # text without names of columns
         return getattr(detect_file(table, kind), f"read_{kind}")(table, name or table.name, None)
+    title, source_name = (name or what, "") if stream is None else (name or stream.name, stream.source_name)
+    if isinstance(table, Mapping) and columns_of(table) is not None:
+        table = NamedTable({str(column): list(cells) for column, cells in table.items()}, None, what)
+    by_query = _by_query(table) if isinstance(table, NamedTable) else table
     given: Given | None = None
-    if isinstance(table, NamedTable) and all(map(_is_one_list, table.columns.values())):  # JSON, by query
-        table = {query: cells[0] for query, cells in table.columns.items()}
-    if isinstance(table, NamedTable):
-        in_file = is_stream(source)
-        title = short_name(table.source_name).strip("<>") if in_file else what  # <stdin>
-        given = _of_table(table, kind, name or title, in_file=in_file)
+    if by_query is None:
+        given = _of_table(table, kind, title, source_name)
     else:
-        first = next((value for value in table.values() if not _is_empty(value)), None)
+        first = next((value for value in by_query.values() if not _is_empty(value)), None)
         if not isinstance(first, Mapping) and not _is_text(first):
-            given = _of_mapping(table, kind, name or what, accessors or Accessors())
-    return (io.read_run if kind == "run" else io.read_qrels)(source, name=name) if given is None else given
+            given = _of_mapping(by_query, kind, title, accessors or Accessors(), source_name)
+    if given is not None:
+        return given
+    return (io.read_run if kind == "run" else io.read_qrels)(source if stream is None else stream, name=name)
+
+
+def _by_query(table: NamedTable) -> Mapping[Any, Any] | None:
+    """The results by query of a table with a list of them in each row; None for everything else."""
+    if all(map(_is_one_list, table.columns.values())):  # JSON, by query
+        return {query: cells[0] for query, cells in table.columns.items()}
+    query, ranking = table.column(COLUMNS["query"]), table.column(FIELDS["ranking"])
+    if query is None or ranking is None or not all(isinstance(cell, list) for cell in table.columns[ranking]):
+        return None
+    return dict(zip(table.columns[query], table.columns[ranking], strict=True))
 
 
 def _is_empty(value: Any) -> bool:
@@ -180,15 +244,18 @@ def _is_text(ranking: Any) -> bool:
     return isinstance(ranking, list | tuple | set | frozenset) and isinstance(next(iter(ranking)), str)
 
 
-def _of_table(table: NamedTable, kind: TableKind, name: str, *, in_file: bool) -> Given | None:
+def _of_table(table: NamedTable, kind: TableKind, name: str, source_name: str) -> Given | None:
     columns = {role: table.column(names) for role, names in COLUMNS.items()}
     cells = {role: [] if column is None else table.columns[column] for role, column in columns.items()}
     needed = ["query", "document", "start", "end"]
     quotes = kind == "qrels" and columns["start"] is None and columns["quote"] is not None
     if quotes:
         needed[2:] = ["quote"]
-    elif columns["start"] is None and columns["end"] is None and in_file:
-        return None
+    elif columns["start"] is None and columns["end"] is None:
+        if columns["query"] is not None and _has_fields(table):
+            return _of_records(table, cells["query"], kind, name, source_name)
+        if source_name:
+            return None
     missing = [role for role in needed if columns[role] is None]
     if missing:
         names = few([quotable(column) for column in table.columns], 10)
@@ -202,7 +269,7 @@ def _of_table(table: NamedTable, kind: TableKind, name: str, *, in_file: bool) -
         values = [_negated(rank) for rank in cells["rank"]]
     return Given(
         name,
-        table.source_name if in_file else "",
+        source_name,
         cells["query"],
         cells["document"],
         cells["start"],
@@ -211,7 +278,32 @@ def _of_table(table: NamedTable, kind: TableKind, name: str, *, in_file: bool) -
         table.place,
         table.lines,
         cells["quote"] if quotes else None,
+        cells["rank"] or None,
     )
+
+
+def _has_fields(table: NamedTable) -> bool:
+    """Whether a cell of the first row has fields of its own, as the metadata of a chunk have."""
+    return any(isinstance(cell, Mapping) for cells in table.columns.values() for cell in cells[:1])
+
+
+def _of_records(table: NamedTable, queries: list[Any], kind: TableKind, name: str, source_name: str) -> Given:
+    """The rows of a table as records, whose fields may be nested."""
+    with _in(source_name):
+        rows = read_chunk_records([row for _, row in table], "", kind, Accessors())
+    documents, starts, ends, *values = map(list, zip(*rows, strict=True))
+    numbers = values[0] if values else None
+    return Given(name, source_name, queries, documents, starts, ends, numbers, table.place, table.lines)
+
+
+@contextmanager
+def _in(source_name: str) -> Iterator[None]:
+    """Errors in a part of a file, with its name."""
+    try:
+        yield
+    except InputError as error:
+        prefix = f"{source_name}: " if source_name else ""
+        raise InputError([prefix + fault for fault in error.faults], total=error.total, hint=error.hint) from None
 
 
 def _negated(rank: Any) -> Any:
@@ -221,28 +313,30 @@ def _negated(rank: Any) -> Any:
         return rank
 
 
-def _of_mapping(source: Mapping[Any, Any], kind: TableKind, name: str, accessors: Accessors) -> Given:
+def _of_mapping(source: Mapping[Any, Any], kind: TableKind, name: str, accessors: Accessors, source_name: str) -> Given:
     """Lists of tuples or of records by query."""
     queries: list[Any] = []
     rows: list[Any] = []
     begin: list[int] = []
-    for query, ranking in source.items():
-        items = _listed(query, ranking, kind)
-        if items and _is_record(items[0], accessors):
-            items = read_chunk_records(items, str(query), kind, accessors)
-        begin.append(len(rows))
-        rows += items
-        queries += [query] * len(items)
+    with _in(source_name):
+        for query, ranking in source.items():
+            items = _listed(query, ranking, kind)
+            if items and _is_record(items[0], accessors):
+                items = read_chunk_records(items, str(query), kind, accessors)
+            begin.append(len(rows))
+            rows += items
+            queries += [query] * len(items)
     starts = np.array(begin, np.int64)
 
     def place(row: int) -> str:
         at = row - int(starts[starts <= row].max())
-        return f"query `{quotable(str(queries[row]))}`, position {at + 1}"
+        prefix = f"{source_name}: " if source_name else ""
+        return f"{prefix}query `{quotable(str(queries[row]))}`, position {at + 1}"
 
-    widths = set(map(len, rows))
-    quoted = kind == "qrels" and bool(rows) and len(rows[0]) > 1 and isinstance(rows[0][1], str)
+    widths = set(map(len, rows)) if set(map(type, rows)) <= {tuple, list} else {0}
+    quoted = kind == "qrels" and min(widths, default=0) > 1 and isinstance(rows[0][1], str)
     usual = {2, 3} if quoted else {3, 4}
-    if not widths <= usual or not set(map(type, rows)) <= {tuple, list}:
+    if not widths <= usual:
         row = next(i for i, one in enumerate(rows) if not isinstance(one, tuple | list) or len(one) not in usual)
         raise InputError(
             [f"{place(row)}: expected a passage, found {quotable(repr(rows[row]))}"], hint=f"write {SHAPES[kind]}"
@@ -258,7 +352,7 @@ def _of_mapping(source: Mapping[Any, Any], kind: TableKind, name: str, accessors
     first, second = (offsets[0], []) if quoted else offsets
     return Given(
         name,
-        "",
+        source_name,
         queries,
         documents,
         first,
@@ -283,18 +377,19 @@ def _listed(query: Any, ranking: Any, kind: TableKind) -> list[Any]:
         raise InputError(
             [f"query `{quotable(str(query))}`: expected passages, found {found}"], hint=f"write {SHAPES[kind]}"
         )
+    if isinstance(ranking, np.ndarray):
+        ranking = ranking.tolist()
     return ranking if type(ranking) is list else list(ranking)
 
 
-def _passages(given: Given, texts: Texts | None = None) -> tuple[Passages, Strings]:
-    """The passages, and the query of each."""
+def _checked(given: Given, kind: TableKind, texts: Texts | None = None) -> Located:
+    """The passages as columns of ids and numbers."""
     faults: list[str] = []
     queries, documents = (_ids(given, column, role, faults) for role, column in
                           (("query", given.queries), ("document", given.documents)))  # fmt: skip
-    codes = {text: code for code, text in enumerate(dict.fromkeys(documents))}
-    document = np.fromiter(map(codes.__getitem__, documents), np.int64, len(documents))
+    names, document = codes_of(Strings.of(documents))
     if given.quotes is not None and not faults:
-        starts, ends = _located(given, documents, given.quotes, texts, faults)
+        starts, ends = _located_quotes(given, documents, given.quotes, texts, faults)
     else:
         starts, ends = (_offsets(given, column, role, faults) for role, column in
                         (("start", given.starts), ("end", given.ends)))  # fmt: skip
@@ -308,7 +403,17 @@ def _passages(given: Given, texts: Texts | None = None) -> tuple[Passages, Strin
         raise InputError(faults, hint=hint)
     if not documents and not given.answers:
         raise InputError([f"{given.source_name or given.name}: no passages"])
-    return Passages(Strings.of(codes), document, starts, ends), Strings.of(queries)
+    role = "score" if kind == "run" else "grade"
+    return Located(
+        given.name,
+        given.source_name,
+        Strings.of(queries),
+        Passages(names, document, starts, ends),
+        None if given.values is None else _numbers(given, given.values, role),
+        given.place,
+        None if given.lines is None else np.array(given.lines, np.int64),
+        None if given.ranks is None else _numbers(given, given.ranks, "rank"),
+    )
 
 
 def _ids(given: Given, values: list[Any], role: str, faults: list[str]) -> list[str]:
@@ -325,9 +430,11 @@ def _ids(given: Given, values: list[Any], role: str, faults: list[str]) -> list[
 
 def _offsets(given: Given, values: list[Any], role: str, faults: list[str]) -> Integers:
     kinds = set(map(type, values))
-    if kinds == {str} and all(map(str.isdecimal, values)):
-        values = list(map(int, values))
-    elif kinds != {int}:
+    if kinds == {str} and "" not in values and max(map(len, values)) < len(str(LONGEST)):
+        digits = "".join(values)
+        if digits.isdecimal() and digits.isascii():
+            return np.fromstring(" ".join(values), np.int64, sep=" ")
+    if kinds != {int}:
         values = [_whole(value) for value in values]
         for row, value in enumerate(values):
             if isinstance(value, Wrong):
@@ -358,7 +465,7 @@ def _whole(value: Any) -> int | Wrong:
 
 def _numbers(given: Given, values: list[Any], role: str) -> Floats:
     try:
-        numbers = np.array(values if set(map(type, values)) == {float} else list(map(float, values)), np.float64)
+        numbers = np.fromiter(map(float, values), np.float64, len(values))
     except (TypeError, ValueError, OverflowError):
         numbers = np.array([np.nan])
     if not np.isnan(numbers).any() and (role == "score" or np.isfinite(numbers).all()):
@@ -415,7 +522,7 @@ class Texts:
             )
 
 
-def _located(
+def _located_quotes(
     given: Given, documents: Sequence[str], quotes: Sequence[Any], texts: Texts | None, faults: list[str]
 ) -> tuple[Integers, Integers]:
     """The offsets of quotes in the texts of documents."""

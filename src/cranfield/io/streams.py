@@ -207,6 +207,8 @@ def is_stream(source: object) -> bool:
 
 def open_stream(source: Any, default_name: str) -> Stream:
     """Open a path, "-" or a file object; ``default_name`` names a file object that has no name."""
+    if isinstance(source, Stream):
+        return source
     if isinstance(source, str) and source == "-":
         if sys.stdin is None:  # `<&-`
             raise InputError(["<stdin>: standard input is closed"])

@@ -370,9 +370,12 @@ class Measure:
         if self.definition.probabilities:
             self._check_probabilities(rankings)
         batch = ordered(rankings, self.gains, self.views, all_documents=all_documents)
-        # A subtopic has no gain from a document without a judgment, so that only the other measures need to see it.
-        if rankings.judged.complete and not self.definition.subtopics and (all_documents or self.views.condensed):
-            batch = judge_all(with_every_document(batch), relevant=False)
+        if not rankings.judged.complete or self.definition.spans:  # every chunk is judged
+            return batch
+        # A subtopic has no gain from a document without a judgment; it matters only where unjudged ones are removed.
+        by_subtopic = self.definition.subtopics
+        if self.views.condensed or (all_documents and not by_subtopic):
+            batch = judge_all(with_every_document(batch, subtopics=by_subtopic), relevant=False)
         return batch
 
     def _check_probabilities(self, rankings: Rankings) -> None:

@@ -27,6 +27,15 @@
     q's documents are rows ``begin[q]:begin[q+1]``; ``grade``: float64. None where not everything is a dict, a str that
     UTF-8 can hold, or a finite int or float; the caller then looks for the error.
 
+``scan_passages(mapping) -> dict | None``
+    Passages that are ``{query: [(document, start, end), ...]}``, all with a number as the fourth value, or none:
+    ``query``: ``(offsets, data)``; ``begin``: query q's passages are rows ``begin[q]:begin[q+1]``; ``name``: the
+    distinct documents as ``(offsets, data)``; ``document``: the row of each passage there; ``start``, ``end``: int64;
+    ``value``: float64, if there are any. None where not everything is a dict, a list, a tuple, a str that UTF-8 can
+    hold, an int from 0 to 10**11, or a number; or if an end is before its start.
+``name_passages(names, document, start, end) -> (offsets, data)``
+    The ids of such passages, as in ``d7:120-320``.
+
 ``join_text(opener, index, keys, by_id, top, most=20) -> dict``
 ``join_table(query, document, score, rank, index, keys, by_id, top, most=20) -> dict``
 ``join_dict(mapping, index, keys, by_id, top, most=20) -> dict``
@@ -150,6 +159,8 @@ scan_run = implementation.scan_run
 split_fields = implementation.split_fields
 parse_numbers = implementation.parse_numbers
 scan_nested = implementation.scan_nested
+scan_passages = implementation.scan_passages
+name_passages = implementation.name_passages
 join_text = implementation.join_text
 join_table = implementation.join_table
 join_dict = implementation.join_dict

@@ -33,6 +33,7 @@ Fault = tuple[int, str, bytes, bytes, int]
 Row = tuple[int, bytes, bytes, float, float, bytes]  # of a run: line, query, document, score, rank, tag
 
 CUT = 80
+HIGHEST_OFFSET = 10**11  # of passages
 LONGEST = 1 << 20
 CHUNK = 1 << 16
 
@@ -241,6 +242,44 @@ def scan_nested(mapping: Mapping[Any, Any]) -> dict[str, Any] | None:
         return None
     begin = np.cumsum([0, *(len(judged) for judged in mapping.values())], dtype=np.int64)
     return {"query": query, "begin": begin, "document": document, "grade": grade} if np.isfinite(grade).all() else None
+
+
+def scan_passages(mapping: Mapping[Any, Any]) -> dict[str, Any] | None:
+    """The passages of ``{query: [(document, start, end), ...]}``, or None where there is something unusual."""
+    if type(mapping) is not dict or {*map(type, mapping.values())} - {list, tuple} or {*map(type, mapping)} - {str}:
+        return None
+    rows = [row for passages in mapping.values() for row in passages]
+    if {*map(type, rows)} - {list, tuple} or {*map(len, rows)} not in ({3}, {4}):
+        return None
+    document, *offsets = ([row[i] for row in rows] for i in range(len(rows[0])))
+    values = offsets[2:]
+    numbers = [*offsets[0], *offsets[1]]
+    if {*map(type, document)} - {str} or not all(document) or {*map(type, numbers)} - {int}:
+        return None
+    if {type(value) for column in values for value in column} - {int, float}:
+        return None
+    if min(numbers) < 0 or max(numbers) > HIGHEST_OFFSET or any(a > b for a, b in zip(*offsets[:2], strict=True)):
+        return None
+    codes: dict[str, int] = {}
+    code = [codes.setdefault(name, len(codes)) for name in document]
+    try:
+        query, name = (_pack(text.encode() for text in texts) for texts in (mapping, codes))
+        value = [np.array(column, np.float64) for column in values]
+    except (UnicodeEncodeError, OverflowError):
+        return None
+    if any(np.isnan(column).any() for column in value):
+        return None
+    begin = np.cumsum([0, *map(len, mapping.values())])
+    found = {"query": query, "begin": begin, "name": name, "document": np.array(code, np.int64)}
+    found |= {role: np.array(column, np.int64) for role, column in zip(("start", "end"), offsets, strict=False)}
+    return found | ({"value": value[0]} if value else {})
+
+
+def name_passages(names: Column, document: Integers, start: Integers, end: Integers) -> Column:
+    offsets, data = names
+    texts = [data[a:b].tobytes() for a, b in pairwise(offsets.tolist())]
+    rows = zip(document.tolist(), start.tolist(), end.tolist(), strict=True)
+    return _pack(b"%s:%d-%d" % (texts[code], a, b) for code, a, b in rows)
 
 
 def join_text(

@@ -82,21 +82,27 @@ def judge_chunks(judgments: Judgments, tables: Sequence[Table]) -> Judgments:
     """
     spans, queries = judgments.spans, {name: q for q, name in enumerate(judgments.queries)}
     assert spans is not None
-    codes = {name: code for code, name in enumerate(spans.passages.names)}
-    found, chunks = [], []
+    found, parts, of_tables = [], [spans.passages.names], []
     for table in tables:
         assert table.passages is not None
         names, code = codes_of(table.query)
         found.append(np.array([queries.get(name, -1) for name in names], np.int64)[code])
-        document = np.array([codes.setdefault(name, len(codes)) for name in table.passages.names], np.int64)
-        chunks.append(replace(table.passages, document=document[table.passages.document]))
-    query, names = np.concatenate(found), Strings.of(codes)
+        parts.append(table.passages.names)
+        of_tables.append(table.passages)
+    names, code = codes_of(Strings.concatenate(parts))
+    begin = np.cumsum([len(part) for part in parts])  # the names of judged passages are the first, in their order
+    chunks = [
+        replace(passages, document=code[start + passages.document])
+        for passages, start in zip(of_tables, begin, strict=False)
+    ]
+    query, passages = np.concatenate(found), concatenated(chunks, names)
     ids = Strings.concatenate([table.document for table in tables])
-    kept = np.flatnonzero(query >= 0)
-    number = np.cumsum(np.bincount(query[kept]) > 0) - 1  # of the queries that the runs answer
-    query, passages, ids = query[kept], concatenated(chunks, names).take(kept), ids.take(kept)
-    kept = np.flatnonzero(first_rows(number[query], ids) == np.arange(len(kept)))
-    if len(kept) < len(query):
+    if (query < 0).any():
+        kept = np.flatnonzero(query >= 0)
+        query, passages, ids = query[kept], passages.take(kept), ids.take(kept)
+    if len(tables) > 1:  # a chunk that a run has twice is reported when the run is aligned
+        number = np.cumsum(np.bincount(query) > 0) - 1  # of the queries that the runs answer
+        kept = np.flatnonzero(first_rows(number[query], ids) == np.arange(len(query)))
         query, passages, ids = query[kept], passages.take(kept), ids.take(kept)
 
     chunk, span, judged = _covered(judgments, query, passages, len(names))

@@ -254,18 +254,20 @@ def terminate(batch: Batch, *, bounded: bool = False) -> Batch:
     ).sorted()
 
 
-def with_every_document(batch: Batch) -> Batch:
+def with_every_document(batch: Batch, *, subtopics: bool = False) -> Batch:
     """The batch with a column for every document retrieved, in rank order; unjudged documents have grade -1.
 
-    A document is in the column of its rank. In a tie, judged documents come first.
+    A document is in the column of its rank. In a tie, judged documents come first. ``subtopics``: keep the subtopics
+    of judged documents.
     """
-    if with_every_document not in batch.memo:
-        batch.memo[with_every_document] = _with_every_document(batch)
-    full: Batch = batch.memo[with_every_document]
+    key = with_every_document, subtopics
+    if key not in batch.memo:
+        batch.memo[key] = _with_every_document(batch, subtopics=subtopics)
+    full: Batch = batch.memo[key]
     return full
 
 
-def _with_every_document(batch: Batch) -> Batch:
+def _with_every_document(batch: Batch, *, subtopics: bool) -> Batch:
     row, column = np.nonzero(~np.isnan(batch.grade))
     first, size = batch.start[row, column], batch.size[row, column]
     # If a depth ends a ranking inside a tie, all documents of the tie have a column.
@@ -295,8 +297,8 @@ def _with_every_document(batch: Batch) -> Batch:
         start=start,
         size=sizes,
         nil=table(batch.nil, False) if batch.nil.any() else zeros > 0,
-        document=zeros,
-        subtopics=None,
+        document=table(batch.document, -1) if subtopics else zeros,
+        subtopics=batch.subtopics if subtopics else None,
         reading=None,
     )
 

@@ -379,8 +379,8 @@ def _bottom_of_runs(audit: Audit, layout: Layout) -> Iterator[str]:
     unknown = [name for m, name in enumerate(audit.measures) if _unknown(audit, "unjudged", m)]
     without = f" (unknown for {', '.join(unknown)})" if unknown else ""
     drawn = not np.isnan(audit.plausible[rows]).all()
-    likely = f"; {AS_OFTEN}, {_of_pairs(audit, plausible, pairs)}" if drawn and any(worst) else ""
-    yield f"At worst, unjudged documents could reverse {_of_pairs(audit, worst, pairs)}{without}{likely}."
+    likely = f"; {AS_OFTEN}, {_of_pairs(audit, plausible, pairs, unknown)}" if drawn and any(worst) else ""
+    yield f"At worst, unjudged documents could reverse {_of_pairs(audit, worst, pairs, unknown)}{without}{likely}."
 
 
 AS_OFTEN = "if they are relevant as often as judged ones at the same depth"
@@ -398,8 +398,8 @@ def _open_pairs(audit: Audit, some: set[str]) -> str:
     return "; ".join(texts[:SHOWN])
 
 
-def _of_pairs(audit: Audit, counted: Sequence[int], pairs: Sequence[int]) -> str:
-    """How many of the pairs, by measure.
+def _of_pairs(audit: Audit, counted: Sequence[int], pairs: Sequence[int], unknown: Sequence[str] = ()) -> str:
+    """How many of the pairs, by measure; measures for which it is unknown are left out.
 
     The number of pairs is repeated only where it differs.
     """
@@ -408,6 +408,8 @@ def _of_pairs(audit: Audit, counted: Sequence[int], pairs: Sequence[int]) -> str
     parts: list[str] = []
     before = None
     for number, of, name in zip(counted, pairs, audit.measures, strict=True):
+        if name in unknown:
+            continue
         scope = "" if of == before else f" of {plural(of, 'pair')}"
         parts.append(f"{f'{number:,}' if number else 'none'}{scope} by {name}")
         before = of
@@ -418,7 +420,7 @@ def to_do(audit: Audit, inputs: Mapping[str, str] | None = None) -> tuple[str, s
     """What to do about unjudged documents, as a sentence and as a command; both are empty if nothing helps."""
     moved = (audit.highest - audit.lowest > SAME).any()  # unknown bounds are NaN
     plausible = [name for m, name in enumerate(audit.measures) if audit.plausible_swaps(m)]
-    if audit.complete or not moved or (len(audit.runs) > 1 and not plausible):
+    if audit.complete or audit.passages or not moved or (len(audit.runs) > 1 and not plausible):
         return "", ""
     if inputs is None:
         return "`cf.lab.next_documents` and `cranfield judge` name the documents whose judgments matter most.", ""
