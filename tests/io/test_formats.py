@@ -97,7 +97,10 @@ def test_nuggets(tmp_path: Path) -> None:
     [
         ("1\td3\t1\n1\td1\t2\n2\td1\t1\n", "query, document, rank"),
         ("1\td3\t3\n1\td1\t2\n", "query, document, score"),
+        ("1\td3\t1e0\n1\td1\t2e0\n", "query, document, rank"),
         ("1\td3\t1\t0.5\n", "query, document, rank, score"),
+        ("1\td3\t1\t12\n1\td1\t2\t9\n", "query, document, rank, score"),
+        ("1\td3\t2\t1.2\n1\td1\t4\t0.9\n", "query, document, rank, score"),
     ],
 )
 def test_a_note_says_which_columns_were_assumed(content: str, columns: str, tmp_path: Path) -> None:
@@ -119,7 +122,11 @@ RANKS_OR_SCORES = {
     "tied": "1 d3 1|1 d1 2|1 d4 2|1 d2 4",
     "one query of many": "1 d3 1|1 d1 2|2 d3 1|2 d1 3",
     "steps of ten": "1 d3 1|1 d1 11|1 d2 21",
+    "with exponents": "1 d3 1.0e+00|1 d1 2.0e+00|1 d2 4.0e+00",
+    "tied ones at their mean": "1 d3 1|1 d1 2.5|1 d4 2.5|1 d2 4",
     "score before rank": "1 d3 9.5 1|1 d1 9.1 2",
+    "score before rank, whole numbers": "1 d3 9 1|1 d1 8 2",
+    "score before rank, halves": "1 d3 9.5 1|1 d1 8 2",
     "two columns that count": "1 d3 1 1|1 d1 2 2",
 }
 

@@ -515,3 +515,17 @@ def test_columns_whose_names_differ_by_blanks_are_refused(what: str, name: str, 
             cf.evaluate(cf.Collection(spans=path), {"q1": [("a", 0, 5)]}, "RR")
         else:
             cf.evaluate(cf.Collection({"q1": {"a": 1}}, queries=path), {"q1": ["a"]}, "RR")
+
+
+@pytest.mark.parametrize(("extension", "delimiter"), [("csv", ","), ("tsv", "\t")])
+def test_quotes_in_two_ids_do_not_join_the_lines_between_them(extension: str, delimiter: str, tmp_path: Path) -> None:
+    path = tmp_path / f"run.{extension}"
+    path.write_text('query_id,doc_id,score\nq,"d1,3\nq,d2,2\nq,d3",1\n'.replace(",", delimiter))
+    with pytest.raises(InputError, match=rf"run.{extension}:2: quotes join lines that could be rows"):
+        io.load(io.read_run(path))
+    run = {"q": {delimiter.join(("d1", "1", "3\nq", "d2")): 1.0}}
+    with pytest.raises(InputError, match="its lines look like rows"):
+        io.write_run(io.read_run(run), path)
+    run = {"q": {"d1\nd2": 3.0, f"d1{delimiter}d2": 2.0, f"d1{delimiter}\nd2": 1.0}}
+    io.write_run(io.read_run(run), path)
+    assert list(io.load(io.read_run(path)).document) == list(run["q"])

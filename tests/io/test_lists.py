@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield import io, native
 from cranfield.data import Run
-from cranfield.errors import CranfieldError
+from cranfield.errors import CranfieldError, InputError
 from cranfield.io.runs import empty_index
 from cranfield.native import plain
 from wrong_shapes import SHAPES
@@ -303,3 +303,32 @@ def test_scores_that_look_like_distances_are_noted() -> None:
         notes = [str(note) for note in cf.evaluate([{"a"}, {"b"}], run, "RR").notes]
         assert any("scores increase from first to last in every list" in note for note in notes)
     assert not cf.read_run([[("a", 0.5), ("b", 0.1)], [("a", 0.2), ("b", 0.3)]]).remarks
+
+
+def test_series_have_ids_as_their_index() -> None:
+    evaluator = cf.Evaluator({"q": {"a": 1}, "2": {"b": 1}}, "RR")
+    for kind in ("float64", "int64", "uint8", "Int64", "Float32"):
+        scores = pd.Series({"x": 3, "a": 1, "y": 2}).astype(kind)
+        assert evaluator.values({"q": scores}).tolist() == [[1 / 3, 0.0]]
+    assert evaluator.values({"q": pd.Series(["x", "a"])}).tolist() == [[0.5, 0.0]]
+    by_query = pd.Series({2: ["x", "b"], "q": ["a"]})
+    assert evaluator.values(by_query).tolist() == [[1.0, 0.5]]
+    judged = pd.Series({"q": pd.Series({"a": 1, "x": 0}), "2": ["b"]})
+    assert cf.Evaluator(judged, "RR").values({"q": ["x", "a"]}).tolist() == [[0.5, 0.0]]
+
+
+def test_a_label_that_a_series_has_twice_is_refused() -> None:
+    twice = pd.Series([1.0, 2.0], index=["a", "a"])
+    with pytest.raises(InputError, match="document `a` appears twice for query `q`"):
+        cf.evaluate({"q": {"a": 1}}, {"q": twice}, "RR")
+    with pytest.raises(InputError, match="document `a` already has another grade for query `q`"):
+        cf.evaluate({"q": twice}, {"q": ["a"]}, "RR")
+    with pytest.raises(InputError, match="query 'q' appears twice in the index of the series"):
+        cf.evaluate({"q": {"a": 1}}, pd.Series([["a"], ["b"]], index=["q", "q"]), "RR")
+
+
+@pytest.mark.parametrize("duplicates", ["first", "best"])
+def test_values_that_are_no_ids_or_scores_are_refused_among_duplicates(duplicates: Any) -> None:
+    for ranking in (["a", ["b"]], ["a", None], [("a", 1), ("b", 2), ("a", "3")]):
+        with pytest.raises(InputError, match="an id must be text|the score is not a number"):
+            cf.read_run({"q": ranking}, duplicates=duplicates)

@@ -166,3 +166,25 @@ def test_rows_have_the_columns_that_any_of_them_has() -> None:
     for order in (ids, ids[::-1]):
         with pytest.raises(InputError, match="no field `docno`"):
             io.read_run(order)
+
+
+def test_a_record_with_an_empty_id_is_refused() -> None:
+    with pytest.raises(InputError, match="query `q`, position 2: the id of the document is empty"):
+        cf.evaluate({"q": {"a": 1}}, {"q": [{"id": "a"}, {"id": ""}]}, "RR")
+
+
+def test_ranks_of_records_must_be_in_the_order_of_the_list() -> None:
+    ranked = [{"id": "b", "rank": 1}, {"id": "a", "rank": 2}]
+    assert cf.Evaluator({"q": {"a": 1}}, "RR").means({"q": ranked}) == {"RR": 0.5}
+    with pytest.raises(InputError, match="query `q`: the ranks of the records are not in the order of the list"):
+        cf.evaluate({"q": {"a": 1}}, {"q": ranked[::-1]}, "RR")
+    scored = [{"id": "a", "rank": 2, "score": 1.0}, {"id": "b", "rank": 1, "score": 2.0}]
+    assert cf.Evaluator({"q": {"a": 1}}, "RR").means({"q": scored}) == {"RR": 0.5}
+
+
+def test_ids_with_thousands_of_digits_are_refused() -> None:
+    long = 10**5000
+    for run in ({"q": [{"id": long}]}, {long: [{"id": "a"}]}, {long: ["a"]}):
+        for read in (cf.records, lambda run: cf.evaluate({"q": {"a": 1}}, run, "RR")):
+            with pytest.raises(InputError, match="a whole number in the input has more than 4,300 digits"):
+                read(run)

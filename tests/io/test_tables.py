@@ -152,3 +152,10 @@ def test_an_iteration_zero_is_no_subtopic(tmp_path: Path) -> None:
     io.write_qrels(cf.read_qrels({"q": {"a": 1}}), path)
     assert "iteration" in path.read_text()
     assert cf.read_qrels(path).labels is None
+
+
+def test_numbers_of_polars_that_arrow_does_not_have() -> None:
+    frame = pl.DataFrame({"query_id": ["q", "q"], "doc_id": [1, 2], "score": [1, 2]})
+    for column in ("doc_id", "score"):
+        wide = frame.with_columns(pl.col(column).cast(pl.Int128))
+        assert cf.Evaluator({"q": {1: 1}}, "RR").means(wide) == {"RR": 0.5}

@@ -51,7 +51,8 @@ def texts_of(values: Collection[Any], query: str, location: Location) -> list[st
     if kinds <= {str}:
         return list(values)
     if kinds == {int}:
-        return list(map(str, values))
+        with long_numbers():
+            return list(map(str, values))
     texts = [id_text(value) for value in values]
     faults = [
         Fault(0, "id", fault_text(query), fault_text(repr(value))[:80], position if query else 0)

@@ -52,6 +52,12 @@ def shape_of(source: Any, location: Location) -> Mapping[Any, Any] | Frame:
         if hits_of(source) is not None:
             _wrong(f"{name}: found one response of a search engine", "write {query: response}, or [response]")
         return columns_of(source) or source
+    if _is_series(source) and type(source.index).__name__ != "RangeIndex":  # by query
+        pairs = pairs_of(source)
+        if len(pairs) > len(rankings := dict(pairs)):
+            repeated = next(query for query in rankings if [label for label, _ in pairs].count(query) > 1)
+            _wrong(f"{name}: query {_show(repeated)} appears twice in the index of the series", "give each query once")
+        return rankings
     if is_column(source):
         source = list_of(source)
     if isinstance(source, str | bytes) or not isinstance(source, Iterable):
@@ -136,9 +142,9 @@ def rankings_of(
     accessors = accessors or Accessors()
     queries = texts_of(source, "", location)
     rankings = zip(queries, source.values(), strict=True)
-    lazy = not check_ids and not accessors.given
+    lazy = not check_ids and not accessors.given and duplicates == "error"
     return {
-        query: (value if duplicates == "error" else list(dict.fromkeys(value)))
+        query: value
         if lazy and type(value) in (list, tuple) and value and type(value[0]) is str
         else _ranking(value, query, location, duplicates, accessors)
         for query, value in rankings
@@ -171,7 +177,7 @@ def _ranking(value: Any, query: str, location: Location, duplicates: Duplicates,
         items: Sequence[Any] = value
     else:
         if is_scores(value):
-            value = value.to_dict()
+            value = pairs_of(value)
         hits = hits_of(value, _at(query, location))
         if hits is None and isinstance(value, Mapping):
             return numbers_of(value, query, location)
@@ -230,8 +236,22 @@ def _items(value: Any, query: str, location: Location) -> Sequence[Any]:
 
 
 def is_scores(value: Any) -> bool:
-    """Whether this is a pandas series of scores, with the ids as its index."""
-    return hasattr(value, "iloc") and getattr(value, "ndim", 0) == 1 and getattr(value.dtype, "kind", "") == "f"
+    """Whether this is a pandas series of scores, with the ids as its index.
+
+    Whole numbers may be ids; they are scores if the index has names.
+    """
+    if not _is_series(value):
+        return False
+    return value.dtype.kind == "f" or (value.dtype.kind in "iub" and value.index.dtype.kind not in "iub")
+
+
+def _is_series(value: Any) -> bool:
+    return hasattr(value, "iloc") and getattr(value, "ndim", 0) == 1
+
+
+def pairs_of(series: Any) -> list[tuple[Any, Any]]:
+    """A pandas series as pairs of its index and its values; an index may have a label twice."""
+    return list(zip(series.index.tolist(), series.tolist(), strict=True))
 
 
 def is_pair(value: Any) -> bool:
@@ -273,11 +293,10 @@ def _keep(
         first: dict[str, int] = {}
         later = [fault_text(text) for i, text in enumerate(texts) if first.setdefault(text, i) != i]
         FaultList(Fault(0, "duplicate", fault_text(query), text, 0) for text in later).raise_if_any(location)
-    if duplicates == "best":
-        for position, score in enumerate(scores, 1):
-            if isinstance(score, str) or not isinstance(score, SupportsFloat):
-                message = f"{_at(query, location, position)}the score is not a number: {quotable(repr(score))}"
-                _wrong(message, "give every document a score")
+    for position, score in enumerate(scores, 1):
+        if isinstance(score, str) or not isinstance(score, SupportsFloat):
+            message = f"{_at(query, location, position)}the score is not a number: {quotable(repr(score))}"
+            _wrong(message, "give every document a score")
     kept: dict[str, float] = {}
     for text, score in zip(texts, scores, strict=True):
         # NaN stays, so that it is reported.
@@ -296,7 +315,7 @@ def judged_of(source: Mapping[Any, Any], location: Location) -> tuple[dict[str, 
             repeated += len(value) - len(judged[query])
             continue
         if is_scores(value):
-            value = value.to_dict()
+            value = pairs_of(value)
         if isinstance(value, Mapping) and not is_response(value):
             judged[query] = numbers_of(value, query, location)
             continue

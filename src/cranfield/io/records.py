@@ -12,7 +12,7 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 from cranfield.data import Run
-from cranfield.errors import InputError, UsageError
+from cranfield.errors import InputError, UsageError, long_numbers
 from cranfield.io.faults import Location, quotable
 from cranfield.io.ids import check_duplicates
 from cranfield.io.tables import COLUMN_NAMES, Frame, normalise_name
@@ -123,6 +123,7 @@ class Accessors:
             )
 
 
+@long_numbers()
 def records(
     results: Any,
     *,
@@ -279,12 +280,27 @@ def read_records(
         if example is None:
             hint = "give the field with the id, or a function of the object: cf.records(results, document=...)"
         raise InputError([message], hint=hint)
+    if (position := next((at for at, name in enumerate(documents, 1) if name in ("", b"")), None)) is not None:
+        raise InputError([f"{_where(query, position)}the id of the document is empty"])
     role = "score" if location.kind == "run" else "grade"
     if scores is None or accessors.score is not None:
         own = accessors.values(role, items, query)
         scores = scores if own is None or all(value is None for value in own) else own
     accessors.check_scores(role, query, scored=scores is not None)
+    if scores is None and location.kind == "run":
+        _check_ranks(items, query)
     return documents, scores
+
+
+def _check_ranks(items: Sequence[Any], query: str) -> None:
+    """Raise if records have ranks that are not in the order of the list, which is the ranking."""
+    ranks = [_lookup(item, "rank") for item in items]
+    if set(map(type, ranks)) <= {int, float} and ranks != sorted(ranks):
+        where = f"query `{quotable(query)}`: " if query else ""
+        raise InputError(
+            [f"{where}the ranks of the records are not in the order of the list"],
+            hint="sort the records by rank, or give them scores",
+        )
 
 
 def read_chunk_records(items: Sequence[Any], query: str, kind: str, accessors: Accessors) -> list[tuple[Any, ...]]:

@@ -154,7 +154,8 @@ def frame_of(source: Any) -> Frame:
         source = source.reset_index()
     pyarrow = None if pandas else available("pyarrow")
     if pyarrow is not None and (hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")):
-        return Frame.of_arrow(pyarrow.table(source))
+        with suppress(pyarrow.ArrowInvalid):  # polars has numbers that Arrow does not have
+            return Frame.of_arrow(pyarrow.table(source))
     if hasattr(source, "columns") and hasattr(source, "__getitem__"):
         by_name = {str(label): label for label in source.columns}
         return Frame(map(str, source.columns), lambda name: source[by_name[name]])
@@ -468,6 +469,8 @@ def _numbers_of_text(texts: list[str]) -> list[Any]:
 
 
 def _numeric(series: Any) -> Floats | None:
+    if str(series.dtype).endswith("Int128"):  # of polars; NumPy has no such numbers
+        return None
     values: npt.NDArray[Any] = np.asarray(series.to_numpy())
     return values.astype(np.float64) if values.dtype.kind in "iufb" and not _has_null(series) else None
 

@@ -9,7 +9,7 @@ could be ranks or scores are refused: the order of the documents depends on it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -119,6 +119,8 @@ def parse_delimited(stream: Stream, delimiter: str = "") -> Iterator[Piece]:
             for record in reader:
                 if not record:
                     pass
+                elif before + reader.line_num > line and joins_rows(record, delimiter):
+                    faults.append(Fault(line, "syntax", b"", JOINED, 0))
                 elif not names:
                     names = record
                 elif len(record) != len(names):
@@ -135,6 +137,19 @@ def parse_delimited(stream: Stream, delimiter: str = "") -> Iterator[Piece]:
         except csv.Error as error:
             faults.append(Fault(line, "syntax", b"", f"invalid CSV: {error}".encode(), 0))
     yield piece()
+
+
+JOINED = b"quotes join lines that could be rows; double each quote of an id, and put the id in quotes"
+
+
+def joins_rows(record: Sequence[Any], delimiter: str) -> bool:
+    """Whether each line of a record with line breaks could be a row: quotes that belong to two ids may have joined them.
+
+    >>> joins_rows(["q", "d1,3\\nq,d2", "2"], ","), joins_rows(["q", "d1\\nd2", "2"], ",")
+    (True, False)
+    """
+    lines = re.split("\r\n|\r|\n", delimiter.join(map(str, record)))
+    return len(lines) > 1 and all(line.count(delimiter) == len(record) - 1 for line in lines)
 
 
 def _without_nul(line: str) -> str:
@@ -161,6 +176,10 @@ def csv_lines(rows: Sequence[Row], path: str, delimiter: str = ",") -> bytes:
         raise unwritable_id(path, nul, "CSV cannot contain a NUL byte", ".jsonl")
     # Up to Python 3.12 the writer does not quote a carriage return, and readers take it for the end of a line.
     quote_all = any("\r" in text for text in texts)
+    for row in rows if quote_all or any("\n" in text for text in texts) else ():
+        if joins_rows(row, delimiter):
+            broken = next(text for text in row if isinstance(text, str) and ("\n" in text or "\r" in text))
+            raise unwritable_id(path, broken, "its lines look like rows", ".jsonl")
     text_file = StringIO(newline="")
     csv.writer(
         text_file,
@@ -339,8 +358,18 @@ def _frame(rows: list[list[str]], roles: list[str], location: Location) -> Frame
     return Frame.of_text(roles, records, np.arange(1, len(rows) + 1))
 
 
-MAX_DIGITS = 12  # of a rank
-_WHOLE_NUMBER = re.compile(rf"\+?[0-9]{{1,{MAX_DIGITS}}}(?:\.0*)?")
+MAX_RANK = 10**12
+
+
+def _rank(text: str) -> float | None:
+    """A number that could be a rank, however it is written (1, 01, 1.0, 1e0); None for others. 2.5: of two tied."""
+    number = float(text) if _NUMBER.fullmatch(text) else -1.0
+    could_be = 0 <= number < MAX_RANK and (number.is_integer() or (number > 1 and (2 * number).is_integer()))
+    return number if could_be else None
+
+
+def _score(text: str) -> float | None:
+    return float(text) if _NUMBER.fullmatch(text) else None
 
 
 def _assumed_roles(rows: list[list[str]], source_name: str) -> list[str]:
@@ -365,14 +394,13 @@ def _assumed_roles(rows: list[list[str]], source_name: str) -> list[str]:
 
 
 def _numbers_by_query(
-    rows: list[list[str]], column: int, pattern: re.Pattern[str] = _WHOLE_NUMBER
+    rows: list[list[str]], column: int, read: Callable[[str], float | None] = _rank
 ) -> list[list[float | None]]:
-    """The numbers of each query in input order; None for those that cannot be ranks."""
+    """The numbers of each query in input order; None for those that are none."""
     numbers: dict[str, list[float | None]] = {}
     for row in rows:
         if column < len(row):  # else a fault, which `_frame` reports
-            text = row[column].strip()
-            numbers.setdefault(row[0].strip(), []).append(float(text) if pattern.fullmatch(text) else None)
+            numbers.setdefault(row[0].strip(), []).append(read(row[column].strip()))
     return list(numbers.values())
 
 
@@ -387,7 +415,7 @@ def _are_ranks(rows: list[list[str]], numbers: list[list[float | None]]) -> bool
 def _could_be_ranks(numbers: list[list[float | None]]) -> bool:
     """Whether the numbers could be ranks of some order, with gaps and from any number on.
 
-    They are scores if one is no whole number; if the order within each query is the same for both; or if they descend
+    They are scores if one is no rank; if the order within each query is the same for both; or if they descend
     in every query, as scores do, and are no reversed ranks: a query has none of 0 and 1, or numbers far above its
     length.
     """
@@ -400,14 +428,15 @@ def _could_be_ranks(numbers: list[list[float | None]]) -> bool:
 
 
 def _ranks_before_scores(rows: list[list[str]]) -> bool:
-    """Whether the third column has ranks and the fourth scores: they agree, or only the third one counts."""
-    ranks = _numbers_by_query(rows, 2)
-    if any(None in of_query for of_query in ranks):
+    """Whether the third column has ranks and the fourth scores: they agree, and not both of them could be ranks."""
+    ranks, others = _numbers_by_query(rows, 2), _numbers_by_query(rows, 3)
+    if any(rank is None or not rank.is_integer() for of_query in ranks for rank in of_query):
         return False
-    if _are_ranks(rows, ranks) and any(None in of_query for of_query in _numbers_by_query(rows, 3)):
+    counted, scored = _are_ranks(rows, ranks), any(None in of_query for of_query in others)
+    if counted and scored:
         return True
-    scores = _numbers_by_query(rows, 3, _NUMBER)
-    return not any(
+    scores = _numbers_by_query(rows, 3, _score)
+    return (counted or scored) and not any(
         a < b and x < y  # type: ignore[operator]
         for of_query in map(zip, ranks, scores)
         for (a, x), (b, y) in pairwise(sorted(pair for pair in of_query if None not in pair))
