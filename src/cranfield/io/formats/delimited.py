@@ -183,7 +183,11 @@ def csv_lines(rows: Sequence[Row], path: str, delimiter: str = ",") -> bytes:
         lineterminator="\n",
         quoting=csv.QUOTE_NONNUMERIC if quote_all else csv.QUOTE_MINIMAL,
     ).writerows(rows)
-    return text_file.getvalue().encode("utf-8", "surrogateescape")
+    try:
+        return text_file.getvalue().encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        found = error.object[error.start : error.end]
+        raise unwritable_id(path, found, "UTF-8 has no lone surrogates", "other text") from error
 
 
 class TabSeparated(TextReader):
