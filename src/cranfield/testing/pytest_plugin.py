@@ -52,7 +52,7 @@ class Rankings:
 
     def path(self, name: str | None = None) -> Path:
         """The file of a baseline: that of the test, or another by its name."""
-        return self.folder / _file_name(name or self.test)
+        return self.folder / _file_name(self.test if name is None else name)
 
     def not_worse(
         self, qrels: Any, run: Any, measures: Any, *, baseline: str | None = None, **options: Any
