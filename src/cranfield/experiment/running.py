@@ -248,7 +248,7 @@ class Running:
             group_by=next(iter(outcome.groups), None),
             commands=[f"cranfield run {Path(self.of.path).name}"],
         )
-        data["files"] = self.of.path
+        data["files"] = Path(self.of.path).name
         return html(data, self.of.report.title)
 
 
