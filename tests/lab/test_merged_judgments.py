@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,11 @@ FAULTY = {
     "a null grade": ("new.json", json.dumps({"judgments": [{"query": "q", "document": "a", "grade": None}]}), "has no"),
     "true": ("new.json", json.dumps({"judgments": [{"query": "q", "document": "a", "grade": True}]}), "has no"),
     "NaN of a page": ("new.json", '{"judgments": [{"query": "q", "document": "a", "grade": NaN}]}', "query|NaN"),
+    "a number without an end": (
+        "new.json",
+        f'{{"judgments": [{{"query": "q", "document": "a", "grade": 1{"0" * 400}}}]}}',
+        "has no",
+    ),
     "no record": ("new.json", json.dumps({"judgments": [7, None, []]}), "judgment 1 has no"),
 }
 
@@ -153,3 +159,65 @@ def test_faulty_judgments_are_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / path).write_text(content)
     with pytest.raises(InputError, match=message):
         merge({"q": {"b": 1}}, [tmp_path / path])
+
+
+ASSESSED = "query_id,doc_id,relevance,assessor,time\nq,a,1,ann,9:00\nq,n,2,bob,\n"
+
+
+def named_file(path: Path) -> BytesIO:
+    file = BytesIO(path.read_bytes())
+    file.name = str(path)
+    return file
+
+
+@pytest.mark.parametrize("as_file_object", [False, True])
+@pytest.mark.parametrize("delimiter", [",", "\t"])
+def test_a_table_keeps_its_assessors(delimiter: str, as_file_object: bool, tmp_path: Path) -> None:
+    path = tmp_path / ("new.csv" if delimiter == "," else "new.tsv")
+    path.write_text(ASSESSED.replace(",", delimiter))
+    source: Any = named_file(path) if as_file_object else path
+    merged = merge({"q": {"b": 1}}, [source])
+    assert merged.grades == {"q": {"b": 1.0, "a": 1.0, "n": 2.0}}
+    assert [entry[3:] for entry in merged.new] == [("ann", "9:00", str(path)), ("bob", "", str(path))]
+    merged.write(str(tmp_path / "merged.csv"))
+    path_of_old = tmp_path / "merged.csv"
+    old: Any = named_file(path_of_old) if as_file_object else path_of_old
+    again = merge(old, [{"q": {"c": 0}}])
+    assert again.grades == {"q": {"b": 1.0, "a": 1.0, "n": 2.0, "c": 0.0}}
+    assert again.known["q", "a"][3:] == ("ann", "9:00", str(path))
+    assert ("q", "b") not in again.known
+
+
+def test_a_lone_surrogate_is_not_written(tmp_path: Path) -> None:
+    page = '{"assessor": "\\ud800", "judgments": [{"query": "q", "document": "a", "grade": 1}]}'
+    (tmp_path / "new.json").write_text(page)
+    merged = merge({"q": {"b": 1}}, [tmp_path / "new.json"])
+    with pytest.raises(InputError, match="lone surrogates"):
+        merged.write(str(tmp_path / "merged.csv"))
+    assert not (tmp_path / "merged.csv").exists()
+
+
+def test_a_page_without_a_name_has_no_assessor(tmp_path: Path) -> None:
+    page = {"assessor": None, "judgments": [{"query": "q", "document": "a", "grade": 1, "time": None}]}
+    (tmp_path / "new.json").write_text(json.dumps(page))
+    assert merge({"q": {"b": 1}}, [tmp_path / "new.json"]).new[0][3:5] == ("", "")
+
+
+NEW_SAMPLES = {
+    "strata": ["q 0 c 1 1\n", "q 0 z 2 1\n", "q c 1 1 0.25\n"],
+    "probabilities and methods": ["q c 1 4 0.5\n", "q c 1 1 0.25\n", "q 0 c 2 1\n", "q c 1 4 NA\n"],
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_another_sample_is_not_merged(name: str, tmp_path: Path) -> None:
+    old, new, path = SAMPLES[name], tmp_path / "new", tmp_path / "sample"
+    path.write_text(old)
+    new.write_text(old.replace("q 0 c 2 -2", "q 0 c 2 1").replace("q c -1 4", "q c 1 4"))
+    assert [entry.document for entry in merge(path, [new]).new] == ["c"]
+    with pytest.raises(InputError, match="was not drawn in this way"):
+        merge({"q": {"o": 1}}, [new])
+    for text in NEW_SAMPLES[name]:
+        new.write_text(text)
+        with pytest.raises(InputError, match="was not drawn in this way"):
+            merge(path, [new])

@@ -962,6 +962,17 @@ def test_a_report_does_not_tell_the_folders_of_its_sender(tmp_path: Path) -> Non
     assert str(Path(qrels).parent) not in page and str(tmp_path) not in page
 
 
+def test_runs_of_one_name_do_not_tell_the_folders_of_their_sender(tmp_path: Path) -> None:
+    runs, qrels = museum()
+    paths = [tmp_path / folder / "search.run" for folder in ("a", "b", "c/b")]
+    for path, run in zip(paths, runs, strict=False):
+        path.parent.mkdir(parents=True)
+        shutil.copyfile(run, path)
+    data = written(tmp_path, qrels, *map(str, paths), "-m", "AP")
+    assert data["runs"] == ["search", "b/search.run", "c/b/search.run"]
+    assert str(tmp_path) not in json.dumps(data)
+
+
 def test_a_report_of_nested_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     runs, qrels = copied(tmp_path)

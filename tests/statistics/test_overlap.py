@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.errors import UsageError
-from cranfield.statistics.correlation import Overlap, pearson, rbo
+from cranfield.statistics.correlation import Overlap, kendall, pearson, rbo
 
 P = 0.8
 FAR = 120  # ranks after which nothing is left of P
@@ -178,10 +179,16 @@ def test_an_id_twice_is_refused() -> None:
         rbo(["a", "a"], ["a", "b"])
 
 
-@pytest.mark.parametrize("factor", [1e200, 1e306, 1e-5, 2.0**1000])
+@pytest.mark.parametrize("factor", [1e200, 1e306, 1e-5, 1e-25, 1e-200, 1e-300, 2.0**1000])
 def test_no_scale_changes_a_linear_correlation(factor: float) -> None:
     x, y = np.array([1.0, 2.0, 3.0, 5.0]), np.array([10.0, 20.0, 35.0, 1.0])
     expected = np.corrcoef(x, y)[0, 1]
     assert float(pearson(x * factor, y)) == pytest.approx(expected, abs=1e-12)
     assert float(pearson(x, -y * factor)) == pytest.approx(-expected, abs=1e-12)
     assert float(pearson(x * factor, y * factor)) == pytest.approx(expected, abs=1e-12)
+    assert kendall(x * factor, y) == kendall(x, y)
+
+
+def test_rounding_errors_are_no_order() -> None:
+    assert math.isnan(pearson([0.1 + 0.2 - 0.3, 0.0, 0.3 - 0.2 - 0.1], [1, 2, 3]))
+    assert kendall([0.1 + 0.2, 0.3, 0.5], [1, 2, 3]).tied_x == 1

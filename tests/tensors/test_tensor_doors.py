@@ -23,14 +23,24 @@ def mean(*args: Any, **options: Any) -> float:
 
 
 @forms
-@pytest.mark.parametrize("scores", [[BIG, BIG + 1], [-BIG - 1, -BIG], [2**62, 2**62 + 1]])
-def test_whole_numbers_beyond_floats_are_exact_or_refused(form: Any, scores: list[int]) -> None:
+@pytest.mark.parametrize("scores", [[BIG, BIG + 1], [-BIG - 1, -BIG], [2**62, 2**62 + 1], [-(2**63), 1 - 2**63]])
+def test_whole_numbers_beyond_floats_are_exact(form: Any, scores: list[int]) -> None:
     grades, table = form(np.array([[0.0, 1.0]])), form(np.array([scores]))
     assert mean(grades, table) == 1.0
-    with pytest.raises(UsageError, match=r"beyond 2\^53"):
-        mean(grades, table, mask=form(np.array([[True, True]])))
-    small = form(np.array([[3, 4]]))
-    assert mean(grades, small, mask=form(np.array([[True, True]]))) == 1.0
+    assert mean(grades, table, mask=form(np.array([[True, True]]))) == 1.0
+    flat = form(np.array([*scores, 0]))
+    assert mean(form(np.array([0.0, 1.0, 1.0])), flat, indexes=form(np.array([0, 0, 1]))) == 1.0
+
+
+@forms
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.uint8, np.bool_, np.float32])
+def test_the_lowest_score_is_not_that_of_other_candidates(form: Any, dtype: Any) -> None:
+    """Candidates outside the mask have the lowest number of the type; a judged document may have it, too."""
+    lowest = -np.inf if dtype == np.float32 else 0 if dtype == np.bool_ else np.iinfo(dtype).min
+    scores = form(np.array([[lowest, lowest, 1]]).astype(dtype))
+    grades, mask = form(np.array([[1.0, np.nan, np.nan]])), form(np.array([[True, False, True]]))
+    assert mean(grades, scores, mask=mask) == 0.5
+    assert mean(grades, scores, mask=mask, ids=["a", "z", "b"], ties="trec") == 0.5
 
 
 def test_unsigned_whole_numbers_are_exact_or_refused() -> None:
@@ -142,3 +152,111 @@ def test_only_judged_columns_have_names() -> None:
     assert peak < 40 * columns
     for found in (evaluation, counted):
         assert list(found.judgments.documents) == ["3", str(columns - 1)]
+
+
+ONE, TWO = np.array([[0.0, 1.0]]), np.array([[1.0, 2.0]])
+HIDDEN = np.ma.masked_array(TWO, mask=[[False, True]])
+WRONG: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
+    "no scores": (ONE, None, {}, "scores must be numbers, not None"),
+    "no grades": (None, TWO, {}, "grades must be numbers, not None"),
+    "masked scores": (ONE, HIDDEN, {}, "scores is a masked array"),
+    "masked grades": (HIDDEN, TWO, {}, "grades is a masked array"),
+    "NaN in the mask": (ONE, TWO, {"mask": np.array([[1.0, np.nan]])}, "mask has values that are NaN"),
+    "unjudged is text": (ONE, TWO, {"unjudged": "x"}, "unjudged must be a number"),
+    "a surrogate in ids": (ONE, TWO, {"ids": ["\ud800", "b"]}, "UTF-8 can encode"),
+    "a surrogate in query_ids": (ONE, TWO, {"query_ids": ["\ud800"]}, "UTF-8 can encode"),
+    "a surrogate in missed": (ONE, TWO, {"missed": {"0": {"\ud800": 1}}}, "UTF-8 can encode"),
+    "a long number": (ONE, TWO, {"ids": [10**5000, 1]}, "4,300 digits"),
+    "query_ids without order": (ONE, TWO, {"query_ids": {"q"}}, "must be a list of ids, not set"),
+    "query_ids are text": (ONE, TWO, {"query_ids": "q"}, "must be a list of ids, not str"),
+    "missed is a number": (ONE, TWO, {"missed": np.array(3)}, "missed must be"),
+    "missed has text": (ONE, TWO, {"missed": [["1"]]}, "the grade is not a number"),
+    "missed has a column": (ONE, TWO, {"missed": {"0": {"1": 1}}}, "document `1` twice"),
+    "judged twice": (
+        np.array([[1.0, 0.0, 1.0]]),
+        np.array([[1.0, 2.0, 0.0]]),
+        {"ids": ["a", "b", "b"], "mask": np.array([[1, 1, 0]])},
+        "document `b` appears twice",
+    ),
+    "an index below 0": (ONE[0], TWO[0], {"indexes": [-1, 0], "query_ids": ["a", "b"]}, "found -1"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_values_are_refused_in_words(name: str) -> None:
+    grades, scores, options, message = WRONG[name]
+    with pytest.raises(CranfieldError, match=message):
+        mean(grades, scores, **options)
+
+
+@forms
+def test_blocks_of_whole_numbers_are_exact_in_the_type_of_the_judged_scores(form: Any) -> None:
+    for dtype, exact in ((np.float32, 2**24), (np.float64, BIG)):
+        judged = RankCounter(form(np.array([[1.0, 1.0]])), form(np.array([[exact, np.nan]], dtype)))
+        judged.add(form(np.array([[exact, exact - 1]])))
+        with pytest.raises(UsageError, match="rounds"):
+            judged.add(form(np.array([[exact + 1]])))
+
+
+@pytest.mark.parametrize(
+    "options", [{"ids": [["b"]]}, {"positions": np.array([[7]])}, {"scores": np.array([[2.0]], np.float32)}], ids=str
+)
+def test_only_counters_of_the_same_documents_are_added(options: dict[str, Any]) -> None:
+    same = {"ids": [["a"]], "positions": np.array([[1]]), "scores": np.array([[2.0]])}
+    one, other = (RankCounter(np.array([[1.0]]), **same | more) for more in ({}, options))
+    with pytest.raises(UsageError, match="same judged documents"):
+        one + other
+
+
+def test_positions_and_grades_of_a_counter() -> None:
+    with pytest.raises(UsageError, match="positions has values that are NaN"):
+        counter(positions=np.array([[np.nan]]))
+    with pytest.raises(UsageError, match="positions has values that are NaN"):
+        counter(positions=np.array([[1.0]])).add(np.array([[2.0]]), positions=np.array([np.nan]))
+    with pytest.raises(UsageError, match="not grades by subtopic"):
+        RankCounter(np.array([[[1.0, 0.0]]]), np.array([[2.0]]))
+
+
+QUERY, COLLECTION = np.array([[1.0, 0.0]]), np.array([[0.5, 1.0], [1.0, 0.0], [0.5, 0.0]])
+
+
+def of_embeddings(judged: str = "2", documents: Any = COLLECTION, query: Any = QUERY, **options: Any) -> float:
+    return float(evaluate_embeddings({"0": {judged: 1}}, query, documents, "RR", **options).scores.means.item())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"document_ids": {"2", "a", "b"}}, "must be a list of ids, not set"),
+        ({"document_ids": "a2b"}, "must be a list of ids, not str"),
+        ({"document_ids": ["2", "\ud800", "b"]}, "UTF-8 can encode"),
+        ({"first_document": 0.0}, "first_document must be a whole number"),
+        ({"first_document": -1}, "first_document must be a whole number"),
+        ({"documents": None}, "document_embeddings must be numbers"),
+        ({"query": None}, "query_embeddings must be numbers"),
+        ({"documents": COLLECTION * 1j}, "document_embeddings must be numbers"),
+        ({"documents": COLLECTION.astype(str)}, "document_embeddings must be numbers"),
+        ({"documents": np.ma.masked_array(COLLECTION, mask=COLLECTION > 0.7)}, "is a masked array"),
+        ({"document_ids": ["2", "a", "b"], "group": "world"}, "cannot be combined with group"),
+    ],
+    ids=str,
+)
+def test_wrong_embeddings_are_refused_in_words(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(CranfieldError, match=message):
+        of_embeddings(**options)
+
+
+@forms
+@pytest.mark.parametrize(("dtype", "factor"), [(np.float16, 400), (np.float32, 1e30)])
+def test_a_product_that_overflows_is_no_tie(form: Any, dtype: Any, factor: float) -> None:
+    query, documents = form((QUERY * factor).astype(dtype)), form((COLLECTION * factor).astype(dtype))
+    with pytest.raises(InputError, match="infinite in"):
+        of_embeddings(documents=documents, query=query)
+
+
+@forms
+def test_ids_of_a_part_of_a_collection(form: Any) -> None:
+    documents = form(COLLECTION)
+    for ids in (form(np.array([5, 6, 7])), (number for number in (5, 6, 7))):
+        assert of_embeddings("7", documents, form(QUERY), document_ids=ids) == pytest.approx(5 / 12)
+    assert of_embeddings("c", documents, form(QUERY), document_ids=list("abc"), first_document=5, ties="trec") == 0.5

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -592,15 +593,22 @@ def _read_item(
 def unique_names(names: Sequence[str], sources: Sequence[str]) -> list[str]:
     """A different name for each run: a repeated one becomes the run's path, or gets a number.
 
+    Names are seen by others, to whom the upper folders of this machine say nothing.
+
     >>> unique_names(["bm25", "bm25 (3)", "bm25", "bm25"], ["a/bm25.run", "", "b/bm25.run", ""])
     ['bm25', 'bm25 (3)', 'b/bm25.run', 'bm25 (4)']
+    >>> unique_names(["bm25", "bm25", "bm25"], ["/home/ann/a/bm25", "/home/ann/b/bm25", "/home/bob/b/bm25"])
+    ['bm25', 'b/bm25', 'bob/b/bm25']
     """
     taken: dict[str, int] = {}
     unique = []
     for plain, source in zip(names, sources, strict=True):
         name = plain
         if name in taken:
-            others = chain([source], (f"{plain} ({n})" for n in count(taken[plain] + 1)))
+            parts = source.split(os.sep)
+            above = range(len(parts) - 2, 0, -1) if os.path.isabs(source) else (0,)
+            paths = (os.sep.join(parts[n:]) for n in above)
+            others = chain(paths, (f"{plain} ({n})" for n in count(taken[plain] + 1)))
             name = next(other for other in others if other and other not in taken)
         taken[plain] = taken.get(plain, 0) + 1
         taken.setdefault(name, 1)

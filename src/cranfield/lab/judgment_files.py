@@ -32,7 +32,7 @@ from cranfield.io import read_qrels, write_qrels
 from cranfield.io.collection import read_texts
 from cranfield.io.compression import compression_of_name, without_compression
 from cranfield.io.faults import quotable
-from cranfield.io.formats.delimited import csv_lines
+from cranfield.io.formats.delimited import csv_lines, delimiter_of
 from cranfield.io.formats.json import load_json
 from cranfield.io.formats.trec import trec_lines
 from cranfield.io.ids import id_text
@@ -101,7 +101,7 @@ class Merged:
 
     def write(self, path: str) -> None:
         """Write all judgments in the format of the file name; CSV has assessor, time and source, too."""
-        if without_compression(path).lower().endswith(".csv"):
+        if _is_csv(path):
             write_pieces(path, iter([self.rows(path)]), compression_of_name(path))
         else:
             write_qrels(self.judgments, path)
@@ -120,8 +120,14 @@ class Merged:
         return csv_lines([(*names, *added), *rows], path)
 
 
-def read_new(source: Any) -> list[NewJudgment]:
-    """New judgments from a file: JSON of the judging page, a CSV with assessors, or any file of judgments."""
+Drawn = Mapping[tuple[str, str], tuple[Any, ...]]  # how each document of a sample was drawn
+
+
+def read_new(source: Any, drawn: Drawn | None = None) -> list[NewJudgment]:
+    """New judgments from a file: JSON of the judging page, a CSV with assessors, or any file of judgments.
+
+    ``drawn``: how the documents of the old judgments were drawn; a new file that says otherwise is an error.
+    """
     if is_stream(source):
         stream = open_stream(source, "qrels")
         name = stream.source_name
@@ -133,20 +139,31 @@ def read_new(source: Any) -> list[NewJudgment]:
                 saved = None
             if isinstance(saved, Mapping) and isinstance(saved.get("judgments"), list):
                 return _from_page(saved, name)
-        content = BytesIO(stream.read())  # standard input is read once
-        content.name = name
-        if without_compression(name).lower().endswith(".csv"):
-            return _from_csv(content, name)
-        judgments = read_qrels(content)
+        content = stream.read()  # standard input is read once
+        judgments = read_qrels(_named(content, name))
+        origins = _origins(content, name)
     else:
-        judgments, name = read_qrels(source), "new judgments"
+        judgments, name, origins = read_qrels(source), "new judgments", {}
     _check_mergeable(judgments, name)
+    _check_drawn(judgments, name, drawn or {})
     return [
-        NewJudgment(query, document, grade, source=name)
+        _with_origin(NewJudgment(query, document, grade, source=name), origins)
         for query, documents in mapping_of(judgments).items()
         for document, grade in documents.items()
         if grade >= 0
     ]
+
+
+def _with_origin(entry: NewJudgment, origins: Mapping[tuple[str, str], tuple[str, str, str]]) -> NewJudgment:
+    assessor, time, source = origins.get(entry[:2], ("", "", ""))
+    return entry._replace(assessor=assessor, time=time, source=source or entry.source)
+
+
+def _named(content: bytes, name: str) -> BytesIO:
+    """The content of a file as a file object with its name."""
+    file = BytesIO(content)
+    file.name = name
+    return file
 
 
 def _check_mergeable(judgments: Judgments, name: str) -> None:
@@ -154,41 +171,75 @@ def _check_mergeable(judgments: Judgments, name: str) -> None:
         raise InputError([f"{name}: judgments by subtopic cannot be merged"], hint="merge them by hand, row by row")
 
 
+def _drawn(judgments: Judgments) -> Drawn:
+    """The stratum, the probability and the method of each document; nothing for judgments that are not a sample."""
+    sample = judgments.sample
+    if sample is None:
+        return {}
+    columns = (list(sample.strata), _listed(sample.probability), _listed(sample.method))
+    known = [column for column in columns if column is not None]
+    pairs = ((query, document) for query, documents in mapping_of(judgments).items() for document in documents)
+    return dict(zip(pairs, zip(*known, strict=True), strict=True))
+
+
+def _listed(values: Any) -> list[Any] | None:
+    """The values of an array, None for NaN, which equals nothing."""
+    return None if values is None else [None if value != value else value for value in values.tolist()]
+
+
+def _check_drawn(judgments: Judgments, name: str, drawn: Drawn) -> None:
+    """Raise if new judgments are a sample other than the old one: its strata and probabilities would be lost."""
+    for pair, of in _drawn(judgments).items():
+        if drawn.get(pair) != of:
+            what = f"document `{quotable(pair[1])}` of query `{quotable(pair[0])}`"
+            raise InputError(
+                [f"{name}: {what} was not drawn in this way for the old judgments"],
+                hint="merge a sample into the file that it was drawn for, or leave out its strata and probabilities",
+            )
+
+
 def _from_page(content: Mapping[str, Any], name: str) -> list[NewJudgment]:
-    assessor = str(content.get("assessor", ""))
+    assessor = str(content.get("assessor") or "")
     faults, found = [], []
     for number, entry in enumerate(content["judgments"], 1):
         is_entry = isinstance(entry, Mapping)
         ids = [id_text(entry.get(key)) for key in ("query", "document")] if is_entry else [None]
-        grade = entry.get("grade") if is_entry else None
-        if not all(ids) or isinstance(grade, bool) or not isinstance(grade, int | float) or not math.isfinite(grade):
+        grade = _finite(entry.get("grade")) if is_entry else None
+        if not all(ids) or grade is None:
             faults.append(f"{name}: judgment {number} has no query, document or grade")
             continue
         query, document = map(str, ids)
-        found.append(NewJudgment(query, document, float(grade), assessor, str(entry.get("time", "")), name))
+        found.append(NewJudgment(query, document, grade, assessor, str(entry.get("time") or ""), name))
     if faults:
         raise InputError(faults[: max_faults()], total=len(faults))
     return [entry for entry in found if entry.grade >= 0]
 
 
-def _from_csv(source: Any, name: str) -> list[NewJudgment]:
-    """The judgments of a CSV file, each with its assessor, time and source if there are such columns."""
-    judgments = read_qrels(source)
-    _check_mergeable(judgments, name)
-    grades = mapping_of(judgments)
-    table = read_table(source, "qrels")
+def _finite(value: Any) -> float | None:
+    """A finite number of JSON; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:
+        return None
+
+
+def _origins(content: bytes, name: str) -> dict[tuple[str, str], tuple[str, str, str]]:
+    """Assessor, time and source of the judgments of a CSV or TSV file; nothing if it has no such columns."""
+    table = read_table(_named(content, name), "qrels") if delimiter_of(name) else None
+    if not isinstance(table, NamedTable) or not set(COLUMNS[3:]) & set(table.columns):
+        return {}
+    chosen = choose_columns(list(table.columns), QRELS_COLUMNS, None, name)
     origins: dict[tuple[str, str], tuple[str, str, str]] = {}
-    if isinstance(table, NamedTable) and set(COLUMNS[3:]) & set(table.columns):
-        chosen = choose_columns(list(table.columns), QRELS_COLUMNS, None, name)
-        for _, row in table:
-            assessor, time, origin = (str(row.get(column) or "") for column in COLUMNS[3:])
-            origins.setdefault((row[chosen["query"]], row[chosen["document"]]), (assessor, time, origin or name))
-    return [
-        NewJudgment(query, document, grade, *origins.get((query, document), ("", "", name)))
-        for query, documents in grades.items()
-        for document, grade in documents.items()
-        if grade >= 0
-    ]
+    for _, row in table:
+        assessor, time, source = (str(row.get(column) or "") for column in COLUMNS[3:])
+        origins.setdefault((row[chosen["query"]], row[chosen["document"]]), (assessor, time, source))
+    return origins
+
+
+def _is_csv(name: str) -> bool:
+    return without_compression(name).lower().endswith(".csv")
 
 
 def merge(qrels: Any, files: Sequence[Any], *, settle: Settle = "error") -> Merged:
@@ -204,14 +255,20 @@ def merge(qrels: Any, files: Sequence[Any], *, settle: Settle = "error") -> Merg
     {'q': {'a': 1.0, 'b': 2.0}}
     """
     check_choice("settle", settle, get_args(Settle))
-    known = _provenance(qrels)
+    known: dict[tuple[str, str], NewJudgment] = {}
+    if is_stream(qrels) and _is_csv(str(getattr(qrels, "name", qrels))):
+        stream = open_stream(qrels, "qrels")
+        content, name = stream.read(), stream.source_name
+        known = {pair: NewJudgment(*pair, 0, *of) for pair, of in _origins(content, name).items() if any(of)}
+        qrels = _named(content, name)
     judgments: Judgments = read_qrels(qrels)
     _check_mergeable(judgments, judgments.name)
+    drawn = _drawn(judgments)
     grades = {query: dict(documents) for query, documents in mapping_of(judgments).items()}
     origin = {(q, d): judgments.name for q, documents in grades.items() for d in documents}
     new, repeated, faults = [], 0, []
     votes: dict[tuple[str, str], list[float]] = {}
-    entries = [read_new(file) for file in files]
+    entries = [read_new(file, drawn) for file in files]
     for of_file in entries:
         for entry in of_file:
             pair = entry.query, entry.document
@@ -298,16 +355,8 @@ def changes(before: Scores, after: Scores, digits: int = 4) -> tuple[list[Page],
 
 def merged_note(new: int, repeated: int, output: str) -> str:
     """How many judgments were merged, and where they are."""
-    again = f"; {plural(repeated, 'judgment')} were there already" if repeated else ""
+    again = f"; already there: {plural(repeated, 'judgment')}" if repeated else ""
     return f"{plural(new, 'new judgment')} merged into {output}{again}"
-
-
-def _provenance(qrels: Any) -> dict[tuple[str, str], NewJudgment]:
-    """Assessor, time and source of judgments that were merged before."""
-    if not is_stream(qrels) or not without_compression(str(getattr(qrels, "name", qrels))).lower().endswith(".csv"):
-        return {}
-    entries = _from_csv(qrels, "")
-    return {(entry.query, entry.document): entry for entry in entries if entry.assessor or entry.time or entry.source}
 
 
 NOT_DRAWN = -1  # the grade of a pooled document that was not drawn

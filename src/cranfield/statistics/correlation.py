@@ -298,8 +298,9 @@ def _linear(a: Floats, b: Floats) -> Floats:
 def _centred(x: Floats) -> Floats:
     """The scores less their mean, times a power of 2 by which no square overflows or underflows."""
     exponent = np.frexp(np.abs(x).max(axis=-1, keepdims=True))[1]
-    scaled = np.ldexp(x, -exponent)
-    scaled = scaled - scaled.mean(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore"):  # infinite scores have no mean
+        scaled = np.ldexp(x, -exponent)
+        scaled = scaled - scaled.mean(axis=-1, keepdims=True)
     # Scores that differ by rounding only are constant.
     differ = levels(np.ldexp(scaled, exponent)).max(axis=-1, keepdims=True) > 0
     return np.where(differ, scaled, 0)

@@ -9,6 +9,8 @@ from cranfield.data import Floats, Integers
 
 # Means of the same values, added up in another order, differ in the last digits.
 SAME = 1e-12
+# Scores that are all smaller than this are no rounding errors of other scores; what is equal depends on their size.
+SMALL = 1e-20
 
 
 def levels(x: npt.ArrayLike) -> Integers:
@@ -20,8 +22,9 @@ def levels(x: npt.ArrayLike) -> Integers:
     scores = np.asarray(x, np.float64)
     order = scores.argsort(axis=-1, kind="stable")
     ordered = np.take_along_axis(scores, order, axis=-1)
+    largest = np.abs(scores).max(axis=-1, keepdims=True, initial=0)
     steps = np.zeros(scores.shape, np.int64)
-    steps[..., 1:] = ordered[..., 1:] > ordered[..., :-1] + SAME
+    steps[..., 1:] = ordered[..., 1:] > ordered[..., :-1] + np.where(largest < SMALL, SAME * largest, SAME)
     ranks = np.empty_like(steps)
     np.put_along_axis(ranks, order, steps.cumsum(axis=-1), axis=-1)
     return ranks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.data import Integers, Strings
-from cranfield.errors import InputError, UsageError, available
-from cranfield.io.faults import Location, quotable
+from cranfield.errors import InputError, UsageError, available, long_numbers
+from cranfield.io.faults import Fault, Location, fault_text, input_error, quotable
 from cranfield.io.ids import texts_of
 
 Host = npt.NDArray[Any]
-EXACT = 1 << 53  # the largest whole number up to which all are floats
+OPTIONAL = ("mask", "indexes", "positions")  # arrays that may be None
 CACHE = 1 << 18  # elements of a block that stays in the cache of a processor
 DEVICE = 1 << 27  # elements of a block on an accelerator
 
@@ -69,16 +69,16 @@ class Arrays:
     def doubles(self, values: Any) -> Any:
         return self.cast(values, self.xp.float64)
 
-    def floats(self, scores: Any) -> Any:
-        """The scores in a type that has minus infinity; an error if whole numbers are not exact in it."""
-        if self.is_float(scores):
-            return scores
-        if scores.dtype.itemsize > 4 and max(abs(int(scores.max())), abs(int(scores.min()))) > EXACT:
-            raise UsageError(
-                "scores has whole numbers beyond 2^53, which cannot be combined with mask=",
-                hint="leave the other candidates out, or give ranks as scores",
-            )
-        return self.doubles(scores)
+    def lowest(self, values: Any) -> float:
+        """The lowest number of their type."""
+        return -np.inf if self.is_float(values) else int(self.xp.iinfo(values.dtype).min)
+
+    def exact_in(self, numbers: Any, values: Any) -> bool:
+        """Whether whole numbers are the same numbers in the type of these floats."""
+        if not len(numbers) or not numbers.shape[1]:
+            return True
+        limit = round(2 / float(self.xp.finfo(values.dtype).eps))
+        return max(abs(int(numbers.max())), abs(int(numbers.min()))) <= limit
 
     def singles(self, values: Any) -> Any:
         """The scores rounded to 32 bits."""
@@ -127,17 +127,20 @@ class TorchArrays(Arrays):
 
 
 def arrays_of(**given: Any) -> tuple[Arrays, dict[str, Any]]:
-    """The operations for these arrays, and the arrays as they need them; None stays None.
+    """The operations for these arrays, and the arrays as they need them; those in ``OPTIONAL`` may be None.
 
     Tensors decide where to count, and all of them must be on one device. NumPy arrays are counted by PyTorch if it is
     already loaded, and by NumPy otherwise.
     """
+    for name, values in given.items():
+        if values is None and name not in OPTIONAL:
+            raise UsageError(f"{name} must be numbers, not None")
     torch = sys.modules.get("torch")
     if torch is None and any(map(_is_foreign, given.values())):
         torch = available("torch")
     if torch is None:
-        return Arrays(), {name: None if x is None else _host_array(name, x) for name, x in given.items()}
-    tensors = {name: _tensor(torch, name, x) for name, x in given.items() if x is not None}
+        return Arrays(), {name: None if x is None else host_array(name, x) for name, x in given.items()}
+    tensors = {name: tensor_of(torch, name, x) for name, x in given.items() if x is not None}
     # Arrays of NumPy go where the tensors are.
     devices = {name: x.device for name, x in tensors.items() if _is_foreign(given[name])}
     first, device = next(iter(devices.items()), ("", torch.device("cpu")))
@@ -152,7 +155,10 @@ def _is_foreign(values: Any) -> bool:
     return hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray | np.generic)
 
 
-def _host_array(name: str, values: Any) -> Host:
+def host_array(name: str, values: Any) -> Host:
+    """Values as an array of NumPy; an error if they are not numbers."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise UsageError(f"{name} is a masked array", hint="NaN is an unjudged grade, and mask= excludes candidates")
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -163,14 +169,17 @@ def _host_array(name: str, values: Any) -> Host:
         array = array.astype(np.float64)
     if array.dtype.kind not in "fiub":
         raise UsageError(f"{name} must be numbers, not {array.dtype.name}")
-    return array
+    return array.view(np.uint8) if array.dtype.kind == "b" else array
 
 
-def _tensor(torch: Any, name: str, values: Any) -> Any:
+def tensor_of(torch: Any, name: str, values: Any) -> Any:
+    """Values as a tensor of PyTorch that can be compared; an error if they are not numbers."""
     if isinstance(values, torch.Tensor):
         tensor = values.detach()
         if tensor.is_complex() or tensor.is_sparse or tensor.is_quantized:
             raise UsageError(f"{name} must be a dense tensor of real numbers")
+        if tensor.dtype == torch.bool:
+            return tensor.view(torch.uint8)
         if tensor.dtype in (torch.uint16, torch.uint32, torch.uint64):  # cannot be compared
             signed = tensor.to(torch.int64)
             if tensor.dtype == torch.uint64 and bool((signed < 0).any()):
@@ -179,8 +188,8 @@ def _tensor(torch: Any, name: str, values: Any) -> Any:
         # Eight-bit floats cannot be compared; they are exact as 16-bit floats.
         return tensor.to(torch.float16) if tensor.is_floating_point() and tensor.element_size() == 1 else tensor
     if not isinstance(values, np.ndarray) and hasattr(values, "__dlpack__"):
-        return _tensor(torch, name, torch.from_dlpack(values))
-    array = _host_array(name, values)
+        return tensor_of(torch, name, torch.from_dlpack(values))
+    array = host_array(name, values)
     if array.dtype.kind == "u" and array.dtype.itemsize > 1:
         if array.size and int(array.max()) > np.iinfo(np.int64).max:
             raise UsageError(f"{name} has whole numbers above 2^63 - 1", hint="convert them to floats")
@@ -217,6 +226,12 @@ def check_shapes(shape: tuple[int, ...], runs: dict[str, Any], grades: Any, mask
         )
 
 
+def check_no_nan(ops: Arrays, name: str, values: Any) -> None:
+    """Raise if there is NaN among values that may be None."""
+    if values is not None and ops.is_float(values) and bool(ops.xp.isnan(values).any()):
+        raise UsageError(f"{name} has values that are NaN")
+
+
 def shown(shape: Any) -> str:
     """A shape in a message."""
     return "(" + ", ".join(str(int(n)) for n in shape) + ("," if len(shape) == 1 else "") + ")"
@@ -228,10 +243,30 @@ def column_names(column: Integers) -> Strings:
     return Strings.of(map(str, numbers.tolist())).take(index)
 
 
+def id_texts(ids: Any, what: str) -> list[str]:
+    """Ids as text, in their order: of a list, an array or a tensor; ``what``: the name of the argument."""
+    if isinstance(ids, str | bytes | Mapping | Set) or not hasattr(ids, "__iter__"):
+        raise UsageError(f"{what} must be a list of ids, not {type(ids).__name__}")
+    values = ids.tolist() if hasattr(ids, "tolist") else list(ids)
+    location = Location(what, "run", "entry")
+    with long_numbers():
+        texts = texts_of(values, "", location)
+    try:
+        "".join(texts).encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        found = next(text for text in texts if error.object[error.start] in text)
+        raise input_error([Fault(0, "id", b"", fault_text(repr(found)), 0)], 1, location) from error
+    return texts
+
+
+def named(ids: Mapping[Any, Any], what: str) -> dict[str, Any]:
+    """A dict whose keys are ids, as text."""
+    return dict(zip(id_texts(list(ids), what), ids.values(), strict=True))
+
+
 def row_names(query_ids: Any, count: int, rows: str) -> Strings:
     """The ids of queries as text, by default numbers; they must be as many as the rows, and all different."""
-    ids = range(count) if query_ids is None else query_ids
-    names = texts_of(ids.tolist() if hasattr(ids, "tolist") else list(ids), "", Location("query_ids", "run", "entry"))
+    names = id_texts(range(count) if query_ids is None else query_ids, "query_ids")
     if len(names) != count:
         raise UsageError(f"query_ids has {len(names)} ids for {count} {rows}")
     if len(set(names)) != len(names):
@@ -258,7 +293,7 @@ class DocumentIds:
             values, codes = np.unique(array, return_inverse=True)
             return cls(Strings.of(map(str, values.tolist())), codes.reshape(array.shape))
         numbers: dict[str, int] = {}
-        flat = texts_of(array.ravel().tolist(), "", Location("ids", "run", "entry"))
+        flat = id_texts(array.ravel(), "ids")
         codes = np.fromiter((numbers.setdefault(name, len(numbers)) for name in flat), np.int64, len(flat))
         return cls(Strings.of(numbers), codes.reshape(array.shape))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import MAX_SCORES, Evaluator, Measures, are_grades, looks_like_scores
 from cranfield.io.faults import quotable
-from cranfield.io.ids import by_text
 from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import Ties
@@ -24,9 +24,11 @@ from cranfield.tensors.arrays import (
     DocumentIds,
     Host,
     arrays_of,
+    check_no_nan,
     check_shapes,
     column_names,
     memory_errors,
+    named,
     row_names,
     shown,
 )
@@ -110,6 +112,7 @@ def _candidates(
     if indexes is not None and len(shape) != 1:
         raise UsageError(f"indexes must have one dimension, not the shape {shown(shape)}")
     check_shapes(shape, runs, grades, mask)
+    check_no_nan(ops, "mask", mask)
     if shape[0] == 0:
         raise UsageError(f"there are no queries: {'scores has no rows' if indexes is None else 'indexes is empty'}")
     if shape[-1] == 0:
@@ -130,7 +133,8 @@ def _candidates(
     if query_ids is not None:
         every = row_names(query_ids, len(query_ids), "queries")
         if rows.min() < 0 or rows.max() >= len(every):
-            raise UsageError(f"indexes must be from 0 to {len(every) - 1}, the rows of query_ids; found {rows.max()}")
+            wrong = rows.min() if rows.min() < 0 else rows.max()
+            raise UsageError(f"indexes must be from 0 to {len(every) - 1}, the rows of query_ids; found {wrong}")
         names = every.take(rows)
     if order is not None:
         runs, grades = {name: values[order] for name, values in runs.items()}, grades[order]
@@ -176,6 +180,8 @@ class Candidates:
 
     def judged(self, unjudged: float | None) -> Any:
         """Which elements have a grade: (element) or (element, subtopic)."""
+        if unjudged is not None and not isinstance(unjudged, Real):
+            raise UsageError(f"unjudged must be a number, not {unjudged!r}")
         judged = ~self.ops.xp.isnan(self.grades)
         return judged if unjudged is None else judged & (self.grades != unjudged)
 
@@ -190,13 +196,13 @@ class Candidates:
                 hint="judgments come first: evaluate(grades, scores, measures)",
             )
 
-    def check_unique(self) -> None:
-        """Raise if a query has a document twice."""
+    def check_unique(self, judged: Integers) -> None:
+        """Raise if a query has a document twice, among those that are retrieved or judged."""
         if self.ids is None:
             return
         at = np.arange(len(self.codes))
         if self.mask is not None:
-            at = np.flatnonzero(self.ops.host(self.retrieved).ravel())
+            at = np.union1d(np.flatnonzero(self.ops.host(self.retrieved).ravel()), judged)
         pairs = np.sort(self.query_of(at) * len(self.ids.names) + self.codes[at])
         twice = np.flatnonzero(pairs[1:] == pairs[:-1])
         if len(twice):
@@ -249,13 +255,13 @@ class JudgedCandidates:
 
     @classmethod
     def of(cls, candidates: Candidates, missed: Any, unjudged: float | None) -> JudgedCandidates:
-        candidates.check_unique()
         ops, names = candidates.ops, candidates.names
         judged = candidates.judged(unjudged)
         by_subtopic = len(judged.shape) > len(candidates.shape)
         flat = (judged.any(-1) if by_subtopic else judged).reshape(-1)
         on_device = ops.nonzero(flat)[0]
         at = ops.host(on_device)
+        candidates.check_unique(at)
         query = candidates.query_of(at)
         values = ops.host(ops.doubles(candidates.grades.reshape(len(flat), -1)[on_device]))
         labels, grade = None, values[:, 0]
@@ -274,7 +280,7 @@ class JudgedCandidates:
             order = np.argsort(query, kind="stable")
             ids = Strings.of([*ids, *documents]).take(order)
         judgments, judged_rows = judgments_of(every_name, query[order], ids, grade[order])
-        if outside and candidates.ids is not None:
+        if outside:
             _check_missed(judgments)
         if labels is not None:
             document, subtopic = np.nonzero(labels)
@@ -307,26 +313,26 @@ def _missed(missed: Any, names: Strings, unjudged: float | None) -> tuple[list[s
         return [], []
     row_of = {name: q for q, name in enumerate(names)}
     if isinstance(missed, Mapping):
-        by_query = by_text(missed, "missed")
+        by_query = named(missed, "missed")
         given = [(row_of.setdefault(query, len(row_of)), of_query) for query, of_query in by_query.items()]
     else:
-        if isinstance(missed, str | bytes) or not hasattr(missed, "__iter__"):
+        if isinstance(missed, str | bytes) or not (np.ndim(missed) or hasattr(missed, "__next__")):
             raise UsageError(f"missed must be {MISSED}, not {type(missed).__name__}")
         given = list(enumerate(missed))
         if len(given) != len(names):
             raise UsageError(f"missed has {len(given)} rows for {len(names)} queries")
     judged = []
     for q, of_query in given:
-        named = isinstance(of_query, Mapping)
-        if not named and (isinstance(of_query, str | bytes) or not np.ndim(of_query)):
+        has_ids = isinstance(of_query, Mapping)
+        if not has_ids and (isinstance(of_query, str | bytes) or not np.ndim(of_query)):
             raise UsageError(f"missed must be {MISSED}; a query has {quotable(repr(of_query))}")
-        for document, value in by_text(of_query, "missed").items() if named else enumerate(of_query):
+        for document, value in named(of_query, "missed").items() if has_ids else enumerate(of_query):
             try:
-                grade = float(value)
+                grade = float("" if isinstance(value, str | bytes) else value)  # text is not a number
             except (TypeError, ValueError, OverflowError):
                 raise UsageError(f"missed: the grade is not a number: {quotable(repr(value))}") from None
             if not np.isnan(grade) and grade != unjudged:
-                judged.append((q, str(document) if named else f"missed {document}", grade))
+                judged.append((q, str(document) if has_ids else f"missed {document}", grade))
     return list(row_of)[len(names) :], judged
 
 

@@ -132,10 +132,11 @@ class ScoreCounts:
             return
         ops, of_rows = self.ops, slice(first, first + len(scores))
         self.length[of_rows] += int(scores.shape[1])
-        outside = None
+        outside, lowest = None, -np.inf
         if mask is not None:
             # Documents that are not retrieved get the lowest score of all; ties with it are counted off.
-            scores, outside = ops.xp.where(mask != 0, ops.floats(scores), -np.inf), ops.count(mask == 0)
+            lowest, outside = ops.lowest(scores), ops.count(mask == 0)
+            scores = ops.xp.where(mask != 0, scores, lowest)
             self.length[of_rows] -= outside
             if positions is not None:
                 of_all = positions if len(positions.shape) > 1 else positions[None]
@@ -149,7 +150,7 @@ class ScoreCounts:
             position = None if position is None else position[chosen]
         higher, equal, before = count_scores(ops, scores, row, value, positions, position)
         if outside is not None:
-            equal = equal - outside[row] * (value == -np.inf)
+            equal = equal - outside[row] * (value == lowest)
         self.bad[of_rows] += ops.xp.isnan(ops.xp.amax(scores, 1)) * 1  # the highest of scores with NaN is NaN
         self.higher[chosen] += higher
         self.equal[chosen] += equal

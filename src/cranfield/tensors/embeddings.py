@@ -15,10 +15,19 @@ from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.evaluation.scores import number
-from cranfield.io.faults import Location, quotable
-from cranfield.io.ids import texts_of
+from cranfield.io.faults import quotable
 from cranfield.ranking.tie_rules import Ties
-from cranfield.tensors.arrays import DocumentIds, arrays_of, memory_errors, row_names, shown
+from cranfield.tensors.arrays import (
+    Arrays,
+    DocumentIds,
+    arrays_of,
+    host_array,
+    id_texts,
+    memory_errors,
+    row_names,
+    shown,
+    tensor_of,
+)
 from cranfield.tensors.counting import ScoreCounts, all_reduce
 from cranfield.tensors.ranks import QueryRows, count_run, make_block_evaluator
 
@@ -70,24 +79,30 @@ def evaluate_embeddings(
     check_choice("similarity", similarity, ("dot", "cosine"))
     if block is not None:
         check_count("block", block)
+    check_count("first_document", first_document, 0)
+    if group is not None and document_ids is not None:
+        raise UsageError(
+            "document_ids cannot be combined with group",
+            hint="use the numbers of documents in the whole collection as ids",
+        )
     evaluator = make_block_evaluator(Collection.of(qrels), measures, ties=ties, **options)
-    expected = None if document_ids is None else len(document_ids)
-    scorer = Scorer(query_embeddings, document_embeddings, similarity, block, expected)
+    ids = None if document_ids is None else id_texts(document_ids, "document_ids")
+    scorer = Scorer(query_embeddings, document_embeddings, similarity, block, None if ids is None else len(ids))
     names = row_names(query_ids, scorer.queries, "queries")
-    located = Located.of(evaluator.judgments, names, document_ids, first_document)
+    located = Located.of(evaluator.judgments, names, ids, first_document)
     order = "by_id" if evaluator.reader.by_id else "by_input"
     rules = {column.measure.views.rule.position for column in evaluator.columns} - {None}
     if len(rules) > 1:
         raise UsageError(
             "ties=trec and ties=input cannot be combined here", hint="evaluate the measures one tie rule at a time"
         )
-    positions = _positions(document_ids, order) if rules else None
+    positions = _positions(ids, order, first_document) if rules else None
     counts = located.count(scorer, positions, group, first_document)
     of_judged = located.query, located.document, located.number
     return evaluator.aligned_evaluation([count_run(evaluator, located.rows, counts, *of_judged, order)])
 
 
-def _positions(document_ids: Sequence[Any] | None, order: str) -> Callable[[Integers], Integers]:
+def _positions(document_ids: list[str] | None, order: str, first: int) -> Callable[[Integers], Integers]:
     """The positions of documents, given by their numbers, in the order of tied documents."""
     if order == "by_input":
         return lambda numbers: numbers
@@ -95,7 +110,7 @@ def _positions(document_ids: Sequence[Any] | None, order: str) -> Callable[[Inte
         raise UsageError("ties=trec needs document ids", hint="give document_ids=, or use ties=expected")
     ids = DocumentIds.of(document_ids, (len(document_ids),))
     position = ids.positions[ids.codes]
-    return lambda numbers: position[numbers]
+    return lambda numbers: position[numbers - first]
 
 
 def _slices(documents: Any, rows: int) -> Iterator[Any]:
@@ -122,6 +137,8 @@ class Scorer:
         if not self.queries:
             raise UsageError("there are no queries: query_embeddings has no rows")
         self.embeddings = self._prepared(self.embeddings)
+        if not callable(documents) and not hasattr(documents, "__iter__"):
+            raise UsageError(f"document_embeddings must be numbers, not {type(documents).__name__}")
         if not callable(documents) and isinstance(documents, Iterator):
             raise UsageError(
                 "an iterator of blocks can be read only once, and two passes are needed",
@@ -140,19 +157,7 @@ class Scorer:
         if self.similarity == "dot":
             return embeddings
         wide = embeddings if embeddings.dtype.itemsize > 4 else ops.cast(embeddings, ops.xp.float32)
-        return ops.cast(self._normalised(wide), embeddings.dtype)
-
-    def _normalised(self, wide: Any) -> Any:
-        """Rows of length 1, also where squares overflow or underflow."""
-        xp = self.ops.xp
-        with np.errstate(over="ignore", under="ignore"):
-            norm = xp.sqrt((wide * wide).sum(1))[:, None]
-        largest = xp.amax(xp.abs(wide), 1)[:, None]
-        extreme = ~xp.isfinite(norm) | ((norm < SMALL) & (largest > 0))
-        if bool(extreme.any()):
-            wide = xp.where(extreme, wide / xp.where(largest > 0, largest, 1), wide)
-            norm = xp.sqrt((wide * wide).sum(1))[:, None]
-        return wide / xp.where(norm > 0, norm, 1)
+        return ops.cast(normalised(ops, wide), embeddings.dtype)
 
     @property
     def step(self) -> int:
@@ -170,7 +175,7 @@ class Scorer:
             size = f"{min(self.queries, QUERIES):,} x {len(documents):,} scores"
             for query in range(0, self.queries, QUERIES):
                 with memory_errors(f"a block of {size}", "use a smaller block="):
-                    yield query, first, self.embeddings[query : query + QUERIES] @ documents.T
+                    yield query, first, self._product(self.embeddings[query : query + QUERIES], documents)
             first += len(documents)
         if not seen:
             raise UsageError("document_embeddings has no documents")
@@ -183,13 +188,17 @@ class Scorer:
             )
         self.total = first
 
+    @staticmethod
+    def _product(queries: Any, documents: Any) -> Any:
+        with np.errstate(over="ignore", invalid="ignore"):  # infinity and NaN are found where they count
+            return queries @ documents.T
+
     def _documents(self, piece: Any) -> Any:
         if self.ops.xp is np:
-            documents = np.asarray(piece)
-        elif hasattr(piece, "detach"):
-            documents = piece.detach().to(self.embeddings.device, non_blocking=True)
+            documents: Any = host_array("document_embeddings", piece)
         else:
-            documents = arrays_of(documents=np.ascontiguousarray(piece))[1]["documents"].to(self.embeddings.device)
+            documents = tensor_of(self.ops.xp, "document_embeddings", piece)
+            documents = documents.to(self.embeddings.device, non_blocking=True)
         if len(documents.shape) != 2 or int(documents.shape[1]) != self.dimensions:
             raise UsageError(
                 f"query embeddings have {self.dimensions} dimensions, but a block of documents has the shape "
@@ -202,6 +211,19 @@ class Scorer:
                 hint="convert both to one type",
             )
         return documents
+
+
+def normalised(ops: Arrays, wide: Any) -> Any:
+    """Rows of length 1, also where squares overflow or underflow."""
+    xp = ops.xp
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        norm = xp.sqrt((wide * wide).sum(1))[:, None]
+        largest = xp.amax(xp.abs(wide), 1)[:, None]
+        extreme = ~xp.isfinite(norm) | ((norm < SMALL) & (largest > 0))
+        if bool(extreme.any()):
+            wide = xp.where(extreme, wide / xp.where(largest > 0, largest, 1), wide)
+            norm = xp.sqrt((wide * wide).sum(1))[:, None]
+        return wide / xp.where(norm > 0, norm, 1)
 
 
 class Located:
@@ -218,7 +240,7 @@ class Located:
 
     @classmethod
     def of(
-        cls, judgments: Judgments, names: Strings, document_ids: Sequence[Any] | None, first_document: int = 0
+        cls, judgments: Judgments, names: Strings, document_ids: list[str] | None, first_document: int = 0
     ) -> Located:
         row_of = {name: row for row, name in enumerate(names)}
         row_of_query = np.array([row_of.get(query, -1) for query in judgments.queries], np.int64)
@@ -227,7 +249,7 @@ class Located:
         if document_ids is None:  # ids are numbers as `str` writes them
             wanted.update((name, int(name)) for name in wanted if NUMBER.fullmatch(name))
         else:
-            for row, text in enumerate(texts_of(list(document_ids), "", Location("document_ids", "run", "entry"))):
+            for row, text in enumerate(document_ids):
                 if text in wanted:
                     if wanted[text] >= 0:
                         raise InputError([f"document_ids has the id `{quotable(text)}` twice"])
@@ -250,6 +272,14 @@ class Located:
         if group is not None:
             all_reduce([values, present], group)
         kept = np.flatnonzero(ops.host(present))
+        infinite = np.flatnonzero(np.isinf(ops.host(values)[kept]))
+        if len(infinite):
+            example = quotable(self.rows.names[int(self.query[kept[infinite[0]]])])
+            raise InputError(
+                [f"query `{example}`: the product with a judged document is infinite in {values.dtype}"],
+                total=len(infinite),
+                hint="convert the embeddings to a type with higher numbers",
+            )
         self.query, self.number, self.document = self.query[kept], self.number[kept], self.document[kept]
         position = None if positions is None else ops.to_device(positions(self.number), like)
         row = ops.to_device(self.query, like)
@@ -275,7 +305,7 @@ class Located:
         present = ops.zeros(len(order), like)
         for query, first, scores in scorer.scores():
             if values is None:
-                values = ops.zeros(len(order), like) + scores[0, 0] * 0
+                values = ops.cast(ops.zeros(len(order), like), scores.dtype)
             low, high = np.searchsorted(ordered, [first, first + int(scores.shape[1])]).tolist()
             chosen: Any = slice(low, high)
             if scorer.queries > len(scores):
@@ -351,19 +381,23 @@ def audit_precision(
     check_count("k", k)
     for name in types:
         check_choice("types", name, ("float64", *TYPES))
-    if similarity == "cosine":
-        query_embeddings = _normalised(torch, query_embeddings)
+
+    def prepared(name: str, embeddings: Any) -> Any:
+        tensor = tensor_of(torch, name, embeddings)
+        if similarity == "dot":
+            return tensor
+        return normalised(arrays_of(embeddings=tensor)[0], tensor.double())
 
     def parts() -> Iterator[Any]:
-        prepared = _normalised if similarity == "cosine" else _tensor
-        return (prepared(torch, part) for part in _slices(document_embeddings, 1 << 16))
+        return (prepared("document_embeddings", part) for part in _slices(document_embeddings, 1 << 16))
 
-    scales = _largest([_tensor(torch, query_embeddings)]), _largest(parts())
+    query_embeddings = prepared("query_embeddings", query_embeddings)
+    scales = _largest([query_embeddings]), _largest(parts())
     collection = Collection.of(qrels)
     rows: dict[str, list[Any]] = {name: [] for name in ("tied", "mean_tie", "expected", "best", "worst", "top_k")}
     columns: Any = ()
     for name in types:
-        queries = _converted(torch, _tensor(torch, query_embeddings), name, scales[0])
+        queries = _converted(torch, query_embeddings, name, scales[0])
 
         def documents(name: str = name) -> Iterator[Any]:
             return (_converted(torch, part, name, scales[1]) for part in parts())
@@ -382,14 +416,6 @@ def audit_precision(
         rows["top_k"].append(_top_k_means(torch, scorer, collection, measures, k, **ids, **options))
     arrays = {name: np.array(values) for name, values in rows.items()}
     return PrecisionAudit(tuple(types), tuple(column.label for column in columns), k, **arrays)
-
-
-def _tensor(torch: Any, embeddings: Any) -> Any:
-    return embeddings.detach() if hasattr(embeddings, "detach") else torch.from_numpy(np.array(embeddings))
-
-
-def _normalised(torch: Any, embeddings: Any) -> Any:
-    return torch.nn.functional.normalize(_tensor(torch, embeddings).float(), dim=1)
 
 
 def _largest(parts: Any) -> float:
@@ -422,7 +448,7 @@ def _top_k_means(
         top = torch.topk(scores, min(k, scores.shape[1]), dim=1)
         best[query] = top.values, torch.gather(numbers, 1, top.indices)
     order = np.concatenate([best[query][1].cpu().numpy() for query in sorted(best)])
-    ids = None if document_ids is None else texts_of(list(document_ids), "", Location("document_ids", "run", "entry"))
+    ids = None if document_ids is None else id_texts(document_ids, "document_ids")
     listed = ([str(d) if ids is None else ids[d] for d in documents] for documents in order.tolist())
     run = dict(zip(row_names(query_ids, scorer.queries, "queries"), listed, strict=True))
     return np.array(list(Evaluator(collection, measures, **options | {"ties": "rank"}).means(run).values()))

@@ -20,7 +20,16 @@ from cranfield.io.runs import Positions, RunQueries, TopDocuments
 from cranfield.ranking.alignment import AlignedRun, Alignment
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import Ties
-from cranfield.tensors.arrays import DocumentIds, arrays_of, check_shapes, column_names, memory_errors, row_names, shown
+from cranfield.tensors.arrays import (
+    DocumentIds,
+    arrays_of,
+    check_no_nan,
+    check_shapes,
+    column_names,
+    memory_errors,
+    row_names,
+    shown,
+)
 from cranfield.tensors.counting import ScoreCounts, all_reduce
 
 POSITIONS = ("by_id", "by_input")  # of documents in a tie
@@ -186,7 +195,12 @@ class RankCounter:
         if len(scores.shape) != 2:
             raise UsageError("scores of judged documents must have two dimensions (queries, judged documents)")
         shape = tuple(int(n) for n in scores.shape)
-        check_shapes(shape, {"scores": scores}, grades, positions)
+        check_shapes(shape, {}, grades, None)
+        if positions is not None and tuple(positions.shape) != shape:
+            raise UsageError(f"positions has the shape {shown(positions.shape)}, expected {shown(shape)}")
+        if len(grades.shape) > 2:
+            raise UsageError("a counter takes one grade for each judged document, not grades by subtopic")
+        check_no_nan(ops, "positions", positions)
         if order not in ("input", "trec"):
             raise UsageError(f"order must be input or trec, not {order!r}")
         self.order = order
@@ -220,9 +234,12 @@ class RankCounter:
         """
         if not isinstance(first, Integral) or isinstance(first, bool):
             raise UsageError(f"first must be a whole number, not {quotable(repr(first))}")
-        ops, arrays = arrays_of(scores=scores, mask=mask, positions=positions)
-        scores, mask = arrays["scores"], arrays["mask"]
         counts = self.counts
+        ops, arrays = arrays_of(scores=scores, mask=mask, positions=positions)
+        if counts.ops.xp is np:  # PyTorch may have been loaded since
+            arrays = {name: None if values is None else ops.host(values) for name, values in arrays.items()}
+            ops = counts.ops
+        scores, mask = arrays["scores"], arrays["mask"]
         if len(scores.shape) != 2 or first < 0 or first + len(scores) > counts.rows:
             rows = f"a block must have up to {counts.rows} rows, one for each query"
             raise UsageError(f"{rows}, not the shape {shown(scores.shape)}")
@@ -235,6 +252,12 @@ class RankCounter:
                 hint="move all tensors to one device",
             )
         # Whole numbers may be judged as floats: a judged document that is not in the collection has NaN.
+        if not ops.is_float(scores) and ops.is_float(counts.value) and not ops.exact_in(scores, counts.value):
+            raise UsageError(
+                f"the block has whole numbers that {counts.value.dtype}, the type of the scores of judged documents, "
+                "rounds",
+                hint="give the scores of judged documents as whole numbers",
+            )
         if ops.is_float(scores) and scores.dtype != counts.value.dtype:
             raise UsageError(
                 f"the block is {scores.dtype}, but the scores of judged documents are {counts.value.dtype}",
@@ -246,6 +269,8 @@ class RankCounter:
                 f"positions has the shape {shown(given.shape)}, expected {shown(scores.shape[1:])} or "
                 f"{shown(scores.shape)}"
             )
+        check_no_nan(ops, "mask", mask)
+        check_no_nan(ops, "positions", given)
         if (counts.before is None) != (positions is None):
             have, lack = ("the counter", "the block") if positions is None else ("the block", "the counter")
             raise UsageError(f"{have} has positions of documents, but {lack} has none")
@@ -267,18 +292,16 @@ class RankCounter:
         return merged
 
     def _check_same(self, other: RankCounter) -> None:
-        same = (
-            list(self.names) == list(other.names)
-            and self.order == other.order
-            and np.array_equal(self._query, other._query)
-            and np.array_equal(self._column, other._column)
-            and np.array_equal(self._present, other._present)
-            and np.array_equal(self._grade, other._grade)
-            and np.array_equal(self.counts.ops.host(self.counts.value), other.counts.ops.host(other.counts.value))
-            and (self.counts.before is None) == (other.counts.before is None)
-        )
-        if not same:
+        if not all(map(_equal, self._judged_documents(), other._judged_documents())):
             raise UsageError("counters can be added only if they have the same judged documents with the same scores")
+
+    def _judged_documents(self) -> list[Any]:
+        """All that counters must have in common."""
+        counts, ids = self.counts, self._ids
+        values = [None if x is None else counts.ops.host(x) for x in (counts.value, counts.position)]
+        names = None if ids is None else (list(ids.names), ids.codes.tolist())
+        parts = [self._query, self._column, self._present, self._grade, *values]
+        return [list(self.names), self.order, str(counts.value.dtype), names, *parts]
 
     def all_reduce(self, group: Any = None) -> RankCounter:
         """Add the counts of all processes of a group of ``torch.distributed``, in place."""
@@ -298,6 +321,10 @@ class RankCounter:
         of_judged = self._query[self._present], self._present, self._present
         position = "by_id" if self.order == "trec" else "by_input"
         return evaluator.aligned_evaluation([count_run(evaluator, rows, self.counts, *of_judged, position)])
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return np.array_equal(one, other) if isinstance(one, np.ndarray) and isinstance(other, np.ndarray) else one == other
 
 
 def count_run(

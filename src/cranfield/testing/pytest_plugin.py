@@ -54,7 +54,8 @@ class Rankings:
     def path(self, measures: Any, name: str | None = None) -> Path:
         """The file of a baseline: that of the test and the measures, or another by its name."""
         several = [measures] if isinstance(measures, str) or not isinstance(measures, Iterable) else measures
-        return self.folder / _file_name(name or f"{self.test}.{'+'.join(map(str, several))}")
+        own = f"{self.test}.{'+'.join(map(str, several))}"
+        return self.folder / _file_name(own if name is None else name)
 
     def not_worse(
         self, qrels: Any, run: Any, measures: Any, *, baseline: str | None = None, **options: Any

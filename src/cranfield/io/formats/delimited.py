@@ -143,9 +143,9 @@ JOINED = b"quotes join lines that could be rows; double each quote of an id, and
 
 
 def joins_rows(record: Sequence[Any], delimiter: str) -> bool:
-    """Whether each line of a record with line breaks could be a row: quotes that belong to two ids may have joined them.
+    r"""Whether each line of a record could be a row: quotes that belong to two ids may have joined them.
 
-    >>> joins_rows(["q", "d1,3\\nq,d2", "2"], ","), joins_rows(["q", "d1\\nd2", "2"], ",")
+    >>> joins_rows(["q", "d1,3\nq,d2", "2"], ","), joins_rows(["q", "d1\nd2", "2"], ",")
     (True, False)
     """
     lines = re.split("\r\n|\r|\n", delimiter.join(map(str, record)))
@@ -187,7 +187,11 @@ def csv_lines(rows: Sequence[Row], path: str, delimiter: str = ",") -> bytes:
         lineterminator="\n",
         quoting=csv.QUOTE_NONNUMERIC if quote_all else csv.QUOTE_MINIMAL,
     ).writerows(rows)
-    return text_file.getvalue().encode("utf-8", "surrogateescape")
+    try:
+        return text_file.getvalue().encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        found = error.object[error.start : error.end]
+        raise unwritable_id(path, found, "UTF-8 has no lone surrogates", "other text") from error
 
 
 class TabSeparated(TextReader):
