@@ -565,6 +565,7 @@ def _markdown_runs(audit: Audit, layout: Layout, *, all_runs: bool) -> Iterator[
 ROW = 0.17  # inches for a run
 MARGIN = 0.95  # inches for titles and the legend
 ACROSS = 4  # panels side by side
+VISIBLE = 0.015  # of the width of a panel: a marker that is nearer to the score would cover it
 
 BANDS: tuple[tuple[Cause, str, str, float], ...] = (
     ("ties", "ties: worst to best", canvas.ORANGE, -0.24),
@@ -620,10 +621,12 @@ def panel(audit: Audit, measure: int, axis: Axes, order: Any = None) -> Axes:
     for cause, _, colour, offset in BANDS:
         low, high = (ends[order, measure] for ends in audit.reach(cause))
         axis.hlines(rows + offset, low, high, color=colour, linewidth=1.6, zorder=2)
+    score = audit.score[order, measure]
     for cause, marker, colour in MARKS:
         value = audit.reach(cause)[0][order, measure]
+        value = np.where(np.abs(value - score) > VISIBLE * np.ptp(axis.dataLim.intervalx), value, np.nan)
         axis.plot(value, rows, linestyle="", **_hollow(marker, colour), zorder=4)
-    axis.plot(audit.score[order, measure], rows, linestyle="", **_point(canvas.ink(axis)), zorder=3)
+    axis.plot(score, rows, linestyle="", **_point(canvas.ink(axis)), zorder=3)
     canvas.name_rows(axis, [audit.runs[r] for r in order])
     axis.set_ylim(len(order) - 0.5, -0.5)
     axis.set_title(audit.measures[measure])
@@ -644,7 +647,7 @@ def _legend(audit: Audit, colour: Any = canvas.BLACK) -> Iterator[Any]:
         yield Line2D([], [], color=band, linewidth=1.6, label=label)
     for cause, marker, edge in MARKS:
         if not np.isnan(audit.reach(cause)[0]).all():
-            yield Line2D([], [], linestyle="", label=cause, **_hollow(marker, edge))
+            yield Line2D([], [], linestyle="", label=f"{cause}, if different", **_hollow(marker, edge))
 
 
 def _point(colour: Any) -> dict[str, Any]:
@@ -654,7 +657,7 @@ def _point(colour: Any) -> dict[str, Any]:
 def _hollow(marker: str, colour: str) -> dict[str, Any]:
     return {
         "marker": marker,
-        "markerfacecolor": "none",  # so that both are visible if it lies on the score
+        "markerfacecolor": "none",
         "markeredgecolor": colour,
         "markersize": 4,
         "markeredgewidth": 0.8,
