@@ -349,7 +349,7 @@ def test_the_bottom_line_of_runs_in_a_sure_order() -> None:
     runs["bad"] = {"q": ["b", "u", "v"]}
     lines = list(report.bottom_line(cf.audit(qrels, runs, "P@3"), Layout()))
     assert lines[0] == "The order of the runs is open: `good` and `bad` could swap."
-    assert lines[2].startswith("At worst, unjudged documents could reverse their order; if they are relevant as often")
+    assert lines[2].startswith("At worst, unjudged documents could reverse the order; if they are relevant as often")
 
 
 def test_json_round_trip(museum: Audit) -> None:

@@ -407,10 +407,10 @@ def _reverse(audit: Audit, counted: Sequence[int], pairs: Sequence[int]) -> str:
     The number of pairs is repeated only where it differs.
     """
     if not any(counted):
-        return "cannot reverse any pair of runs" if sum(pairs) > len(pairs) else "cannot reverse their order"
+        return "cannot reverse any pair of runs" if sum(pairs) > len(pairs) else "cannot reverse the order"
     if set(pairs) == {1}:
         names = [name for name, number in zip(audit.measures, counted, strict=True) if number]
-        return f"could reverse their order{'' if len(counted) == 1 else f' by {one_of(names)}'}"
+        return f"could reverse the order{'' if len(counted) == 1 else f' by {one_of(names)}'}"
     if len(counted) == 1:
         number = "all" if counted == pairs else f"{counted[0]:,} of"
         return f"could reverse {number} {pairs[0]:,} pairs of runs"
