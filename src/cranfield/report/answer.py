@@ -115,7 +115,7 @@ def notes(
         texts.append(f"{pairs:,} pairs per measure hidden; use --table pairs, or --format csv or json")
     if comparison.baseline is None and not ranks_hold(comparison):
         texts.append(NO_CONFIDENCE[comparison.correction])
-    # Of two runs, the answer says it.
+    # The answer on two runs says it.
     return [*texts, *(findings(comparison) if whole or len(comparison.runs) > 2 else []), *design_notes(comparison)]
 
 
