@@ -153,7 +153,7 @@ def test_runs_from_a_pipe_are_read_once(call: Call) -> None:
     expected = json.loads(call("compare", QRELS, BM25, DENSE, "-m", "AP", "--format", "json").stdout)["pairs"][0]
     found = call("compare", QRELS, "-", DENSE, "-m", "AP", "--format", "json", input=piped)
     assert found.exit_code == 0
-    assert json.loads(found.stdout)["pairs"][0] == expected | {"run": "stdin"}
+    assert json.loads(found.stdout)["pairs"][0] == expected | {"other": "stdin"}
     assert call("queries", QRELS, "-", DENSE, "--query", "q1", input=piped).exit_code == 0
 
 
@@ -207,7 +207,8 @@ def test_judgments_by_subtopic_and_intents(call: Call, tmp_path: Path) -> None:
     how = ["-m", "ERR_IA@20", "--intents", weights]
     expected = cf.evaluate(cf.Collection(qrels, intents=str(weights)), [BM25, DENSE], "ERR_IA@20").means[:, 0]
     told = json.loads(call("compare", qrels, BM25, DENSE, *how, "--format", "json").stdout)["pairs"][0]
-    assert (told["mean"], told["other_mean"]) == pytest.approx(tuple(expected), abs=1e-12)
+    assert (told["other_mean"], told["mean"]) == pytest.approx(tuple(expected), abs=1e-12)
+    assert told["difference"] == pytest.approx(expected[1] - expected[0])  # new minus old
     assert call("queries", qrels, BM25, DENSE, *how).exit_code == 0
 
 

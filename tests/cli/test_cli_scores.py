@@ -45,7 +45,7 @@ def contest(*words: str) -> dict[str, object]:
 
 def test_scores_from_elsewhere_are_compared_as_in_python() -> None:
     found = contest("compare", "--scores", "judge.csv", "--lower", "latency", "--test", "t")
-    expected = cf.compare(cf.read_scores("judge.csv", lower=["latency"]), test="t").contests[0]
+    expected = cf.compare(cf.read_scores("judge.csv", lower=["latency"]), test="t").rows[0]
     assert (found["p"], found["difference"]) == ({"t": expected.p["t"]}, expected.difference)
 
 
@@ -111,7 +111,7 @@ def test_nested_means() -> None:
     expected = cf.evaluate(cf.Collection("qrels.txt", queries="queries.csv"), "bm25.run", "RR").averaged("topic")
     found = json.loads(call("eval", "qrels.txt", "bm25.run", "-m", "RR", *words, "--format", "json").stdout)
     assert found["runs"]["bm25"]["RR"]["queries"] == expected["RR"].per_query["bm25"]
-    assert contest("compare", "--scores", "judge.csv", *words, "--test", "t")["wins"] == 0
+    assert contest("compare", "--scores", "judge.csv", *words, "--test", "t")["losses"] == 0
 
 
 @pytest.mark.parametrize(

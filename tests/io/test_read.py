@@ -503,10 +503,35 @@ def test_json_on_the_command_line_is_what_python_takes(shape: str, tmp_path: Pat
 
 
 def test_a_frame_with_other_names_says_how_to_name_them() -> None:
-    frame = {"question": ["1"], "chunk": ["d1"], "sim": [0.4]}
+    frame = {"user": ["1"], "chunk": ["d1"], "sim": [0.4]}
     pandas = pytest.importorskip("pandas")
     with pytest.raises(cf.InputError, match="no column for the query") as caught:
         cf.evaluate({"1": ["d1"]}, pandas.DataFrame(frame), "RR")
     assert 'cf.read_run(table, columns={"query": "...", "document": "...", "score": "..."})' in str(caught.value)
-    named = cf.read_run(pandas.DataFrame(frame), columns={"query": "question", "document": "chunk", "score": "sim"})
+    named = cf.read_run(pandas.DataFrame(frame), columns={"query": "user", "document": "chunk", "score": "sim"})
     assert cf.evaluate({"1": ["d1"]}, named, "RR").means.tolist() == [[1.0]]
+
+
+def test_usual_names_of_passages_and_questions() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"question": ["1", "1"], "chunk_id": ["x", "a"], "similarity": [0.9, 0.4]})
+    assert cf.evaluate({"1": ["a"]}, frame, "RR").means.tolist() == [[0.5]]
+
+
+@pytest.mark.parametrize("lines", [True, False])
+@pytest.mark.parametrize("field", ["results", "hits", "retrieved", "ranking"])
+@pytest.mark.parametrize("ranking", [["x", "a"], [{"chunk_id": "x", "score": 0.9}, {"chunk_id": "a", "score": 0.4}]])
+def test_records_of_queries_are_read_from_files_as_in_python(
+    tmp_path: Path, lines: bool, field: str, ranking: list[Any]
+) -> None:
+    records = [{"user": "u1", "question": query, field: ranking} for query in ("1", "2")]
+    path = tmp_path / "run.json"
+    path.write_text("\n".join(map(json.dumps, records)) if lines else json.dumps(records))
+    qrels = {"1": ["a"], "2": ["a"]}
+    expected = cf.evaluate(qrels, records, "RR").values.tolist()
+    assert cf.evaluate(qrels, str(path), "RR").values.tolist() == expected == [[[0.5, 0.5]]]
+
+
+def test_columns_belong_to_the_reading_of_a_table() -> None:
+    with pytest.raises(cf.CranfieldError, match=r"cf.read_run\(table, columns=...\)"):
+        cf.evaluate({"1": ["a"]}, {"1": ["a"]}, "RR", columns={"query": "user"})

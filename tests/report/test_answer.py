@@ -104,8 +104,8 @@ def test_tables_for_papers_and_programs() -> None:
     assert "\\textbf{0.6167}\\textsuperscript{c}" in paper
     assert found.to_markdown("pairs").startswith("**m: all pairs, 6 queries;")
     frame = pytest.importorskip("pandas") and found.to_pandas()
-    assert frame[["run", "other"]].values.tolist() == [["low", "up"], ["low", "near"], ["up", "near"]]
-    assert frame["difference"].tolist() == found.difference[0].tolist()
+    assert frame[["run", "other"]].values.tolist() == [["up", "low"], ["near", "low"], ["near", "up"]]
+    assert frame["difference"].tolist() == (-found.difference[0]).tolist()
 
 
 @pytest.mark.parametrize(("runs", "measures", "most"), [(2, 1, 25), (37, 6, 100), (126, 6, 100)])

@@ -108,6 +108,15 @@ INTERVAL = (("low", "test_low"), ("high", "test_high"))
 TOLD = ("--queries", "both", "--undefined", "zero", "--seed", "3", "--samples", "999", "--nil", "none")
 
 
+def _turned(pair: dict[str, Any]) -> dict[str, Any]:
+    """A pair as the page has it, by the places of the runs: the earlier run minus the later."""
+    ends = {"test_low": "test_high", "t_low": "t_high", "low": "high", "effect_low": "effect_high"}
+    ends |= {high: low for low, high in ends.items()}
+    ends |= {"difference": "difference", "effect": "effect"}
+    turned = {name: pair[of] if pair[of] is None else 0 - pair[of] for name, of in ends.items()}
+    return pair | turned | {"wins": pair["losses"], "losses": pair["wins"]}
+
+
 @pytest.mark.parametrize("more", [(), VIEWED, TOLD])
 def test_commands_give_the_numbers_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
@@ -137,7 +146,7 @@ def test_commands_give_the_numbers_again(
     means, curves = ([[one["mean"] for one in run.values()] for run in one["runs"].values()] for one in found["eval"])
     assert means == data["means"]
     assert curves == [a + b for a, b in zip(*(data["curves"][name]["y"] for name in ("recall", "gain")), strict=True)]
-    pairs = found["compare"][0]["pairs"]
+    pairs = [_turned(one) for one in found["compare"][0]["pairs"]]
     # The interval of a difference is that of its test.
     for name, of_pair in (*((one, one) for one in ("difference", "effect", "corrected")), *INTERVAL):
         packed = np.frombuffer(base64.b64decode(data["pairs"][name]), "<f8")
@@ -903,7 +912,7 @@ def test_a_report_of_files_of_scores(tmp_path: Path) -> None:
     by_query, compared, grouped, agreed = (answers(line, tmp_path) for line in data["commands"])
     assert by_query["measure"] == "faithfulness"
     packed = np.frombuffer(base64.b64decode(data["pairs"]["low"]), "<f8").tolist()
-    assert [pair["test_low"] for pair in compared["pairs"]] == packed
+    assert [_turned(pair)["test_low"] for pair in compared["pairs"]] == packed
     assert grouped["groups"]["difference"] == data["groups"]["difference"]
     assert [list(one["agreement"].values()) for one in agreed["measures"].values()] == data["agreement"]
 
@@ -927,7 +936,7 @@ def test_a_report_of_repeats_is_on_means_over_them(tmp_path: Path, monkeypatch: 
     data = written(tmp_path, qrels, runs[0], f"both={runs[1]}", f"both={runs[2]}", "-m", "AP nDCG@10")
     assert data["runs"] == ["bm25", "both"] and data["rankings"] is None
     (compared,) = [answers(line, tmp_path) for line in data["commands"] if " compare " in line]
-    assert [pair["difference"] for pair in compared["pairs"]] == np.frombuffer(
+    assert [_turned(pair)["difference"] for pair in compared["pairs"]] == np.frombuffer(
         base64.b64decode(data["pairs"]["difference"]), "<f8"
     ).tolist()
     means = cf.evaluate(qrels, {"bm25": runs[0], "both": cf.Repeats(runs[1:3])}, ["AP", "nDCG@10"]).means
@@ -983,7 +992,7 @@ def test_a_report_of_nested_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     expected = cf.evaluate(cf.Collection(qrels, queries=str(table)), runs[:2], "RR").averaged("topic")
     assert data["queries"] == list(expected.queries) and data["means"] == expected.means.tolist()
     (compared,) = [answers(line, tmp_path) for line in data["commands"] if " compare " in line]
-    gap = expected["RR"]["bm25"] - expected["RR"]["dense"]
+    gap = expected["RR"]["dense"] - expected["RR"]["bm25"]
     assert compared["pairs"][0]["difference"] == pytest.approx(gap)
 
 

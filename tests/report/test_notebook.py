@@ -11,7 +11,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import cranfield as cf
@@ -339,11 +338,32 @@ def test_many_pairs_are_a_matrix(pyplot: Any) -> None:
     assert len(names(against)) == 40 and "best 40 of 126" in against.get_title()
 
 
-def test_pairs_are_the_better_run_minus_the_other(pyplot: Any) -> None:
-    axis = cf.compare(SCORES).plot("AP")
-    assert names(axis)[-1] == "llm – quiet"
+def test_pairs_are_the_later_run_minus_the_earlier(pyplot: Any) -> None:
+    compared = cf.compare(SCORES)
+    axis = compared.plot("AP")
     points = [line.get_xdata()[0] for line in axis.lines if len(line.get_xdata()) == 1]
-    assert all(np.array(points) > 0)
+    rows = {f"{one.run} − {one.other}": one.difference for one in compared.rows if one.measure == "AP"}
+    assert dict(zip(names(axis), points, strict=True)) == rows
+    assert all(SCORES.runs.index(one.run) > SCORES.runs.index(one.other) for one in compared.rows)
+
+
+def test_an_outlier_does_not_take_the_colours_of_a_matrix(pyplot: Any) -> None:
+    ranks = {f"run{i:02}": {str(q): 0.9 - 0.02 * i + 0.001 * (q * i % 7) for q in range(20)} for i in range(12)}
+    values = {name: {"m": by_query} for name, by_query in ranks.items()}
+    values["bad"] = {"m": {str(q): -50.0 + 0.01 * q for q in range(20)}}
+    axis = cf.compare(cf.read_scores(values), test="t").plot()
+    assert axis.images[0].get_clim()[1] < 1
+    assert "not significant" in [text.get_text() for text in axis.get_legend().get_texts()]
+
+
+def test_the_command_draws_what_plot_draws(pyplot: Any, tmp_path: Path) -> None:
+    from cranfield.report.compare import figures
+
+    for baseline in (None, "bm25"):
+        compared = cf.compare(SCORES, baseline=baseline)
+        (written,) = (path for path in figures(compared, str(tmp_path)) if path.name == "compare-AP.svg")
+        drawn = written.read_text(encoding="utf-8")
+        assert all(name in drawn for name in names(compared.plot("AP")))
 
 
 def test_nothing_significant_is_said(pyplot: Any) -> None:

@@ -99,8 +99,8 @@ class PairComparison(NamedTuple):
         ends = {"low": "high", "t_low": "t_high", "test_low": "test_high", "effect_low": "effect_high"}
         others = {"run": "other", "mean": "other_mean", "wins": "losses"}
         values = {a: getattr(self, b) for pair in others.items() for a, b in (pair, pair[::-1])}
-        values |= {a: -getattr(self, b) for pair in ends.items() for a, b in (pair, pair[::-1])}
-        return self._replace(**values, difference=-self.difference, effect=-self.effect)
+        values |= {a: 0 - getattr(self, b) for pair in ends.items() for a, b in (pair, pair[::-1])}
+        return self._replace(**values, difference=0 - self.difference, effect=0 - self.effect)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -286,12 +286,20 @@ class Comparison(Saved):
 
     @property
     def contests(self) -> list[PairComparison]:
-        """The comparisons of all pairs of runs by all measures."""
+        """The comparisons of all pairs of runs by all measures, the first run of a pair against the second."""
         return [self.contest(m, p) for m in range(len(self.measures)) for p in range(self.pairs.shape[1])]
 
+    @property
+    def rows(self) -> list[PairComparison]:
+        """The same as tables, files and figures have them: each run minus the baseline, or minus an earlier run."""
+        return [one.turned if self.baseline is None else one for one in self.contests]
+
     def to_columns(self) -> dict[str, list[Any]]:
-        """Columns by name, a row for each measure of each pair: what ``--format csv`` writes."""
-        contests = self.contests
+        """Columns by name, a row for each measure of each pair: what ``--format csv`` writes.
+
+        A difference is that of a run from the baseline, or from an earlier run.
+        """
+        contests = self.rows
         fields = [name for name in PairComparison._fields if name not in ("p", "doubts", "variance")]
         settings = {name: [getattr(self, name)] * len(contests) for name in ("test", "correction", "family")}
         return {
@@ -335,7 +343,7 @@ class Comparison(Saved):
             **self.header(),
             **{name: plain(getattr(self, name)) for name in SAVED_UNCHANGED},
             **{name: plain(dict(zip(self.measures, getattr(self, name), strict=True))) for name in SAVED_BY_MEASURE},
-            "pairs": plain(self.contests),
+            "pairs": plain(self.rows),
             "notes": sentences(self.notes),
             "resolution_notes": sentences(self.resolution_notes),
             **({"predicted": plain(self.predicted)} if self.predicted else {}),
@@ -356,6 +364,9 @@ class Comparison(Saved):
             values[name] = typed(hints[name], [data[name][measure] for measure in measures], name)
         notes, resolution = (typed(tuple[str, ...], data[name], name) for name in ("notes", "resolution_notes"))
         contests = typed(tuple[PairComparison, ...], data["pairs"], "pairs")
+        place = {run: r for r, run in enumerate(runs)}
+        if baseline is None:  # a row is that of the later run
+            contests = tuple(one.turned if place[one.run] > place[one.other] else one for one in contests)
         pairs, rows = _saved_pairs(contests, runs, measures, same=baseline != BEST)
         tests = list(rows[0][0].p)
         if any(list(row.p) != tests for of_measure in rows for row in of_measure):

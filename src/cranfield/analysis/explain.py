@@ -127,10 +127,10 @@ def contributions(measure: Measure, rankings: Rankings, seed: int = 0) -> Contri
     prepared, views = measure.prepared(rankings), measure.views
     if views.depth is not None and prepared.has_ties:
         raise UsageError(
-            "a depth may end this ranking inside a tie, so that its end is unknown", hint="choose another tie rule"
+            "a depth may end this ranking inside a tie, so its end is unknown", hint="choose another tie rule"
         )
     if views.terminal and bool((prepared.nil & (prepared.size > 1)).any()):
-        raise UsageError("NIL is tied, so that the end of this ranking is unknown", hint="choose another tie rule")
+        raise UsageError("NIL is tied, so the end of this ranking is unknown", hint="choose another tie rule")
     batch = measure.scoring.completed(prepared)
     batch = batch.columns(np.argsort(np.isnan(batch.grade), axis=1, kind="stable"))
     number = int((~np.isnan(batch.grade)).sum())

@@ -20,7 +20,7 @@ MOST_LOST = 3  # queries whose first pages are shown
 class Queries(options.OwnMeasures, options.Elsewhere, options.Evaluating, results.Results):
     """Show the scores of RUNs query by query: the largest differences, the hardest queries, or the most disagreement.
 
-    Of two runs, the difference is the second minus the first, and the queries on which the second lost most are shown
+    For two runs, the difference is the second minus the first, and the queries on which the second lost most are shown
     with the first documents of both, side by side; --query shows those of another query.
 
     \b
@@ -157,7 +157,7 @@ class Audit(options.Measures, options.Evaluating, options.Predictions, results.R
     """Show how ties, unjudged documents, short lists and the choice of queries affect scores.
 
     Prints the bottom line first, with what to do about it; then the pairs of runs that could swap, and why; then a
-    table for each RUN. Of more than five runs, it shows those that matter; -v shows all.
+    table for each RUN. With more than five runs, it shows those that matter; -v shows all.
 
     \b
     cranfield audit qrels.txt bm25.run dense.run -m "AP nDCG@10"

@@ -123,17 +123,17 @@ class Testing(Settings):
     ] = None
     cluster: Annotated[
         str | None,
-        "Attribute of queries that are not independent, such as the topic or conversation; they are drawn together.",
+        "Query attribute that groups dependent queries, such as topic or conversation; they are resampled together.",
         Option(metavar="ATTRIBUTE", rare=True),
     ] = None
     collection_by: Annotated[
         str | None,
-        "Attribute that names the collection of a query: a mean is that of the collections' means.",
+        "Query attribute that names the collection; means are taken in each collection, then over collections.",
         Option("--collection", "ATTRIBUTE", rare=True),
     ] = None
     repeats: Annotated[
         Repeated,
-        "Whether repeats of runs stand for others (random), or are the only ones of interest (fixed).",
+        "Treat the repeats of a run as a sample of possible repeats (random), or as the only ones of interest (fixed).",
         Option("--repeats-are", rare=True),
     ] = "random"
 
@@ -187,11 +187,11 @@ class Compare(
         options.Count | None, "Compare only the N best runs by the first measure, and the baseline if one is named."
     ] = None
     details: Annotated[
-        bool, "Also show which runs each run beats, and of each pair the effect size, wins and losses."
+        bool, "Also show which runs each run beats, and the effect size, wins and losses of each pair."
     ] = False
     table: Annotated[
         ComparisonTable | None,
-        "Show only one table: means with marks of significance, or all pairs of runs.",
+        "Show only one table: means with significance marks, or all pairs of runs.",
         Option(default="the answer; in latex, means"),
     ] = None
     audit: Annotated[

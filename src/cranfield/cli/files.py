@@ -43,7 +43,7 @@ class Check(options.Inputs, options.DocumentText, options.DocumentIds, options.O
     --stats prints how many documents per query are judged, relevant (R) and not relevant (N), and how many have each
     grade. For each run it prints the lengths of lists, ties and unjudged documents.
 
-    Of an experiment (FILE.toml), it reports the errors of the file and of everything that the experiment reads.
+    For an experiment (FILE.toml), it reports errors in the file and in everything that the experiment reads.
 
     \b
     cranfield check qrels.txt bm25.run dense.run
@@ -54,7 +54,7 @@ class Check(options.Inputs, options.DocumentText, options.DocumentIds, options.O
     runs: Annotated[tuple[options.File, ...], Argument("[RUN]...", options.check_files)] = ()
     judgments: Annotated[
         Literal["grades", "spans"],
-        "What QRELS holds: grades of documents, or passages (spans); runs are then of chunks.",
+        "What QRELS holds: grades of documents, or passages (spans); runs then list chunks.",
         options.RARE,
     ] = "grades"
     queries_file: options.QueriesFile = None

@@ -97,7 +97,7 @@ class Baselines(Settings):
 
     allow_changed_judgments: Annotated[
         bool,
-        "Accept saved scores that were computed with other judgments; only queries with the same ones are compared.",
+        "Accept saved scores of other judgments; only queries with unchanged judgments are compared.",
         RARE,
     ] = False
 
@@ -125,8 +125,8 @@ class Regressions(Baselines):
         dict[str, float],
         tuple,
         str,
-        "Exit with code 3 if a run is shown to be worse than the baseline by more than this, with code 4 if that is "
-        "not decided, and with 0 only if it is shown not to be; such as nDCG@10=0.01; may be repeated.",
+        "Exit with code 3 if a run is shown to be worse than the baseline by more than this, with code 0 if all runs "
+        "are shown not to be, and with code 4 if that is undecided; such as nDCG@10=0.01; may be repeated.",
         Option("--not-worse-by", "MEASURE=VALUE", callback=_margins),
     ] = {}  # noqa: RUF012 - the value of click's callback
     ignore_significance: Annotated[

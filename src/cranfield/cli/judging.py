@@ -24,10 +24,10 @@ QUERIES = 50  # of a collection whose size is not given
 
 
 class Judge(options.OwnMeasures, options.Inputs, results.Pages):
-    """List the unjudged documents of RUNs whose judgments settle most, and how far pairs of runs are settled.
+    """List the unjudged documents whose judgments would decide most between RUNs, and which pairs are decided.
 
-    --page writes a page on which to judge these documents, without a network. The page is blind: it has nothing of runs
-    and ranks. Its files of judgments are added with --merge, which shows how far assessors agree and how the
+    --page writes a page on which to judge these documents, without a network. The page is blind: it shows neither runs
+    nor ranks. --merge adds the judgments that were saved on the page, and shows how far assessors agree and how the
     leaderboard changes.
 
     \b
@@ -77,7 +77,7 @@ class Judge(options.OwnMeasures, options.Inputs, results.Pages):
     ] = ()
     settle: Annotated[
         Literal["error", "median", "lowest", "highest"],
-        "With --merge: the grade of a document with different grades; the median of two is the lower one.",
+        "With --merge: the grade to keep if judgments of a document differ; the median of two is the lower one.",
     ] = "error"
     format: Annotated[str, click.Choice(FORMATS), "Output format. json has all pairs."] = "table"
 

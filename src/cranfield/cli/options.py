@@ -312,8 +312,8 @@ KINDS = {"grades": "qrels", "preferences": "prefs", "groups": "groups", "spans":
 
 QueriesFile = Annotated[
     File | None,
-    "What is known of queries: texts, which are shown, and attributes such as a type or topic. CSV, TSV, JSON Lines or "
-    "Parquet with a column for the query, lines of an id, a tab and a text, or TREC topics.",
+    "Texts of queries, which are shown, and their attributes, such as type or topic: CSV, TSV, JSON Lines or Parquet "
+    "with a column for the query, lines with an id, a tab and a text, or TREC topics.",
     RARE,
 ]
 
@@ -356,11 +356,11 @@ class CollectionFacts(DocumentText, DocumentIds):
     judgments: Annotated[
         Literal["grades", "preferences", "groups", "spans"],
         "What QRELS holds: grades, preferences between documents, grades by groups of assessors, or passages (spans) "
-        "in columns query, document, start, end; runs are then of chunks, in the same columns.",
+        "in columns query, document, start, end; runs then list chunks, in the same columns.",
         RARE,
     ] = "grades"
     cover: Annotated[
-        float, Limits(0, 1), "With --judgments spans: the share of a passage that a chunk must have.", RARE
+        float, Limits(0, 1), "With --judgments spans: the share of a passage that a chunk must cover.", RARE
     ] = 0.5
     negative: Annotated[Negative, "Treat negative grades as unjudged or as not relevant.", RARE] = "unjudged"
     complete: CompleteJudgments = False
@@ -396,8 +396,8 @@ class Predictions(Settings):
 
     predicted: Annotated[
         File | None,
-        "Predicted judgments, such as those of an LLM, of these and of other queries: shows means by humans, by "
-        "predictions and by both together.",
+        "Predicted judgments, such as those of an LLM, for these and other queries: show means from human judgments, "
+        "from predictions, and from both together.",
         RARE,
     ] = None
     inference: Annotated[
@@ -481,7 +481,7 @@ class Quiet(Settings):
 
     quiet: Annotated[
         bool,
-        "Print no notes and no progress; errors and failed checks only.",
+        "Print only errors and failed checks: no notes, no progress.",
         Option(rare=True, callback=_be_quiet, eager=True),
     ] = False
 
@@ -530,7 +530,7 @@ class Averaging(Settings):
     ] = None
     group_by: Annotated[
         str | None,
-        "Also show means, and differences to the baseline, for each value of this attribute of queries.",
+        "Also show means, and differences from the baseline, for each value of this query attribute.",
         Option(metavar="ATTRIBUTE"),
     ] = None
 
@@ -549,7 +549,7 @@ class Elsewhere(Settings):
         Option(metavar="FILE..."),
     ] = ()
     lower: Annotated[
-        tuple[str, ...], "With --scores: of this measure lower values are better; may be repeated.", RARE
+        tuple[str, ...], "With --scores: a measure whose lower values are better; may be repeated.", RARE
     ] = ()
     qrels: Annotated[File, Argument("[QRELS]", callback=check_files)] = ""
     runs: Annotated[tuple[File, ...], Argument("[RUN]...", check_files)] = ()

@@ -75,7 +75,7 @@ class Reading:
     def gains(self, query: Integers, rows: Integers, view: TextView, mu: float) -> Floats:
         """g(i, k) of these rankings, (row, rank, subtopic): the nearness, but not below 0, where a reader begins.
 
-        Nor above 1, where the models are equal, unless the models are no probabilities.
+        Nor above 1, where the models are equal, unless the models are not probabilities.
         """
         return np.clip(self.nearness(query, rows, view, mu), 0, None if view.smoothing == "printed" else 1)
 

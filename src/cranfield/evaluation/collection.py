@@ -50,6 +50,8 @@ def check_options(given: Iterable[str], known: Sequence[str]) -> None:
             hint = f"it describes the collection: write Collection(qrels, {name}=...) in place of qrels"
         elif name in ("residuals", "bounds", "standard_errors"):
             hint = f"write show={name.replace('_', ' ')!r}"
+        elif name == "columns":
+            hint = "name the columns of a table as you read it: cf.read_run(table, columns=...), cf.read_qrels(...)"
         else:
             hint = f"did you mean `{close}`?" if close else f"the options are: {', '.join(known)}"
         raise UsageError(f"unknown option `{name}`", hint=hint)

@@ -505,13 +505,13 @@ def check_argument_order(judgments: Judgments, runs: Sequence[Run]) -> None:
 
 
 def looks_like_scores(judgments: Judgments) -> bool:
-    """Whether the grades look like scores: mostly fractions, more than grades have levels, different within a query."""
+    """Whether the grades look like scores: mostly fractions or large, of many levels, and different within a query."""
     grade = judgments.grade[:MAX_SCORES]
-    fractions = np.count_nonzero(grade != np.floor(grade))
+    unusual = max(np.count_nonzero(grade != np.floor(grade)), np.count_nonzero(grade > HIGHEST_GRADE))
     query = judgments.begin.searchsorted(np.arange(len(grade)), "right")
     different = len(set(zip(query.tolist(), grade.tolist(), strict=True)))
     levels = len(set(grade.tolist()))
-    return bool(levels > MAX_LEVELS and fractions >= len(grade) / 2 and different > MIN_SHARE * len(grade))
+    return bool(levels > MAX_LEVELS and unusual >= len(grade) / 2 and different > MIN_SHARE * len(grade))
 
 
 def looks_like_grades(run: Run) -> bool:
@@ -533,10 +533,15 @@ def are_grades(scores: Sequence[Any]) -> bool:
     """Whether these are few different small integers."""
     numbers = [score for score in scores if isinstance(score, (int, float, np.number)) and np.isfinite(score)]
     grades = {score for score in numbers if score == int(score)}
-    return bool(scores) and len(grades) <= MAX_LEVELS and all(score in grades and -2 <= score <= 10 for score in scores)
+    return (
+        bool(scores)
+        and len(grades) <= MAX_LEVELS
+        and all(score in grades and -2 <= score <= HIGHEST_GRADE for score in scores)
+    )
 
 
 MAX_LEVELS = 6  # of grades; a run has more scores
+HIGHEST_GRADE = 10  # of judgments that are not a run
 MIN_SHARE = 0.9  # judgments look like a run if this share of the grades differ within queries
 MAX_SCORES = 1000  # the number of grades, and of scores of a run, that are checked
 

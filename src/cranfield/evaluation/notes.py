@@ -121,7 +121,7 @@ COUNTED = {
     "run": "means are over all queries in each run",
 }
 ABOVE_ONE = {
-    "max": "the highest gain is {gain:g}, so that scores may exceed 1",
+    "max": "the highest gain is {gain:g}, so scores may exceed 1",
     "terminal": "gains between 0 and 1 beside a terminal document can score above 1; ideal='bounded' avoids this",
 }
 UNDEFINED = {

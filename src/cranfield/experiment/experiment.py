@@ -57,9 +57,9 @@ class Design:
     """Which queries belong together."""
 
     by: Annotated[Names, "Attributes of queries: means and differences for each of their values."] = ()
-    cluster: Annotated[str | None, "Attribute of queries that are not independent; they are drawn together."] = None
+    cluster: Annotated[str | None, "Query attribute that groups dependent queries; they are resampled together."] = None
     average: Annotated[Names, "Attributes by which queries are averaged first, such as topic, question."] = ()
-    repeats: Annotated[Repeated, "Whether repeats of runs stand for others, or are the only ones of interest."] = (
+    repeats: Annotated[Repeated, "Whether repeats are a sample of possible repeats, or the only ones of interest."] = (
         "random"
     )
 

@@ -23,7 +23,7 @@ Accessor = str | Callable[[Any], Any] | None
 FIELDS: dict[str, tuple[str, ...]] = {
     "document": (
         *("doc_id", "docno", "document_id", "corpus_id", "docid", "did", "pid", "passage_id", "chunk_id", "_id", "id"),
-        *("node.node_id", "node_id", "id_", "uuid"),
+        *("segment_id", "item_id", "product_id", "snippet_id", "page_id", "node.node_id", "node_id", "id_", "uuid"),
         *("metadata.doc_id", "metadata.document_id", "metadata.id", "meta.doc_id", "meta.document_id", "meta.id"),
     ),
     "score": ("score", "_score", "sim", "similarity", "relevance_score"),
@@ -107,7 +107,8 @@ class Accessors:
                 instead = f"another record has only `{path}`" if path else "another record has no such field"
                 raise InputError(
                     [f"{_where(query, position)}the {role} could be field `{other}`, but {instead}"],
-                    hint=f'give all records the same fields, or name one: cf.records(results, {role}="{other}")',
+                    hint="give all records the same fields"
+                    + ("" if role == "grade" else f', or name one: cf.records(results, {role}="{other}")'),
                 )
         return path
 

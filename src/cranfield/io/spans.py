@@ -27,13 +27,13 @@ from cranfield.io.named_tables import NamedTable, is_missing, read_table
 from cranfield.io.records import FIELDS, Accessors, columns_of, read_chunk_records
 from cranfield.io.runs import load, load_unchecked
 from cranfield.io.streams import Stream, is_stream, open_stream
-from cranfield.io.tables import COLUMN_NAMES, is_frame
+from cranfield.io.tables import COLUMN_NAMES, PASSAGE_IDS, is_frame
 from cranfield.wording import few, plural
 
 # Usual names of columns. Grades are not called `score` here, because a table of chunks has scores.
 COLUMNS = {
     "query": (*COLUMN_NAMES["query"], "query"),
-    "document": (*COLUMN_NAMES["document"], "source", "source_id", "ref_doc_id"),
+    "document": (*(n for n in COLUMN_NAMES["document"] if n not in PASSAGE_IDS), "source", "source_id", "ref_doc_id"),
     "start": ("start", "begin", "start_char_idx", "start_index", "split_idx_start"),
     "end": ("end", "stop", "end_char_idx", "end_index"),
     "score": COLUMN_NAMES["score"],

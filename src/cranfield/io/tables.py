@@ -24,10 +24,11 @@ from cranfield.io.judgments import Rows, group_judgments
 
 # Usual names of columns, the most reliable ones first: PyTerrier's frames have the text of
 # the query in ``query`` and internal numbers in ``docid``.
+PASSAGE_IDS = ("passage_id", "chunk_id", "pid", "node_id")  # of a passage, which may be what was retrieved
 COLUMN_NAMES: dict[str, tuple[str, ...]] = {
-    "query": ("query_id", "qid", "q_id", "topic_id", "topic", "query"),
-    "document": ("doc_id", "docno", "document_id", "corpus_id", "docid", "did", "doc", "document"),
-    "score": ("score", "sim"),
+    "query": ("query_id", "qid", "q_id", "question_id", "topic_id", "topic", "query", "question"),
+    "document": ("doc_id", "docno", "document_id", "corpus_id", "docid", "did", *PASSAGE_IDS, "doc", "document"),
+    "score": ("score", "sim", "similarity"),
     "rank": ("rank",),
     "grade": ("relevance", "rel", "grade", "label", "rating", "relevance_score", "score"),
     "iteration": ("subtopic_id", "subtopic", "iteration"),

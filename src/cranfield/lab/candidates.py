@@ -2,7 +2,7 @@
 
 Hui et al. (ICTIR 2017), section 4.3: KLD(q‖R) ≤ KLD(q‖D). The first k results R of a ranking are at least as close to
 the relevant documents of a subtopic q as the complete collection D is. The authors observe this in all of their data;
-gains are cut at 0 where it does not hold. Under Dirichlet smoothing it is no theorem. As their equations 5 and 6 are
+gains are cut at 0 where it does not hold. Under Dirichlet smoothing it need not hold. As their equations 5 and 6 are
 printed, the probabilities of terms sum to far more than 1, and it held in all data tried. Both are counted.
 """
 

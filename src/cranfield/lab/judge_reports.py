@@ -273,7 +273,7 @@ def _report(
     family = tuple(run.name for run in runs if any(fnmatchcase(run.name, pattern) for pattern in patterns))
     if patterns and not 0 < len(family) < len(runs):
         raise UsageError(
-            f"the family must be some of the runs, and not all: {', '.join(patterns)}",
+            f"the family must be some of the runs, but not all of them: {', '.join(patterns)}",
             hint=f"the runs are {', '.join(run.name for run in runs) or 'none'}",
         )
     agreements = _measures(x, y, queries, runs, family, measures, policy) if len(runs) > 1 else ()

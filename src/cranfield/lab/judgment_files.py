@@ -510,7 +510,7 @@ def judging_page(
 
     ``texts``: a collection with the texts of documents; ``queries_file``: the texts of queries. ``grades``: what may
     be given, each a single digit; by default those of the guidelines, or 0 to 3. ``guidelines``: a text file, see
-    `read_guidelines`. ``blind``: the page has nothing of runs and predictions. Otherwise it says which pair of runs a
+    `read_guidelines`. ``blind``: the page shows neither runs nor predictions. Otherwise it says which pair of runs a
     document can change, and marks the predicted judgments in ``suggestions``.
     """
     told = Guidelines({}, "") if guidelines is None else read_guidelines(guidelines)

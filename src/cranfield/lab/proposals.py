@@ -396,7 +396,7 @@ def _measure_to_depth(measure: Measure, depth: int) -> Measure:
     try:
         check_linear(measure)
     except MeasureError as error:
-        hint = "for nDCG@10, DCG@10 orders runs nearly alike; " if measure.symbol == "nDCG" else ""
+        hint = "for nDCG@10, DCG@10 orders runs almost in the same way; " if measure.symbol == "nDCG" else ""
         raise MeasureError(
             error.message, hint=f"{hint}use AP or a linear measure, such as P@10, DCG@10 or RBP"
         ) from None

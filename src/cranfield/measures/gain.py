@@ -65,7 +65,7 @@ def discounted_cumulated_gain(
 @discounted(
     "nDCG",
     cite="jarvelin2002 mcsherry2008",
-    formula="nDCG@k = DCG@k / DCG@k of all judged documents in descending order of gain",
+    formula="nDCG@k = DCG@k / DCG@k of the ideal ranking,  DCG@k = Σ_{i≤k} g_i D(i),  D(i) = 1/log2(i+1)",
     gains="ideal",
     terminal=TERMINAL,
 )

@@ -114,7 +114,7 @@ def _define(function: Any, symbol: str | None = None, **facts: Any) -> Definitio
     present = CATALOGUE.get(name)
     if present is not None and not present.is_own:  # a user may define a measure again
         raise MeasureError(
-            f"{name} is a measure of the catalogue already", hint="choose another name, as in @cf.measure('NAME')"
+            f"{name} is already a measure of the catalogue", hint="choose another name, as in @cf.measure('NAME')"
         )
     facts.update(ties=OverOrders(), rewards_promotion=False, uses_nonrelevant=True, retrieved_only=not takes_judged)
     kernel = RankingKernel(function, name, takes_judged=takes_judged)

@@ -115,7 +115,7 @@ def notes(
         texts.append(f"{pairs:,} pairs per measure hidden; use --table pairs, or --format csv or json")
     if comparison.baseline is None and not ranks_hold(comparison):
         texts.append(NO_CONFIDENCE[comparison.correction])
-    # Of two runs, the answer says it.
+    # The answer on two runs says it.
     return [*texts, *(findings(comparison) if whole or len(comparison.runs) > 2 else []), *design_notes(comparison)]
 
 
@@ -285,10 +285,10 @@ def _method(comparison: Comparison, found: list[dict[int, Versus]] | None = None
     """How the numbers were found, and what marks mean."""
     text = f"{queries_of(comparison)}; {method(comparison)}"
     if comparison.pairs.shape[1] > 1 and comparison.correction != "none" and len(comparison.measures) == 1:
-        text += "; the intervals hold together"
+        text += "; simultaneous intervals"
         # Holm's and Benjamini and Hochberg's p-values reject more than Bonferroni's, to which these intervals belong.
         if any(one.verdict and one.low <= 0 <= one.high for one in (found or [{}])[0].values()):
-            text += ", so that one of a significant difference may contain 0"
+            text += ", which may contain 0 even if the difference is significant"
     marks = {one.mark for versus in found or () for one in versus.values()} - {""}
     to = "the best" if comparison.baseline in (None, BEST) else "the baseline"
     text += "".join(f"; {mark} significantly {BELOW[mark]} than {to}" for mark in (BETTER, WORSE) if mark in marks)

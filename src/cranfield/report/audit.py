@@ -29,7 +29,7 @@ from cranfield.report.pages import BOLD, DIM, GAP, Page, check_format, draw, mar
 from cranfield.report.pages import sheet as titled_sheet
 from cranfield.report.sheet import UNDEFINED, Cell, Layout, Row, Sheet
 from cranfield.statistics.rounding import SAME
-from cranfield.wording import plural, printable
+from cranfield.wording import one_of, plural, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -373,17 +373,17 @@ def _bottom_of_runs(audit: Audit, layout: Layout) -> Iterator[str]:
     most = (
         f"; they move a score by at most {layout.number(width[r, m])} ({audit.measures[m]} of `{audit.runs[rows[r]]}`)"
     )
-    yield f"Ties could reverse {_of_pairs(audit, by_ties, pairs)}{most if width[r, m] > SAME else ''}."
+    yield f"Ties {_reverse(audit, by_ties, pairs)}{most if width[r, m] > SAME else ''}."
     if audit.complete:
         return
     unknown = [name for m, name in enumerate(audit.measures) if _unknown(audit, "unjudged", m)]
     without = f" (unknown for {', '.join(unknown)})" if unknown else ""
     drawn = not np.isnan(audit.plausible[rows]).all()
-    likely = f"; {AS_OFTEN}, {_of_pairs(audit, plausible, pairs, unknown)}" if drawn and any(worst) else ""
-    yield f"At worst, unjudged documents could reverse {_of_pairs(audit, worst, pairs, unknown)}{without}{likely}."
+    likely = f"; {AS_OFTEN}, they {_reverse(audit, plausible, pairs, unknown)}" if drawn and any(worst) else ""
+    yield f"At worst, unjudged documents {_reverse(audit, worst, pairs, unknown)}{without}{likely}."
 
 
-AS_OFTEN = "if they are relevant as often as judged ones at the same depth"
+AS_OFTEN = "if they are relevant as often as judged documents at the same depth"
 
 
 def _open_pairs(audit: Audit, some: set[str]) -> str:
@@ -394,17 +394,26 @@ def _open_pairs(audit: Audit, some: set[str]) -> str:
         found = [(s.higher, s.lower) for s in sorted(by_ties, key=lambda swap: swap.gap)] or audit.plausible_swaps(m)
         if found:
             named.setdefault(found[0], []).append(measure)
-    texts = [f"`{a}` and `{b}` by {', '.join(measures)}" for (a, b), measures in named.items()]
+    alone = len(audit.measures) == 1
+    texts = [
+        f"`{a}` and `{b}` could swap{'' if alone else f' by {one_of(measures)}'}" for (a, b), measures in named.items()
+    ]
     return "; ".join(texts[:SHOWN])
 
 
-def _of_pairs(audit: Audit, counted: Sequence[int], pairs: Sequence[int], unknown: Sequence[str] = ()) -> str:
-    """How many of the pairs, by measure; measures for which it is unknown are left out.
+def _reverse(audit: Audit, counted: Sequence[int], pairs: Sequence[int], unknown: Sequence[str] = ()) -> str:
+    """How many of the pairs a cause could reverse, by measure if there are several; without those where it is unknown.
 
     The number of pairs is repeated only where it differs.
     """
     if not any(counted):
-        return "no pair of runs"
+        return "cannot reverse any pair of runs" if sum(pairs) > len(pairs) else "cannot reverse the order"
+    if set(pairs) == {1}:
+        names = [name for name, number in zip(audit.measures, counted, strict=True) if number]
+        return f"could reverse the order{'' if len(counted) == 1 else f' by {one_of(names)}'}"
+    if len(counted) == 1:
+        number = "all" if counted == pairs else f"{counted[0]:,} of"
+        return f"could reverse {number} {pairs[0]:,} pairs of runs"
     parts: list[str] = []
     before = None
     for number, of, name in zip(counted, pairs, audit.measures, strict=True):
@@ -413,7 +422,7 @@ def _of_pairs(audit: Audit, counted: Sequence[int], pairs: Sequence[int], unknow
         scope = "" if of == before else f" of {plural(of, 'pair')}"
         parts.append(f"{f'{number:,}' if number else 'none'}{scope} by {name}")
         before = of
-    return ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
+    return f"could reverse {one_of(parts, 'and')}"
 
 
 def to_do(audit: Audit, inputs: Mapping[str, str] | None = None) -> tuple[str, str]:
@@ -567,6 +576,7 @@ def _markdown_runs(audit: Audit, layout: Layout, *, all_runs: bool) -> Iterator[
 ROW = 0.17  # inches for a run
 MARGIN = 0.95  # inches for titles and the legend
 ACROSS = 4  # panels side by side
+VISIBLE = 0.03  # of the width of a panel: a marker that is nearer to the score would cover it
 
 BANDS: tuple[tuple[Cause, str, str, float], ...] = (
     ("ties", "ties: worst to best", canvas.ORANGE, -0.24),
@@ -622,10 +632,12 @@ def panel(audit: Audit, measure: int, axis: Axes, order: Any = None) -> Axes:
     for cause, _, colour, offset in BANDS:
         low, high = (ends[order, measure] for ends in audit.reach(cause))
         axis.hlines(rows + offset, low, high, color=colour, linewidth=1.6, zorder=2)
+    score = audit.score[order, measure]
     for cause, marker, colour in MARKS:
         value = audit.reach(cause)[0][order, measure]
+        value = np.where(np.abs(value - score) > VISIBLE * np.ptp(axis.dataLim.intervalx), value, np.nan)
         axis.plot(value, rows, linestyle="", **_hollow(marker, colour), zorder=4)
-    axis.plot(audit.score[order, measure], rows, linestyle="", **_point(canvas.ink(axis)), zorder=3)
+    axis.plot(score, rows, linestyle="", **_point(canvas.ink(axis)), zorder=3)
     canvas.name_rows(axis, [audit.runs[r] for r in order])
     axis.set_ylim(len(order) - 0.5, -0.5)
     axis.set_title(audit.measures[measure])
@@ -656,7 +668,7 @@ def _point(colour: Any) -> dict[str, Any]:
 def _hollow(marker: str, colour: str) -> dict[str, Any]:
     return {
         "marker": marker,
-        "markerfacecolor": "none",  # so that both are visible if it lies on the score
+        "markerfacecolor": "none",
         "markeredgecolor": colour,
         "markersize": 4,
         "markeredgewidth": 0.8,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv as comma
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from io import StringIO
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 from cranfield.analysis.compare import BEST, Comparison, PairComparison
 from cranfield.analysis.significance import SIGNIFICANCE_TESTS
 from cranfield.data import Integers
-from cranfield.report.canvas import BLUE, COLUMN, GREY, PAGE, ink, name_rows, new_figure, plotted_axes, save
+from cranfield.report.canvas import BLUE, COLUMN, GREY, PAGE, figure_of, ink, name_rows, plotted_axes, save
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, exact, shown, signed
 from cranfield.statistics.resampling import sign_patterns
@@ -24,7 +24,6 @@ from cranfield.wording import decodable, percent, plural, spreadsheet_cell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 MAX_PAIRS = 45  # pairs per measure that are listed by default: those of ten runs
 MAX_LETTERS = 26  # with more runs, numbers stand for letters
@@ -250,9 +249,8 @@ def _pairs(comparison: Comparison, m: int, digits: int) -> Sheet:
     # The column of causes that could reverse a difference is shown only if it is not empty.
     doubtful = any(doubt(comparison.contest(m, pair)) for pair in range(comparison.pairs.shape[1]))
     rows = []
-    for pair in np.argsort(-np.abs(comparison.difference[m]), kind="stable").tolist():
-        result = comparison.contest(m, pair)
-        result = result.turned if comparison.baseline is None else result  # new minus old
+    number = comparison.pairs.shape[1]
+    for result in sorted(comparison.rows[m * number : (m + 1) * number], key=lambda one: -abs(one.difference)):
         cells = [
             Cell(
                 signed(result.difference, digits),
@@ -341,63 +339,59 @@ MOST_PAIRS = 45  # pairs that are drawn with their intervals: those of ten runs;
 
 
 def figures(found: Comparison, folder: str) -> list[Path]:
-    """Draw a figure for each measure into a folder."""
-    draw = matrix if found.baseline is None else forest
+    """Draw a figure for each measure into a folder: what `plot` draws."""
     return [
         path
         for m, measure in enumerate(found.measures)
-        for path in save(partial(draw, found, m), folder, f"compare-{measure}")
+        for path in save(lambda m=m: figure_of(*_drawing(found, m)), folder, f"compare-{measure}")
     ]
 
 
-def forest_height(rows: int) -> float:
-    """The height in inches of a figure with a row for each difference."""
-    return 0.5 + 0.16 * max(rows, 3)
+def plot(found: Comparison, m: int, *, top: int | None, ax: Axes | None) -> Axes:
+    """Differences with their intervals, or of many pairs the matrix, on these axes or on new ones."""
+    return plotted_axes(*_drawing(found, m, top), ax)
 
 
-def forest(found: Comparison, m: int) -> Figure:
-    """The difference of each run from the baseline with its interval, best first; filled if significant."""
-    order = np.argsort(found.difference[m], kind="stable")
-    figure = new_figure(COLUMN, forest_height(len(order)))
-    draw_forest(figure.subplots(), found, m, order)
-    return figure
+def _drawing(found: Comparison, m: int, top: int | None = None) -> tuple[Callable[[Axes], Axes], float, float]:
+    """The function that draws a measure on axes, and the size of the figure in inches."""
+    runs = len(found.runs)
+    if found.baseline is None and found.pairs.shape[1] > MOST_PAIRS:
+        best = order_of(found, m)[:top]
+        size = float(np.clip(0.16 * len(best) + 1.4, COLUMN, PAGE))
+        title = "significant differences" + (f", the best {len(best)} of {runs} runs" if len(best) < runs else "")
+        return partial(_draw_matrix, found=found, m=m, order=best, title=title), size, size * 0.95
+    against = found.baseline is not None
+    order = np.argsort(-found.difference[m] if against else -np.abs(found.difference[m]), kind="stable")
+    order = order[: top or MOST_ROWS] if against else order
+    title = f"the best {len(order)} of {runs} runs" if len(order) < found.pairs.shape[1] else ""
+    height = 0.7 + 0.16 * max(len(order), 3)
+    return partial(_draw_forest, found=found, m=m, order=order[::-1], title=title), 1.3 * COLUMN, height
 
 
-def draw_forest(axis: Axes, found: Comparison, m: int, order: Integers) -> Axes:
-    """These pairs, the last on top; without a baseline each pair as the better run minus the other."""
+def _draw_forest(axis: Axes, found: Comparison, m: int, order: Integers, title: str) -> Axes:
+    """The difference and interval of these pairs, the last on top, as in the tables; filled if significant."""
     names = []
     for place, pair in enumerate(order.tolist()):
-        one = found.contest(m, pair)
+        one = found.rows[m * found.pairs.shape[1] + pair]
         colour = BLUE if one.significant else GREY
-        flip = -1 if found.baseline is None and one.difference < 0 else 1
-        axis.plot([flip * one.test_low, flip * one.test_high], [place, place], color=colour)
+        axis.plot([one.test_low, one.test_high], [place, place], color=colour)
         filled = "full" if one.significant else "none"
-        axis.plot(flip * one.difference, place, "o", color=colour, markersize=3.5, fillstyle=filled)
-        pair_name = f"{one.run} – {one.other}" if flip > 0 else f"{one.other} – {one.run}"
-        names.append(pair_name if found.baseline is None else one.run)
+        axis.plot(one.difference, place, "o", color=colour, markersize=3.5, fillstyle=filled)
+        names.append(f"{one.run} − {one.other}" if found.baseline is None else one.run)
     axis.axvline(0, color=ink(axis), linewidth=0.5)
     name_rows(axis, names)
     what = "difference" if found.baseline is None else f"difference from {found.baseline}"
     axis.set_xlabel(f"{found.measures[m]}: {what}")
+    axis.set_title(title)
+    _legend(axis, found)
     return axis
 
 
-def matrix(found: Comparison, m: int) -> Figure:
+def _draw_matrix(axis: Axes, found: Comparison, m: int, order: Sequence[int], title: str) -> Axes:
     """Row minus column, best runs first; coloured if significant, with a dot if ties or judgments could reverse it."""
-    order = order_of(found, m)
-    size = matrix_size(len(order))
-    figure = new_figure(size, size * 0.92)
-    draw_matrix(figure.subplots(), found, m, order)
-    return figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
-
-def matrix_size(runs: int) -> float:
-    """The width in inches of the matrix of so many runs."""
-    return float(np.clip(0.16 * runs + 1.4, COLUMN, PAGE))
-
-
-def draw_matrix(axis: Axes, found: Comparison, m: int, order: Sequence[int]) -> Axes:
-    """All pairs of these runs."""
     place = {run: i for i, run in enumerate(order)}
     gaps = np.full((len(order), len(order)), np.nan)
     doubtful = []
@@ -407,49 +401,30 @@ def draw_matrix(axis: Axes, found: Comparison, m: int, order: Sequence[int]) -> 
             a, b = place[run], place[other]
             gaps[a, b], gaps[b, a] = one.difference, -one.difference
             doubtful += [(b, a), (a, b)] if one.doubts else []
-    most = float(np.nanmax(np.abs(gaps))) if np.isfinite(gaps).any() else 1.0
+    sizes = np.abs(gaps[np.isfinite(gaps)])
+    # One bad run differs much from all others: its differences may be off the scale.
+    most = min(float(sizes.max()), 2 * float(np.median(sizes))) if len(sizes) else 1.0
     image = axis.imshow(np.ma.masked_invalid(gaps), cmap="PuOr", vmin=-most, vmax=most)
-    if doubtful:
-        axis.plot(*zip(*doubtful, strict=True), ".", color=ink(axis), markersize=1.5)
-    if not np.isfinite(gaps).any():
+    if not len(sizes):
         axis.text(0.5, 0.5, "no significant difference", ha="center", va="center", transform=axis.transAxes)
+    labels = [Patch(facecolor="white", edgecolor=GREY, linewidth=0.5, label="not significant")]
+    if doubtful:
+        dots: dict[str, Any] = {"linestyle": "", "marker": ".", "color": ink(axis), "markersize": 1.5}
+        axis.plot(*zip(*doubtful, strict=True), **dots)
+        labels.append(Line2D([], [], label="could be reversed by ties or judging", **dots))
     step = -(-len(order) // MOST_NAMES)
     places, small = range(0, len(order), step), min(7.0, 260 * step / len(order))
     names = [decodable(found.runs[order[place]]) for place in places]
     axis.set_xticks(places, names, rotation=90, fontsize=small, parse_math=False)
     axis.set_yticks(places, names, fontsize=small, parse_math=False)
     axis.tick_params(length=0)
-    bar = axis.figure.colorbar(image, ax=axis, shrink=0.6, pad=0.02, aspect=25)
+    axis.set_title(title, pad=16)
+    axis.legend(handles=labels, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False)
+    beyond = "both" if len(sizes) and sizes.max() > most else "neither"
+    bar = axis.figure.colorbar(image, ax=axis, shrink=0.6, pad=0.02, aspect=25, extend=beyond)
     bar.set_label(f"{found.measures[m]}: row minus column")
     bar.outline.set_visible(False)
     return axis
-
-
-def plot(found: Comparison, m: int, *, top: int | None, ax: Axes | None) -> Axes:
-    """Differences with their intervals, or of many pairs the matrix, on these axes or on new ones."""
-    runs = len(found.runs)
-    if found.baseline is None and found.pairs.shape[1] > MOST_PAIRS:
-        best = order_of(found, m)[:top]
-        title = "significant differences" + (f", the best {len(best)} of {runs} runs" if len(best) < runs else "")
-
-        def draw_all(axis: Axes) -> Axes:
-            draw_matrix(axis, found, m, best).set_title(title)
-            return axis
-
-        size = matrix_size(len(best))
-        return plotted_axes(draw_all, size, size * 0.92, ax)
-    against = found.baseline is not None
-    order = np.argsort(-found.difference[m] if against else -np.abs(found.difference[m]), kind="stable")
-    order = order[: top or MOST_ROWS] if against else order
-
-    def draw(axis: Axes) -> Axes:
-        draw_forest(axis, found, m, order[::-1])
-        if len(order) < found.pairs.shape[1]:
-            axis.set_title(f"the best {len(order)} of {runs} runs")
-        _legend(axis, found)
-        return axis
-
-    return plotted_axes(draw, 1.3 * COLUMN, forest_height(len(order)) + 0.2, ax)
 
 
 def _legend(axis: Axes, found: Comparison) -> None:

@@ -59,7 +59,7 @@ def how(explanation: Explanation, digits: int = 4) -> Iterator[str]:
             "while all documents below it still count as unjudged."
         )
     else:
-        name = f", {explanation.divisor_name}" if explanation.divisor_name else ""
+        name = f" ({explanation.divisor_name})" if explanation.divisor_name else ""
         divided = "" if abs(divisor - 1) < SAME else f" / {_number(divisor, digits)}{name}"
         weight = f"; its weight is {explanation.weight_name}" if explanation.weight_name else ""
         yield f"A document adds gain × weight{divided}{weight}."

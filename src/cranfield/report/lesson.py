@@ -9,6 +9,8 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
+
 from cranfield import __version__
 from cranfield.analysis.explain import Explanation
 from cranfield.errors import UsageError
@@ -16,8 +18,18 @@ from cranfield.io.collection import shortened
 from cranfield.measures import Measure, parse
 from cranfield.ranking.views import Views
 
-# The measures that the page computes; the others of the list are offered beside the one that is explained.
-SYMBOLS = ("nDCG", "DCG", "P", "R", "AP", "RR", "RBP", "ERR")
+# The measures that the page computes: how a document counts, and what the total is divided by. The page offers those of
+# OFFERED beside the one that is explained.
+FORMS = {
+    "nDCG": ("sum", "ideal"),
+    **dict.fromkeys(("DCG", "CG", "SDCG", "P", "RBP", "RBPbeta", "InvSq"), ("sum", "")),
+    "R": ("sum", "all"),
+    "AP": ("precision", "all"),
+    "SP": ("precision", ""),
+    **dict.fromkeys(("RR", "ERR", "Success"), ("cascade", "")),
+}
+OFFERED = ("nDCG", "DCG", "P", "R", "AP", "RR", "RBP", "ERR")
+PARAMETERS = {"rel", "gain", "max", "min", "p", "a", "b", "discount", "base", "norm"}
 MOST = 100  # documents of a page
 CUTOFF = 10  # of measures that need one, if the explained one has none
 
@@ -25,9 +37,9 @@ CUTOFF = 10  # of measures that need one, if the explained one has none
 def lesson(found: Explanation, text: str = "") -> str:
     """The HTML of the page; ``text``: that of the query. Its script computes scores by formulas of its own."""
     measure = parse(found.measure)
-    given = dict(measure.parameters).keys() - ({"p"} if measure.symbol == "RBP" else set())
-    if measure.symbol not in SYMBOLS or given or replace(measure.views, ties=None) != Views():
-        hint = f"it has {', '.join(SYMBOLS)}, without views and other parameters"
+    given = {name for name, value in measure.parameters if value is not None}
+    if measure.symbol not in FORMS or given - PARAMETERS or replace(measure.views, ties=None) != Views():
+        hint = f"it has {', '.join(FORMS)}, with their gains and weights, and without views"
         raise UsageError(f"the page cannot compute {measure}", hint=hint)
     if len(found.steps) > MOST:
         raise UsageError(
@@ -49,6 +61,8 @@ def lesson(found: Explanation, text: str = "") -> str:
         "documents": documents,
         "measures": [_entry(one, found, groups) for one in _offered(measure)],
     }
+    if not any(data["measures"][0]["gains"]):
+        raise UsageError(f"the page cannot compute {measure}: no grade of the collection has a gain")
     script = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")  # no end tag inside
     template = files("cranfield.report").joinpath("lesson.html").read_text(encoding="utf-8")
     before, _, after = template.partition("{data}")
@@ -59,7 +73,7 @@ def _offered(measure: Measure) -> list[Measure]:
     """The measure itself, then the others with its cutoff."""
     k = measure.rank_cutoff
     needed = dict.fromkeys(("P", "R"), f"@{k or CUTOFF}")
-    names = [f"{s}{needed.get(s, '' if k is None else f'@{k}')}" for s in SYMBOLS if s != measure.symbol]
+    names = [f"{s}{needed.get(s, '' if k is None else f'@{k}')}" for s in OFFERED if s != measure.symbol]
     return [measure, *(parse(name) for name in names)]
 
 
@@ -76,15 +90,32 @@ def _tie_groups(found: Explanation) -> list[list[tuple[str, float | None]]]:
 
 
 def _entry(measure: Measure, found: Explanation, groups: list[list[tuple[str, float | None]]]) -> dict[str, Any]:
-    """A measure for the script, with the score of the ranking as it is; None if it is undefined."""
+    """A measure for the script, with the score of the ranking as it is; None if it is undefined.
+
+    ``gains``: of each grade from 0; ``weights``: of each rank that counts; ``most``: the highest divisor.
+    """
+    kind, divisor = FORMS[measure.symbol]
     # The highest grade may be that of another query.
-    scale = (("max", found.top),) if measure.symbol in ("RBP", "ERR") else ()
+    by_top = measure.gains.kind == "scaled" or measure.definition.gains == "grades"
+    scale = (("max", found.top),) if by_top and measure.chosen.get("max") is None else ()
     scaled = replace(measure, parameters=(*measure.parameters, *scale), views=Views(ties="expected"))
     value = scaled([tuple(grade for _, grade in group) for group in groups], found.missed)
+    grades, k = range(int(found.top) + 1), measure.rank_cutoff
+    if kind == "cascade":
+        gains = [scaled([grade]) for grade in grades]
+    else:
+        gains = scaled.gains.of(np.array(grades, float), found.top).tolist()
+    # A class may give every document a gain, so that the ideal ranking has all of them.
+    length = len(found.steps) + sum(gains[int(grade)] > 0 for grade in found.missed)
+    of_rank = [scaled([None] * i + [found.top]) for i in range(length if k is None else min(k, length))]
+    # The best document alone has the weight of its rank, unless the score is relative to it.
+    unit = gains[-1] if kind == "sum" and not divisor else of_rank[0]
     return {
         "name": str(replace(measure, views=Views())),
-        "symbol": measure.symbol,
-        "k": measure.rank_cutoff,
-        "p": measure.chosen.get("p"),
+        "kind": kind,
+        "divisor": divisor,
+        "most": k if measure.chosen.get("norm") == "min" else None,
+        "gains": gains,
+        "weights": [one / unit if unit else 0.0 for one in of_rank],
         "score": None if math.isnan(value) else value,
     }

@@ -89,7 +89,7 @@ def first_pages(
             ((str(rank), before, "" if new is None else _graded(new)), [Cell("" if new is None else _moved(new))])
         )
     named = f"{query} ({shortened(text)})" if text else query
-    title = f"Query {named}: {score}{'; ' if score else ''}first {page} documents, each after its grade (? = unjudged)"
+    title = f"Query {named}: {score}{'; ' if score else ''}first {page} documents, grades first (? = unjudged)"
     return Page(title, sheet(("", *map(printable, runs)), ("change",), rows))
 
 

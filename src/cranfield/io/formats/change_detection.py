@@ -178,7 +178,7 @@ def read_part(path: str, name: str | None) -> Run:
     stream = open_stream(file, "run")
     if not is_change_run(stream, "run"):
         hint = 'lines look like {"topic": ..., "results": {day: [{"qid": ..., "question-rank": 0, "doc-ranking": []}]}}'
-        raise InputError([f"{file}: #{items} is for runs of Change Detection, and this is none"], hint=hint)
+        raise InputError([f"{file}: #{items} is for runs of Change Detection, which this is not"], hint=hint)
     kind: ListedItems = "questions" if items == "questions" else "documents"
     return _Reader(stream).run(name or (stream.name if kind == "documents" else f"{stream.name}#questions"), kind)
 

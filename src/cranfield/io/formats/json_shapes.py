@@ -4,7 +4,8 @@ Elasticsearch and OpenSearch: a ``_search`` response is the ranking of query 1, 
 3, ... The request of ``_rank_eval`` has ratings, which are judgments; its response has the rankings. Judgment lists of
 the Search Relevance Workbench have ``judgmentRatings``, with grades as text.
 
-sentence-transformers: one line ``{query_id, results: [{corpus_id, score}, ...]}`` for each query.
+sentence-transformers, and logs of RAG programs: one line ``{query_id, results: [{corpus_id, score}, ...]}`` for each
+query; the list may also be called ``hits``, ``retrieved`` or ``ranking``, and have ids only.
 
 TREC RAG: an answer ``{topic_id, references: [document, ...], answer: [...]}`` is a ranking of its references. Nuggets
 ``{qid, nuggets: [{text, importance}, ...]}`` are judgments: 2 for vital ones, 1 for others. With ``assignment`` they
@@ -24,7 +25,9 @@ from cranfield.io.detect import Columns, ContentKind, FileFormat, reject_columns
 from cranfield.io.faults import TableKind, quotable
 from cranfield.io.formats.json import InvalidJson, is_json, load_json
 from cranfield.io.objects import from_object
+from cranfield.io.records import FIELDS
 from cranfield.io.streams import Stream
+from cranfield.io.tables import COLUMN_NAMES
 
 Head = Callable[[bytes], Any]  # whether the first bytes of a file have the shape
 Value = Callable[[Stream], Any]  # what a file holds, as an object that `objects` reads
@@ -106,7 +109,8 @@ _RATINGS = re.compile(rb'"judgmentRatings"\s*:\s*\[')
 
 
 def _is_response(head: bytes) -> bool:
-    return _RESPONSE.search(head[:400]) is not None and _INSIDE.search(head) is not None
+    known = _RESPONSE.search(head[:400]) is not None and _INSIDE.search(head) is not None
+    return known and not _is_predictions(head)
 
 
 def _responses(stream: Stream) -> Any:
@@ -164,8 +168,8 @@ def _find(value: Any, key: str) -> list[Any]:
 
 # sentence-transformers
 
-_RESULTS = re.compile(rb'"results"\s*:\s*\[')
-_QUERY = re.compile(rb'^\s*\[?\s*\{\s*"(?:query_id|qid|query)"')
+_RESULTS = re.compile(rb'"(?:%s)"\s*:\s*\[' % "|".join(FIELDS["ranking"]).encode())
+_QUERY = re.compile(rb'^\s*\[?\s*\{[^{\[]*"(?:%s)"\s*:' % "|".join(COLUMN_NAMES["query"]).encode())
 
 
 def _is_predictions(head: bytes) -> bool:

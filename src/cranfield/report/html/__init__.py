@@ -34,10 +34,11 @@ from cranfield.parallel import in_background
 from cranfield.report import answer
 from cranfield.report import groups as by_group
 from cranfield.report import predicted as prediction
-from cranfield.report.audit import EFFECTS
+from cranfield.report.audit import EFFECTS, bottom_line
 from cranfield.report.chart_library import chart_library
 from cranfield.report.compare import method, rank_meaning
 from cranfield.report.notebook import table
+from cranfield.report.sheet import Layout
 from cranfield.results import plain, with_origin
 from cranfield.statistics.correlation import tau
 from cranfield.statistics.design import Sample
@@ -88,7 +89,7 @@ def contents(
     pending = None
     if len(scores.runs) > 1 and comparable:
         pending = in_background(partial(compare_scores, scores.only(comparable), settings))
-    audit = None if evaluation is None else audit_evaluation(evaluation)
+    audit = None if evaluation is None else audit_evaluation(evaluation, plausible=True)
     done(1)
     comparison = None if pending is None else pending.result()
     if comparison is not None and audit is not None:
@@ -160,7 +161,14 @@ def _beside(path: str) -> str:
     return printable(Path(path).name if Path(path).is_absolute() else path)
 
 
-WITHOUT_RANKINGS: dict[str, Any] = {"rankings": None, "texts": {}, "curves": None, "audit": None, "swaps": []}
+WITHOUT_RANKINGS: dict[str, Any] = {
+    "rankings": None,
+    "texts": {},
+    "curves": None,
+    "audit": None,
+    "bottomLine": [],
+    "swaps": [],
+}
 
 
 def _of_rankings(
@@ -191,6 +199,7 @@ def _of_rankings(
             "gain": {"x": list(CUTS), "y": _table(curves.means[:, len(RECALL) :])},
         },
         "audit": {name: _table(getattr(audit, name)) for name in AUDITED},
+        "bottomLine": [printable(line).replace("`", "") for line in bottom_line(audit, Layout(digits=4))],
         "swaps": [_swap_sentences(audit, measure) for measure in audit.measures],
     }
 
@@ -287,7 +296,7 @@ def _tags(evaluation: Evaluation) -> list[str]:
 
 AUDITED = (
     *("score", "low", "high", "worst", "expected", "best"),
-    *("lowest", "highest", "unjudged", "condensed", "terminal"),
+    *("lowest", "highest", "unjudged", "condensed", "terminal", "plausible", "plausible_low", "plausible_high"),
 )
 
 
@@ -424,7 +433,7 @@ def _swap_sentences(audit: Audit, measure: str) -> list[str]:
         if swaps:
             first, effect = swaps[0], EFFECTS[cause]
             names = f"{first.higher} ({first.score[0]:.4f}) and {first.lower} ({first.score[1]:.4f})"
-            several = f"{len(swaps)} pairs of runs {effect}, for example {names}."
+            several = f"{len(swaps):,} pairs of runs {effect}, for example {names}."
             sentences.append(f"{names} {effect}." if len(swaps) == 1 else several)
     return sentences
 

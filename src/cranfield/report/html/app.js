@@ -20,9 +20,9 @@
   const TEXT = {
     headline: (run, measure, mean, lower) => `${run} has the ${lower ? "lowest" : "highest"} ${measure} (${mean}).`,
     headlineOne: (run, measure, mean, n) => `${run}: ${measure} ${mean} over ${n} ${n === 1 ? "query" : "queries"}.`,
-    beats: (n, all) => (n === all ? ` It is significantly better than ${all === 1 ? "the other run" : all === 2 ? "both other runs" : `all ${all} other runs`}.` : n ? ` It is significantly better than ${n} of ${all} other runs.` : " It is not significantly better than any other run."),
+    beats: (n, all) => (n === all ? ` It is significantly better than ${all === 1 ? "the other run" : all === 2 ? "both other runs" : `all ${all} other runs`}.` : n ? ` It is significantly better than ${n} of the ${all} other runs.` : " It is not significantly better than any other run."),
     notBeaten: (names, more) => ` It does not differ significantly from ${names.join(", ")}${more ? ` and ${more} more` : ""}.`,
-    headlineReversible: (n) => ` Ties or unjudged documents could reverse ${n} of these differences.`,
+    headlineReversible: (n, won) => ` Ties or unjudged documents could reverse ${won === 1 ? "this difference" : `${n === won ? "all" : n} of these ${won} differences`}.`,
     rank: (measure) => `rank in ${measure}`,
     ranks: "ranks",
     range: (low, high) => (low === high ? String(low) : `${low} to ${high}`),
@@ -50,7 +50,7 @@
     rowBetter: "row significantly better",
     rowWorse: "row significantly worse",
     notSignificant: "not significant",
-    stronger: (x) => `strong colour: large difference, up to ${x}`,
+    stronger: (x) => `strongest colour: a difference of ${x} or more`,
     group: "group",
     groupRuns: "runs",
     groupFrom: "from",
@@ -97,6 +97,7 @@
     tieRange: "ties: worst … best",
     tieExpected: "ties: expected",
     unjudgedRange: "unjudged: lowest … highest",
+    plausible: "unjudged: plausible",
     unjudgedShare: "unjudged share",
     condensed: "condensed",
     terminal: "terminal",
@@ -324,7 +325,7 @@
     const near = byMean(m).filter((r) => open.includes(r));
     const words = TEXT.headline(labels[top], measures[m], mean, signs[m] < 0);
     if (!tested) { $("headline").textContent = words; return; }
-    $("headline").textContent = words + TEXT.beats(won, runs.length - 1) + (won && near.length ? TEXT.notBeaten(near.slice(0, 3).map((r) => labels[r]), Math.max(0, near.length - 3)) : "") + (doubtful ? TEXT.headlineReversible(doubtful) : "");
+    $("headline").textContent = words + TEXT.beats(won, runs.length - 1) + (won && near.length ? TEXT.notBeaten(near.slice(0, 3).map((r) => labels[r]), Math.max(0, near.length - 3)) : "") + (doubtful ? TEXT.headlineReversible(doubtful, won) : "");
   }
   // The matrix of all pairs is drawn on a canvas: 126 runs are 15,750 cells, too many for elements of a page.
   // `view` holds the first row, the first column and the number of both.
@@ -363,12 +364,14 @@
     return { labelled, cell, left: labelled ? left : 22, top: labelled ? top : 8, width };
   }
   const edge = (i, cell) => Math.round(i * cell);
-  function drawMatrix(t) {
+  function drawMatrix(t, pen = $("matrix").getContext("2d")) {
     const m = state.measure, canvas = $("matrix"), { cell, left, top, labelled } = layout();
-    const side = edge(view.count, cell), scale = Math.max(2, window.devicePixelRatio || 1), pen = canvas.getContext("2d");
+    const side = edge(view.count, cell), scale = Math.max(2, window.devicePixelRatio || 1);
     const [wide, high] = [left + side + 2, top + side + 2];
-    canvas.width = wide * scale; canvas.height = high * scale;
-    canvas.style.width = `${wide}px`; canvas.style.height = `${high}px`;
+    if (pen.canvas) {
+      canvas.width = wide * scale; canvas.height = high * scale;
+      canvas.style.width = `${wide}px`; canvas.style.height = `${high}px`;
+    }
     canvas.setAttribute("aria-label", TEXT.matrix(runs.length, measures[m]));
     pen.scale(scale, scale);
     pen.font = FONT;
@@ -380,7 +383,7 @@
       if (a === b) { pen.fillStyle = t.line; pen.fillRect(x, y, w, h); return; }
       if (!pair || !pair.significant) return;
       // Even the smallest significant difference is visible.
-      const share = .25 + .75 * Math.abs(pair.difference) / matrix.most;
+      const share = .25 + .75 * Math.min(1, Math.abs(pair.difference) / matrix.most);
       pen.fillStyle = blend(colours.zero, pair.better ? colours.up : colours.down, share);
       pen.fillRect(x, y, w - gap, h - gap);
       if (pair.doubts && cell >= 5) {
@@ -412,6 +415,42 @@
     $("zoom-in").disabled = view.count <= Math.min(MIN_ZOOM, runs.length);
     $("zoom-out").disabled = $("zoom-all").disabled = view.count === runs.length;
     point(null);
+  }
+  // As much of a canvas's pen as the matrix needs, which writes SVG.
+  class SvgPen {
+    parts = []; turns = [""]; clips = 0; textAlign = "left"; lineWidth = 1;
+    scale() {}
+    element(tag, attributes, text = "") {
+      const names = Object.entries(attributes).map(([name, content]) => `${name}="${content}"`).join(" ");
+      this.parts.push(`<${tag} ${names}${this.turns[this.turns.length - 1]}>${text}</${tag}>`);
+    }
+    fillRect(x, y, width, height) { this.element("rect", { x, y, width, height, fill: this.fillStyle }); }
+    strokeRect(x, y, width, height) { this.element("rect", { x, y, width, height, fill: "none", stroke: this.strokeStyle, "stroke-width": this.lineWidth }); }
+    fillText(text, x, y) {
+      const content = String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+      this.element("text", { x, y, fill: this.fillStyle, "font-size": 11, "font-family": "system-ui, sans-serif", "text-anchor": this.textAlign === "right" ? "end" : "start", "dominant-baseline": "central" }, content);
+    }
+    save() { this.turns.push(this.turns[this.turns.length - 1]); }
+    restore() { this.turns.pop(); }
+    translate(x, y) { this.at = [x, y]; }
+    rotate(angle) { this.turns[this.turns.length - 1] = ` transform="translate(${this.at}) rotate(${angle * 180 / Math.PI})"`; }
+    beginPath() {}
+    rect(...box) { this.box = box; }
+    clip() {
+      const [x, y, width, height] = this.box;
+      this.parts.push(`<clipPath id="clip${++this.clips}"><rect x="${x}" y="${y}" width="${width}" height="${height}"/></clipPath>`);
+      this.turns[this.turns.length - 1] = ` clip-path="url(#clip${this.clips})"`;
+    }
+    url(width, height, ground) {
+      const head = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`;
+      return "data:image/svg+xml;charset=utf-8," + encodeURIComponent(`${head}<rect width="100%" height="100%" fill="${ground}"/>${this.parts.join("")}</svg>`);
+    }
+  }
+  function matrixUrl(kind) {
+    if (kind === "png") return $("matrix").toDataURL();
+    const pen = new SvgPen(), { left, top, side } = matrix.size, t = theme();
+    drawMatrix(t, pen);
+    return pen.url(left + side + 2, top + side + 2, t.paper);
   }
   // The cell under the pointer or the keyboard cursor: a frame, and the names and numbers of its pair.
   function point(at) {
@@ -509,7 +548,10 @@
   function arrange() {
     const m = state.measure, differences = runs.length > 1 && pairs.difference ? pairs.difference[m].filter((x) => x !== null) : [];
     const before = matrix.order.join();
-    Object.assign(matrix, { order: byMean(m), groups: groupsOf(m), most: Math.max(1e-9, ...differences.map(Math.abs)) });
+    // One bad run differs much from all others: the colours are for differences up to twice the median of the significant ones.
+    const sizes = differences.map(Math.abs).filter((_, p) => pairs.corrected[m][p] < pairs.alpha).sort((x, y) => x - y);
+    const most = sizes.length ? Math.min(sizes[sizes.length - 1], 2 * sizes[sizes.length >> 1]) : 1;
+    Object.assign(matrix, { order: byMean(m), groups: groupsOf(m), most: Math.max(1e-9, most) });
     if (before !== matrix.order.join()) Object.assign(view, { row: 0, column: 0, count: runs.length });
     const tested = differences.length > 0;
     document.querySelector(".matrix").hidden = !tested;
@@ -565,10 +607,10 @@
       { title: TEXT.query, of: (q) => queries[q], show: (q) => h("button", { type: "button", class: "link", onclick: () => open(q) }, queryLabel(q)), text: true, id: true },
       { title: labels[a], of: (q) => value(a, m, q), show: (q) => shown(value(a, m, q)) },
       { title: labels[b], of: (q) => value(b, m, q), show: (q) => shown(value(b, m, q)) },
-      { title: TEXT.differenceTitle, of: gap, show: (q) => (Number.isNaN(gap(q)) ? "–" : signed(gap(q))) },
+      { title: TEXT.differenceTitle, of: (q) => Math.abs(gap(q)), show: (q) => (Number.isNaN(gap(q)) ? "–" : signed(gap(q))) },  // by size
       { title: TEXT.meanOfAll, of: (q) => spread(q).mean, show: (q) => shown(spread(q).mean) },
       { title: TEXT.disagreement, of: (q) => spread(q).deviation, show: (q) => shown(spread(q).deviation) },
-    ], queries.map((_, q) => q).filter(both), { sort: 3, down: signs[m] > 0, attributes: (q) => ({ "data-query": queries[q] }) });
+    ], queries.map((_, q) => q).filter(both), { sort: 3, attributes: (q) => ({ "data-query": queries[q] }) });
     listed.find($("find-query").value);
     $("caption-queries").textContent = TEXT.queriesCaption(runs[a], runs[b], measures[m], signs[m] < 0);
   }
@@ -724,10 +766,12 @@
       range(TEXT.tieRange, "worst", "best"),
       column(TEXT.tieExpected, "expected"),
       range(TEXT.unjudgedRange, "lowest", "highest"),
+      { title: TEXT.plausible, of: of("plausible"), show: (r) => (of("plausible")(r) === null ? "–" : `${shown(of("plausible")(r))} ± ${shown((of("plausible_high")(r) - of("plausible_low")(r)) / 2)}`) },
       { title: TEXT.unjudgedShare, of: of("unjudged"), show: (r) => (of("unjudged")(r) === null ? "–" : `${(100 * of("unjudged")(r)).toFixed(1)}%`) },
       column(TEXT.condensed, "condensed"),
       column(TEXT.terminal, "terminal"),
     ], runs.map((_, r) => r), { sort: 1, attributes: marked });
+    $("bottom-line").replaceChildren(...data.bottomLine.map((text) => h("p", {}, text)));
     $("swaps").replaceChildren(...data.swaps[m].map((text) => h("li", {}, text)));
   }
 
@@ -763,8 +807,8 @@
     pairs: () => [
       ["measure", "run", "versus", "difference", "low", "high", "p", "corrected", "significant", "reversible by"],
       ...runs.flatMap((_, a) => runs.slice(a + 1).flatMap((_, i) => {
-        const b = a + 1 + i, pair = pairResult(state.measure, a, b);
-        return pair ? [[measures[state.measure], runs[a], runs[b], pair.difference, ...pair.interval, pair.p, pair.corrected, pair.significant, pair.doubts]] : [];
+        const b = a + 1 + i, pair = pairResult(state.measure, b, a);  // the later run minus the earlier
+        return pair ? [[measures[state.measure], runs[b], runs[a], pair.difference, ...pair.interval, pair.p, pair.corrected, pair.significant, pair.doubts]] : [];
       })),
     ],
   };
@@ -776,10 +820,10 @@
       setTimeout(() => URL.revokeObjectURL(address), 1000);
     });
   }
-  // Figures as files: the matrix is a canvas, the others are views of Vega.
+  // Figures as files: the matrix is drawn here, the others are views of Vega.
   for (const id of Object.keys(charts)) {
-    const kinds = id === "chart-pairs" ? ["png"] : ["svg", "png"], name = id.replace("chart-", "");
-    const image = (kind) => (id === "chart-pairs" ? Promise.resolve($("matrix").toDataURL()) : charts[id].view.toImageURL(kind, kind === "png" ? 2 : 1));
+    const kinds = ["svg", "png"], name = id.replace("chart-", "");
+    const image = (kind) => (id === "chart-pairs" ? Promise.resolve(matrixUrl(kind)) : charts[id].view.toImageURL(kind, kind === "png" ? 2 : 1));
     $(id).closest("figure").append(h("div", { class: "controls save" }, ...kinds.map((kind) => h("button", {
       type: "button",
       onclick: () => { charts[id].near = true; paint(id).then(() => image(kind)).then((url) => keep(url, `${name}.${kind}`)); },
@@ -826,7 +870,8 @@
   $("note-list").replaceChildren(...data.notes.map((text) => h("li", {}, text)));
   // The names of many files are written once.
   const inputs = data.files && data.files.length > 300 ? data.files : "";
-  $("commands").textContent = [...(inputs ? [`inputs=(${inputs})`] : []), ...data.commands.map((line) => (inputs ? line.replace(inputs, () => '"${inputs[@]}"') : line))].join("\n");
+  const commands = [...(inputs ? [`inputs=(${inputs})`] : []), ...data.commands.map((line) => (inputs ? line.replace(inputs, () => '"${inputs[@]}"') : line))].join("\n");
+  $("commands").append(...commands.split(/(\s)/).map((word) => (word.trim() ? h("span", {}, word) : word)));  // no line ends inside a word
   $("reproduce").hidden = data.commands.length === 0;
   const origin = data.provenance;
   $("origin").hidden = !origin;
