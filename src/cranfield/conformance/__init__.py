@@ -34,6 +34,7 @@ VERSION = 1
 SCHEMA = FOLDER / "schema" / "cases.schema.json"
 # What is known of the documents of the query: judgments, and parts of a `Collection`.
 INPUTS = ("qrels", "intents", "types", "prefs", "groups", "costs", "strata", "inclusion", "method")
+UNDEFINED = "undefined"
 SHOWN = 10  # differences that tables list
 SECONDS = 600.0  # that a program may take
 LONGEST = 1 << 16  # bytes of a line of its output
@@ -153,7 +154,10 @@ class Findings:
             sizes = [difference.size for difference in differences if difference.case["symbol"] == symbol]
             if answered:
                 counts = [str(len(ids)), str(answered), str(len(sizes))]
-                rows.append((symbol, [*counts, f"{max(sizes):.2g}" if sizes else ""]))
+                largest = max(sizes, default=0)
+                rows.append(
+                    (symbol, [*counts, UNDEFINED if math.isinf(largest) else f"{largest:.2g}" if largest else ""])
+                )
         found = [table(title, ["measure"], ["cases", "answered", "different", "by at most"], rows)]
         if differences:
             lines = [
@@ -166,7 +170,7 @@ class Findings:
 
 
 def _shown(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.10g}"
+    return UNDEFINED if value is None else f"{value:.10g}"
 
 
 def check(program: Sequence[str], cases: Sequence[Case], *, seconds: float = SECONDS) -> Findings:
