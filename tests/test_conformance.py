@@ -107,12 +107,46 @@ def test_differences_are_those_beyond_the_tolerance(tmp_path: Path, value: str, 
         ("import sys; sys.exit('out of \\x1b[1m luck')", "failed with exit code 1: `out of [^\x1b]*luck`"),
         ("pass", "answered none of 2 cases"),
         ("import sys; sys.stdout.buffer.write(b'\\xff')", "is not UTF-8"),
-        ("import time; time.sleep(20)", "did not end within 1 seconds"),
+        ("while True: print('y')", "line 1 of .*: expected an id and a value, found `y"),
+        ("while True: print('y', end='')", "line 1 of .*: expected an id and a value, found `yyy"),
+        ("import sys; sys.stdin.close(); sys.exit(3)", "failed with exit code 3"),
     ],
 )
 def test_what_is_wrong_with_a_program_is_one_sentence(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(CranfieldError, match=message):
-        conformance.check(program(tmp_path, text), CASES, seconds=1 if "sleep" in text else None)
+        conformance.check(program(tmp_path, text), CASES)
+
+
+HANGS = "import threading; threading.Event().wait()"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HANGS,
+        "while True: print()",
+        f"import os, sys; sys.stdout.close(); os.close(1); {HANGS}",
+        f"import subprocess, sys; subprocess.run([sys.executable, '-c', '{HANGS}'])",  # a child holds the output open
+    ],
+    ids=["hangs", "blank lines", "closed output", "child"],
+)
+def test_a_program_that_does_not_end_is_stopped(tmp_path: Path, text: str) -> None:
+    with pytest.raises(CranfieldError, match=r"did not end within 1 second$"):
+        conformance.check(program(tmp_path, text), CASES, seconds=1)
+
+
+def test_a_program_that_crashes_is_named_with_its_signal(tmp_path: Path) -> None:
+    with pytest.raises(CranfieldError, match="was ended by signal 6"):
+        conformance.check(program(tmp_path, "import os; os.abort()"), CASES)
+
+
+def test_a_program_is_stopped_where_there_are_no_groups_of_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows."""
+    monkeypatch.delattr("os.killpg")
+    with pytest.raises(CranfieldError, match=r"did not end within 1 second$"):
+        conformance.check(program(tmp_path, HANGS), CASES, seconds=1)
 
 
 def test_a_program_that_does_not_exist() -> None:

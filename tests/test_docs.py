@@ -147,6 +147,26 @@ def test_paths_of_the_map_exist(page: str) -> None:
     assert [path for path in paths if not (ROOT / path.replace("NAME", "power")).exists()] == []
 
 
+FOLDERS = {path.parent.name for path in (ROOT / "src" / "cranfield").glob("*/__init__.py")}
+
+
+def test_the_table_of_folders_has_every_folder() -> None:
+    rows = re.findall(
+        r"^\| `src/cranfield/(\w+)/` \|", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert sorted(rows) == sorted(FOLDERS)
+
+
+def test_the_map_names_every_folder() -> None:
+    """In its drawing, or in its text."""
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    drawing = (DOCS / "_static" / "architecture.svg").read_text(encoding="utf-8")
+    named = re.findall(r"src/cranfield/(\w+)/|`(\w+)`", page) + [
+        (name, "") for name in re.findall(r">(\w+)</text>", drawing)
+    ]
+    assert FOLDERS - {name for pair in named for name in pair} == set()
+
+
 def test_names_of_the_map_are_where_it_says() -> None:
     page = " ".join((DOCS / "architecture.md").read_text(encoding="utf-8").split())
     pairs = re.findall(rf"`(\w+)` in {PATH}", page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from cranfield import example
 from cranfield.lab.studies.correlation import correlation
 from cranfield.lab.studies.power import power
 from cranfield.lab.studies.reduction import reduction
+from cranfield.lab.studies.ties import drawings, ties
+from cranfield.report import canvas
 
 pytest.importorskip("matplotlib")
 
@@ -58,6 +61,15 @@ def test_numbers_stand_where_there_is_room(measures: list[str], numbers: int) ->
     assert len(figure.axes[1].texts) == numbers
     names = [label.get_window_extent() for label in figure.axes[1].get_yticklabels()]
     assert all(above.y0 >= below.y1 - 1 for above, below in pairwise(names))
+
+
+def test_axes_by_powers_of_ten_have_plain_numbers(tmp_path: Path) -> None:
+    """Markup is off, because a dollar sign may stand in a name."""
+    result = ties(QRELS, RUNS, ["RR"])
+    written = canvas.save(drawings(result)["ties-sizes"], str(tmp_path), "sizes")
+    text = next(path for path in written if path.suffix == ".svg").read_text(encoding="utf-8")
+    assert ">10</text>" in text
+    assert "$" not in text
 
 
 def test_variants_of_a_measure_share_a_colour_and_other_measures_do_not() -> None:

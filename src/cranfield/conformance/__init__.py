@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from threading import Event, Timer
+from typing import IO, Any
 
 from cranfield.errors import CranfieldError, UsageError
 from cranfield.io.faults import quotable
@@ -29,7 +34,10 @@ VERSION = 1
 SCHEMA = FOLDER / "schema" / "cases.schema.json"
 # What is known of the documents of the query: judgments, and parts of a `Collection`.
 INPUTS = ("qrels", "intents", "types", "prefs", "groups", "costs", "strata", "inclusion", "method")
+UNDEFINED = "undefined"
 SHOWN = 10  # differences that tables list
+SECONDS = 600.0  # that a program may take
+LONGEST = 1 << 16  # bytes of a line of its output
 
 Case = dict[str, Any]
 
@@ -146,7 +154,10 @@ class Findings:
             sizes = [difference.size for difference in differences if difference.case["symbol"] == symbol]
             if answered:
                 counts = [str(len(ids)), str(answered), str(len(sizes))]
-                rows.append((symbol, [*counts, f"{max(sizes):.2g}" if sizes else ""]))
+                largest = max(sizes, default=0)
+                rows.append(
+                    (symbol, [*counts, UNDEFINED if math.isinf(largest) else f"{largest:.2g}" if largest else ""])
+                )
         found = [table(title, ["measure"], ["cases", "answered", "different", "by at most"], rows)]
         if differences:
             lines = [
@@ -159,43 +170,85 @@ class Findings:
 
 
 def _shown(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.10g}"
+    return UNDEFINED if value is None else f"{value:.10g}"
 
 
-def check(program: Sequence[str], cases: Sequence[Case], *, seconds: float | None = None) -> Findings:
+def check(program: Sequence[str], cases: Sequence[Case], *, seconds: float = SECONDS) -> Findings:
     """Run a program on the cases: one line of JSON for each on its input, and on its output one for each that it knows.
 
     A line of the output has the ``id`` of the case and the ``value``, which is null (or NaN) if undefined. A case
-    without a line, or with ``"skip": true``, is not answered.
+    without a line, or with ``"skip": true``, is not answered. The program is stopped after these seconds, and at the
+    first line that is not an answer.
     """
     hidden = ("expected", "tolerance", "source")
-    lines = [json.dumps({name: part for name, part in case.items() if name not in hidden}) for case in cases]
+    lines = (json.dumps({name: part for name, part in case.items() if name not in hidden}) for case in cases)
     name = f"`{quotable(program[0])}`"
-    try:
-        done = subprocess.run(
-            list(program), input="\n".join(lines) + "\n", capture_output=True, encoding="utf-8", timeout=seconds
-        )
-    except OSError as error:
-        raise UsageError(f"{name} cannot be run: {(error.strerror or str(error)).lower()}") from error
-    except subprocess.TimeoutExpired as error:
-        raise CranfieldError(f"{name} did not end within {seconds:g} seconds") from error
-    except UnicodeDecodeError as error:
-        raise CranfieldError(f"the output of {name} is not UTF-8") from error
-    if done.returncode:
-        said = done.stderr.strip().splitlines()
-        last = f": `{quotable(said[-1])}`" if said else ""
-        raise CranfieldError(f"{name} failed with exit code {done.returncode}{last}")
-    known = {case["id"] for case in cases}
-    answers: dict[str, float | None] = {}
-    for number, line in enumerate(done.stdout.splitlines(), 1):
-        if line.strip():
-            _read(line, f"line {number} of the output of {name}", known, answers)
+    with TemporaryFile() as given, TemporaryFile() as said:
+        given.write("".join(f"{line}\n" for line in lines).encode())
+        given.seek(0)
+        try:
+            process = subprocess.Popen(
+                list(program), stdin=given, stdout=subprocess.PIPE, stderr=said, start_new_session=True
+            )
+        except OSError as error:
+            raise UsageError(f"{name} cannot be run: {(error.strerror or str(error)).lower()}") from error
+        late = Event()
+
+        def expire() -> None:
+            late.set()
+            _stop(process)
+
+        clock = Timer(seconds, expire)
+        clock.daemon = True
+        clock.start()
+        assert process.stdout is not None
+        try:
+            with process.stdout as output:
+                answers = _answers(output, name, {case["id"] for case in cases})
+            process.wait()
+        finally:
+            clock.cancel()
+            _stop(process)
+        if late.is_set():
+            limit = "1 second" if seconds == 1 else f"{seconds:g} seconds"
+            raise CranfieldError(f"{name} did not end within {limit}")
+        if process.returncode:
+            said.seek(max(0, said.seek(0, os.SEEK_END) - LONGEST))
+            last = said.read().decode(errors="replace").strip().splitlines()[-1:]
+            ended = f"was ended by signal {-process.returncode}"
+            failed = f"failed with exit code {process.returncode}" if process.returncode > 0 else ended
+            raise CranfieldError("".join([f"{name} {failed}", *(f": `{quotable(line)}`" for line in last)]))
     if not answers:
         raise CranfieldError(
             f"{name} answered none of {plural(len(cases), 'case')}",
             hint='it should write lines such as {"id": "A1-00", "value": 0.5}',
         )
     return Findings(cases, answers)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End a program that still runs and, where the system knows groups of processes, what it has started."""
+    if process.poll() is not None:
+        return
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()
+
+
+def _answers(output: IO[bytes], name: str, known: set[str]) -> dict[str, float | None]:
+    """The answers by id; a line that is not an answer is an error."""
+    answers: dict[str, float | None] = {}
+    for number, line in enumerate(iter(lambda: output.readline(LONGEST), b""), 1):
+        try:
+            text = line.decode().strip()
+        except UnicodeDecodeError as error:
+            raise CranfieldError(f"the output of {name} is not UTF-8") from error
+        if text:
+            _read(text, f"line {number} of the output of {name}", known, answers)
+    return answers
 
 
 def _read(line: str, place: str, known: set[str], answers: dict[str, float | None]) -> None:

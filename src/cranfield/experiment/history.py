@@ -71,11 +71,12 @@ def entry(scores: Scores, *, cluster: str | None = None, values: bool = True, se
 def append(path: str, line: Mapping[str, Any]) -> None:
     """Add a line to the file; after an error, the file is as it was."""
     data = text(dict(line)).encode("utf-8", "surrogateescape")
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with _locked(descriptor):
             size = os.fstat(descriptor).st_size
-            last = os.pread(descriptor, 1, size - 1) if size and hasattr(os, "pread") else b"\n"
+            os.lseek(descriptor, max(size - 1, 0), os.SEEK_SET)
+            last = os.read(descriptor, 1) if size else b"\n"
             whole = data if last == b"\n" else b"\n" + data  # someone's editor left the last line without its end
             try:
                 complete = os.write(descriptor, whole) == len(whole)

@@ -147,11 +147,16 @@ def save(draw: Callable[[], Figure], folder: str, name: str) -> list[Path]:
 
 
 def _plainly(figure: Figure) -> None:
-    """Replace bytes in names that are not text, and shorten long names."""
+    """Replace bytes in names that are not text, shorten long names, and write powers of ten without markup."""
     from matplotlib.text import Text
-    from matplotlib.ticker import FixedLocator
+    from matplotlib.ticker import FixedLocator, LogFormatter, LogFormatterMathtext
 
     for axis in (one for axes in figure.axes for one in (axes.xaxis, axes.yaxis)):
+        # Markup is off for names: it would be drawn as it stands.
+        if isinstance(axis.get_major_formatter(), LogFormatterMathtext):
+            axis.set_major_formatter(LogFormatter())
+        if isinstance(axis.get_minor_formatter(), LogFormatterMathtext):
+            axis.set_minor_formatter(LogFormatter())
         if isinstance(axis.get_major_locator(), FixedLocator):
             names = [label.get_text() for label in axis.get_ticklabels()]
             if (drawn := [plain(name) for name in names]) != names:
