@@ -305,7 +305,7 @@ struct ProgramPolicy {
     Counted counted;
     Undefined undefined;
     bool lists;  // whether lists of ids can be nothing but rankings, if their keys are judged queries
-    std::size_t most_rows, most_bytes;  // of a dict, and of a file
+    std::size_t most_rows, most_bytes;  // of the longer rankings of a dict, and of a file
 };
 
 using Numbers = std::span<const std::int64_t>;
@@ -525,13 +525,14 @@ private:
     bool read(PyObject* run, Scratch& scratch) {
         if (!PyDict_CheckExact(run) || PyDict_Size(run) == 0) return false;
         PyObject *name, *ranking;
+        constexpr std::size_t brief = 32;  // threads gain nothing from rankings that are as short as this
         std::size_t total = 0, lists = 0;
         for (Py_ssize_t position = 0; PyDict_Next(run, &position, &name, &ranking);) {
             const bool list = PyList_CheckExact(ranking);
             if (!list && !PyDict_CheckExact(ranking)) return false;
             lists += list;
             const std::size_t length = length_of(ranking);
-            total += length;
+            if (length > brief) total += length;
             if (length >= ranks_ || total > policy_.most_rows) return false;
         }
         if (lists != 0 && (!policy_.lists || lists != static_cast<std::size_t>(PyDict_Size(run)))) return false;

@@ -28,23 +28,6 @@ public:
     virtual std::size_t size() const { return 0; }
 };
 
-class Memory final : public Source {
-public:
-    explicit Memory(Text text) : rest_(text) {}
-
-    std::size_t read(char* into, std::size_t size, const std::atomic<bool>&) override {
-        const Text part = rest_.substr(0, size);
-        if (!part.empty()) std::memcpy(into, part.data(), part.size());
-        rest_.remove_prefix(part.size());
-        return part.size();
-    }
-
-    std::size_t size() const override { return rest_.size(); }
-
-private:
-    Text rest_;
-};
-
 // A file descriptor, owned.
 class File final : public Source {
 public:

@@ -141,6 +141,9 @@ class Condition(Value):
 CONDITIONS = ("greater", "greater_equal", "less", "less_equal", "equal", "not_equal")
 
 
+OF_JUDGMENTS = ("R", "N", "mass", "tail", "full_gain")
+
+
 class RecordedSums:
     """`GainSums` and `Preferences` that are recorded; what only depends on judgments is computed here.
 
@@ -151,27 +154,9 @@ class RecordedSums:
         self._tape, self._judged, self._layout = tape, judged, layout
 
     def __getattr__(self, name: str) -> Any:
+        if name in OF_JUDGMENTS:
+            return getattr(self._judged, name)
         raise NotRecordable(name)
-
-    @property
-    def R(self) -> Floats:
-        return self._judged.R
-
-    @property
-    def N(self) -> Floats:
-        return self._judged.N
-
-    @property
-    def mass(self) -> Floats:
-        return self._judged.mass
-
-    @property
-    def tail(self) -> Floats:
-        return self._judged.tail
-
-    @property
-    def full_gain(self) -> float:
-        return self._judged.full_gain
 
     @property
     def length(self) -> Any:
@@ -240,21 +225,13 @@ def _record(reader: RunReader, columns: Sequence[Column], queries: tuple[str, ..
     rankings = _unanswered(aligner.pools[0])
     tape = Tape(len(rankings.length))
     results = [tape.number(_recorded(tape, column, rankings, reader)) for column in columns]
-    judged = aligner.judged
+    judged, counted = aligner.judged, get_args(Queries).index(policy.queries)
     code = [(OPERATIONS.index(operation), *operands) for operation, *operands in tape.steps]
     return native.Program(
         aligner.index,
         reader.keys,
         reader.by_id,
-        _integers(
-            [
-                get_args(Queries).index(policy.queries),
-                UNDEFINED[policy.undefined],
-                not may_be_fields(queries),
-                MOST_DOCUMENTS,
-                MOST_BYTES,
-            ]
-        ),
+        _integers([counted, UNDEFINED[policy.undefined], not may_be_fields(queries), MOST_DOCUMENTS, MOST_BYTES]),
         judged.grade,
         [np.ascontiguousarray(judged.gain(gains)) for gains in tape.gains],
         _integers(tape.layouts).reshape(-1, 5),

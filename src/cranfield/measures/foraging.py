@@ -328,12 +328,16 @@ def bejeweled_player_model_dynamic(
     0.666667
     """
 
-    def score(gains: Floats, costs: Floats) -> Floats:
-        met = running(gains)
-        mood = after_first(met - med * np.arange(1, horizon + 1), 0.0)
-        stops = (met >= T + hb * mood - ROUNDING) | (running(costs) >= k + hc * mood - ROUNDING)
-        stops[:, -1] = True
-        last = stops.argmax(axis=1)
-        return met[np.arange(len(last)), last] / (last + 1)
+    def score(gains: Floats, costs: Floats, ranks: int = 64) -> Floats:
+        met = running(gains[:, :ranks])
+        mood = after_first(met - med * np.arange(1, met.shape[1] + 1), 0.0)
+        stops = (met >= T + hb * mood - ROUNDING) | (running(costs[:, :ranks]) >= k + hc * mood - ROUNDING)
+        goes_on = ~stops.any(axis=1)
+        last = np.where(goes_on, met.shape[1] - 1, stops.argmax(axis=1))
+        scores = met[np.arange(len(last)), last] / (last + 1)
+        if ranks < horizon and goes_on.any():  # most readers stop soon
+            further = costs if len(costs) == 1 else costs[goes_on]
+            scores[goes_on] = score(gains[goes_on], further, horizon)
+        return scores
 
     return by_rank(b, horizon, cost, score)

@@ -12,11 +12,11 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from cranfield.data import Floats, Integers
+from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.cascade import survival
 from cranfield.measures.catalogue import FIXED, TERMINAL, Positive, Probability, Range, Rank, measure
-from cranfield.measures.ties.positions import mean_over_ranges
+from cranfield.measures.ties.positions import group_equal_rows, mean_over_ranges
 from cranfield.measures.ties.strategies import Kernel, OneOpenEnumerated, OverOrders
 from cranfield.measures.weights import (
     beta_geometric,
@@ -89,22 +89,40 @@ def increase_if_filled(kernel: Kernel, b: Batch, **arguments: Any) -> Floats:
     )
 
 
+MIN_RANKS = 8  # ranks for each document of a ranking; with fewer, comparing rankings takes as long as scoring them
+
+
 def chunks(queries: int, ranks: int) -> list[Integers]:
     """Queries in parts with a limited number of ranks; one part if there are no queries."""
     return np.array_split(np.arange(queries), max(1, -(-queries // max(1, CELLS // ranks))))
 
 
 def by_rank(b: Batch, horizon: int, cost: float, score: RankScores) -> Floats:
-    """Scores from the gain and the cost of every rank down to the horizon, for rankings without ties."""
+    """Scores from the gain and the cost of every rank down to the horizon, for rankings without ties.
+
+    Without costs of documents, rankings with the same gains are scored once, and there is one row of costs for all.
+    """
+    counts = ~np.isnan(b.grade) & (b.start < horizon)
+    if b.costs is not None or len(counts) < 2 or MIN_RANKS * counts.shape[1] > horizon:
+        return _by_rank(b, counts, horizon, cost, score)
+    counts &= b.gain != 0
+    number, example = group_equal_rows(np.where(counts, b.start, horizon), np.where(counts, b.gain, 0))
+    return _by_rank(b.rows(example), counts[example], horizon, cost, score)[number]
+
+
+def _by_rank(b: Batch, counts: Booleans, horizon: int, cost: float, score: RankScores) -> Floats:
+    """`by_rank` of all rankings; ``counts``: which documents are above the horizon."""
     queries = len(b.length)
     if len(parts := chunks(queries, horizon)) > 1:
-        return np.concatenate([by_rank(b.rows(part), horizon, cost, score) for part in parts])
-    gains, costs = np.zeros((queries, horizon)), np.full((queries, horizon), cost)
-    row, column = np.nonzero(~np.isnan(b.grade) & (b.start < horizon))
+        scores = [_by_rank(b.rows(part), counts[part], horizon, cost, score) for part in parts]
+        return np.concatenate(scores)
+    gains, costs = np.zeros((queries, horizon)), np.full((1, horizon), cost)
+    row, column = np.nonzero(counts)
     rank = b.start[row, column]
     gains[row, rank] = b.gain[row, column]
     if b.costs is not None:
         given = b.costs[b.document[row, column]]
+        costs = np.repeat(costs, queries, axis=0)
         costs[row, rank] = np.where(np.isnan(given), cost, given)
     with np.errstate(over="ignore"):  # a chance that is 0 or 1 is one over infinity, or one less that
         return score(gains, costs)
