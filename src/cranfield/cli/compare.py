@@ -244,6 +244,7 @@ class Compare(
                 losses = write(_losses(outcome, label_of[self._checked[0]], self.digits), {}, "markdown")
                 text = "\n".join(filter(None, (f"{guard.markdown(checks)}{text}", losses)))
         if self.group_by is not None:
+            assert outcome.compared is not None  # as --engine spark does not work with groups
             layout: dict[str, Any] = {"width": width(), "colour": colour(self.output)}
             first = comparison.references
             baseline = None if first is None else comparison.runs[first[0]]
