@@ -352,15 +352,14 @@ def test_pairs(sample: Sample, pairs: Integers, settings: ComparisonSettings) ->
     settings.check_design(sample)
     x = np.ascontiguousarray(sample.x)  # so that results do not depend on memory layout
     sample = sample._replace(x=x)
-    limits = bca(sample, pairs, level=settings.confidence, seed=settings.seed)
-    by_t = _t_interval(sample, pairs, settings, settings.confidence)
+    low, high = bca(sample, pairs, level=settings.confidence, seed=settings.seed).T
+    t_low, t_high = _t_interval(sample, pairs, settings, settings.confidence).T
     p = {test: SIGNIFICANCE_TESTS[test].p_values(sample, pairs, settings) for test in settings.tests}
     level = settings.interval_level
     interval = SIGNIFICANCE_TESTS[settings.chosen].interval(sample, pairs, settings, level)
     # Interval and test are the same statement; resamples of one and the other may differ at the limit.
     undecided = p[settings.chosen] >= (1 - level) * (1 - SAME)
-    with_zero = np.stack([interval[:, 0].clip(max=0), interval[:, 1].clip(min=0)], axis=1)
-    interval = np.where(undecided[:, None], with_zero, interval)
+    test_low, test_high = np.where(undecided, [interval[:, 0].clip(max=0), interval[:, 1].clip(min=0)], interval.T)
     if sample.is_plain:
         difference = each_pair(lambda differences: differences.mean(axis=1), x, pairs)
         effect = each_pair(lambda differences: effect_size(differences, level=settings.confidence), x, pairs)
@@ -373,9 +372,12 @@ def test_pairs(sample: Sample, pairs: Integers, settings: ComparisonSettings) ->
     return MeasureComparison(
         sample.means,
         error.estimate,
-        *limits.T,
-        *by_t.T,
-        *interval.T,
+        low,
+        high,
+        t_low,
+        t_high,
+        test_low,
+        test_high,
         effect,
         np.stack([error.from_queries, error.from_repeats], axis=1),
         error.degrees,

@@ -143,7 +143,8 @@ def _is_measure(name: str) -> bool:
 
 def _scores(cells: Cells, lower: Sequence[str]) -> Scores:
     found = cells.found
-    runs, measures, queries = (tuple(dict.fromkeys(cell[i] for cell in found)) for i in range(3))
+    names = [(cell.run, cell.measure, cell.query) for cell in found]
+    runs, measures, queries = (tuple(dict.fromkeys(name[i] for name in names)) for i in range(3))
     for name in lower:
         if name not in measures:
             close = nearest(name, measures)
@@ -175,7 +176,7 @@ def _table(cells: Sequence[Cell], measures: Sequence[str], queries: Sequence[str
     measure_at, query_at = ({name: i for i, name in enumerate(names)} for names in (measures, queries))
     labels = dict.fromkeys(cell.repeat for cell in cells if cell.repeat) or {"": None}
     repeat_at = {label: i for i, label in enumerate(labels)}
-    table = np.full((len(measures), len(queries), len(labels)), np.nan)
+    table: Floats = np.full((len(measures), len(queries), len(labels)), np.nan)
     given = np.zeros(table.shape, bool)
     for cell in cells:
         at = measure_at[cell.measure], query_at[cell.query], repeat_at.get(cell.repeat, 0)
@@ -191,4 +192,4 @@ def _table(cells: Sequence[Cell], measures: Sequence[str], queries: Sequence[str
     if np.isnan(table).all():
         message = f"{cells[0].place}: run `{quotable(cells[0].run)}` has no value"
         raise InputError([message], hint="take the run out, or add its scores")
-    return table, given.any(axis=(0, 2))
+    return table, number.any(axis=0)
