@@ -97,6 +97,14 @@ def test_groups_in_every_format(format: str) -> None:
         assert repr(float(found.difference[0, 1, 0])) in baseline.stdout
 
 
+def test_a_limit_is_for_the_mean_of_the_design() -> None:
+    Path("queries.csv").write_text("query,part\n" + "".join(f"q{q:02},{int(q > 3)}\n" for q in range(QUERIES)))
+    words = ["--queries-file", "queries.csv", "--collection", "part", "--fail-below", "latency=209"]
+    result = call("compare", "--scores", "judge.csv", "--test", "t", *words)
+    assert "old: latency 207.5000 is below 209" in result.stderr
+    assert "207.5000" in result.stdout
+
+
 def test_groups_have_the_design_of_the_comparison() -> None:
     words = ["--baseline", "old", "--queries-file", "queries.csv", "--group-by", "segment"]
     design = ["--cluster", "topic", "--alpha", "0.1"]

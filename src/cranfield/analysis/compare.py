@@ -585,12 +585,11 @@ def compare_scores(
     matched = _matched(scores, settings, len(all_queries))
     outcomes = []
     for i, (sample, _) in enumerate(matched):
-        lower = scores.columns[i].lower_is_better
-        outcomes.append(test_pairs(sample, pairs[i], settings, lower_is_better=lower))
+        outcomes.append(test_pairs(sample, pairs[i], settings))
         if progress is not None:
             progress(i + 1, len(matched))
     used = [queries for _, queries in matched]
-    comparison = build_comparison(settings, scores.runs, scores.measures, baseline, pairs, all_queries, used, outcomes)
+    comparison = build_comparison(settings, scores, baseline, pairs, all_queries, used, outcomes)
     few_repeats = [run for run, table in scores.repeats.items() if table.shape[2] == 2 and settings.repeats == "random"]
     two = (
         [Note.saved(f"two repeats are few to know how much repeats differ: {few(few_repeats)}")] if few_repeats else []
@@ -598,7 +597,6 @@ def compare_scores(
     return replace(
         comparison,
         query_notes=(*comparison.query_notes, *([Note.saved(SELECTED)] if selected else []), *two),
-        better=tuple(column.better for column in scores.columns),
         provenance=scores.provenance,
         repeats=settings.repeats if scores.repeats else None,
         sources={
@@ -685,8 +683,7 @@ def _matched(scores: Scores, settings: ComparisonSettings, of: int) -> list[tupl
 
 def build_comparison(
     settings: ComparisonSettings,
-    runs: Sequence[str],
-    measures: Sequence[str],
+    scores: ScoreTable,
     baseline: str | None,
     pairs: Integers,
     all_queries: Sequence[str],
@@ -697,19 +694,20 @@ def build_comparison(
 
     ``all_queries`` are the queries that count for some run, ``queries`` those on which each measure was compared.
     """
-    test = settings.chosen
+    test, runs, measures = settings.chosen, scores.runs, scores.measures
     units = tuple(outcome.units for outcome in outcomes)
-    higher: Better = "higher"
     p: dict[Test, Floats] = {name: np.array([outcome.p[name] for outcome in outcomes]) for name in settings.tests}
     fields = [name for name in MeasureComparison._fields if name not in ("p", "anova", "units")]
     arrays: dict[str, Any] = {name: np.array([getattr(outcome, name) for outcome in outcomes]) for name in fields}
+    lower = [[column.lower_is_better] for column in scores.columns]
+    up, down = arrays.pop("higher"), arrays.pop("lower")
     number = pairs.shape[1]
     other = "the best run" if baseline == BEST and BEST not in runs else baseline
     against = plural(number, "pair") if baseline is None else f"{plural(number, 'run')} against {other}"
     across = settings.family == "all"
     return Comparison(
-        runs=tuple(runs),
-        measures=tuple(measures),
+        runs=runs,
+        measures=measures,
         pairs=pairs,
         baseline=baseline,
         queries=tuple(queries),
@@ -727,12 +725,14 @@ def build_comparison(
         samples=settings.resamples,
         seed=settings.seed,
         lowest_p=np.array([lowest_p(settings, number) for number in units]),
-        better=(higher,) * len(measures),
+        better=tuple(column.better for column in scores.columns),
         units=units,
         cluster=settings.cluster,
         collection=settings.collection,
         query_notes=tuple(_query_notes(measures, all_queries, queries)),
         resolution_notes=tuple(resolution_notes(settings, measures, units)),
+        wins=np.where(lower, down, up),
+        losses=np.where(lower, up, down),
         **arrays,
     )
 

@@ -293,7 +293,10 @@ def each_pair(statistic: Callable[[Floats], Any], x: Floats, pairs: Integers) ->
 
 
 class MeasureComparison(NamedTuple):
-    """The comparison of one measure; arrays are by pair, as in `Comparison`, except ``means``, which are by run."""
+    """The comparison of one measure; arrays are by pair, as in `Comparison`, except ``means``, which are by run.
+
+    ``higher``, ``lower``: the number of queries with a higher or a lower value of the first run.
+    """
 
     means: Floats
     difference: Floats
@@ -306,8 +309,8 @@ class MeasureComparison(NamedTuple):
     effect: Floats
     variance: Floats
     degrees: Floats
-    wins: Integers
-    losses: Integers
+    higher: Integers
+    lower: Integers
     p: dict[Test, Floats]
     anova: Anova
     units: int
@@ -344,25 +347,19 @@ def lowest_p(settings: ComparisonSettings, units: int) -> float:
     return min(1 / patterns * (settings.together if settings.multiplied else 1), 1.0)
 
 
-def test_pairs(
-    sample: Sample, pairs: Integers, settings: ComparisonSettings, *, lower_is_better: bool = False
-) -> MeasureComparison:
+def test_pairs(sample: Sample, pairs: Integers, settings: ComparisonSettings) -> MeasureComparison:
     """One measure compared, from its values, all of them defined."""
     settings.check_design(sample)
     x = np.ascontiguousarray(sample.x)  # so that results do not depend on memory layout
     sample = sample._replace(x=x)
-    limits = bca(sample, pairs, level=settings.confidence, seed=settings.seed)
-    by_t = _t_interval(sample, pairs, settings, settings.confidence)
+    low, high = bca(sample, pairs, level=settings.confidence, seed=settings.seed).T
+    t_low, t_high = _t_interval(sample, pairs, settings, settings.confidence).T
     p = {test: SIGNIFICANCE_TESTS[test].p_values(sample, pairs, settings) for test in settings.tests}
     level = settings.interval_level
     interval = SIGNIFICANCE_TESTS[settings.chosen].interval(sample, pairs, settings, level)
     # Interval and test are the same statement; resamples of one and the other may differ at the limit.
     undecided = p[settings.chosen] >= (1 - level) * (1 - SAME)
-    with_zero = np.stack([interval[:, 0].clip(max=0), interval[:, 1].clip(min=0)], axis=1)
-    interval = np.where(undecided[:, None], with_zero, interval)
-    higher = each_pair(lambda differences: (differences > SAME).sum(axis=1), x, pairs)
-    less = each_pair(lambda differences: (differences < -SAME).sum(axis=1), x, pairs)
-    means = sample.means
+    test_low, test_high = np.where(undecided, [interval[:, 0].clip(max=0), interval[:, 1].clip(min=0)], interval.T)
     if sample.is_plain:
         difference = each_pair(lambda differences: differences.mean(axis=1), x, pairs)
         effect = each_pair(lambda differences: effect_size(differences, level=settings.confidence), x, pairs)
@@ -373,19 +370,19 @@ def test_pairs(
         spread = each_pair(lambda differences: differences.std(axis=1, ddof=1), x, pairs)
         effect = effect_of_error(error, spread, level=settings.confidence)
     return MeasureComparison(
-        means,
+        sample.means,
         error.estimate,
-        limits[:, 0],
-        limits[:, 1],
-        by_t[:, 0],
-        by_t[:, 1],
-        interval[:, 0],
-        interval[:, 1],
+        low,
+        high,
+        t_low,
+        t_high,
+        test_low,
+        test_high,
         effect,
         np.stack([error.from_queries, error.from_repeats], axis=1),
         error.degrees,
-        less if lower_is_better else higher,
-        higher if lower_is_better else less,
+        each_pair(lambda differences: (differences > SAME).sum(axis=1), x, pairs),
+        each_pair(lambda differences: (differences < -SAME).sum(axis=1), x, pairs),
         p,
         anova(x),
         sample.units,

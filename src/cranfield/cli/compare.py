@@ -221,8 +221,12 @@ class Compare(
             significance=not self.ignore_significance,
         )
         checks += guard.check_margins(comparison, gate.limits_of(self.margins, label_of, strictest=min))
-        if outcome.scores is not None:
-            checks += guard.check_limits(outcome.scores, gate.limits_of(self.limits, label_of))
+        if outcome.scores is not None and self.limits:
+            from cranfield.evaluation.designs import over_collections
+
+            by = self.collection_by
+            averaged = outcome.scores if by is None else over_collections(outcome.scores, by)
+            checks += guard.check_limits(averaged, gate.limits_of(self.limits, label_of))
         table = self.table or ("means" if self.format == "latex" and not self.details else None)
         if self.format == "csv":
             text = report.csv(comparison)
@@ -240,6 +244,7 @@ class Compare(
                 losses = write(_losses(outcome, label_of[self._checked[0]], self.digits), {}, "markdown")
                 text = "\n".join(filter(None, (f"{guard.markdown(checks)}{text}", losses)))
         if self.group_by is not None:
+            assert outcome.compared is not None  # as --engine spark does not work with groups
             layout: dict[str, Any] = {"width": width(), "colour": colour(self.output)}
             first = comparison.references
             baseline = None if first is None else comparison.runs[first[0]]

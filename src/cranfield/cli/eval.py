@@ -62,7 +62,7 @@ class Eval(
     ] = None
 
     def run(self) -> None:
-        from cranfield import Evaluator, report
+        from cranfield import Evaluator, Scores, report
         from cranfield.cli import spark
 
         method: Interval | None = None if self.interval == "none" else self.interval
@@ -109,6 +109,7 @@ class Eval(
             text += lines.text(means, self.format, self.digits, **layout)
             notes = [*notes, *lines.notes(means)]
         if self.group_by is not None:
+            assert isinstance(table, Scores)  # as --engine spark does not work with groups
             text = with_groups(text, table.by(self.group_by), self.format, self.digits, **layout)
         emit(for_file(text, self.format, self.output), self.output)
         note(notes)
@@ -125,8 +126,10 @@ class Eval(
                 hint="for example: --fail-below nDCG@10=0.70" if self.junit else "",
             )
         self.check_engine()
-        if self.engine == "spark" and self.standardise is not None:
-            raise UsageError("--standardise does not work with --engine spark")
+        alone = {"--standardise": self.standardise, "--group-by": self.group_by, "--average": self.average}
+        for name, given in alone.items():
+            if given and self.engine == "spark":
+                raise UsageError(f"{name} does not work with --engine spark")
 
 
 command = verb(Eval, "Score runs against judgments.")

@@ -48,6 +48,15 @@ def attribute_values(scores: Scores, name: str, queries: Sequence[int]) -> list[
     return [scores.attributes[query][name] for query in names]
 
 
+def over_collections(scores: Scores, attribute: str) -> Scores:
+    """The scores with means over the means of collections, which this attribute of queries names."""
+    names = attribute_values(scores, attribute, range(len(scores.queries)))
+    about = {
+        query: {**scores.attributes[query], COLLECTION: name} for query, name in zip(scores.queries, names, strict=True)
+    }
+    return replace(scores, attributes=about, by_collection=True)
+
+
 def matched_sample(
     scores: Scores,
     measure: int,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.data import Booleans, Floats
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.collection import checked_keywords
 from cranfield.evaluation.notes import Note
@@ -142,10 +143,8 @@ def _is_measure(name: str) -> bool:
 
 def _scores(cells: Cells, lower: Sequence[str]) -> Scores:
     found = cells.found
-    names = ((cell.run, cell.measure, cell.query) for cell in found)
-    runs, measures, queries = (
-        (tuple(dict.fromkeys(column)) for column in zip(*names, strict=True)) if found else ((),) * 3
-    )
+    names = [(cell.run, cell.measure, cell.query) for cell in found]
+    runs, measures, queries = (tuple(dict.fromkeys(name[i] for name in names)) for i in range(3))
     for name in lower:
         if name not in measures:
             close = nearest(name, measures)
@@ -156,51 +155,41 @@ def _scores(cells: Cells, lower: Sequence[str]) -> Scores:
     columns = tuple(
         Column(outside_measure(name, "lower" if name in lower else "higher"), label=name) for name in measures
     )
-    at = [{name: i for i, name in enumerate(names)} for names in (runs, measures, queries)]
-    values = np.full((len(runs), len(measures), len(queries)), np.nan)
-    counted = np.zeros((len(runs), len(queries)), bool)
-    tables = _repeats(found, at)
+    by_run: dict[str, list[Cell]] = {run: [] for run in runs}
     for cell in found:
-        r, m, q = (index[name] for index, name in zip(at, cell[:3], strict=True))
-        counted[r, q] = True
-        if cell.run not in tables:
-            values[r, m, q] = cell.value
-    for run, table in tables.items():
-        values[at[0][run]] = table.mean(axis=2)
-    for run, of_run in zip(runs, values, strict=True):
-        if np.isnan(of_run).all():
-            place = next(cell.place for cell in found if cell.run == run)
-            raise InputError(
-                [f"{place}: run `{quotable(run)}` has no value"], hint="take the run out, or add its scores"
-            )
+        by_run[cell.run].append(cell)
+    tables, counted = zip(*(_table(of_run, measures, queries) for of_run in by_run.values()), strict=True)
     skipped = [f"{plural(cells.means, 'row')} of the query `all` were not read: they are means"] if cells.means else []
-    notes = tuple(map(Note.saved, [*cells.remarks, *skipped]))
-    return Scores(runs, columns, queries, values, counted, notes=notes, repeats=tables)
+    return Scores(
+        runs,
+        columns,
+        queries,
+        values=np.stack([table.mean(axis=2) for table in tables]),
+        counted=np.stack(counted),
+        notes=tuple(map(Note.saved, [*cells.remarks, *skipped])),
+        repeats={run: table for run, table in zip(runs, tables, strict=True) if table.shape[2] > 1},
+    )
 
 
-def _repeats(found: Sequence[Cell], at: Sequence[Mapping[str, int]]) -> dict[str, Any]:
-    """The values (measure, query, repeat) of the runs with repeats; every query has the same repeats."""
-    labels: dict[str, dict[str, None]] = {}
-    for cell in found:
-        if cell.repeat:
-            labels.setdefault(cell.run, {})[cell.repeat] = None
-    single = {run for run, of_run in labels.items() if len(of_run) < 2}
-    tables = {
-        run: np.full((len(at[1]), len(at[2]), len(of_run)), np.nan)
-        for run, of_run in labels.items()
-        if run not in single
-    }
-    number = {run: {label: i for i, label in enumerate(of_run)} for run, of_run in labels.items()}
-    seen: dict[tuple[str, str, str], set[str]] = {}
-    for cell in found:
-        if cell.run in tables:
-            seen.setdefault(cell[:3], set()).add(cell.repeat)
-            tables[cell.run][at[1][cell.measure], at[2][cell.query], number[cell.run].get(cell.repeat, 0)] = cell.value
-    faults = [
-        f"{next(c.place for c in found if c[:3] == key)}: {len(repeats)} of {len(labels[key[0]])} repeats"
-        for key, repeats in seen.items()
-        if len(repeats) != len(labels[key[0]])
-    ]
-    if faults:
-        raise InputError(faults, hint="all queries of a run have the same repeats; a missing one is null or NaN")
-    return tables
+def _table(cells: Sequence[Cell], measures: Sequence[str], queries: Sequence[str]) -> tuple[Floats, Booleans]:
+    """The values (measure, query, repeat) of one run, and which queries it has; every query has the same repeats."""
+    measure_at, query_at = ({name: i for i, name in enumerate(names)} for names in (measures, queries))
+    labels = dict.fromkeys(cell.repeat for cell in cells if cell.repeat) or {"": None}
+    repeat_at = {label: i for i, label in enumerate(labels)}
+    table: Floats = np.full((len(measures), len(queries), len(labels)), np.nan)
+    given = np.zeros(table.shape, bool)
+    for cell in cells:
+        at = measure_at[cell.measure], query_at[cell.query], repeat_at.get(cell.repeat, 0)
+        table[at], given[at] = cell.value, True
+    number = given.sum(axis=2)
+    incomplete = np.argwhere((number > 0) & (number < len(labels))).tolist()
+    if incomplete:
+        first = {(cell.measure, cell.query): cell.place for cell in reversed(cells)}
+        raise InputError(
+            [f"{first[measures[m], queries[q]]}: {number[m, q]} of {len(labels)} repeats" for m, q in incomplete],
+            hint="all queries of a run have the same repeats; a missing one is null or NaN",
+        )
+    if np.isnan(table).all():
+        message = f"{cells[0].place}: run `{quotable(cells[0].run)}` has no value"
+        raise InputError([message], hint="take the run out, or add its scores")
+    return table, number.any(axis=0)

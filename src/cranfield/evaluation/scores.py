@@ -401,26 +401,22 @@ class Scores(ScoreTable, Saved):
         counted = np.zeros((1 + len(self.runs), len(queries)), bool)
         values[1:, :, : len(self.queries)], counted[1:, : len(self.queries)] = self.values, self.counted
         at = [index[query] for query in other.queries]
-        for m, column in enumerate(self.columns):
-            values[0, m, at] = other.values[run, labels[column.measure]]
+        chosen = [labels[column.measure] for column in self.columns]
+        values[0][:, at] = other.values[run, chosen]
         counted[0, at] = other.counted[run]
         added, name = other.runs[run], name or other.runs[run]
         if name in self.runs:
             name = f"{name} (baseline)"
-        repeats = {}
-        for run_name, given, places, chosen in (
-            *(
-                (own, of_own, range(len(self.queries)), range(len(self.columns)))
-                for own, of_own in self.repeats.items()
-            ),
-            *(
-                [(name, other.repeats[added], at, [labels[c.measure] for c in self.columns])]
-                if added in other.repeats
-                else []
-            ),
-        ):
-            repeats[run_name] = np.full((len(self.columns), len(queries), given.shape[2]), np.nan)
-            repeats[run_name][:, places] = given[list(chosen)]
+
+        def over_all(table: Floats, places: Sequence[int]) -> Floats:
+            """Repeats (column, query, repeat) over the queries of both."""
+            wide = np.full((len(self.columns), len(queries), table.shape[2]), np.nan)
+            wide[:, places] = table
+            return wide
+
+        repeats = {own: over_all(table, range(len(self.queries))) for own, table in self.repeats.items()}
+        if added in other.repeats:
+            repeats[name] = over_all(other.repeats[added][chosen], at)
         counted[:, [index[query] for query in changed if query in index]] = False
         said = f"{listed(changed, 'query')} left out: other judgments than when the baseline was saved"
         return replace(

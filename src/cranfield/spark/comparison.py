@@ -68,7 +68,7 @@ def compare_runs(
             raise result.outcome
         assert result.outcome is not None
         outcomes.append(result.outcome)
-    return build_comparison(settings, runs, measures, baseline, pairs, all_queries, queries, outcomes)
+    return build_comparison(settings, scores, baseline, pairs, all_queries, queries, outcomes)
 
 
 @dataclass(frozen=True)
