@@ -49,6 +49,7 @@ from cranfield.wording import nearest
 Callback = Callable[[click.Context, click.Parameter, Any], Any]
 
 SCREEN = 22  # arguments and options of which help shows all
+WIDEST = 22  # characters of the column of options; a longer one has a line of its own
 HELP_ALL = "cranfield.help_all"  # where the context of click keeps --help-all
 # How click writes the range of a number, which the error for a wrong number names as well.
 RANGE = re.compile(r"  \[[^][; ]*x[^][; ]*\]|; [^][; ]*x[^][; ]*(?=\])")
@@ -342,7 +343,7 @@ class Verb(click.Command):
         for title, records in {"Options": own, **groups}.items():
             if records:
                 with formatter.section(title):
-                    formatter.write_dl(records)
+                    formatter.write_dl(records, col_max=WIDEST)
 
 
 def command_of(

@@ -16,7 +16,7 @@ from cranfield.cli.commands import Option, Settings, verb
 from cranfield.cli.output import colour, emit, note, progress, say_written, width
 from cranfield.errors import UsageError
 from cranfield.report.pages import FORMATS, Page
-from cranfield.settings import RARE
+from cranfield.settings import RARE, Choices
 from cranfield.statistics.design import Repeated
 from cranfield.statistics.pair_tests import Correction
 from cranfield.wording import few
@@ -107,7 +107,7 @@ class Testing(Settings):
     ] = None
     tests: Annotated[
         tuple[str, ...],
-        click.Choice((*TESTS, "all")),
+        Choices((*TESTS, "all")),
         "Also show the p-values of this test; may be repeated.",
         Option("--also-test", rare=True, callback=_tests),
     ] = ()
@@ -161,37 +161,29 @@ class Compare(
     """Test which differences between RUNs are significant, for every pair or against a baseline.
 
     Says which run is best, what it is significantly better than, by how much, and whether ties or unjudged documents
-    could reverse that; then shows each difference with its confidence interval and p-value. A difference is the later
-    run minus the earlier one, or a run minus the baseline. With --fail-if-worse the baseline is the first run unless
-    --baseline names another. Without -m, the measures are those of the checks, if any. Exit codes of checks: 0 passed,
-    3 failed, 4 not decided.
+    could reverse that. A difference is the later run minus the earlier one, or a run minus the baseline. With
+    --fail-if-worse the baseline is the first run unless --baseline names another. Without -m, the measures are those of
+    the checks, if any. Exit codes of checks: 0 passed, 3 failed, 4 not decided.
 
     \b
     cranfield compare qrels.txt bm25.run dense.run -m "AP nDCG@10"
-    cranfield compare qrels.txt *.run --baseline bm25.run --test t
-    cranfield compare qrels.txt *.run -m nDCG@10 --top 10 --baseline best
+    cranfield compare qrels.txt *.run -m nDCG@10 --top 10 --baseline best --test t
     cranfield compare qrels.txt main.run new.run --fail-if-worse AP --margin 0.01
     cranfield compare qrels.txt new.run --baseline scores.json --fail-below AP=0.3
-    cranfield compare qrels.txt main.run new.run --not-worse-by nDCG@10=0.01
     cranfield compare qrels.txt bm25.run dense=seed1.run dense=seed2.run
     cranfield compare --scores judge.csv --lower latency --group-by segment
     """
 
     baseline: Annotated[
         str | None,
-        "Compare every run with this one only: a file name, a run name, saved scores (FILE.json or FILE.json#RUN), or "
-        "`best`, the best run by each measure.",
+        "Compare every run with this one only: a file or run, saved scores (FILE.json or FILE.json#RUN), or `best`.",
         Option(metavar="RUN"),
     ] = None
-    top: Annotated[
-        options.Count | None, "Compare only the N best runs by the first measure, and the baseline if one is named."
-    ] = None
-    details: Annotated[
-        bool, "Also show which runs each run beats, and the effect size, wins and losses of each pair."
-    ] = False
+    top: Annotated[options.Count | None, "Compare only the N best runs by the first measure, and the baseline."] = None
+    details: Annotated[bool, "Also show which runs each run beats, and effect sizes, wins and losses."] = False
     table: Annotated[
         ComparisonTable | None,
-        "Show only one table: means with significance marks, or all pairs of runs.",
+        "Show only the means with significance marks, or all pairs.",
         Option(default="the answer; in latex, means"),
     ] = None
     audit: Annotated[
@@ -199,9 +191,7 @@ class Compare(
         "Check whether ties or unjudged documents could reverse a difference: for all pairs, or not at all.",
         Option("--audit/--no-audit", rare=True, default="for significant differences; in json and csv, for all"),
     ] = None
-    format: Annotated[str, click.Choice(FORMATS), "Output format. json and csv have full precision and all pairs."] = (
-        "table"
-    )
+    format: Annotated[str, Choices(FORMATS), "Output format. json and csv have full precision and all pairs."] = "table"
 
     def run(self) -> None:
         from cranfield.analysis.significance import ComparisonSettings

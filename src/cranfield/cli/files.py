@@ -26,6 +26,7 @@ from cranfield.io.spans import read_chunks
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.spans import chunk_table, judge_chunks
 from cranfield.report.pages import FORMATS, write
+from cranfield.settings import Choices, Positive
 from cranfield.wording import plural, printable
 
 SHOWN = 5  # queries that a warning names
@@ -62,10 +63,8 @@ class Check(options.Inputs, options.DocumentText, options.DocumentIds, options.O
     complete: options.CompleteJudgments = False
     limit: Annotated[options.Count | None, "List at most N errors of each file."] = None
     stats: Annotated[bool, "Print statistics of judgments and runs; warnings go to standard error."] = False
-    rel: Annotated[
-        float, click.FloatRange(0, min_open=True), "With --stats: lowest relevant grade.", Option(metavar="GRADE")
-    ] = 1.0
-    format: Annotated[str, click.Choice(FORMATS), "Output format. For --stats."] = "table"
+    rel: Annotated[Positive, "With --stats: lowest relevant grade.", Option(metavar="GRADE")] = 1.0
+    format: Annotated[str, Choices(FORMATS), "Output format. For --stats."] = "table"
 
     def run(self) -> None:
         if self.stats and self.judgments == "spans":
