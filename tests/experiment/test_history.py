@@ -190,3 +190,14 @@ def test_a_damaged_history_stops_the_report(folder: Path) -> None:
         cf.Experiment.read(folder / "cranfield.toml").run()
     assert not (folder / "report.html").exists()
     assert (folder / "history.jsonl").read_text() == "{}\n"
+
+
+def test_another_policy_is_not_comparable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for day, policy in enumerate(("", "[policy]\nqueries = 'both'\n", "[policy]\nqueries = 'both'\nseed = 2\n")):
+        write_run(folder, 2 + 3 * day)
+        (folder / "cranfield.toml").write_text(FILE + policy)
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", str(86400 * day))
+        call("run")
+    found = History.read("history.jsonl")
+    changes = [found.change(e, "P@1", "x") for e in (1, 2)]
+    assert [change.significant for change in changes if change] == [None, False]
