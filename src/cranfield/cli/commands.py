@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module
 from inspect import cleandoc, get_annotations, signature
 from itertools import combinations, product
 from pathlib import Path
@@ -373,23 +372,16 @@ def verb(record: type[Settings], short_help: str, kind: type[Verb] = Verb, **fac
 
 
 class LazyGroup(click.Group):
-    """Commands by name, in the order of help; each is the `command` of the module of that name in ``PACKAGE``.
+    """Commands by name, in the order of help, each loaded when it is asked for.
 
     ``KIND`` is what messages call one of them.
     """
 
     NAMES: ClassVar[tuple[str, ...]]
-    PACKAGE: ClassVar[str]
     KIND: ClassVar[str]
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(self.NAMES)
-
-    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.NAMES:
-            return None
-        command: click.Command = import_module(f"{self.PACKAGE}.{cmd_name.replace('-', '_')}").command
-        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -19,7 +19,6 @@ from cranfield.report.pages import FORMATS, Page
 from cranfield.settings import RARE, Choices
 from cranfield.statistics.design import Repeated
 from cranfield.statistics.pair_tests import Correction
-from cranfield.wording import few
 
 if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison
@@ -36,7 +35,6 @@ SCORES_ONLY = (
 )
 UNCORRECTED = "p-values do not account for this selection"
 MOST_LOST = 5  # queries that a job summary names
-SAVED = ".json"  # the ending of a file of saved scores
 
 
 class Outcome(NamedTuple):
@@ -47,23 +45,6 @@ class Outcome(NamedTuple):
     notes: list[str]
     scores: Scores | None = None  # of the runs that were given
     compared: Scores | None = None  # with a saved baseline, or nested means
-
-
-def _saved_baseline(baseline: str | None, runs: Sequence[str]) -> Scores | None:
-    """The scores of one run, if the baseline is a file of saved scores."""
-    from cranfield.evaluation.scores import Scores
-
-    path, _, name = (baseline or "").partition("#")
-    if not path.endswith(SAVED) or baseline in runs:
-        return None
-    scores = Scores.load(path)
-    if name and name not in scores.runs:
-        raise UsageError(f"{path} has no run `{name}`", hint=f"its runs are {few(scores.runs, 10)}")
-    if not name and len(scores.runs) > 1:
-        raise UsageError(
-            f"{path} has {len(scores.runs)} runs", hint=f"name one of them: --baseline '{path}#{scores.runs[0]}'"
-        )
-    return scores.only_run(name or scores.runs[0])
 
 
 def _top_runs(scores: Scores, top: int, baseline: str | None, *, saved: bool) -> Scores:
@@ -263,7 +244,7 @@ class Compare(
             if given and not guarded:
                 raise UsageError(f"{name} needs --fail-if-worse", hint="for example: --fail-if-worse nDCG@10")
         checks = "--fail-if-worse" if guarded else "--fail-below" if limits else None
-        saved = f"--baseline {self.baseline}" if self.baseline is not None and SAVED in self.baseline else None
+        saved = f"--baseline {self.baseline}" if self.baseline is not None and ".json" in self.baseline else None
         other = checks or ("--engine spark" if spark else saved)
         if self.standardise is not None and other:
             raise UsageError(f"--standardise does not work with {other}")
@@ -297,12 +278,13 @@ class Compare(
         """The comparison of runs that are read here."""
         from cranfield.analysis.compare import compare_scores, resolution_of, with_reversals
         from cranfield.evaluation.notes import input_notes, sentences
+        from cranfield.experiment.running import saved_baseline
 
         if self.scores:
             return self._compare_scores(settings)
         checked, measures, standardise = self._checked, self.measures, self.standardise
         audit = True if self.format in ("csv", "json") and self.audit is None else self.audit
-        saved = _saved_baseline(self.baseline, self.runs)
+        saved = saved_baseline(self.baseline, self.runs)
         if saved is not None and measures is None and not checked:
             measures = [str(column.measure) for column in saved.columns if column.part == "value"]
         evaluation, notes = self.read(measures, guarded=checked)
