@@ -126,7 +126,8 @@ class TomlFile:
         self._lines |= dict(reversed(list(_key_lines(text))))
         if Path(self.path).name != PYPROJECT:
             return content
-        found = content.get(TOOL[0], {}).get(TOOL[1])
+        tools = content.get(TOOL[0])
+        found = tools.get(TOOL[1]) if isinstance(tools, dict) else None
         if not isinstance(found, dict):
             raise self.error("there is no table [tool.cranfield]", hint="write the experiment there")
         self._lines = {path[2:]: line for path, line in self._lines.items() if path[:2] == TOOL}
