@@ -236,7 +236,8 @@ class Running:
             return {}
         from cranfield.experiment.history import commit_of, entry
 
-        how = {"cluster": self.of.design.cluster, "values": self.of.history.values, "seed": self.of.settings().seed}
+        how: dict[str, Any] = {"cluster": self.of.design.cluster, "values": self.of.history.values}
+        how["seed"] = self.of.settings().seed
         gates = {kind: sum(check.outcome == kind for check in outcome.checks) for kind in guard.OUTCOMES}
         return {"commit": commit_of(self.of.folder), **entry(outcome.scores, **how), "gates": gates}
 
@@ -259,6 +260,9 @@ class Running:
             date=now()[:10],
             commands=[f"cranfield run {Path(self.of.path).name}"],
         )
+        if data["provenance"] is not None:
+            made = {"experiment": Path(self.of.path).name, "experiment_digest": self.of.file.digest, "time": now()}
+            data["provenance"] |= made
         if history is not None:
             from cranfield.experiment.history import History
 
