@@ -139,6 +139,23 @@ def test_the_commit(folder: Path) -> None:
     assert history.commit_of(folder) == f"{commit}+"
 
 
+def test_outputs_in_the_checkout_are_no_changes(folder: Path) -> None:
+    """The history may be a file of the repository: each run changes it."""
+    write_run(folder, 2)
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    subprocess.run([*git, "init", "-q"], cwd=folder, check=True)
+    (folder / "history.jsonl").touch()
+    for words in (["add", "."], ["commit", "-qm", "x"]):
+        subprocess.run([*git, *words], cwd=folder, check=True)
+    call("run")
+    call("run")
+    commits = [one["commit"] for one in History.read("history.jsonl").entries]
+    assert [len(commit) for commit in commits] == [40] * len(commits)
+    write_run(folder, 3)
+    call("run")
+    assert History.read("history.jsonl").entries[-1]["commit"] == f"{commits[0]}+"
+
+
 def test_figures(folder: Path) -> None:
     pytest.importorskip("matplotlib")
     for firsts in (2, 9):

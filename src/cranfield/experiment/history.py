@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,14 +106,15 @@ def _locked(descriptor: int) -> Iterator[None]:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
-def commit_of(folder: Path) -> str | None:
-    """The commit of a git checkout, with a + if files of it were changed; None if there is none."""
+def commit_of(folder: Path, outputs: Iterable[str] = ()) -> str | None:
+    """The commit of a git checkout, with a + if files other than the outputs were changed; None if there is none."""
+    others = [f":(exclude,literal){path}" for path in outputs if not Path(path).is_absolute()]
     try:
         found = [
             subprocess.run(
                 ["git", "-C", str(folder), *words], capture_output=True, text=True, timeout=20, check=True
             ).stdout.strip()
-            for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
+            for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no", "--", ":/", *others])
         ]
     except (OSError, subprocess.SubprocessError):
         return None

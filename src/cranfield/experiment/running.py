@@ -239,7 +239,11 @@ class Running:
         how: dict[str, Any] = {"cluster": self.of.design.cluster, "values": self.of.history.values}
         how["seed"] = self.of.settings().seed
         gates = {kind: sum(check.outcome == kind for check in outcome.checks) for kind in guard.OUTCOMES}
-        return {"commit": commit_of(self.of.folder), **entry(outcome.scores, **how), "gates": gates}
+        return {
+            "commit": commit_of(self.of.folder, self.of.outputs.values()),
+            **entry(outcome.scores, **how),
+            "gates": gates,
+        }
 
     def _report(self, outcome: Outcome, line: Mapping[str, Any], history: str | None) -> str:
         from cranfield.report.html import contents, html
