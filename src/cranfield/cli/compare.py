@@ -34,6 +34,7 @@ SCORES_ONLY = (
     "the baseline has scores only, so there is no check whether ties or unjudged documents could reverse a difference"
 )
 UNCORRECTED = "p-values do not account for this selection"
+SAVED = ".json"  # in the names of files of saved scores
 MOST_LOST = 5  # queries that a job summary names
 
 
@@ -244,7 +245,7 @@ class Compare(
             if given and not guarded:
                 raise UsageError(f"{name} needs --fail-if-worse", hint="for example: --fail-if-worse nDCG@10")
         checks = "--fail-if-worse" if guarded else "--fail-below" if limits else None
-        saved = f"--baseline {self.baseline}" if self.baseline is not None and ".json" in self.baseline else None
+        saved = f"--baseline {self.baseline}" if self.baseline is not None and SAVED in self.baseline else None
         other = checks or ("--engine spark" if spark else saved)
         if self.standardise is not None and other:
             raise UsageError(f"--standardise does not work with {other}")
@@ -278,13 +279,16 @@ class Compare(
         """The comparison of runs that are read here."""
         from cranfield.analysis.compare import compare_scores, resolution_of, with_reversals
         from cranfield.evaluation.notes import input_notes, sentences
-        from cranfield.experiment.running import saved_baseline
 
         if self.scores:
             return self._compare_scores(settings)
         checked, measures, standardise = self._checked, self.measures, self.standardise
         audit = True if self.format in ("csv", "json") and self.audit is None else self.audit
-        saved = saved_baseline(self.baseline, self.runs)
+        saved = None
+        if self.baseline is not None and SAVED in self.baseline:
+            from cranfield.experiment.running import saved_baseline
+
+            saved = saved_baseline(self.baseline, self.runs)
         if saved is not None and measures is None and not checked:
             measures = [str(column.measure) for column in saved.columns if column.part == "value"]
         evaluation, notes = self.read(measures, guarded=checked)

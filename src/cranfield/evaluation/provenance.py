@@ -26,12 +26,8 @@ if TYPE_CHECKING:
 
 FILES = "queries", "documents", "intents", "costs", "strata", "inclusion", "method", "predicted", "map_documents"
 OTHER_JUDGMENTS = "prefs", "groups", "spans"
-COMPARED_FILES = (
-    *OTHER_JUDGMENTS,
-    "intents",
-    "costs",
-    "map_documents",
-)  # scores depend on them, and measures do not say it
+# Files on which scores depend, whatever the measures.
+COMPARED_FILES = *OTHER_JUDGMENTS, "intents", "costs", "map_documents"
 # Scores of other seeds are estimates of the same, and views are part of each measure.
 NOT_COMPARED = {"seed", "ties", "depth", "condensed", "terminal"}
 ORIGIN = ("time", "command", "experiment", "experiment_digest")  # what `results.with_origin` adds to files
