@@ -156,7 +156,6 @@ def test_an_option_has_one_meaning() -> None:
                     "--run",
                     "--texts",
                     "--grades",  # with labels or without
-                    "--columns",  # of runs, or of tables of properties
                 ):
                     choices = isinstance(param.type, click.Choice)
                     kind = "flag" if param.is_flag else "choice" if choices else param.metavar or param.type.name

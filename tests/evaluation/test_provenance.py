@@ -177,3 +177,22 @@ def test_scores_of_an_older_version_have_none(folder: Path) -> None:
     old = cf.Scores.from_dict(data)
     assert old.provenance is None
     assert scores.with_run(old).runs == ("old (baseline)", "old")
+
+
+def test_preferences_and_intents_of_a_baseline(folder: Path) -> None:
+    """Their digests do not depend on the order of lines; other ones are an error."""
+    lines = ["q g s a 2", "q g s b 1", "q g s c 0", "r g s a 1", "r g s b 0"]
+    (folder / "prefs.txt").write_text("".join(f"{line}\n" for line in lines))
+    (folder / "again.txt.gz").write_bytes(gzip.compress("".join(f"{line}\n" for line in reversed(lines)).encode()))
+    (folder / "other.txt").write_text("".join(f"{line}\n" for line in lines[:-1]))
+    run = {"q": ["a", "b", "c"], "r": ["b", "a"]}
+
+    def scores(name: str, judged: str) -> cf.Scores:
+        return cf.evaluate(cf.Collection(prefs=folder / judged), {name: run}, "Prefs")
+
+    old = scores("old", "prefs.txt")
+    old.save(folder / "old.json")
+    for baseline in (old, cf.load(folder / "old.json")):
+        assert scores("new", "again.txt.gz").with_run(baseline).runs == ("old", "new")
+        with pytest.raises(cf.CranfieldError, match=r"`old` was scored with other prefs"):
+            scores("new", "other.txt").with_run(baseline)

@@ -38,6 +38,22 @@ def test_all_errors_at_once(tmp_path: Path) -> None:
     assert "4 errors" in err
 
 
+def test_what_is_read_besides_judgments_and_runs(tmp_path: Path) -> None:
+    """A saved baseline, the history, texts of documents, intents and costs."""
+    path = write_whole(tmp_path)
+    text = path.read_text().replace('baseline = "bm25"', 'baseline = "saved.json#x"')
+    text = text.replace('title = "Two', 'texts = ["texts.jsonl"]\ntitle = "Two')
+    text = text.replace('queries = "new/', 'intents = "intents.txt"\ncosts = "costs.txt"\nqueries = "new/')
+    path.write_text(text)
+    for name in ("saved.json", "history.jsonl", "texts.jsonl", "intents.txt", "costs.txt"):
+        (tmp_path / name).write_text("what is this\n")
+    code, out, _ = check(str(path))
+    assert code == 1
+    for name in ("saved.json", "history.jsonl:1", "texts.jsonl", "intents.txt:1", "costs.txt:1"):
+        assert f"{tmp_path}/{name}: " in out, out
+    assert (tmp_path / "history.jsonl").read_text() == "what is this\n"
+
+
 def test_an_attribute_that_no_query_has(tmp_path: Path) -> None:
     path = write_whole(tmp_path)
     path.write_text(path.read_text().replace('by = ["type"', 'by = ["kind"'))

@@ -139,6 +139,23 @@ def test_the_commit(folder: Path) -> None:
     assert history.commit_of(folder) == f"{commit}+"
 
 
+def test_outputs_in_the_checkout_are_no_changes(folder: Path) -> None:
+    """The history may be a file of the repository: each run changes it."""
+    write_run(folder, 2)
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    subprocess.run([*git, "init", "-q"], cwd=folder, check=True)
+    (folder / "history.jsonl").touch()
+    for words in (["add", "."], ["commit", "-qm", "x"]):
+        subprocess.run([*git, *words], cwd=folder, check=True)
+    call("run")
+    call("run")
+    commits = [one["commit"] for one in History.read("history.jsonl").entries]
+    assert [len(commit) for commit in commits] == [40] * len(commits)
+    write_run(folder, 3)
+    call("run")
+    assert History.read("history.jsonl").entries[-1]["commit"] == f"{commits[0]}+"
+
+
 def test_figures(folder: Path) -> None:
     pytest.importorskip("matplotlib")
     for firsts in (2, 9):
@@ -190,3 +207,14 @@ def test_a_damaged_history_stops_the_report(folder: Path) -> None:
         cf.Experiment.read(folder / "cranfield.toml").run()
     assert not (folder / "report.html").exists()
     assert (folder / "history.jsonl").read_text() == "{}\n"
+
+
+def test_another_policy_is_not_comparable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for day, policy in enumerate(("", "[policy]\nqueries = 'both'\n", "[policy]\nqueries = 'both'\nseed = 2\n")):
+        write_run(folder, 2 + 3 * day)
+        (folder / "cranfield.toml").write_text(FILE + policy)
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", str(86400 * day))
+        call("run")
+    found = History.read("history.jsonl")
+    changes = [found.change(e, "P@1", "x") for e in (1, 2)]
+    assert [change.significant for change in changes if change] == [None, False]

@@ -154,6 +154,13 @@ def test_bytes_that_are_not_utf8(folder: Path) -> None:
         cf.Experiment.read(folder / "x.toml")
 
 
+@pytest.mark.parametrize("text", ["tool = 3", "[tool]\ncranfield = 3", "[project]\nname = 'x'"])
+def test_a_pyproject_without_an_experiment(text: str, folder: Path) -> None:
+    (folder / "pyproject.toml").write_text(text)
+    with pytest.raises(cf.InputError, match=r"pyproject.toml:1: there is no table \[tool.cranfield\]"):
+        cf.Experiment.read(folder / "pyproject.toml")
+
+
 def test_a_file_that_is_not_there(folder: Path) -> None:
     with pytest.raises(cf.InputError, match="no such file"):
         cf.Experiment.read(folder / "y.toml")

@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any, Literal
 
-import click
-
 from cranfield.analysis.audit import DEFAULT_MEASURES
 from cranfield.analysis.per_query import Order
 from cranfield.cli import options, results
 from cranfield.cli.commands import Argument, Option, OutputFile, verb
 from cranfield.cli.output import colour, emit, note, progress, replace, run_notes, say, width
+from cranfield.settings import Whole
 from cranfield.wording import plural
 
 MOST_LOST = 3  # queries whose first pages are shown
@@ -121,7 +120,7 @@ class Explain(
         options.Id | None, "The query to explain; may be left out if there is only one.", Option(metavar="ID")
     ] = None
     top: Annotated[options.Count, "How many ranks to show; the others are added up."] = 20
-    words: Annotated[int, click.IntRange(min=0), "How many words of each document to show."] = 3
+    words: Annotated[Whole, "How many words of each document to show."] = 3
     page: Annotated[
         str | None,
         OutputFile(dir_okay=False),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import click
-
 from cranfield.cli import options
 from cranfield.cli.commands import Argument, Field, Option, command_of, fields_of, fields_of_function, verb
 from cranfield.cli.output import colour, emit, note, progress, say, width
@@ -13,6 +11,7 @@ from cranfield.corpus.corpus import DEPTH
 from cranfield.corpus.settings import Split
 from cranfield.lab.simulation import simulate as run_simulation
 from cranfield.report.pages import FORMATS
+from cranfield.settings import Choices
 
 
 class CountWords(options.Engine):
@@ -50,7 +49,7 @@ class CountWords(options.Engine):
         tuple[str, ...], "Field with text; may be repeated.", Option(metavar="FIELD", default="detected")
     ] = ()
     output: Annotated[options.OutputPath | None, "Write the corpus to this Parquet file.", Option("-o --output")] = None
-    format: Annotated[str, click.Choice(FORMATS), "Output format."] = "table"
+    format: Annotated[str, Choices(FORMATS), "Output format."] = "table"
 
     def run(self) -> None:
         from cranfield.cli import spark

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module
 from inspect import cleandoc, get_annotations, signature
 from itertools import combinations, product
 from pathlib import Path
@@ -49,6 +48,7 @@ from cranfield.wording import nearest
 Callback = Callable[[click.Context, click.Parameter, Any], Any]
 
 SCREEN = 22  # arguments and options of which help shows all
+WIDEST = 22  # characters of the column of options; a longer one has a line of its own
 HELP_ALL = "cranfield.help_all"  # where the context of click keeps --help-all
 # How click writes the range of a number, which the error for a wrong number names as well.
 RANGE = re.compile(r"  \[[^][; ]*x[^][; ]*\]|; [^][; ]*x[^][; ]*(?=\])")
@@ -342,7 +342,7 @@ class Verb(click.Command):
         for title, records in {"Options": own, **groups}.items():
             if records:
                 with formatter.section(title):
-                    formatter.write_dl(records)
+                    formatter.write_dl(records, col_max=WIDEST)
 
 
 def command_of(
@@ -372,23 +372,16 @@ def verb(record: type[Settings], short_help: str, kind: type[Verb] = Verb, **fac
 
 
 class LazyGroup(click.Group):
-    """Commands by name, in the order of help; each is the `command` of the module of that name in ``PACKAGE``.
+    """Commands by name, in the order of help, each loaded when it is asked for.
 
     ``KIND`` is what messages call one of them.
     """
 
     NAMES: ClassVar[tuple[str, ...]]
-    PACKAGE: ClassVar[str]
     KIND: ClassVar[str]
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(self.NAMES)
-
-    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.NAMES:
-            return None
-        command: click.Command = import_module(f"{self.PACKAGE}.{cmd_name.replace('-', '_')}").command
-        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

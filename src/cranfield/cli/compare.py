@@ -16,10 +16,9 @@ from cranfield.cli.commands import Option, Settings, verb
 from cranfield.cli.output import colour, emit, note, progress, say_written, width
 from cranfield.errors import UsageError
 from cranfield.report.pages import FORMATS, Page
-from cranfield.settings import RARE
+from cranfield.settings import RARE, Choices
 from cranfield.statistics.design import Repeated
 from cranfield.statistics.pair_tests import Correction
-from cranfield.wording import few
 
 if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison
@@ -35,8 +34,8 @@ SCORES_ONLY = (
     "the baseline has scores only, so there is no check whether ties or unjudged documents could reverse a difference"
 )
 UNCORRECTED = "p-values do not account for this selection"
+SAVED = ".json"  # in the names of files of saved scores
 MOST_LOST = 5  # queries that a job summary names
-SAVED = ".json"  # the ending of a file of saved scores
 
 
 class Outcome(NamedTuple):
@@ -47,23 +46,6 @@ class Outcome(NamedTuple):
     notes: list[str]
     scores: Scores | None = None  # of the runs that were given
     compared: Scores | None = None  # with a saved baseline, or nested means
-
-
-def _saved_baseline(baseline: str | None, runs: Sequence[str]) -> Scores | None:
-    """The scores of one run, if the baseline is a file of saved scores."""
-    from cranfield.evaluation.scores import Scores
-
-    path, _, name = (baseline or "").partition("#")
-    if not path.endswith(SAVED) or baseline in runs:
-        return None
-    scores = Scores.load(path)
-    if name and name not in scores.runs:
-        raise UsageError(f"{path} has no run `{name}`", hint=f"its runs are {few(scores.runs, 10)}")
-    if not name and len(scores.runs) > 1:
-        raise UsageError(
-            f"{path} has {len(scores.runs)} runs", hint=f"name one of them: --baseline '{path}#{scores.runs[0]}'"
-        )
-    return scores.only_run(name or scores.runs[0])
 
 
 def _top_runs(scores: Scores, top: int, baseline: str | None, *, saved: bool) -> Scores:
@@ -107,7 +89,7 @@ class Testing(Settings):
     ] = None
     tests: Annotated[
         tuple[str, ...],
-        click.Choice((*TESTS, "all")),
+        Choices((*TESTS, "all")),
         "Also show the p-values of this test; may be repeated.",
         Option("--also-test", rare=True, callback=_tests),
     ] = ()
@@ -161,37 +143,29 @@ class Compare(
     """Test which differences between RUNs are significant, for every pair or against a baseline.
 
     Says which run is best, what it is significantly better than, by how much, and whether ties or unjudged documents
-    could reverse that; then shows each difference with its confidence interval and p-value. A difference is the later
-    run minus the earlier one, or a run minus the baseline. With --fail-if-worse the baseline is the first run unless
-    --baseline names another. Without -m, the measures are those of the checks, if any. Exit codes of checks: 0 passed,
-    3 failed, 4 not decided.
+    could reverse that. A difference is the later run minus the earlier one, or a run minus the baseline. With
+    --fail-if-worse the baseline is the first run unless --baseline names another. Without -m, the measures are those of
+    the checks, if any. Exit codes of checks: 0 passed, 3 failed, 4 not decided.
 
     \b
     cranfield compare qrels.txt bm25.run dense.run -m "AP nDCG@10"
-    cranfield compare qrels.txt *.run --baseline bm25.run --test t
-    cranfield compare qrels.txt *.run -m nDCG@10 --top 10 --baseline best
+    cranfield compare qrels.txt *.run -m nDCG@10 --top 10 --baseline best --test t
     cranfield compare qrels.txt main.run new.run --fail-if-worse AP --margin 0.01
     cranfield compare qrels.txt new.run --baseline scores.json --fail-below AP=0.3
-    cranfield compare qrels.txt main.run new.run --not-worse-by nDCG@10=0.01
     cranfield compare qrels.txt bm25.run dense=seed1.run dense=seed2.run
     cranfield compare --scores judge.csv --lower latency --group-by segment
     """
 
     baseline: Annotated[
         str | None,
-        "Compare every run with this one only: a file name, a run name, saved scores (FILE.json or FILE.json#RUN), or "
-        "`best`, the best run by each measure.",
+        "Compare every run with this one only: a file or run, saved scores (FILE.json or FILE.json#RUN), or `best`.",
         Option(metavar="RUN"),
     ] = None
-    top: Annotated[
-        options.Count | None, "Compare only the N best runs by the first measure, and the baseline if one is named."
-    ] = None
-    details: Annotated[
-        bool, "Also show which runs each run beats, and the effect size, wins and losses of each pair."
-    ] = False
+    top: Annotated[options.Count | None, "Compare only the N best runs by the first measure, and the baseline."] = None
+    details: Annotated[bool, "Also show which runs each run beats, and effect sizes, wins and losses."] = False
     table: Annotated[
         ComparisonTable | None,
-        "Show only one table: means with significance marks, or all pairs of runs.",
+        "Show only the means with significance marks, or all pairs.",
         Option(default="the answer; in latex, means"),
     ] = None
     audit: Annotated[
@@ -199,9 +173,7 @@ class Compare(
         "Check whether ties or unjudged documents could reverse a difference: for all pairs, or not at all.",
         Option("--audit/--no-audit", rare=True, default="for significant differences; in json and csv, for all"),
     ] = None
-    format: Annotated[str, click.Choice(FORMATS), "Output format. json and csv have full precision and all pairs."] = (
-        "table"
-    )
+    format: Annotated[str, Choices(FORMATS), "Output format. json and csv have full precision and all pairs."] = "table"
 
     def run(self) -> None:
         from cranfield.analysis.significance import ComparisonSettings
@@ -317,7 +289,11 @@ class Compare(
             return self._compare_scores(settings)
         checked, measures, standardise = self._checked, self.measures, self.standardise
         audit = True if self.format in ("csv", "json") and self.audit is None else self.audit
-        saved = _saved_baseline(self.baseline, self.runs)
+        saved = None
+        if self.baseline is not None and SAVED in self.baseline:
+            from cranfield.experiment.running import saved_baseline
+
+            saved = saved_baseline(self.baseline, self.runs)
         if saved is not None and measures is None and not checked:
             measures = [str(column.measure) for column in saved.columns if column.part == "value"]
         evaluation, notes = self.read(measures, guarded=checked)

@@ -91,7 +91,7 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
             note([] if comparison is None else answer.notes(comparison, details=self.details))
             note(line for found in outcome.groups.values() for line in by_group.notes(found))
         if self.summary is not None:
-            from cranfield.experiment.summary import summary
+            from cranfield.experiment.running import summary
 
             text = summary(experiment, outcome, Path(self.summary).parent, self.report_link)
             replace(self.summary, text.encode("utf-8", "surrogateescape"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 import click
@@ -26,6 +27,7 @@ from cranfield.io.spans import read_chunks
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.spans import chunk_table, judge_chunks
 from cranfield.report.pages import FORMATS, write
+from cranfield.settings import Choices, Positive
 from cranfield.wording import plural, printable
 
 SHOWN = 5  # queries that a warning names
@@ -62,10 +64,8 @@ class Check(options.Inputs, options.DocumentText, options.DocumentIds, options.O
     complete: options.CompleteJudgments = False
     limit: Annotated[options.Count | None, "List at most N errors of each file."] = None
     stats: Annotated[bool, "Print statistics of judgments and runs; warnings go to standard error."] = False
-    rel: Annotated[
-        float, click.FloatRange(0, min_open=True), "With --stats: lowest relevant grade.", Option(metavar="GRADE")
-    ] = 1.0
-    format: Annotated[str, click.Choice(FORMATS), "Output format. For --stats."] = "table"
+    rel: Annotated[Positive, "With --stats: lowest relevant grade.", Option(metavar="GRADE")] = 1.0
+    format: Annotated[str, Choices(FORMATS), "Output format. For --stats."] = "table"
 
     def run(self) -> None:
         if self.stats and self.judgments == "spans":
@@ -124,7 +124,9 @@ def check_experiment(path: str) -> list[FileReport]:
     """A report on the file of an experiment, and on every file that it reads."""
     from cranfield.evaluation.elsewhere import read_scores
     from cranfield.experiment.experiment import Experiment
-    from cranfield.experiment.running import Running
+    from cranfield.experiment.history import History
+    from cranfield.experiment.running import Running, saved_baseline
+    from cranfield.io.collection import read_texts
 
     reports: list[FileReport] = []
 
@@ -155,11 +157,21 @@ def check_experiment(path: str) -> list[FileReport]:
             collection, tables = collection.changed(queries=None), False
         if any(collection.given.get(kind) for kind in ("qrels", "prefs", "groups", "spans")):
             reports += check_files(collection, runs, duplicates)
+        wrong = {report.path for report in reports if report.error}
+        if collection.intents and collection.qrels not in wrong:
+            reported(str(collection.intents), partial(getattr, collection, "judgments"))
         for part in ("costs", "predicted"):
             if collection.given.get(part):
                 reported(str(collection.given[part]), partial(getattr, collection, part))
     for file in dict.fromkeys(file for of in inputs.scores.values() for files in of.values() for file in files if file):
         reported(file, partial(read_scores, file))
+    for file in filter(None, inputs.texts):
+        reported(file, partial(read_texts, [file], {""}))
+    baseline, history = inputs.baseline or "", experiment.output("history", "file")
+    if baseline not in inputs.runs and not experiment.file.is_faulty(("baseline",)):
+        reported(baseline.partition("#")[0] or path, partial(saved_baseline, baseline, inputs.runs))
+    if history is not None and Path(history).is_file() and not experiment.file.is_faulty(("history",)):
+        reported(history, partial(History.before, history))
     if tables and not experiment.file.is_faulty(("design",)):
         reported(path, Running(experiment).check_attributes)
     return reports

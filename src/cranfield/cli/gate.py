@@ -111,8 +111,8 @@ class Regressions(Baselines):
         list[str],
         tuple,
         options.MeasureName(),
-        "Exit with code 3 if a run is significantly worse than the baseline in this measure, and with code 4 if "
-        "there are too few queries to decide; may be repeated.",
+        "Exit with code 3 if a run is significantly worse than the baseline in this measure, 4 if the queries are "
+        "too few to decide; may be repeated.",
         Option("--fail-if-worse", "MEASURE", callback=_measures),
     ] = []  # noqa: RUF012 - the value of click's callback
     margin: Annotated[
@@ -125,8 +125,8 @@ class Regressions(Baselines):
         dict[str, float],
         tuple,
         str,
-        "Exit with code 3 if a run is shown to be worse than the baseline by more than this, with code 0 if all runs "
-        "are shown not to be, and with code 4 if that is undecided; such as nDCG@10=0.01; may be repeated.",
+        "Exit with code 3 if a run is shown to be worse than the baseline by more than this, such as nDCG@10=0.01, 4 "
+        "if this is undecided; may be repeated.",
         Option("--not-worse-by", "MEASURE=VALUE", callback=_margins),
     ] = {}  # noqa: RUF012 - the value of click's callback
     ignore_significance: Annotated[

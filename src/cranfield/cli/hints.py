@@ -44,7 +44,7 @@ MEANINGS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("--scores",), "", RANKINGS),
     (("--threads", "--jobs", "-j", "--workers", "--n-jobs", "--cores"), "", CORES),
     (("--significance", "--p-values", "--pairwise"), "", COMPARE),
-    (("--names", "--name", "--labels"), "", "runs are named after their files"),
+    (("--names", "--name", "--labels"), "", "a run may be given a name: NAME=FILE"),
 )
 FORMATS = ("--json", "--csv", "--latex", "--markdown", "--tsv", "--trec", "--md", "--tex")
 CLOSE = 0.75  # how similar a name must be to be suggested

@@ -13,6 +13,7 @@ from cranfield.cli.output import colour, emit, note, replace, say, width
 from cranfield.errors import UsageError
 from cranfield.report.pages import FORMATS, Page, sheet, write
 from cranfield.report.sheet import Cell
+from cranfield.settings import Choices
 from cranfield.wording import plural
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Judge(options.OwnMeasures, options.Inputs, results.Pages):
         Literal["error", "median", "lowest", "highest"],
         "With --merge: the grade to keep if judgments of a document differ; the median of two is the lower one.",
     ] = "error"
-    format: Annotated[str, click.Choice(FORMATS), "Output format. json has all pairs."] = "table"
+    format: Annotated[str, Choices(FORMATS), "Output format. json has all pairs."] = "table"
 
     queries_file: options.QueriesFile = None
 
@@ -268,7 +269,7 @@ class DepthFor(options.ReadingRuns, options.Output):
         Option("--run", "RUN"),
     ] = ()
     qrels: Annotated[options.File | None, "With --run: existing judgments."] = None
-    format: Annotated[str, click.Choice(FORMATS), "Output format."] = "table"
+    format: Annotated[str, Choices(FORMATS), "Output format."] = "table"
 
     def run(self) -> None:
         from cranfield.analysis.judging_depth import depths_for, judged_of, pooled_documents

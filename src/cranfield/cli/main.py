@@ -51,7 +51,7 @@ MODULES = {
     "convert": "files",
     "simulate": "collections",
     "trec_eval": "trec_eval",
-    "conformance": "conformance",
+    "conformance": "catalogue",
     "demo": "demo",
     "completion": "hints",
 }
@@ -61,13 +61,12 @@ class Verbs(LazyGroup):
     """The verbs by name."""
 
     NAMES = tuple(MODULES)
-    PACKAGE = "cranfield.cli"
     KIND = "command"
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in MODULES:
             return None
-        module = import_module(f"{self.PACKAGE}.{MODULES[cmd_name]}")
+        module = import_module(f"cranfield.cli.{MODULES[cmd_name]}")
         command: click.Command = getattr(module, cmd_name.replace("-", "_"), None) or module.command
         return command
 

@@ -288,8 +288,8 @@ class Rankings(Ordering, UndefinedValues):
     terminal: Annotated[bool, 'Score the end of each list as an answer: "no more relevant documents".', RARE] = False
     queries: Annotated[
         Queries,
-        "Queries to average over: all judged queries (a missing one is scored as an empty ranking), judged "
-        "queries that the run answers, or all queries of the run.",
+        "Queries to average over: all judged ones (a missing one is an empty ranking), judged ones that the run "
+        "answers, or all of the run.",
     ] = "judged"
 
 
@@ -544,8 +544,8 @@ class Elsewhere(Settings):
 
     scores: Annotated[
         tuple[File, ...],
-        "Per-query scores of another program in place of QRELS and RUN: tables with run, query and measures, output of "
-        "trec_eval -q or ir_measures, or saved scores. More files may follow.",
+        "Per-query scores of another program in place of QRELS and RUN: tables, output of trec_eval -q or ir_measures, "
+        "or saved scores. More files may follow.",
         Option(metavar="FILE..."),
     ] = ()
     lower: Annotated[

@@ -27,7 +27,7 @@ class Properties(options.Writing):
     cranfield properties AP nDCG "RBP(p=0.8)" bpref "nDCG[condensed]"
     cranfield properties --file my_measures.py
     cranfield properties --table2
-    cranfield properties --table2 --columns complete,localized --classes
+    cranfield properties --table2 --properties complete,localized --classes
     """
 
     measures: Annotated[tuple[options.MeasureText, ...], Argument("MEASURE...")] = ()
@@ -42,7 +42,7 @@ class Properties(options.Writing):
     columns: Annotated[
         Sequence[str] | None,
         "Properties to show, in this order. They also determine the order of rows in Table 2 and with --classes.",
-        Option(metavar="P,P,..."),
+        Option("--properties", metavar="P,P,..."),
     ] = None
     classes: Annotated[bool, "Show measures with the same properties in one row."] = False
     documents: Annotated[
@@ -87,7 +87,7 @@ class Properties(options.Writing):
             table = "--table1" if self.table1 else "--table2"
             raise UsageError(f"{table} cannot be combined with measures, --file or --grades")
         if self.table1 and (self.table2 or self.columns or self.classes or self.documents):
-            raise UsageError("--table1 cannot be combined with --table2, --columns, --classes or --documents")
+            raise UsageError("--table1 cannot be combined with --table2, --properties, --classes or --documents")
         style: dict[str, Any] = {"width": width(), "colour": colour(self.output)}
         if self.table1:
             text = study.table1(self.format, **style)

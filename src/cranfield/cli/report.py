@@ -9,14 +9,13 @@ from datetime import date as today
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import click
-
 from cranfield.cli import options, results
 from cranfield.cli.commands import Option, OutputFile, groups_of, verb
 from cranfield.cli.compare import Testing
 from cranfield.cli.output import emit, note, progress, say_written
 from cranfield.errors import UsageError
 from cranfield.io.digests import digesting
+from cranfield.settings import Limits
 from cranfield.wording import few
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ class Report(
     title: Annotated[str, "Title of the report.", Option(metavar="TEXT")] = "Evaluation"
     date: Annotated[str | None, "Date of the report.", Option(metavar="TEXT", default="today", rare=True)] = None
     baseline: Annotated[str | None, "The run to compare with: a file name or a run name.", Option(metavar="RUN")] = None
-    top_documents: Annotated[int, click.IntRange(1, 1000), "How many top documents of each ranking to include."] = 20
+    top_documents: Annotated[int, Limits(1, 1000), "How many top documents of each ranking to include."] = 20
     texts: Annotated[
         tuple[options.File, ...],
         "Include document text from this collection (any input of `cranfield corpus`); may be repeated.",

@@ -54,8 +54,12 @@ class Results(Pages, Drawing):
     """Tables and figures."""
 
     def deliver(self, pages: Sequence[Page], result: dict[str, Any], draw: Draw | None = None) -> None:
-        """Write tables, figures and notes."""
-        deliver(pages, result, draw, format=self.format, output=self.output, figures=self.figures)
+        """Write tables to standard output or a file, figures into their folder, notes to standard error."""
+        text = write(pages, result, self.format, width=width(), colour=colour(self.output))
+        emit(for_file(text, self.format, self.output), self.output)
+        save_figures(draw, self.figures)
+        if self.format != "json":
+            note(result.get("notes", ()))
 
 
 def with_groups(text: str, found: Groups, format: str, digits: int, **layout: Any) -> str:
@@ -79,23 +83,6 @@ def digests_for(format: str) -> AbstractContextManager[object]:
 def for_file(text: str, format: str, output: str | None) -> str:
     """JSON that is written to a file, with the time and the command; what is printed is always the same."""
     return as_json(with_origin(load_json(text))) if format == "json" and output not in (None, "-") else text
-
-
-def deliver(
-    pages: Sequence[Page],
-    result: dict[str, Any],
-    draw: Draw | None,
-    *,
-    format: str,
-    output: str | None,
-    figures: str | None,
-) -> None:
-    """Write tables to standard output or a file, figures into their folder, notes to standard error."""
-    text = write(pages, result, format, width=width(), colour=colour(output))
-    emit(for_file(text, format, output), output)
-    save_figures(draw, figures)
-    if format != "json":
-        note(result.get("notes", ()))
 
 
 def save_figures(draw: Draw | None, figures: str | None) -> None:

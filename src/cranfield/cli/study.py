@@ -233,8 +233,7 @@ def tie_cost_command() -> click.Command:
         chosen = {name: values[name] for name in measured if name != "measures_file" and values[name] is not None}
         with progress("Measuring") as step:
             costs = tie_costs(data, **chosen, progress=step)
-        written = {name: values[name] for name in ("format", "output")}
-        results.deliver(cost_tables(costs), asdict(costs), None, figures=None, **written)
+        results.Results(**values).deliver(cost_tables(costs), asdict(costs))
 
     folder = Annotated[options.Folder | None, "Write the collection as qrels.txt and feature.run."]
     fields = (
@@ -247,7 +246,6 @@ class Studies(LazyGroup):
     """The studies, then `tie-cost` and `show`."""
 
     NAMES = (*(name for name in study_names() if name != OWN_COMMAND), "tie-cost", "show")
-    PACKAGE = "cranfield.lab.studies"
     KIND = "study"
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 FILES = "queries", "documents", "intents", "costs", "strata", "inclusion", "method", "predicted", "map_documents"
 OTHER_JUDGMENTS = "prefs", "groups", "spans"
+# Files on which scores depend, whatever the measures.
+COMPARED_FILES = *OTHER_JUDGMENTS, "intents", "costs", "map_documents"
 # Scores of other seeds are estimates of the same, and views are part of each measure.
 NOT_COMPARED = {"seed", "ties", "depth", "condensed", "terminal"}
 ORIGIN = ("time", "command", "experiment", "experiment_digest")  # what `results.with_origin` adds to files
@@ -55,9 +57,10 @@ class Source(NamedTuple):
         """The digest of the content; None if there is no file, or if it changed since it was read."""
         if self.state is None:
             return None
-        if self.digests is not None and (found := self.digests.get(self.path)):
+        in_any_order = self.kind in OTHER_JUDGMENTS
+        if not in_any_order and self.digests is not None and (found := self.digests.get(self.path)):
             return found
-        return digest_of_file(self.path) if _state(self.path) == self.state else None
+        return digest_of_file(self.path, in_any_order=in_any_order) if _state(self.path) == self.state else None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -115,6 +118,8 @@ class Provenance:
         saved = typed(dict[str, Any], data["provenance"], "provenance")
         typed(dict[str, tuple[int, str]], saved.get("judgments", {}), "judgments")
         typed(dict[str, Any], saved.get("policy", {}), "policy")
+        for one in typed(tuple[dict[str, Any], ...], saved.get("inputs", []), "inputs"):
+            typed(str, one.get("kind"), "kind")
         return cls(saved=saved)
 
     def with_sources(self, sources: Iterable[Source]) -> Provenance:
@@ -132,6 +137,16 @@ class Provenance:
             if not one.given.keys() & set(OTHER_JUDGMENTS)
             for query, of_query in _digests_of(one.judgments).items()
         }
+
+    @cached_property
+    def compared_files(self) -> dict[tuple[str, str | None], str | None]:
+        """The digests of the files, apart from graded judgments, that are the same for scores that are compared."""
+        if self.saved is not None:
+            inputs = [(one["kind"], one.get("collection"), one.get("digest")) for one in self.saved.get("inputs", ())]
+        else:
+            own = [source for source in self.sources if source.kind in COMPARED_FILES]
+            inputs = [(source.kind, source.collection, source.digest) for source in own]
+        return {(kind, collection): digest for kind, collection, digest in inputs if kind in COMPARED_FILES}
 
     @property
     def policy_data(self) -> dict[str, Any]:
@@ -215,6 +230,11 @@ def check_same(own: Provenance | None, other: Provenance | None, name: str, *, a
                 f"the scores of `{name}` were computed with {key}={old[key]}, and these with {key}={new[key]}",
                 hint=f"use {key}={old[key]}, or compute the baseline again",
             )
+    for (kind, collection), digest in own.compared_files.items():
+        then = other.compared_files.get((kind, collection))
+        if digest is not None and then is not None and digest != then:
+            of = f" of {collection}" if collection else ""
+            raise UsageError(f"the baseline `{name}` was scored with other {kind}{of}", hint="save the baseline again")
     before, after = other.judgments, own.judgments
     if not before or not after or before == after:
         return []

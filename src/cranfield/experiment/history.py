@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +21,7 @@ import numpy as np
 from cranfield.analysis.compare import compare
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.elsewhere import read_scores
+from cranfield.evaluation.provenance import COMPARED_FILES
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.formats.json import load_json
 from cranfield.io.streams import open_stream
@@ -105,14 +106,15 @@ def _locked(descriptor: int) -> Iterator[None]:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
-def commit_of(folder: Path) -> str | None:
-    """The commit of a git checkout, with a + if files of it were changed; None if there is none."""
+def commit_of(folder: Path, outputs: Iterable[str] = ()) -> str | None:
+    """The commit of a git checkout, with a + if files other than the outputs were changed; None if there is none."""
+    others = [f":(exclude,literal){path}" for path in outputs if not Path(path).is_absolute()]
     try:
         found = [
             subprocess.run(
                 ["git", "-C", str(folder), *words], capture_output=True, text=True, timeout=20, check=True
             ).stdout.strip()
-            for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
+            for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no", "--", ":/", *others])
         ]
     except (OSError, subprocess.SubprocessError):
         return None
@@ -182,11 +184,13 @@ class History:
         return Change(difference, self._significant(before, e, measure, run))
 
     def _significant(self, before: int, e: int, measure: str, run: str) -> bool | None:
-        """By Student's t over the queries of both entries, at level 0.05; None if judgments or values are missing."""
+        """By Student's t over the queries of both entries, at level 0.05.
+
+        None if they have other judgments or another policy, or if values are missing.
+        """
         entries = self.entries[before], self.entries[e]
-        digests = [[one["digest"] for one in _judgments(entry)] for entry in entries]
         values = [entry["runs"][run][measure].get("values") for entry in entries]
-        if digests[0] != digests[1] or None in values:
+        if _basis(entries[0]) != _basis(entries[1]) or None in values:
             return None
         if values[0] == values[1]:
             return False
@@ -290,8 +294,11 @@ class History:
         return f"History: {plural(len(self.entries), 'entry')}, {plural(len(self.rows), 'mean')}"
 
 
-def _judgments(one: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    return [found for found in one["provenance"].get("inputs", []) if found["kind"] == "qrels"]
+def _basis(one: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What must be the same in entries that are compared: judgments, and the policy but for the seed."""
+    inputs = (found for found in one["provenance"].get("inputs", []) if found["kind"] in ("qrels", *COMPARED_FILES))
+    digests = sorted((found["kind"], found.get("collection") or "", found.get("digest") or "") for found in inputs)
+    return digests, {**one["provenance"].get("policy", {}), "seed": None}
 
 
 def _check(data: Any) -> None:

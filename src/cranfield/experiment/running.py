@@ -1,11 +1,15 @@
-"""What an experiment does: evaluate, compare, check the gates, and write files."""
+"""What an experiment does: evaluate, compare, check the gates, and write files and a summary."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
+
+import numpy as np
 
 from cranfield.analysis.compare import Comparison, compare_scores, with_reversals
 from cranfield.data import Repeats
@@ -17,10 +21,16 @@ from cranfield.evaluation.evaluator import Evaluator, evaluate
 from cranfield.evaluation.plan import make_columns
 from cranfield.evaluation.scores import Scores
 from cranfield.experiment.experiment import COMPARING, SAVED, Experiment, listed
+from cranfield.io.collection import shortened
 from cranfield.io.write import atomic_write
-from cranfield.report import guard
+from cranfield.report import answer, guard
+from cranfield.report import write as write_scores
+from cranfield.report.pages import Page, sheet, write
+from cranfield.report.sheet import Cell, shown, signed
 from cranfield.results import now
 from cranfield.wording import few, nearest
+
+LOST = 5  # queries that a summary names
 
 
 @dataclass(frozen=True)
@@ -67,10 +77,11 @@ class Running:
         for name, by_collection in self.inputs.scores.items() if self.of.runs else ():
             scores = self._with_scores(scores, name, by_collection)
         compared, baseline = scores, self.inputs.baseline
-        if saved := self._saved_baseline():
-            with self.error_at(("baseline",)):
+        with self.error_at(("baseline",)):
+            saved = saved_baseline(baseline, self.inputs.runs)
+            if saved is not None:
                 compared = compared.with_run(saved, changed_judgments=self.changed_judgments)
-            baseline = compared.runs[0]
+                baseline = compared.runs[0]
         if average := listed(self.of.design.average):
             with self.error_at(("design", "average")):
                 compared = compared.averaged(*average)
@@ -180,14 +191,6 @@ class Running:
         with self.error_at(("scores", key)):
             return with_column(scores, key, parts, lower=self.of.outside[key].lower)
 
-    def _saved_baseline(self) -> Scores | None:
-        """The scores of one run, if the baseline is a file of saved scores."""
-        path, _, name = (self.inputs.baseline or "").partition("#")
-        if self.inputs.baseline in self.inputs.runs or not path.endswith(SAVED):
-            return None
-        with self.error_at(("baseline",)):
-            return saved_run(path, name)
-
     def _checks(self, scores: Scores, comparison: Comparison | None) -> Iterator[guard.Check]:
         for name, gate in self.of.gates.items():
             found: list[guard.Check] = []
@@ -233,9 +236,14 @@ class Running:
             return {}
         from cranfield.experiment.history import commit_of, entry
 
-        how = {"cluster": self.of.design.cluster, "values": self.of.history.values, "seed": self.of.settings().seed}
+        how: dict[str, Any] = {"cluster": self.of.design.cluster, "values": self.of.history.values}
+        how["seed"] = self.of.settings().seed
         gates = {kind: sum(check.outcome == kind for check in outcome.checks) for kind in guard.OUTCOMES}
-        return {"commit": commit_of(self.of.folder), **entry(outcome.scores, **how), "gates": gates}
+        return {
+            "commit": commit_of(self.of.folder, self.of.outputs.values()),
+            **entry(outcome.scores, **how),
+            "gates": gates,
+        }
 
     def _report(self, outcome: Outcome, line: Mapping[str, Any], history: str | None) -> str:
         from cranfield.report.html import contents, html
@@ -256,6 +264,9 @@ class Running:
             date=now()[:10],
             commands=[f"cranfield run {Path(self.of.path).name}"],
         )
+        if data["provenance"] is not None:
+            made = {"experiment": Path(self.of.path).name, "experiment_digest": self.of.file.digest, "time": now()}
+            data["provenance"] |= made
         if history is not None:
             from cranfield.experiment.history import History
 
@@ -263,11 +274,53 @@ class Running:
         return html(data, self.of.report.title)
 
 
-def saved_run(path: str, name: str = "") -> Scores:
-    """One run of a file of saved scores."""
+def saved_baseline(baseline: str | None, runs: Container[str]) -> Scores | None:
+    """The scores of one run, if the baseline is not one of the runs, but FILE.json or FILE.json#RUN."""
+    path, _, name = (baseline or "").partition("#")
+    if baseline in runs or not path.endswith(SAVED):
+        return None
     scores = Scores.load(path)
     if name and name not in scores.runs:
         raise UsageError(f"{path} has no run `{name}`", hint=f"its runs are {few(scores.runs, 10)}")
     if not name and len(scores.runs) > 1:
         raise UsageError(f"{path} has {len(scores.runs)} runs", hint=f"name one of them: {path}#{scores.runs[0]}")
     return scores.only_run(name or scores.runs[0])
+
+
+def summary(experiment: Experiment, outcome: Outcome, folder: Path, link: str | None = None) -> str:
+    """The summary as Markdown. ``folder``: where it is written to; ``link``: where the report is, if not in a file."""
+    comparison = outcome.comparison
+    parts = ["## Search quality\n\n", guard.markdown(outcome.checks) if outcome.checks else ""]
+    if comparison is None:
+        parts.append(write_scores(outcome.scores, "markdown"))
+    else:
+        pages = [answer.answer(comparison), *losses(outcome)]
+        parts.append(write(pages, {}, "markdown"))
+    if report := experiment.output("report", "file"):
+        path = Path(os.path.relpath(Path(report).resolve(), folder.resolve())).as_posix()
+        parts.append(f"\n[The report]({link or quote(path)}) has every query and ranking.\n")
+    return "".join(parts)
+
+
+def losses(outcome: Outcome) -> list[Page]:
+    """The queries on which runs lost most against the baseline, by the first measure; none without a loss."""
+    comparison, scores = outcome.comparison, outcome.compared
+    if comparison is None or comparison.references is None:
+        return []
+    name, column = comparison.runs[comparison.references[0]], scores.columns[0]
+    base = scores.runs.index(name)
+    values, at = scores.matched(0)
+    lost = (values - values[base]) * (-1 if column.lower_is_better else 1)
+    order = np.argsort(lost, axis=None, kind="stable")[:LOST].tolist()
+    rows = []
+    for r, q in (divmod(place, lost.shape[1]) for place in order):
+        if lost[r, q] < 0:
+            query = scores.queries[at[q]]
+            numbers = [shown(float(values[row, q]), 4) for row in (base, r)]
+            difference = signed(float(values[r, q] - values[base, q]), 4)
+            names = query, shortened(scores.texts.get(query, "")), scores.runs[r]
+            rows.append((names, [Cell(text) for text in (*numbers, difference)]))
+    if not rows:
+        return []
+    heads = [name, "run", "difference"]
+    return [Page(f"{column.label}: the queries that lost most", sheet(("query", "text", "run"), heads, rows))]

@@ -12,11 +12,12 @@ import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from inspect import signature
+from io import BufferedReader
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from cranfield.errors import InputError
+from cranfield.errors import InputError, reading
 from cranfield.io.digests import text_digest
 from cranfield.io.streams import open_stream
 from cranfield.settings import Limits
@@ -99,14 +100,15 @@ class TomlFile:
 
     def _parse(self) -> dict[str, Any]:
         try:
-            data = open_stream(self.path, "experiment").read()
+            with reading(self.path), BufferedReader(open_stream(self.path, "experiment").open()) as file:
+                data = file.read(LONGEST + 1)
         except InputError as error:
             if Path(self.path).is_file() and not Path(self.path).stat().st_size:
                 raise self.error("the file is empty", hint="`cranfield run --init` writes one") from error
             raise
         self.digest = text_digest(data)
         if len(data) > LONGEST:
-            raise self.error(f"the file has {len(data):,} bytes; an experiment has at most {LONGEST:,}")
+            raise self.error(f"the file has more than {LONGEST:,} bytes, which is too many for an experiment")
         try:
             text = data.decode("utf-8-sig")
             if deep := _DEEP.search(text):
@@ -126,7 +128,8 @@ class TomlFile:
         self._lines |= dict(reversed(list(_key_lines(text))))
         if Path(self.path).name != PYPROJECT:
             return content
-        found = content.get(TOOL[0], {}).get(TOOL[1])
+        tools = content.get(TOOL[0])
+        found = tools.get(TOOL[1]) if isinstance(tools, dict) else None
         if not isinstance(found, dict):
             raise self.error("there is no table [tool.cranfield]", hint="write the experiment there")
         self._lines = {path[2:]: line for path, line in self._lines.items() if path[:2] == TOOL}

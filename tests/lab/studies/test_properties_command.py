@@ -158,11 +158,11 @@ def test_table_1() -> None:
     assert methods["DCG@k"]["examples"]["11000"]["score"] == pytest.approx(1.63, abs=0.005)
     assert all(example["denominator"] == pytest.approx(1) for example in methods["DCG@k"]["examples"].values())
     assert "any system, this query" in call("properties", "--table1").stdout
-    assert call("properties", "--table1", "--columns", "bounded").exit_code == 2
+    assert call("properties", "--table1", "--properties", "bounded").exit_code == 2
 
 
 def test_columns_and_classes_of_table_2() -> None:
-    options = ("properties", "--table2", "--documents", "4", "--columns", "complete,realizable,localized")
+    options = ("properties", "--table2", "--documents", "4", "--properties", "complete,realizable,localized")
     data = json.loads(call(*options, "--format", "json").stdout)
     assert data["columns"] == ["complete", "realizable", "localized"]
     assert data["answers"] == data["match"] == 39
@@ -188,10 +188,10 @@ def test_the_order_of_the_paper_is_that_of_its_columns() -> None:
 
 
 def test_columns_of_any_measures() -> None:
-    options = ("properties", "AP", "nDCG", "P", "--documents", "4", "--columns", "top-weighted,complete")
+    options = ("properties", "AP", "nDCG", "P", "--documents", "4", "--properties", "top-weighted,complete")
     text = call(*options).stdout
     assert "realizable" not in text
     assert "AP@k, nDCG@k" in call(*options, "--classes").stdout
-    assert call("properties", "AP", "--columns", "nice").exit_code == 2
-    assert call("properties", "AP", "--columns", "bounded,bounded").exit_code == 2
-    assert call("properties", "--table2", "--columns", "stable").exit_code == 2
+    assert call("properties", "AP", "--properties", "nice").exit_code == 2
+    assert call("properties", "AP", "--properties", "bounded,bounded").exit_code == 2
+    assert call("properties", "--table2", "--properties", "stable").exit_code == 2

@@ -39,7 +39,7 @@ from cranfield.report.chart_library import chart_library
 from cranfield.report.compare import method, rank_meaning
 from cranfield.report.notebook import table
 from cranfield.report.sheet import Layout
-from cranfield.results import plain, with_origin
+from cranfield.results import plain
 from cranfield.statistics.correlation import tau
 from cranfield.statistics.design import Sample
 from cranfield.statistics.intervals import bca
@@ -151,10 +151,8 @@ def contents(
 
 def _origin(provenance: Provenance) -> dict[str, Any]:
     """What the numbers were computed from, without folders of the machine on which they were."""
-    data = with_origin({"provenance": {**provenance.data, **provenance.origin}})["provenance"]
-    kept = {name: value for name, value in data.items() if name not in ("judgments", "command")}
-    inputs = [{**one, "name": _beside(one["name"])} for one in data["inputs"]]
-    return {**kept, "inputs": inputs, **({"experiment": _beside(data["experiment"])} if "experiment" in data else {})}
+    kept = {name: value for name, value in provenance.data.items() if name != "judgments"}
+    return kept | {"inputs": [{**one, "name": _beside(one["name"])} for one in kept["inputs"]]}
 
 
 def _beside(path: str) -> str:
