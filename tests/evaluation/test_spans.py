@@ -205,7 +205,7 @@ def test_a_report_marks_the_judged_part_of_each_chunk() -> None:
     data = contents(evaluation, texts={"d": text})
     assert data["marked"] and data["rankings"][0]["grades"] == [1, None]
     assert data["texts"]["1"]["d:0-24"] == ["The ", "lamp", " was lit at ", "dusk", ""]
-    assert data["texts"]["2"]["d:10-40"] == ["", "", text[10:40]]
+    assert data["texts"]["2"]["d:10-40"] == [text[10:40]]
 
 
 def test_complete_judgments_of_passages() -> None:

@@ -419,7 +419,8 @@ def _marked_chunks(evaluation: Evaluation, chunks: Passages, texts: Mapping[str,
             start, end = int(chunks.start[row]), int(chunks.end[row])
             cuts = [start]
             for first, last in of_document.get(document, []):
-                cuts += [min(max(first, start), end), min(max(last, start), end)]
+                if first < end and last > start:
+                    cuts += [max(first, start), min(last, end)]
             parts = zip(cuts, [*cuts[1:], end], strict=True)
             marked.setdefault(query, {})[name] = [texts[document][a:b] for a, b in parts]
     return marked
