@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -254,3 +255,22 @@ def test_explain_says_what_each_chunk_adds() -> None:
     steps = cf.explain(cf.Collection(spans=JUDGED), run, "SpanR", query="1").steps
     assert [step.judged for step in steps] == [{"docs/a.md:10-50": 1.0}, {"": 0.0}, None]
     assert [step.earned for step in steps] == pytest.approx([40 / 70, 10 / 70, 0])
+
+
+def test_the_script_of_the_page_on_chunkings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two snippets of one topic: a chunk of 200 characters has the first one."""
+    page = Path(__file__).parents[2] / "docs" / "cookbook" / "chunking.md"
+    script = page.read_text().split("```python\n# ambient.py")[1].split("```")[0]
+    files = {
+        "results.txt": f"ID\turl\ttitle\tsnippet\n1.1\tu\tLamps\t{'lighthouse lamp ' * 8}\n1.2\tu\tHorns\tfog horn\n",
+        "subTopics.txt": "ID\tdescription\n1.1\tlighthouse\n1.2\tnone\n",
+        "STRel.txt": "subTopicID\tresultID\n1.1\t1.1\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["ambient.py", "."])
+    exec(compile(f"#{script}", "ambient.py", "exec"), {})
+    collection = cf.Collection(spans="passages.csv", documents="texts.jsonl", queries="queries.csv")
+    scores = cf.evaluate(collection, ["size200.csv", "size500.csv"], ["SpanR", "SpanP"])
+    assert scores.values[:, :, 0].tolist() == [[1.0, 128 / 152], [1.0, 128 / 152]]
