@@ -24,7 +24,7 @@ from cranfield.evaluation.overlap import check_query_overlap, find_disjoint
 from cranfield.io.ids import Duplicates
 from cranfield.io.spans import read_chunks
 from cranfield.ranking.alignment import Aligner, Alignment
-from cranfield.ranking.spans import chunk_table, judge_chunks
+from cranfield.ranking.spans import judge_chunks
 from cranfield.report.pages import FORMATS, write
 from cranfield.wording import plural, printable
 
@@ -206,7 +206,7 @@ def _check_run_file(
             run = collection.prepared(run)
             judged = aligner.judgments
             if judged.spans is not None:
-                aligner = Aligner(judge_chunks(judged, [chunk_table(run)]), complete=collection.complete)
+                aligner = Aligner(judge_chunks(judged, [run]), complete=collection.complete)
             alignment = aligner.align(run, by_id=False)
             check_query_overlap(run, alignment)
             warnings += run_warnings(alignment)

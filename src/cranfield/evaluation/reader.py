@@ -15,7 +15,7 @@ from cranfield.evaluation.plan import AlignmentKey, Column, Policy
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.ranking.alignment import AlignedRun, Aligner
 from cranfield.ranking.batch import Key
-from cranfield.ranking.spans import chunk_table, judge_chunks
+from cranfield.ranking.spans import judge_chunks
 from cranfield.ranking.tie_rules import TieRule
 from cranfield.ranking.unjudged import (
     align_collection,
@@ -110,7 +110,7 @@ class RunReader:
         if self.judgments.spans is None:
             aligner = self.aligner
         else:
-            aligner = Aligner(judge_chunks(self.judgments, [chunk_table(run)]), complete=self.policy.complete)
+            aligner = Aligner(judge_chunks(self.judgments, [run]), complete=self.policy.complete)
         return aligner.read(run, self.keys, by_id=self.by_id, top=self.top)
 
     def scores(self, runs: Sequence[Run], progress: Progress | None = None) -> Iterator[RunScores]:

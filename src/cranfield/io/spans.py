@@ -175,7 +175,7 @@ def _located(
 ) -> Located | Any:
     """The passages of a source; or a plain run or plain judgments, whose ids are those of passages."""
     columns = native.scan_passages(source) if type(source) is dict and accessors is None else None
-    if columns is None or not len(columns["start"]) or (kind == "qrels" and not _are_finite(columns.get("value"))):
+    if columns is None or not len(columns["start"]) or (kind == "qrels" and np.isinf(columns.get("value", 0)).any()):
         given = _given(source, kind, name, accessors)
         return _checked(given, kind, texts) if isinstance(given, Given) else given
     begin, queries = columns["begin"], Strings(*columns["query"])
@@ -188,10 +188,6 @@ def _located(
 
     title = name or ("run" if kind == "run" else "spans")
     return Located(title, "", queries.take(row_query), passages, columns.get("value"), place)
-
-
-def _are_finite(values: Floats | None) -> bool:
-    return values is None or bool(np.isfinite(values).all())
 
 
 def _given(source: Any, kind: TableKind, name: str | None, accessors: Accessors | None) -> Given | Any:
@@ -223,7 +219,7 @@ def _given(source: Any, kind: TableKind, name: str | None, accessors: Accessors 
 
 def _by_query(table: NamedTable) -> Mapping[Any, Any] | None:
     """The results by query of a table with a list of them in each row; None for everything else."""
-    if all(map(_is_one_list, table.columns.values())):  # JSON, by query
+    if all(len(cells) == 1 and isinstance(cells[0], list) for cells in table.columns.values()):  # JSON, by query
         return {query: cells[0] for query, cells in table.columns.items()}
     query, ranking = table.column(COLUMNS["query"]), table.column(FIELDS["ranking"])
     if query is None or ranking is None or not all(isinstance(cell, list) for cell in table.columns[ranking]):
@@ -233,10 +229,6 @@ def _by_query(table: NamedTable) -> Mapping[Any, Any] | None:
 
 def _is_empty(value: Any) -> bool:
     return not isinstance(value, str) and hasattr(value, "__len__") and len(value) == 0
-
-
-def _is_one_list(cells: list[Any]) -> bool:
-    return len(cells) == 1 and isinstance(cells[0], list)
 
 
 def _is_text(ranking: Any) -> bool:
