@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import click
 import numpy as np
@@ -80,7 +80,7 @@ class Check(options.Inputs, options.DocumentText, options.DocumentIds, options.O
                     "check needs judgments and runs, or an experiment", hint="cranfield check QRELS RUN..."
                 )
             else:
-                judged = {options.KINDS[self.judgments]: self.qrels}
+                judged: dict[str, Any] = {options.KINDS[self.judgments]: self.qrels}
                 collection = Collection(**judged, queries=self.queries_file, documents=self.corpus, **facts)
                 reports = check_files(collection, self.runs, self.duplicates)
         text = "".join(f"{line}\n" for report in reports for line in report.lines())
