@@ -314,7 +314,7 @@ def _of_mapping(source: Mapping[Any, Any], kind: TableKind, name: str, accessors
         for query, ranking in source.items():
             items = _listed(query, ranking, kind)
             if items and _is_record(items[0], accessors):
-                items = read_chunk_records(items, str(query), kind, accessors)
+                items = read_chunk_records(items, str(query), kind, accessors, quotes=kind == "qrels")
             begin.append(len(rows))
             rows += items
             queries += [query] * len(items)
@@ -519,7 +519,9 @@ def _located_quotes(
 ) -> tuple[Integers, Integers]:
     """The offsets of quotes in the texts of documents."""
     if texts is None:
-        raise UsageError("quotes need the texts of documents", hint="give documents={id: text} or a collection")
+        raise UsageError(
+            "quotes need the texts of documents", hint="give --corpus FILE, or documents={id: text} of a Collection"
+        )
     known, found = texts.of(documents), []
     for row, (name, quote) in enumerate(zip(documents, quotes, strict=True)):
         if not isinstance(quote, str) or not quote.strip():
