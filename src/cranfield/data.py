@@ -185,14 +185,6 @@ class Passages:
         """The passages at these rows, in this order."""
         return replace(self, document=self.document[rows], start=self.start[rows], end=self.end[rows])
 
-    @property
-    def ids(self) -> Strings:
-        """An id for each passage: the document, a colon, and both offsets, as in ``d7:120-320``."""
-        from cranfield.native import name_passages
-
-        names = self.names.offsets, self.names.data
-        return Strings(*name_passages(names, *map(np.ascontiguousarray, (self.document, self.start, self.end))))
-
 
 @dataclass(frozen=True, eq=False)
 class Spans:

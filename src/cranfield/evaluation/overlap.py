@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cranfield.data import Run, Strings, Table
 from cranfield.errors import InputError
 from cranfield.io.faults import quotable
-from cranfield.io.ids import codes_of, id_text
+from cranfield.io.ids import codes_of, id_text, passage_ids
 from cranfield.io.runs import load, load_unchecked
 from cranfield.ranking.alignment import Alignment
 
@@ -137,7 +137,7 @@ def map_documents(run: Run, document_map: DocumentMap) -> Run:
     else:
         unique, code = codes_of(names)
         passages = replace(table.passages, names=unique, document=code[table.passages.document])
-        table = replace(table, document=passages.ids, passages=passages)
+        table = replace(table, document=passage_ids(passages), passages=passages)
     mapped = replace(run, source=table, remarks=remarks)
     from cranfield.io.lists import without_repeats
 

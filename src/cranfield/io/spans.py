@@ -20,7 +20,7 @@ from cranfield.data import Floats, Integers, Judgments, Passages, Repeats, Run, 
 from cranfield.errors import InputError, UsageError
 from cranfield.io.detect import detect_file
 from cranfield.io.faults import Location, TableKind, Unit, quotable
-from cranfield.io.ids import Duplicates, check_duplicates, codes_of, id_text
+from cranfield.io.ids import Duplicates, check_duplicates, codes_of, id_text, passage_ids
 from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.lists import without_repeats
 from cranfield.io.named_tables import NamedTable, is_missing, read_table
@@ -113,7 +113,7 @@ def _run(found: Located) -> Run:
     scores = -np.arange(float(len(found.query))) if found.values is None else found.values
     table = Table(
         found.query,
-        found.passages.ids,
+        passage_ids(found.passages),
         scores,
         found.ranks,
         numbered=found.lines is None,
@@ -156,7 +156,7 @@ def read_spans(source: Any, *, name: str | None = None, texts: Texts | None = No
         place: Callable[[int], str] = places.__getitem__
     else:
         passages, query, place, title = found.passages, found.query, found.place, found.source_name
-        grade, ids = np.ones(len(query)) if found.values is None else found.values, passages.ids
+        grade, ids = np.ones(len(query)) if found.values is None else found.values, passage_ids(passages)
         if found.lines is not None:
             unit, line = "line", found.lines
     if texts is not None:
