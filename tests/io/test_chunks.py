@@ -390,3 +390,9 @@ def test_faults_in_json_by_query_name_the_file(tmp_path: Path) -> None:
 def test_ranks_of_a_table_are_a_tie_rule() -> None:
     table = [row | {"rank": rank} for row, rank in zip(rows(RUN, "score"), (2, 1, 2, 1), strict=True)]
     assert cf.evaluate(cf.Collection(spans=SPANS), table, "RR", ties="rank").values.tolist() == [[[0.5, 1.0]]]
+
+
+def test_results_of_a_query_in_two_records_are_refused() -> None:
+    results = [{"query": "1", "results": [{"document": "a", "start": 0, "end": 9}]}] * 2
+    with pytest.raises(InputError, match="run: row 2: query `1` has two records, first run: row 1"):
+        cf.evaluate(cf.Collection(spans=SPANS), results, "RR")

@@ -224,6 +224,13 @@ def _by_query(table: NamedTable) -> Mapping[Any, Any] | None:
     query, ranking = table.column(COLUMNS["query"]), table.column(FIELDS["ranking"])
     if query is None or ranking is None or not all(isinstance(cell, list) for cell in table.columns[ranking]):
         return None
+    row_of: dict[str, int] = {}
+    for row, name in enumerate(map(str, table.columns[query])):
+        if row_of.setdefault(name, row) != row:
+            raise InputError(
+                [f"{table.place(row)}: query `{quotable(name)}` has two records, first {table.place(row_of[name])}"],
+                hint="give the results of a query once",
+            )
     return dict(zip(table.columns[query], table.columns[ranking], strict=True))
 
 
