@@ -301,6 +301,7 @@ class Run:
     remarks: tuple[str, ...] = ()  # what reading it had to assume
     system: str | None = None  # of a repeat: the system that gave it
     days: AnsweredDays | None = None  # of lists of lists: the days that they answer
+    empty: tuple[str, ...] = ()  # of chunks: the queries for which nothing is retrieved
     records: tuple[Any, Any] | None = None  # of chunks: the records and how to read them; they may be judged passages
 
     def __repr__(self) -> str:

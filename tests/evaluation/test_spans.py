@@ -274,3 +274,13 @@ def test_the_script_of_the_page_on_chunkings(tmp_path: Path, monkeypatch: pytest
     collection = cf.Collection(spans="passages.csv", documents="texts.jsonl", queries="queries.csv")
     scores = cf.evaluate(collection, ["size200.csv", "size500.csv"], ["SpanR", "SpanP"])
     assert scores.values[:, :, 0].tolist() == [[1.0, 128 / 152], [1.0, 128 / 152]]
+
+
+@pytest.mark.parametrize("last", [("d", 0, 9), ("d", "0", 9)])  # text takes the way in Python
+def test_an_empty_ranking_is_an_answer(last: Any) -> None:
+    spans = {"1": [("d", 0, 9)], "2": [("d", 0, 9)], "3": [("d", 0, 9)]}
+    scores = cf.evaluate(cf.Collection(spans=spans), {"1": [last], "2": []}, "SpanR", queries="both")
+    assert scores.to_dict()["runs"]["run"]["SpanR"]["queries"] == {"1": 1.0, "2": 0.0}
+    scores = cf.evaluate(cf.Collection(spans=spans), {"1": [last], "2": []}, "SpanR")
+    assert "run has no ranking for 1 query (3); scored as empty" in map(str, scores.notes)
+    assert cf.evaluate(cf.Collection(spans=spans), {"1": [], "2": []}, "SpanR").means.tolist() == [[0]]

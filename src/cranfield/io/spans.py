@@ -67,7 +67,7 @@ class Given:
     lines: Sequence[int] | None = None
     quotes: list[Any] | None = None
     ranks: list[Any] | None = None
-    answers: bool = False  # a run by query, which may have found nothing
+    empty: Sequence[Any] = ()  # queries without passages
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +82,7 @@ class Located:
     place: Callable[[int], str]
     lines: Integers | None = None
     ranks: Floats | None = None
+    empty: tuple[str, ...] = ()  # queries without passages
 
 
 def read_chunks(
@@ -120,7 +121,7 @@ def _run(found: Located) -> Run:
         line=found.lines,
         passages=found.passages,
     )
-    return Run(found.name, table, found.source_name)
+    return Run(found.name, table, found.source_name, empty=found.empty)
 
 
 def parse_ids(ids: Strings, source_name: str) -> Passages:
@@ -187,7 +188,8 @@ def _located(
         return f"query `{quotable(queries[query])}`, position {row - int(begin[query]) + 1}"
 
     title = name or ("run" if kind == "run" else "spans")
-    return Located(title, "", queries.take(row_query), passages, columns.get("value"), place)
+    empty = tuple(queries.take(np.flatnonzero(np.diff(begin) == 0)))
+    return Located(title, "", queries.take(row_query), passages, columns.get("value"), place, empty=empty)
 
 
 def _given(source: Any, kind: TableKind, name: str | None, accessors: Accessors | None) -> Given | Any:
@@ -359,7 +361,7 @@ def _of_mapping(source: Mapping[Any, Any], kind: TableKind, name: str, accessors
         values,
         place,
         quotes=first if quoted else None,
-        answers=kind == "run" and bool(source),
+        empty=[query for query, ranking in source.items() if _is_empty(ranking)],
     )
 
 
@@ -400,7 +402,7 @@ def _checked(given: Given, kind: TableKind, texts: Texts | None = None) -> Locat
     if faults:
         hint = "" if given.quotes is None else "quotes are searched as they are, then up to white space; give offsets"
         raise InputError(faults, hint=hint)
-    if not documents and not given.answers:
+    if not documents and not (given.empty and kind == "run"):
         raise InputError([f"{given.source_name or given.name}: no passages"])
     role = "score" if kind == "run" else "grade"
     return Located(
@@ -412,6 +414,7 @@ def _checked(given: Given, kind: TableKind, texts: Texts | None = None) -> Locat
         given.place,
         None if given.lines is None else np.array(given.lines, np.int64),
         None if given.ranks is None else _numbers(given, given.ranks, "rank"),
+        tuple(id_text(query) or str(query) for query in given.empty),
     )
 
 
