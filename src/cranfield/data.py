@@ -185,14 +185,6 @@ class Passages:
         """The passages at these rows, in this order."""
         return replace(self, document=self.document[rows], start=self.start[rows], end=self.end[rows])
 
-    @property
-    def ids(self) -> Strings:
-        """An id for each passage: the document, a colon, and both offsets, as in ``d7:120-320``."""
-        from cranfield.native import name_passages
-
-        names = self.names.offsets, self.names.data
-        return Strings(*name_passages(names, *map(np.ascontiguousarray, (self.document, self.start, self.end))))
-
 
 @dataclass(frozen=True, eq=False)
 class Spans:
@@ -309,6 +301,7 @@ class Run:
     remarks: tuple[str, ...] = ()  # what reading it had to assume
     system: str | None = None  # of a repeat: the system that gave it
     days: AnsweredDays | None = None  # of lists of lists: the days that they answer
+    empty: tuple[str, ...] = ()  # of chunks: the queries for which nothing is retrieved
     records: tuple[Any, Any] | None = None  # of chunks: the records and how to read them; they may be judged passages
 
     def __repr__(self) -> str:

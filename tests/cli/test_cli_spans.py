@@ -53,6 +53,9 @@ def test_a_gate_and_a_report(call: Call, files: list[Path], tmp_path: Path) -> N
     result = call("report", *files, "--judgments", "spans", "-m", "SpanR@2", "--texts", texts, "-o", report)
     assert result.exit_code == 0
     assert '"marked":true' in report.read_text()
+    texts.write_text("".join(json.dumps({"_id": name, "text": "lamp " * 40}) + "\n" for name in "abc"))
+    call("report", *files, "--judgments", "spans", "-m", "SpanR@2", "--corpus", texts, "-o", report)
+    assert '"a:0-60":["lamp lamp ","lamp lamp lamp' in report.read_text()
 
 
 def test_wrong_input_is_one_sentence_with_its_line(call: Call, files: list[Path]) -> None:

@@ -175,10 +175,12 @@ def test_wrong_maps_are_sentences(source: Any, message: str) -> None:
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("retrieved", [{"1": ["guide.md#7"], "2": ["guide.md#7"]}, {"1": {"c7": 1.0}, "2": {}}])
-def test_one_id_of_another_form_is_enough_for_an_error(retrieved: dict[str, Any]) -> None:
+def test_one_id_of_another_form_is_enough_in_a_file(tmp_path: Path) -> None:
+    qrels, path = {"1": {"guide.md": 1}, "2": {"guide.md": 1}}, tmp_path / "chunks.run"
+    path.write_text("1 Q0 guide.md#7 1 1.0 x\n2 Q0 guide.md#7 1 1.0 x\n")
     with pytest.raises(InputError, match="different forms"):
-        cf.evaluate({"1": {"guide.md": 1}, "2": {"guide.md": 1}}, retrieved, "RR")
+        cf.evaluate(qrels, path, "RR")
+    assert cf.evaluate(qrels, {"1": ["guide.md#7"], "2": ["guide.md#7"]}, "RR")["RR"]["run"] == 0
 
 
 def test_a_frame_of_one_query_keeps_its_zero() -> None:

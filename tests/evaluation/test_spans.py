@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -205,7 +206,7 @@ def test_a_report_marks_the_judged_part_of_each_chunk() -> None:
     data = contents(evaluation, texts={"d": text})
     assert data["marked"] and data["rankings"][0]["grades"] == [1, None]
     assert data["texts"]["1"]["d:0-24"] == ["The ", "lamp", " was lit at ", "dusk", ""]
-    assert data["texts"]["2"]["d:10-40"] == ["", "", text[10:40]]
+    assert data["texts"]["2"]["d:10-40"] == [text[10:40]]
 
 
 def test_complete_judgments_of_passages() -> None:
@@ -254,3 +255,32 @@ def test_explain_says_what_each_chunk_adds() -> None:
     steps = cf.explain(cf.Collection(spans=JUDGED), run, "SpanR", query="1").steps
     assert [step.judged for step in steps] == [{"docs/a.md:10-50": 1.0}, {"": 0.0}, None]
     assert [step.earned for step in steps] == pytest.approx([40 / 70, 10 / 70, 0])
+
+
+def test_the_script_of_the_page_on_chunkings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two snippets of one topic: a chunk of 200 characters has the first one."""
+    page = Path(__file__).parents[2] / "docs" / "cookbook" / "chunking.md"
+    script = page.read_text().split("```python\n# ambient.py")[1].split("```")[0]
+    files = {
+        "results.txt": f"ID\turl\ttitle\tsnippet\n1.1\tu\tLamps\t{'lighthouse lamp ' * 8}\n1.2\tu\tHorns\tfog horn\n",
+        "subTopics.txt": "ID\tdescription\n1.1\tlighthouse\n1.2\tnone\n",
+        "STRel.txt": "subTopicID\tresultID\n1.1\t1.1\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["ambient.py", "."])
+    exec(compile(f"#{script}", "ambient.py", "exec"), {})
+    collection = cf.Collection(spans="passages.csv", documents="texts.jsonl", queries="queries.csv")
+    scores = cf.evaluate(collection, ["size200.csv", "size500.csv"], ["SpanR", "SpanP"])
+    assert scores.values[:, :, 0].tolist() == [[1.0, 128 / 152], [1.0, 128 / 152]]
+
+
+@pytest.mark.parametrize("last", [("d", 0, 9), ("d", "0", 9)])  # text takes the way in Python
+def test_an_empty_ranking_is_an_answer(last: Any) -> None:
+    spans = {"1": [("d", 0, 9)], "2": [("d", 0, 9)], "3": [("d", 0, 9)]}
+    scores = cf.evaluate(cf.Collection(spans=spans), {"1": [last], "2": []}, "SpanR", queries="both")
+    assert scores.to_dict()["runs"]["run"]["SpanR"]["queries"] == {"1": 1.0, "2": 0.0}
+    scores = cf.evaluate(cf.Collection(spans=spans), {"1": [last], "2": []}, "SpanR")
+    assert "run has no ranking for 1 query (3); scored as empty" in map(str, scores.notes)
+    assert cf.evaluate(cf.Collection(spans=spans), {"1": [], "2": []}, "SpanR").means.tolist() == [[0]]

@@ -296,6 +296,22 @@ def test_quotes_that_are_not_in_one_place(quote: Any, message: str) -> None:
     assert message in str(error.value)
 
 
+def test_quotes_in_records() -> None:
+    spans = {
+        "q": [{"document": "a", "quote": "lamp was lit", "grade": 2}, {"document": "b", "quote": "horn", "grade": 1}]
+    }
+    judgments = cf.Collection(spans=spans, documents=TEXTS).judgments
+    assert list(judgments.documents) == ["a:4-16", "b:2-6"] and judgments.grade.tolist() == [2, 1]
+    with pytest.raises(InputError, match="no usual field for the start of a chunk"):
+        cf.evaluate(cf.Collection(spans=SPANS), {"1": [{"document": "a", "quote": "lamp"}]}, "RR")
+
+
+def test_a_chunk_without_its_text_has_no_end() -> None:
+    run = {"1": [{"document": "a", "start": 0, "text": "xx"}, {"document": "a", "start": 3, "text": None}]}
+    with pytest.raises(InputError, match="query `1`, position 2: the end must be a whole number, found None"):
+        cf.evaluate(cf.Collection(spans=SPANS), run, "RR")
+
+
 def test_quotes_need_texts() -> None:
     with pytest.raises(UsageError, match="quotes need the texts of documents"):
         _ = cf.Collection(spans={"q": [("a", "lamp")]}).judgments
@@ -374,3 +390,9 @@ def test_faults_in_json_by_query_name_the_file(tmp_path: Path) -> None:
 def test_ranks_of_a_table_are_a_tie_rule() -> None:
     table = [row | {"rank": rank} for row, rank in zip(rows(RUN, "score"), (2, 1, 2, 1), strict=True)]
     assert cf.evaluate(cf.Collection(spans=SPANS), table, "RR", ties="rank").values.tolist() == [[[0.5, 1.0]]]
+
+
+def test_results_of_a_query_in_two_records_are_refused() -> None:
+    results = [{"query": "1", "results": [{"document": "a", "start": 0, "end": 9}]}] * 2
+    with pytest.raises(InputError, match="run: row 2: query `1` has two records, first run: row 1"):
+        cf.evaluate(cf.Collection(spans=SPANS), results, "RR")

@@ -529,3 +529,54 @@ def test_parse_numbers_at_the_end_of_memory(text: str) -> None:
     found, expected = _core.parse_numbers(column), _plain.parse_numbers(column)
     assert (found is None) == (expected is None)
     assert found is None or found.tobytes() == expected.tobytes()
+
+
+PASSAGES = [
+    ("d", 0, 9),
+    ["e:1-2", 3, 3],
+    ("é", 1, 10**11),
+    ("d", 5, 6, 1.5),
+    ("d", 5, 6, 2),
+    ("d", 1, 2, float("nan")),
+    ("d", 1, 2, True),
+    ("d", True, 2),
+    ("d", 1.0, 2),
+    ("d", -1, 2),
+    ("d", 3, 2),
+    ("d", 0, 10**11 + 1),
+    ("d", 0, 10**30),
+    ("", 0, 1),
+    (1, 0, 1),
+    ("\udcff", 0, 1),
+    ("d", 0),
+    None,
+    "d:0-1",
+]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_scan_passages(seed: int) -> None:
+    rng = random.Random(seed)
+    usual = PASSAGES[:3] if seed % 2 else PASSAGES[3:5]
+    mapping: Any = {f"q{q}": [rng.choice(usual) for _ in range(rng.randint(0, 4))] for q in range(rng.randint(1, 4))}
+    if seed % 3 == 0:
+        mapping["odd"] = (rng.choice(usual), PASSAGES[seed // 3 % len(PASSAGES)])
+    native, plain = _core.scan_passages(mapping), _plain.scan_passages(mapping)
+    if not any(mapping.values()):  # the caller looks at these itself
+        return
+    assert (native is None) == (plain is None), mapping
+    if native is None or plain is None:
+        return
+    same(native, plain)
+    passages = [native[name] for name in ("name", "document", "start", "end")]
+    for one, other in zip(_core.name_passages(*passages), _plain.name_passages(*passages), strict=True):
+        assert one.tolist() == other.tolist()
+
+
+def test_passages_without_a_name_are_refused() -> None:
+    names, row = (np.array([0, 1]), np.frombuffer(b"d", np.uint8)), np.zeros(1, np.int64)
+    with pytest.raises(IndexError):
+        _core.name_passages(names, row + 1, row, row)
+    with pytest.raises(ValueError, match="same length"):
+        _core.name_passages(names, row, row, np.zeros(2, np.int64))
+    assert _core.scan_passages([]) is None and _plain.scan_passages([]) is None

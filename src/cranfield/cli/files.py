@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import click
 import numpy as np
@@ -25,7 +25,7 @@ from cranfield.evaluation.overlap import check_query_overlap, find_disjoint
 from cranfield.io.ids import Duplicates
 from cranfield.io.spans import read_chunks
 from cranfield.ranking.alignment import Aligner, Alignment
-from cranfield.ranking.spans import chunk_table, judge_chunks
+from cranfield.ranking.spans import judge_chunks
 from cranfield.report.pages import FORMATS, write
 from cranfield.settings import Choices, Positive
 from cranfield.wording import plural, printable
@@ -80,7 +80,7 @@ class Check(options.Inputs, options.DocumentText, options.DocumentIds, options.O
                     "check needs judgments and runs, or an experiment", hint="cranfield check QRELS RUN..."
                 )
             else:
-                judged = {options.KINDS[self.judgments]: self.qrels}
+                judged: dict[str, Any] = {options.KINDS[self.judgments]: self.qrels}
                 collection = Collection(**judged, queries=self.queries_file, documents=self.corpus, **facts)
                 reports = check_files(collection, self.runs, self.duplicates)
         text = "".join(f"{line}\n" for report in reports for line in report.lines())
@@ -218,7 +218,7 @@ def _check_run_file(
             run = collection.prepared(run)
             judged = aligner.judgments
             if judged.spans is not None:
-                aligner = Aligner(judge_chunks(judged, [chunk_table(run)]), complete=collection.complete)
+                aligner = Aligner(judge_chunks(judged, [run]), complete=collection.complete)
             alignment = aligner.align(run, by_id=False)
             check_query_overlap(run, alignment)
             warnings += run_warnings(alignment)

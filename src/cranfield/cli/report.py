@@ -107,10 +107,12 @@ class Report(
             files, lines = self.inputs, self.commands(evaluation, scores, baseline)
         folder = Path(output).absolute().parent
         commands = [f"cranfield {beside(line, folder)}" for line in lines]
+        # Documents in which passages are judged are there to be shown.
+        texts = self.texts or ((self.corpus,) if self.judgments == "spans" and self.corpus else ())
         with progress("Building the report") as step:
             data = contents(
                 source,
-                texts=self.texts,
+                texts=texts,
                 query_texts=scores.texts,
                 comparing={"seed": self.seed, **self.testing},
                 group_by=self.group_by,

@@ -102,6 +102,7 @@ class Collection:
     gets no terminal document. ``negative``: the meaning of negative grades. ``name``: the name in messages.
     ``map_documents``: the source document of each retrieved chunk: ``{chunk: document}``, a function of the id, a table
     with the columns ``chunk`` and ``document``, or a file with lines of the two. The best chunk of a document counts.
+    With ``spans``, it names the documents that chunks are of.
     ``allow_disjoint``: runs without any judged document are scored even if their ids look different.
     ``complete``: the judgments are complete: a document without a judgment is not relevant, and a query of ``queries``
     without judgments has no relevant document. ``absent_days``: what happens if a run of lists of lists, as of Change

@@ -105,7 +105,8 @@ def check_days(run: Run, queries: Table, judgments: Judgments) -> list[str]:
     days = run.days
     if days is None:
         return []
-    faults, warnings = [], []
+    faults: list[str] = []
+    warnings: list[str] = []
     if days.ranks == "questions":
         known = _table_questions(queries) if queries else {}
         faults = list(_unknown_questions(run, days, known)) if any(known.values()) else []

@@ -38,7 +38,7 @@ from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.nil import with_nil
-from cranfield.ranking.spans import chunk_table, judge_chunks
+from cranfield.ranking.spans import judge_chunks
 from cranfield.ranking.tie_rules import Ties, tie_rule
 
 if TYPE_CHECKING:
@@ -289,7 +289,7 @@ class Evaluator:
         found = self._with_overlap(self._scores(runs, readers, progress))
         evaluation = self._evaluation(found, page)
         if self.judgments.spans is not None:
-            evaluation.judgments = judge_chunks(self.judgments, [chunk_table(run) for run in runs])
+            evaluation.judgments = judge_chunks(self.judgments, runs)
         return evaluation
 
     def _evaluation(self, runs: Iterable[RunScores], page: int = 0) -> Evaluation:

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from cranfield.data import Run, Strings, Table
 from cranfield.errors import InputError
 from cranfield.io.faults import quotable
-from cranfield.io.ids import codes_of, id_text
+from cranfield.io.ids import codes_of, id_text, passage_ids
 from cranfield.io.runs import load, load_unchecked
 from cranfield.ranking.alignment import Alignment
 
 if TYPE_CHECKING:
     from cranfield.io.side_tables import DocumentMap
 
+IN_MEMORY = 3  # so many ids of each side show a form in memory, where small examples have ids of all kinds
 SHOWN = 3  # ids of each side that messages show
 LOOKED_UP = 1000  # retrieved ids that are looked up in a collection of documents
 _LETTERS, _DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
@@ -82,7 +83,8 @@ def find_disjoint(run: Run, alignment: Alignment, documents: Any = None) -> Disj
     if not retrieved or not retrieved.keys().isdisjoint(judged):
         return None
     reason = ""
-    if {*map(id_shape, retrieved)}.isdisjoint(map(id_shape, judged)):
+    enough = 1 if run.source_name else IN_MEMORY
+    if min(len(retrieved), len(judged)) >= enough and {*map(id_shape, retrieved)}.isdisjoint(map(id_shape, judged)):
         reason = "ids of the two have different forms"
     elif documents is not None and not _contains_any(documents, retrieved):
         reason = "the documents of the collection do not contain them"
@@ -135,7 +137,7 @@ def map_documents(run: Run, document_map: DocumentMap) -> Run:
     else:
         unique, code = codes_of(names)
         passages = replace(table.passages, names=unique, document=code[table.passages.document])
-        table = replace(table, document=passages.ids, passages=passages)
+        table = replace(table, document=passage_ids(passages), passages=passages)
     mapped = replace(run, source=table, remarks=remarks)
     from cranfield.io.lists import without_repeats
 

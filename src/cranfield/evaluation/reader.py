@@ -15,7 +15,7 @@ from cranfield.evaluation.plan import AlignmentKey, Column, Policy
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.ranking.alignment import AlignedRun, Aligner
 from cranfield.ranking.batch import Key
-from cranfield.ranking.spans import chunk_table, judge_chunks
+from cranfield.ranking.spans import judge_chunks
 from cranfield.ranking.tie_rules import TieRule
 from cranfield.ranking.unjudged import (
     align_collection,
@@ -108,10 +108,14 @@ class RunReader:
 
     def _read(self, run: Run) -> AlignedRun:
         if self.judgments.spans is None:
-            aligner = self.aligner
-        else:
-            aligner = Aligner(judge_chunks(self.judgments, [chunk_table(run)]), complete=self.policy.complete)
-        return aligner.read(run, self.keys, by_id=self.by_id, top=self.top)
+            return self.aligner.read(run, self.keys, by_id=self.by_id, top=self.top)
+        aligner = Aligner(judge_chunks(self.judgments, [run]), complete=self.policy.complete)
+        aligned = aligner.read(run, self.keys, by_id=self.by_id, top=self.top)
+        empty = set(run.empty)
+        for q, query in enumerate(self.judgments.queries if empty else ()):
+            if query in empty:
+                aligned.first.length[q] = 0  # a table has no rows of an empty ranking
+        return aligned
 
     def scores(self, runs: Sequence[Run], progress: Progress | None = None) -> Iterator[RunScores]:
         """The scores of all runs in turn; the next few runs are read at the same time."""

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from cranfield import native
-from cranfield.data import Integers, Strings
+from cranfield.data import Integers, Passages, Strings
 from cranfield.errors import check_choice, long_numbers
 from cranfield.io.faults import Fault, Location, fault_text, input_error
 
@@ -114,3 +114,10 @@ def codes_of(ids: Strings) -> tuple[Strings, Integers]:
     first = first_rows(np.zeros(len(ids), np.int64), ids)
     is_first = first == np.arange(len(first))
     return ids.take(np.flatnonzero(is_first)), (np.cumsum(is_first) - 1)[first]
+
+
+def passage_ids(passages: Passages) -> Strings:
+    """An id for each passage: the document, a colon, and both offsets, as in ``d7:120-320``."""
+    names = passages.names.offsets, passages.names.data
+    columns = map(np.ascontiguousarray, (passages.document, passages.start, passages.end))
+    return Strings(*native.name_passages(names, *columns))

@@ -43,6 +43,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     ),
     "end": ("end", "node.end_char_idx", "end_char_idx", "metadata.end_index", "end_index", "metadata.end", "meta.end"),
     "text": ("page_content", "kwargs.page_content", "content", "text"),
+    "quote": ("quote", "passage", "text", "page_content", "content"),
 }
 # Where the responses of vector databases (Qdrant, Pinecone, Weaviate) have their results.
 RESULTS = ("points", "matches", "objects")
@@ -304,8 +305,13 @@ def _check_ranks(items: Sequence[Any], query: str) -> None:
         )
 
 
-def read_chunk_records(items: Sequence[Any], query: str, kind: str, accessors: Accessors) -> list[tuple[Any, ...]]:
-    """Chunks or judged passages as (document, start, end), and their scores or grades if they have any."""
+def read_chunk_records(
+    items: Sequence[Any], query: str, kind: str, accessors: Accessors, *, quotes: bool = False
+) -> list[tuple[Any, ...]]:
+    """Chunks or judged passages as (document, start, end), and their scores or grades if they have any.
+
+    ``quotes``: without a start, they may be (document, quote).
+    """
     columns: dict[str, list[Any]] = {}
     value = "score" if kind == "run" else "grade"
     if isinstance(items[0], tuple | list) and not is_record(items[0]):
@@ -318,7 +324,14 @@ def read_chunk_records(items: Sequence[Any], query: str, kind: str, accessors: A
             columns[role] = found
     if "text" in columns and "end" not in columns and "start" in columns:
         pairs = zip(columns["start"], columns["text"], strict=True)
-        columns["end"] = [start + len(text) if isinstance(start, int) else start for start, text in pairs]
+        columns["end"] = [
+            start + len(text) if isinstance(start, int) and isinstance(text, str) else None for start, text in pairs
+        ]
+    if quotes and "source" in columns and "start" not in columns:
+        found = accessors.values("quote", items, query)
+        if found is not None:
+            roles = {"source": columns["source"], "quote": found, value: columns.get(value)}
+            return list(zip(*filter(None, roles.values()), strict=True))
     where = f"query `{quotable(query)}`: " if query else ""
     for role, name in (("source", "document"), ("start", "start"), ("end", "end")):
         if role not in columns:

@@ -20,7 +20,7 @@ from cranfield.data import Floats, Integers, Judgments, Passages, Repeats, Run, 
 from cranfield.errors import InputError, UsageError
 from cranfield.io.detect import detect_file
 from cranfield.io.faults import Location, TableKind, Unit, quotable
-from cranfield.io.ids import Duplicates, check_duplicates, codes_of, id_text
+from cranfield.io.ids import Duplicates, check_duplicates, codes_of, id_text, passage_ids
 from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.lists import without_repeats
 from cranfield.io.named_tables import NamedTable, is_missing, read_table
@@ -67,7 +67,7 @@ class Given:
     lines: Sequence[int] | None = None
     quotes: list[Any] | None = None
     ranks: list[Any] | None = None
-    answers: bool = False  # a run by query, which may have found nothing
+    empty: Sequence[Any] = ()  # queries without passages
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +82,7 @@ class Located:
     place: Callable[[int], str]
     lines: Integers | None = None
     ranks: Floats | None = None
+    empty: tuple[str, ...] = ()  # queries without passages
 
 
 def read_chunks(
@@ -113,14 +114,14 @@ def _run(found: Located) -> Run:
     scores = -np.arange(float(len(found.query))) if found.values is None else found.values
     table = Table(
         found.query,
-        found.passages.ids,
+        passage_ids(found.passages),
         scores,
         found.ranks,
         numbered=found.lines is None,
         line=found.lines,
         passages=found.passages,
     )
-    return Run(found.name, table, found.source_name)
+    return Run(found.name, table, found.source_name, empty=found.empty)
 
 
 def parse_ids(ids: Strings, source_name: str) -> Passages:
@@ -156,7 +157,7 @@ def read_spans(source: Any, *, name: str | None = None, texts: Texts | None = No
         place: Callable[[int], str] = places.__getitem__
     else:
         passages, query, place, title = found.passages, found.query, found.place, found.source_name
-        grade, ids = np.ones(len(query)) if found.values is None else found.values, passages.ids
+        grade, ids = np.ones(len(query)) if found.values is None else found.values, passage_ids(passages)
         if found.lines is not None:
             unit, line = "line", found.lines
     if texts is not None:
@@ -175,7 +176,7 @@ def _located(
 ) -> Located | Any:
     """The passages of a source; or a plain run or plain judgments, whose ids are those of passages."""
     columns = native.scan_passages(source) if type(source) is dict and accessors is None else None
-    if columns is None or not len(columns["start"]) or (kind == "qrels" and not _are_finite(columns.get("value"))):
+    if columns is None or not len(columns["start"]) or (kind == "qrels" and np.isinf(columns.get("value", 0)).any()):
         given = _given(source, kind, name, accessors)
         return _checked(given, kind, texts) if isinstance(given, Given) else given
     begin, queries = columns["begin"], Strings(*columns["query"])
@@ -187,11 +188,8 @@ def _located(
         return f"query `{quotable(queries[query])}`, position {row - int(begin[query]) + 1}"
 
     title = name or ("run" if kind == "run" else "spans")
-    return Located(title, "", queries.take(row_query), passages, columns.get("value"), place)
-
-
-def _are_finite(values: Floats | None) -> bool:
-    return values is None or bool(np.isfinite(values).all())
+    empty = tuple(queries.take(np.flatnonzero(np.diff(begin) == 0)))
+    return Located(title, "", queries.take(row_query), passages, columns.get("value"), place, empty=empty)
 
 
 def _given(source: Any, kind: TableKind, name: str | None, accessors: Accessors | None) -> Given | Any:
@@ -223,20 +221,23 @@ def _given(source: Any, kind: TableKind, name: str | None, accessors: Accessors 
 
 def _by_query(table: NamedTable) -> Mapping[Any, Any] | None:
     """The results by query of a table with a list of them in each row; None for everything else."""
-    if all(map(_is_one_list, table.columns.values())):  # JSON, by query
+    if all(len(cells) == 1 and isinstance(cells[0], list) for cells in table.columns.values()):  # JSON, by query
         return {query: cells[0] for query, cells in table.columns.items()}
     query, ranking = table.column(COLUMNS["query"]), table.column(FIELDS["ranking"])
     if query is None or ranking is None or not all(isinstance(cell, list) for cell in table.columns[ranking]):
         return None
+    row_of: dict[str, int] = {}
+    for row, name in enumerate(map(str, table.columns[query])):
+        if row_of.setdefault(name, row) != row:
+            raise InputError(
+                [f"{table.place(row)}: query `{quotable(name)}` has two records, first {table.place(row_of[name])}"],
+                hint="give the results of a query once",
+            )
     return dict(zip(table.columns[query], table.columns[ranking], strict=True))
 
 
 def _is_empty(value: Any) -> bool:
     return not isinstance(value, str) and hasattr(value, "__len__") and len(value) == 0
-
-
-def _is_one_list(cells: list[Any]) -> bool:
-    return len(cells) == 1 and isinstance(cells[0], list)
 
 
 def _is_text(ranking: Any) -> bool:
@@ -322,7 +323,7 @@ def _of_mapping(source: Mapping[Any, Any], kind: TableKind, name: str, accessors
         for query, ranking in source.items():
             items = _listed(query, ranking, kind)
             if items and _is_record(items[0], accessors):
-                items = read_chunk_records(items, str(query), kind, accessors)
+                items = read_chunk_records(items, str(query), kind, accessors, quotes=kind == "qrels")
             begin.append(len(rows))
             rows += items
             queries += [query] * len(items)
@@ -360,7 +361,7 @@ def _of_mapping(source: Mapping[Any, Any], kind: TableKind, name: str, accessors
         values,
         place,
         quotes=first if quoted else None,
-        answers=kind == "run" and bool(source),
+        empty=[query for query, ranking in source.items() if _is_empty(ranking)],
     )
 
 
@@ -401,7 +402,7 @@ def _checked(given: Given, kind: TableKind, texts: Texts | None = None) -> Locat
     if faults:
         hint = "" if given.quotes is None else "quotes are searched as they are, then up to white space; give offsets"
         raise InputError(faults, hint=hint)
-    if not documents and not given.answers:
+    if not documents and not (given.empty and kind == "run"):
         raise InputError([f"{given.source_name or given.name}: no passages"])
     role = "score" if kind == "run" else "grade"
     return Located(
@@ -413,6 +414,7 @@ def _checked(given: Given, kind: TableKind, texts: Texts | None = None) -> Locat
         given.place,
         None if given.lines is None else np.array(given.lines, np.int64),
         None if given.ranks is None else _numbers(given, given.ranks, "rank"),
+        tuple(id_text(query) or str(query) for query in given.empty),
     )
 
 
@@ -527,7 +529,9 @@ def _located_quotes(
 ) -> tuple[Integers, Integers]:
     """The offsets of quotes in the texts of documents."""
     if texts is None:
-        raise UsageError("quotes need the texts of documents", hint="give documents={id: text} or a collection")
+        raise UsageError(
+            "quotes need the texts of documents", hint="give --corpus FILE, or documents={id: text} of a Collection"
+        )
     known, found = texts.of(documents), []
     for row, (name, quote) in enumerate(zip(documents, quotes, strict=True)):
         if not isinstance(quote, str) or not quote.strip():

@@ -65,45 +65,35 @@ def concatenated(parts: Sequence[Passages], names: Strings) -> Passages:
     return Passages(names, *map(np.concatenate, columns))
 
 
-def chunk_table(run: Run) -> Table:
-    """The chunks of a run."""
-    if not isinstance(run.source, Table) or run.source.passages is None:
-        from cranfield.io.spans import read_chunks
-
-        run = read_chunks(run)
-    assert isinstance(run.source, Table)
-    return run.source
-
-
-def judge_chunks(judgments: Judgments, tables: Sequence[Table]) -> Judgments:
+def judge_chunks(judgments: Judgments, runs: Sequence[Run]) -> Judgments:
     """The judgments of all chunks of these runs, and of the relevant passages that none of the chunks covers.
 
     Such a passage is a document that is not retrieved. Chunks that are not judged have a negative grade.
     """
     spans, queries = judgments.spans, {name: q for q, name in enumerate(judgments.queries)}
     assert spans is not None
-    found, parts, of_tables = [], [spans.passages.names], []
-    for table in tables:
-        assert table.passages is not None
-        names, code = codes_of(table.query)
+    found, ids, of_runs, parts = [], [], [], [spans.passages.names]
+    for run in runs:
+        assert isinstance(run.source, Table) and run.source.passages is not None
+        names, code = codes_of(run.source.query)
         found.append(np.array([queries.get(name, -1) for name in names], np.int64)[code])
-        parts.append(table.passages.names)
-        of_tables.append(table.passages)
+        ids.append(run.source.document)
+        of_runs.append(run.source.passages)
+        parts.append(run.source.passages.names)
     names, code = codes_of(Strings.concatenate(parts))
     begin = np.cumsum([len(part) for part in parts])  # the names of judged passages are the first, in their order
     chunks = [
         replace(passages, document=code[start + passages.document])
-        for passages, start in zip(of_tables, begin, strict=False)
+        for passages, start in zip(of_runs, begin, strict=False)
     ]
-    query, passages = np.concatenate(found), concatenated(chunks, names)
-    ids = Strings.concatenate([table.document for table in tables])
+    query, passages, chunk_ids = np.concatenate(found), concatenated(chunks, names), Strings.concatenate(ids)
     if (query < 0).any():
         kept = np.flatnonzero(query >= 0)
-        query, passages, ids = query[kept], passages.take(kept), ids.take(kept)
-    if len(tables) > 1:  # a chunk that a run has twice is reported when the run is aligned
+        query, passages, chunk_ids = query[kept], passages.take(kept), chunk_ids.take(kept)
+    if len(runs) > 1:  # a chunk that a run has twice is reported when the run is aligned
         number = np.cumsum(np.bincount(query) > 0) - 1  # of the queries that the runs answer
-        kept = np.flatnonzero(first_rows(number[query], ids) == np.arange(len(query)))
-        query, passages, ids = query[kept], passages.take(kept), ids.take(kept)
+        kept = np.flatnonzero(first_rows(number[query], chunk_ids) == np.arange(len(query)))
+        query, passages, chunk_ids = query[kept], passages.take(kept), chunk_ids.take(kept)
 
     chunk, span, judged = _covered(judgments, query, passages, len(names))
     missed = judgments.grade > 0
@@ -127,7 +117,7 @@ def judge_chunks(judgments: Judgments, tables: Sequence[Table]) -> Judgments:
     return replace(
         judgments,
         begin=np.append(0, np.cumsum(np.bincount(query, minlength=len(judgments.queries)))),
-        documents=Strings.concatenate([ids, judgments.documents.take(uncovered)]).take(order),
+        documents=Strings.concatenate([chunk_ids, judgments.documents.take(uncovered)]).take(order),
         grade=grade[order],
         labels=Labels(row_of[document], subtopic[span], judgments.grade[span], labels.names),
         spans=replace(spans, passages=concatenated([passages, missing], names).take(order)),

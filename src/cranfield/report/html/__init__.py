@@ -29,6 +29,7 @@ from cranfield.evaluation.predicted import PredictedMean
 from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.collection import read_texts, shortened
+from cranfield.io.ids import passage_ids
 from cranfield.io.spans import parse_ids
 from cranfield.parallel import in_background
 from cranfield.report import answer
@@ -402,7 +403,7 @@ def _marked_chunks(evaluation: Evaluation, chunks: Passages, texts: Mapping[str,
     judgments, names = evaluation.judgments, list(chunks.names)
     spans = judgments.spans
     assert spans is not None
-    row_of = {name: row for row, name in enumerate(chunks.ids)}
+    row_of = {name: row for row, name in enumerate(passage_ids(chunks))}
     marked: dict[str, dict[str, Any]] = {}
     for q, query in enumerate(judgments.queries):
         relevant = spans.relevant.take(np.arange(spans.begin[q], spans.begin[q + 1]))
@@ -417,7 +418,8 @@ def _marked_chunks(evaluation: Evaluation, chunks: Passages, texts: Mapping[str,
             start, end = int(chunks.start[row]), int(chunks.end[row])
             cuts = [start]
             for first, last in of_document.get(document, []):
-                cuts += [min(max(first, start), end), min(max(last, start), end)]
+                if first < end and last > start:
+                    cuts += [max(first, start), min(last, end)]
             parts = zip(cuts, [*cuts[1:], end], strict=True)
             marked.setdefault(query, {})[name] = [texts[document][a:b] for a, b in parts]
     return marked
