@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io as python_io
 import json
 import os
@@ -529,3 +530,10 @@ def test_quotes_in_two_ids_do_not_join_the_lines_between_them(extension: str, de
     run = {"q": {"d1\nd2": 3.0, f"d1{delimiter}d2": 2.0, f"d1{delimiter}\nd2": 1.0}}
     io.write_run(io.read_run(run), path)
     assert list(io.load(io.read_run(path)).document) == list(run["q"])
+
+
+def test_decompressors_of_the_caller_that_end_too_early_are_a_sentence() -> None:
+    whole = gzip.compress(b"q Q0 d 1 1 t\n" * 1000)
+    for damaged in (whole[:-4], whole[:40]):
+        with pytest.raises(CranfieldError, match=r"<run>: (the file object )?cannot be read"):
+            io.load(io.read_run(gzip.GzipFile(fileobj=python_io.BytesIO(damaged))))
