@@ -42,6 +42,7 @@ import numpy as np
 
 import cranfield as cf
 import cranfield.corpus.corpus_file as corpus_file
+import cranfield.experiment.experiment as experiment
 import cranfield.io.collection as collection
 import cranfield.io.documents as documents
 import cranfield.io.formats.delimited as delimited
@@ -397,6 +398,29 @@ def spans(data: bytes) -> None:
             require(found[0] == found[1], "read twice")
 
 
+def experiment_file(data: bytes) -> None:
+    """Experiments: read twice, the same files; no output is an input. Nothing is run: paths may be absolute."""
+    inside = {"qrels.txt": b"q1 0 d1 1\n", "bm25.run": RUN, "queries.csv": b"query,type\nq1,a\n", "scores.csv": b""}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in inside.items():
+            Path(folder, name).write_bytes(content)
+        for name in ("cranfield.toml", "pyproject.toml"):
+            path = Path(folder, name)
+            path.write_bytes(data)
+            found = []
+            for _ in range(2):
+                try:
+                    read = experiment.Experiment.read(path)
+                except CranfieldError as error:
+                    found.append(str(error))
+                    continue
+                found.append(repr((read, read.inputs, read.outputs)))
+                written = {os.path.realpath(read.output(*key) or "") for key in read.outputs}
+                require(len(written) == len(read.outputs), "two outputs are one file")
+                require(written.isdisjoint(map(os.path.realpath, [*read.input_files, path])), "an output is an input")
+            require(found[0] == found[1], "read twice")
+
+
 READERS: dict[str, Callable[[bytes], None]] = {
     "trec-run": trec_run,
     "trec-qrels": trec_qrels,
@@ -415,6 +439,7 @@ READERS: dict[str, Callable[[bytes], None]] = {
     "letor": letor,
     "warc": warc_pages,
     "spans": spans,
+    "experiment": experiment_file,
 }
 
 # ---- seeds and mutations
@@ -536,6 +561,7 @@ GUIDED = (
     "cranfield.lab.saving",
     "cranfield.lab.judgment_files",
     "cranfield.corpus.corpus_file",
+    "cranfield.experiment",
 )
 
 
