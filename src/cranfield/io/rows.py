@@ -16,6 +16,7 @@ from cranfield.data import Judgments, Run, Strings, Table, TableStream
 from cranfield.errors import InputError
 from cranfield.io.detect import Columns
 from cranfield.io.faults import Fault, FaultList, Location, TableKind
+from cranfield.io.ids import check_marks
 from cranfield.io.tables import (
     QRELS_COLUMNS,
     RUN_COLUMNS,
@@ -74,6 +75,7 @@ def _read_qrels(pieces: Pieces, name: str, columns: Columns, location: Location)
         {role: [value for part in parts for value in part.sample[role]] for role in parts[0].sample},
         parts[0].subtopics,
     )
+    check_marks(joined.query, location.source_name)
     return group_rows(joined, np.concatenate(lines), name, location)
 
 
