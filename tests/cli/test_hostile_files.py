@@ -266,6 +266,7 @@ REPLACED = {
     "a run by a link": "eval qrels.txt link.run -o bm25.run",
     "a link to a run": "eval qrels.txt bm25.run -o link.run",
     "a hard link": "eval qrels.txt bm25.run -o hard.run",
+    "a pipe": "eval qrels.txt pipe -o pipe",
     "the page": "judge qrels.txt bm25.run dense.run --page bm25.run",
     "a run of a feature file as the page": "judge qrels.txt letor.txt#1 letor.txt#2 --page letor.txt",
     "saved scores": "compare qrels.txt dense.run --baseline saved.json -o saved.json",
@@ -308,6 +309,7 @@ def test_no_input_of_a_command_is_replaced(name: str, here: Path, call: Call) ->
     shutil.copy(DENSE, "dense.run")
     (here / "link.run").symlink_to("bm25.run")
     (here / "hard.run").hardlink_to("bm25.run")
+    os.mkfifo("pipe")
     contents = {
         **{"letor.txt": LETOR, "answers": "q1 Q0 m40 1 2 t Rome\n", "own.py": OWN, "texts.tsv": "q1\tlamps\n"},
         **{"saved.json": "{}\n", "new.csv": "query,document,grade\nq1,m40,1\n"},

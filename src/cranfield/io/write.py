@@ -195,8 +195,11 @@ def check_replaced(outputs: Iterable[str], inputs: Sequence[str]) -> None:
 
 
 def replaced_input(output: str, inputs: Iterable[str]) -> str | None:
-    """The input that a file to write would replace: it is the input, or lies in this folder."""
-    if not os.path.isfile(output):
+    """The input that a file to write would replace: it is the input, or lies in this folder.
+
+    A pipe that is both would wait for itself.
+    """
+    if not os.path.exists(output) or not (os.path.isfile(output) or stat.S_ISFIFO(os.stat(output).st_mode)):
         return None
     real = os.path.realpath(output)
     for text in inputs:
