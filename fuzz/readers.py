@@ -417,7 +417,7 @@ def experiment_file(data: bytes) -> None:
                 found.append(repr((read, read.inputs, read.outputs)))
                 written = {os.path.realpath(read.output(*key) or "") for key in read.outputs}
                 require(len(written) == len(read.outputs), "two outputs are one file")
-                require(written.isdisjoint(map(os.path.realpath, [*read.input_files, path])), "an output is an input")
+                require(written.isdisjoint(map(os.path.realpath, [*read.inputs.files, path])), "an output is an input")
             require(found[0] == found[1], "read twice")
 
 
