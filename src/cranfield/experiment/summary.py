@@ -10,11 +10,11 @@ import numpy as np
 
 from cranfield.experiment.experiment import Experiment
 from cranfield.experiment.running import Outcome
-from cranfield.io.collection import shortened
 from cranfield.report import answer, guard
 from cranfield.report import write as write_scores
 from cranfield.report.pages import Page, sheet, write
 from cranfield.report.sheet import Cell, shown, signed
+from cranfield.wording import shortened
 
 LOST = 5  # queries that are named
 

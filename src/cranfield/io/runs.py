@@ -14,7 +14,7 @@ from cranfield.errors import InputError, long_numbers, max_faults, reading
 from cranfield.io.faults import Fault, FaultList, Location, input_error
 from cranfield.io.ids import check_marks, codes_of, first_rows
 from cranfield.io.objects import document_at
-from cranfield.io.rows import concatenate
+from cranfield.io.tables import concatenate
 
 WHOLE_RANKING = 1 << 62  # a rank below the end of every ranking
 
