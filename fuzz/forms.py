@@ -32,24 +32,11 @@ from cranfield.errors import available
 from cranfield.native import plain
 from cranfield.tensors import evaluate as evaluate_tensors
 
-MEASURES = (
-    *(
-        "AP",
-        "AP@5",
-        "AP(rel=2)",
-        "GMAP",
-        "Q",
-        "nDCG",
-        "nDCG@5",
-        "nDCG(gain='exp')@10",
-        "DCG@5",
-        "RBP(p=0.8)",
-        "RR",
-        "RR@3",
-    ),
-    *("ERR@5", "P@5", "R@5", "F1@5", "Success@1", "Rprec", "IPrec@0.3", "SetP", "SetR", "bpref", "infAP", "NumRet"),
-    *("INSQ", "BPM@5", "Judged@5", "AP[condensed]", "nDCG[depth=4]", "RR[terminal]"),
-)
+NAMES = """
+AP AP@5 AP(rel=2) GMAP Q nDCG nDCG@5 nDCG(gain='exp')@10 DCG@5 RBP(p=0.8) RR RR@3 ERR@5 P@5 R@5 F1@5 Success@1 Rprec
+IPrec@0.3 SetP SetR bpref infAP NumRet INSQ BPM@5 Judged@5 AP[condensed] nDCG[depth=4] RR[terminal]
+"""
+MEASURES = NAMES.split()
 TIES = ("trec", "expected", "trec9", "best", "worst", "input")
 Run = dict[str, dict[str, float]]
 Grades = dict[str, dict[str, int]]

@@ -42,7 +42,7 @@ import numpy as np
 
 import cranfield as cf
 import cranfield.corpus.corpus_file as corpus_file
-import cranfield.io.collection as collection
+import cranfield.experiment.experiment as experiment
 import cranfield.io.documents as documents
 import cranfield.io.formats.delimited as delimited
 import cranfield.io.formats.json as json_format
@@ -237,7 +237,7 @@ def texts(data: bytes) -> None:
         for size in (7, 1 << 22):
             documents.TextReader.block_bytes = size
             try:
-                readers = collection.document_readers(named(data, name), documents.FieldChoice())
+                readers = documents.document_readers(named(data, name), documents.FieldChoice())
                 parsed = [reader.parse(block) for reader in readers for block in reader.blocks()]
                 rows = [(n, p.text(i)) for p in parsed for i, n in enumerate(p.names)]
                 seen.append("refused" if any(p.faults.total for p in parsed) else rows)
@@ -365,7 +365,7 @@ def warc_pages(data: bytes) -> None:
     for size, content in ((1, data), (1 << 22, data), (1 << 22, gzip.compress(data, mtime=0))):
         warc_format.BLOCK_BYTES = size
         try:
-            readers = collection.document_readers(named(content, "x.warc"), documents.FieldChoice())
+            readers = documents.document_readers(named(content, "x.warc"), documents.FieldChoice())
             parsed = [reader.parse(block) for reader in readers for block in reader.blocks()]
             seen.append([(n, p.text(i), p.faults.total) for p in parsed for i, n in enumerate(p.names)])
         except CranfieldError:
@@ -397,6 +397,29 @@ def spans(data: bytes) -> None:
             require(found[0] == found[1], "read twice")
 
 
+def experiment_file(data: bytes) -> None:
+    """Experiments: read twice, the same files; no output is an input. Nothing is run: paths may be absolute."""
+    inside = {"qrels.txt": b"q1 0 d1 1\n", "bm25.run": RUN, "queries.csv": b"query,type\nq1,a\n", "scores.csv": b""}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in inside.items():
+            Path(folder, name).write_bytes(content)
+        for name in ("cranfield.toml", "pyproject.toml"):
+            path = Path(folder, name)
+            path.write_bytes(data)
+            found = []
+            for _ in range(2):
+                try:
+                    read = experiment.Experiment.read(path)
+                except CranfieldError as error:
+                    found.append(str(error))
+                    continue
+                found.append(repr((read, read.inputs, read.outputs)))
+                written = {os.path.realpath(read.output(*key) or "") for key in read.outputs}
+                require(len(written) == len(read.outputs), "two outputs are one file")
+                require(written.isdisjoint(map(os.path.realpath, [*read.inputs.files, path])), "an output is an input")
+            require(found[0] == found[1], "read twice")
+
+
 READERS: dict[str, Callable[[bytes], None]] = {
     "trec-run": trec_run,
     "trec-qrels": trec_qrels,
@@ -415,6 +438,7 @@ READERS: dict[str, Callable[[bytes], None]] = {
     "letor": letor,
     "warc": warc_pages,
     "spans": spans,
+    "experiment": experiment_file,
 }
 
 # ---- seeds and mutations
@@ -422,40 +446,8 @@ READERS: dict[str, Callable[[bytes], None]] = {
 RUN = b"q1 Q0 d1 1 3.5 t\nq1 Q0 d2 2 2.5 t\nq2 Q0 d1 1 1e3 t\n"
 CSV = b'query_id,doc_id,rank,score\nq1,d1,1,3.5\nq1,"d,2",2,2.5\nq2,d1,1,1\n'
 LINES = b'{"query_id": "q1", "doc_id": "d1", "score": 2}\n{"query_id": "q1", "doc_id": "d2", "score": 1.5}\n'
-TOKENS = [
-    b" ",
-    b"\n",
-    b"\t",
-    b"\r\n",
-    b"#",
-    b"\0",
-    b"\xef\xbb\xbf",
-    b"nan",
-    b"inf",
-    b"1e999",
-    b'"',
-    b",",
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-]
-TOKENS += [
-    b":",
-    b"null",
-    b"true",
-    b"-",
-    b"\x1b[2J",
-    b"\xff",
-    b"\\u0000",
-    b"\\ud800",
-    b"1" * 30,
-    b"q1",
-    b"d1",
-    b"doc_id",
-    b"docid",
-    b"score",
-]
+TOKENS = rb"# nan inf 1e999 \u0000 \ud800 null true - : , { } [ ] q1 d1 doc_id docid score".split()
+TOKENS += [b" ", b'"', b"\n", b"\t", b"\r\n", b"\0", b"\xef\xbb\xbf", b"\x1b[2J", b"\xff", b"1" * 30]
 
 
 def builtin_seeds(reader: str) -> Iterator[bytes]:
@@ -536,6 +528,7 @@ GUIDED = (
     "cranfield.lab.saving",
     "cranfield.lab.judgment_files",
     "cranfield.corpus.corpus_file",
+    "cranfield.experiment",
 )
 
 

@@ -103,3 +103,16 @@ def nearest(name: str, candidates: Iterable[str], *, cutoff: float = 0.6) -> str
     import difflib  # slow to load, and only needed for errors
 
     return next(iter(difflib.get_close_matches(name, candidates, n=1, cutoff=cutoff)), None)
+
+
+MAX_LENGTH = 60  # characters of a text in a table
+
+
+def shortened(text: str) -> str:
+    """A text for a table.
+
+    >>> shortened("lamps " * 20)
+    'lamps lamps lamps lamps lamps lamps lamps lamps lamps lam...'
+    """
+    text = " ".join(text.split())
+    return text if len(text) <= MAX_LENGTH else text[: MAX_LENGTH - 3].rstrip() + "..."

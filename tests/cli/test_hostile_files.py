@@ -242,6 +242,16 @@ def test_the_columns_of_a_table_without_names_can_be_chosen(call: Call, tmp_path
         assert (result.exit_code, "the columns of a run cannot be" in result.stderr) == (2, True)
 
 
+EXPERIMENT = """measures = ["AP"]
+measures_files = ["own.py"]
+[collections]
+beir = { qrels = "beir", queries = "texts.tsv" }
+[runs]
+bm25 = "bm25.run"
+dense = "dense.run"
+[save]
+scores = "out.json"
+"""
 LETOR = "2 qid:1 1:0.5 2:0.1 # d1\n0 qid:1 1:0.2 2:0.9 # d2\n"
 OWN = """import cranfield as cf
 
@@ -256,6 +266,7 @@ REPLACED = {
     "a run by a link": "eval qrels.txt link.run -o bm25.run",
     "a link to a run": "eval qrels.txt bm25.run -o link.run",
     "a hard link": "eval qrels.txt bm25.run -o hard.run",
+    "a pipe": "eval qrels.txt pipe -o pipe",
     "the page": "judge qrels.txt bm25.run dense.run --page bm25.run",
     "a run of a feature file as the page": "judge qrels.txt letor.txt#1 letor.txt#2 --page letor.txt",
     "saved scores": "compare qrels.txt dense.run --baseline saved.json -o saved.json",
@@ -276,6 +287,13 @@ REPLACED = {
     "what is sampled": "sample bm25.run --qrels qrels.txt -o qrels.txt",
     "documents of a corpus": "corpus beir --qrels qrels.txt -o beir/corpus.jsonl",
     "a report": "report qrels.txt bm25.run -o bm25.run",
+    "a run of an experiment": "run experiment.toml -o bm25.run",
+    "a run of an experiment by a hard link": "run experiment.toml -o hard.run",
+    "judgments of an experiment": "run experiment.toml -o beir/qrels/test.tsv",
+    "a run of an experiment as the summary": "run experiment.toml --summary dense.run",
+    "queries of an experiment": "run experiment.toml --summary texts.tsv",
+    "own measures of an experiment": "run experiment.toml --allow-code -o own.py",
+    "another output of an experiment": "run experiment.toml -o out.json",
     "two outputs": "eval qrels.txt bm25.run --fail-below AP=0 --junit out.xml -o out.xml",
     "two outputs by other paths": "eval qrels.txt bm25.run --fail-below AP=0 --junit sub/../out.xml -o out.xml",
     "a page and a table": "judge qrels.txt bm25.run dense.run --page out.xml -o out.xml",
@@ -291,9 +309,11 @@ def test_no_input_of_a_command_is_replaced(name: str, here: Path, call: Call) ->
     shutil.copy(DENSE, "dense.run")
     (here / "link.run").symlink_to("bm25.run")
     (here / "hard.run").hardlink_to("bm25.run")
+    os.mkfifo("pipe")
     contents = {
         **{"letor.txt": LETOR, "answers": "q1 Q0 m40 1 2 t Rome\n", "own.py": OWN, "texts.tsv": "q1\tlamps\n"},
         **{"saved.json": "{}\n", "new.csv": "query,document,grade\nq1,m40,1\n"},
+        "experiment.toml": EXPERIMENT,
         "beir/qrels/test.tsv": "query-id\tcorpus-id\tscore\nq1\tm40\t1\n",
         "beir/corpus.jsonl": '{"_id": "m40", "text": "a lamp"}\n',
         "beir/queries.jsonl": '{"_id": "q1", "text": "lamp"}\n',
@@ -319,12 +339,39 @@ def test_the_file_of_standard_input_is_not_replaced(here: Path, shell: Shell) ->
     assert (here / "bm25.run").read_bytes() == Path(BM25).read_bytes()
 
 
+@pytest.mark.parametrize("file", ["hard.run", "beir/qrels/test.tsv", "own.py"])
+@pytest.mark.parametrize("key", ["report", "history"])
+def test_no_input_of_an_experiment_is_replaced(key: str, file: str, here: Path, call: Call) -> None:
+    (here / "beir" / "qrels").mkdir(parents=True)
+    for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv"):
+        (here / "beir" / name).write_text("query-id\tcorpus-id\tscore\nq1\tm40\t1\n")
+    (here / "own.py").write_text(OWN)
+    (here / "texts.tsv").write_text("q1\tlamps\n")
+    shutil.copy(BM25, "bm25.run")
+    shutil.copy(DENSE, "dense.run")
+    (here / "hard.run").hardlink_to("bm25.run")
+    (here / "experiment.toml").write_text(f'{EXPERIMENT}[{key}]\nfile = "{file}"\n')
+    before = Path(file).read_bytes()
+    done = call("run", "experiment.toml", "--allow-code")
+    assert (done.exit_code, f"`{file}` would replace an input" in done.stderr) == (1, True)
+    assert Path(file).read_bytes() == before
+
+
+def test_an_output_may_be_the_standard_output(here: Path, shell: Shell) -> None:
+    shown = shell(f"cranfield eval {QRELS} {BM25} -m AP -o /dev/stdout | cat")
+    assert (shown.returncode, "AP" in shown.stdout) == (0, True)
+    assert shell("cranfield --help > /dev/full").stderr == "error: standard output: no space left on device\n"
+    assert shell(f"cranfield eval {QRELS} {BM25} -m AP -o {QRELS}/x").stderr == f"error: {QRELS}/x: not a directory\n"
+
+
 def test_an_output_beside_inputs_may_be_replaced(call: Call, here: Path) -> None:
     shutil.copy(BM25, "bm25.run")
     for _ in range(2):
         assert call("eval", QRELS, "bm25.run", "-o", "scores.txt").exit_code == 0
-    assert call("eval", QRELS, "bm25.run", "-m", "AP", "-o", "AP").exit_code == 0
-    assert call("eval", QRELS, "bm25.run", "-m", "AP", "-o", "AP").exit_code == 0
+        assert call("eval", QRELS, "bm25.run", "-m", "AP", "-o", "AP").exit_code == 0
+    Path("May").mkdir()
+    for _ in range(2):
+        assert call("report", QRELS, "bm25.run", "--title", "May", "-o", "May/report.html").exit_code == 0
     assert (
         call("eval", QRELS, "bm25.run", "--fail-below", "AP=0", "--junit", os.devnull, "-o", os.devnull).exit_code == 0
     )
@@ -358,3 +405,27 @@ def test_what_was_assumed_of_judgments_is_a_note(verb: str, call: Call, here: Pa
         assert done.stderr.count(sentence) == 1
         if name in ("eval", "compare"):
             assert sentence not in call(*words, qrels, BM25, DENSE, *options, "--quiet").stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "eval qrels.txt run.json",
+        "audit qrels.txt run.json",
+        "check qrels.txt run.json",
+        "compare qrels.txt run.json bm25.run",
+        "judge qrels.txt run.json bm25.run",
+        "explain qrels.txt run.json --query q1",
+        "sample run.json bm25.run",
+        "convert run.json run.csv --kind run",
+    ],
+)
+def test_an_incomplete_search_is_said_of_a_run(words: str, call: Call, here: Path) -> None:
+    shutil.copy(QRELS, "qrels.txt")
+    shutil.copy(BM25, "bm25.run")
+    hits = [{"_id": name, "_score": 3.0 - at} for at, name in enumerate(("m40", "m1", "m2"))]
+    responses = {query: {"timed_out": query == "q1", "hits": {"hits": hits}} for query in ("q1", "q2")}
+    Path("run.json").write_text(json.dumps(responses))
+    done = call(*words.split())
+    assert done.exit_code == 0, done.stderr
+    assert "1 of 2 responses are incomplete" in done.stdout + done.stderr

@@ -255,7 +255,7 @@ def test_all_faults_are_listed_at_once(tmp_path: Path) -> None:
 def test_a_part_of_another_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.run"
     path.write_text("q Q0 d 1 1.0 x\n")
-    with pytest.raises(InputError, match="#questions is for runs of Change Detection, and this is none"):
+    with pytest.raises(InputError, match="#questions is for runs of Change Detection, which this is not"):
         cf.read_run(f"{path}#questions")
 
 

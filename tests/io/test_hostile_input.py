@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io as python_io
 import json
 import os
@@ -529,3 +530,31 @@ def test_quotes_in_two_ids_do_not_join_the_lines_between_them(extension: str, de
     run = {"q": {"d1\nd2": 3.0, f"d1{delimiter}d2": 2.0, f"d1{delimiter}\nd2": 1.0}}
     io.write_run(io.read_run(run), path)
     assert list(io.load(io.read_run(path)).document) == list(run["q"])
+
+
+def test_decompressors_of_the_caller_that_end_too_early_are_a_sentence() -> None:
+    whole = gzip.compress(b"q Q0 d 1 1 t\n" * 1000)
+    for damaged in (whole[:-4], whole[:40]):
+        with pytest.raises(CranfieldError, match=r"<run>: (the file object )?cannot be read"):
+            io.load(io.read_run(gzip.GzipFile(fileobj=python_io.BytesIO(damaged))))
+
+
+@pytest.mark.parametrize("extension", ["run", "csv"])
+def test_a_byte_order_mark_in_the_middle_of_a_file_makes_no_other_query(extension: str, tmp_path: Path) -> None:
+    lines = {"run": "q1 Q0 a 1 2 t\n|q1 Q0 b 2 1 t\n", "csv": "query_id,doc_id,score\n|q1,a,2\n|q1,b,1\n"}[extension]
+    judged = {"run": "q1 0 a 1\n|q1 0 b 0\n", "csv": "query_id,doc_id,grade\n|q1,a,1\n|q1,b,0\n"}[extension]
+    paths = tmp_path / f"x.{extension}", tmp_path / f"y.{extension}"
+    for mark in range(lines.count("|") + 1):
+        for path, text in zip(paths, (lines, judged), strict=True):
+            first, *others = text.split("|")
+            path.write_text(
+                "\ufeff" + first + "".join("\ufeff" * (at == mark) + line for at, line in enumerate(others, 1))
+            )
+        run, qrels = paths
+        if mark == 0:
+            assert cf.Evaluator(qrels, "RR").means(run) == {"RR": 1.0}
+            continue
+        with pytest.raises(InputError, match="the id of a query begins with a byte order mark"):
+            cf.evaluate({"q1": {"a": 1}}, run, "RR")
+        with pytest.raises(InputError, match="the id of a query begins with a byte order mark"):
+            io.read_qrels(qrels)

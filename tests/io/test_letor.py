@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import cranfield as cf
+from cranfield import io
 from cranfield.cli.main import cli
 from cranfield.errors import InputError
 from cranfield.io.formats.letor import read_letor
@@ -175,3 +176,12 @@ def test_a_value_of_a_million_digits(value: str) -> None:
             read_letor(BytesIO("\n".join([*lines, line]).encode()))
     assert tracemalloc.get_traced_memory()[1] < 60 << 20
     tracemalloc.stop()
+
+
+def test_thousands_of_features_are_no_runs(tmp_path: Path) -> None:
+    path = tmp_path / "wide.letor"
+    path.write_text("1 qid:q " + " ".join(f"{number}:1" for number in range(10_001)) + " # d\n")
+    with pytest.raises(InputError, match="10,001 features of 1 documents") as error:
+        io.read_runs(path)
+    assert f"choose a feature by its number: {path}#0" in error.value.hint
+    assert io.load(io.read_run(f"{path}#7")).score.tolist() == [1.0]

@@ -330,5 +330,5 @@ def test_a_label_that_a_series_has_twice_is_refused() -> None:
 @pytest.mark.parametrize("duplicates", ["first", "best"])
 def test_values_that_are_no_ids_or_scores_are_refused_among_duplicates(duplicates: Any) -> None:
     for ranking in (["a", ["b"]], ["a", None], [("a", 1), ("b", 2), ("a", "3")]):
-        with pytest.raises(InputError, match="an id must be text|the score is not a number"):
+        with pytest.raises(InputError, match=r"an id must be text|the score is not a number"):
             cf.read_run({"q": ranking}, duplicates=duplicates)

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from cranfield.cli.main import cli
 from cranfield.errors import InputError
-from cranfield.io.collection import read_texts
+from cranfield.io.documents import read_texts
 
 HTML = (
     b"<html><head><title>A lamp</title><style>p {}</style><script>x()</script></head><body>caf&eacute; &amp; oil</body>"

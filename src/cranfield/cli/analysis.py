@@ -9,7 +9,7 @@ from cranfield.analysis.audit import DEFAULT_MEASURES
 from cranfield.analysis.per_query import Order
 from cranfield.cli import options, results
 from cranfield.cli.commands import Argument, Option, OutputFile, verb
-from cranfield.cli.output import colour, emit, note, progress, replace, run_notes, say, width
+from cranfield.cli.output import colour, emit, note, note_remarks, progress, replace, run_notes, say, width
 from cranfield.settings import Whole
 from cranfield.wording import plural
 
@@ -138,6 +138,7 @@ class Explain(
         measure = self.measure or ("nDCG@10" if self.corpus is None or passages else "DELTARB@20")
         chosen = self.values_of(options.Ordering)
         run = (read_chunks if passages else read_run)(self.ranking, duplicates=self.duplicates)
+        note_remarks([run])
         explanation = explain(collection, run, measure, query=self.query, **chosen)
         text = collection.queries.get(explanation.query, {}).get(TEXT, "")
         self.deliver(

@@ -19,7 +19,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import cleandoc, get_annotations, signature
-from itertools import combinations, product
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
@@ -40,6 +39,7 @@ import click
 from cranfield.cli.output import note
 from cranfield.errors import UsageError
 from cranfield.io import remarks_on_judgments
+from cranfield.io.write import check_replaced
 from cranfield.settings import RARE as RARE
 from cranfield.settings import Choices, Limits
 from cranfield.settings import Option as Option
@@ -266,45 +266,19 @@ def parameter(name: str, field: Field) -> click.Parameter:
 
 def check_outputs(ctx: click.Context) -> None:
     """Raise if a file to write is an input of the command, in any spelling, or two outputs are one file."""
-    outputs: list[Path] = []
-    inputs: list[tuple[str, Path]] = []
+    outputs: list[str] = []
+    inputs: list[str] = []
     for param in ctx.command.params:
         values = ctx.params.get(param.name or "")
         several = values if isinstance(values, tuple | list) else [values]
         texts = [value for value in several if isinstance(value, str)]
         if isinstance(param.type, OutputFile):
-            outputs += map(Path, texts)
-        elif isinstance(param.type, click.Path) and not isinstance(param.type, OutputFolder):
-            inputs += [(text, path) for text in texts for path in _paths_of(text) if path.exists()]
+            outputs += texts
+        elif type(param.type) is click.Path:
+            inputs += texts
         elif type(param.type) is type(click.STRING):  # a baseline is the name of a run, or a file
-            inputs += [(text, path) for text in texts for path in _paths_of(text) if path.is_file()]
-    for output, other in combinations(outputs, 2):
-        if output.resolve() == other.resolve() and (output.is_file() or not output.exists()):
-            raise UsageError(f"{output}: two outputs cannot be one file", hint="write them to different files")
-    for output, (text, path) in product(filter(Path.is_file, outputs), inputs):
-        if _is_inside(output, path):
-            where = "this file is" if output.samefile(path) else f"this file is in {text}, which is"
-            raise UsageError(
-                f"{output}: {where} an input of the command and would be replaced",
-                hint="write the output to another file",
-            )
-
-
-def _paths_of(text: str) -> list[Path]:
-    """The paths that an input may stand for, with the number or name of a run after #, or with a kind before a colon.
-
-    >>> sorted(map(str, _paths_of("qa:run#2")))
-    ['qa:run', 'qa:run#2', 'run', 'run#2']
-    """
-    if text == "-":
-        return [Path("/dev/stdin")]
-    plain = text, text.partition(":")[2]
-    return [Path(path) for one in plain for path in {one, one.partition("#")[0], one.rpartition("#")[0]} if path]
-
-
-def _is_inside(output: Path, path: Path) -> bool:
-    """Whether a file is this file, or lies in this folder."""
-    return output.samefile(path) or (path.is_dir() and output.resolve().is_relative_to(path.resolve()))
+            inputs += [text for text in texts if not Path(text).is_dir()]
+    check_replaced(outputs, inputs)
 
 
 def _show_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:

@@ -14,6 +14,7 @@ from cranfield.cli.commands import Argument, Option, Settings, fields_of, said_o
 from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, emit, note, replace, run_notes, say_written, width
 from cranfield.errors import InputError, UsageError
+from cranfield.io.write import check_replaced
 from cranfield.report import answer
 from cranfield.report import groups as by_group
 from cranfield.report import write as write_scores
@@ -73,6 +74,8 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
                 [f"{self.file}: there is no such file"], hint="`cranfield run --init` writes one from qrels and runs"
             )
         experiment = Experiment.read(self.file)
+        written = [text for path in experiment.outputs if (text := experiment.output(*path))]
+        check_replaced([*written, *filter(None, (self.output, self.summary))], experiment.inputs.files)
         outcome = experiment.run(allow_code=self.allow_code, allow_changed_judgments=self.allow_changed_judgments)
         comparison, layout = outcome.comparison, dict[str, Any](width=width(), colour=colour(self.output))
         pages: list[Page] = [] if comparison is None else answer.pages(comparison, self.digits, details=self.details)

@@ -14,7 +14,7 @@ import numpy as np
 from cranfield import io
 from cranfield.cli import options
 from cranfield.cli.commands import Argument, Option, verb
-from cranfield.cli.output import colour, emit, say, width
+from cranfield.cli.output import colour, emit, note_remarks, say, width
 from cranfield.data import Run
 from cranfield.errors import CranfieldError, InputError, UsageError, listing_faults
 from cranfield.evaluation.collection import Collection
@@ -214,7 +214,7 @@ def _check_run_file(
             if aligner is None:
                 yield FileReport(name, io.check_run(run))
                 continue
-            warnings = check_days(run, collection.queries, aligner.judgments)
+            warnings = [*run.remarks, *check_days(run, collection.queries, aligner.judgments)]
             run = collection.prepared(run)
             judged = aligner.judgments
             if judged.spans is not None:
@@ -294,7 +294,9 @@ class Convert(options.ReadingRuns):
 
     def run(self) -> None:
         if (self.kind or detect_kind(self.source, self.duplicates)) == "run":
-            io.write_run(io.read_run(self.source, duplicates=self.duplicates), self.target)
+            converted = io.read_run(self.source, duplicates=self.duplicates)
+            note_remarks([converted])
+            io.write_run(converted, self.target)
         else:
             io.write_qrels(io.read_qrels(self.source), self.target)
 

@@ -9,7 +9,7 @@ import click
 
 from cranfield.cli import options, results
 from cranfield.cli.commands import Argument, Option, OutputFile, verb
-from cranfield.cli.output import colour, emit, note, replace, say, width
+from cranfield.cli.output import colour, emit, note, note_remarks, replace, say, width
 from cranfield.errors import UsageError
 from cranfield.report.pages import FORMATS, Page, sheet, write
 from cranfield.report.sheet import Cell
@@ -88,6 +88,7 @@ class Judge(options.OwnMeasures, options.Inputs, results.Pages):
         from cranfield.evaluation.evaluator import read_runs
 
         runs = read_runs(list(self.runs), duplicates=self.duplicates)
+        note_remarks(runs)
         if self.merged:
             self._merge(runs)
             return
@@ -178,6 +179,7 @@ class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, res
             raise UsageError("no predicted judgments given: all files after QRELS are runs")
         measures = self.measures or list(self.DEFAULT)
         opened = read_runs(runs, duplicates=self.duplicates) if runs else None
+        note_remarks(opened or ())
         found = judges(
             self.qrels, predicted, opened, measures, own=self.own, rel_level=self.rel, undefined=self.undefined
         )
@@ -231,7 +233,9 @@ class Sample(options.ReadingRuns, options.Seed, options.Output):
 
         strata = judgment_files.parse_strata(self.strata)
         grades = None if self.qrels is None else mapping_of(read_qrels(self.qrels))
-        lists = ranked_lists(read_runs(list(self.runs), duplicates=self.duplicates), None, None, strata[-1].depth)
+        runs = read_runs(list(self.runs), duplicates=self.duplicates)
+        note_remarks(runs)
+        lists = ranked_lists(runs, None, None, strata[-1].depth)
         sample = judgment_files.draw_sample(lists, strata, grades, seed=self.seed)
         if not sample:
             raise UsageError("the runs have no documents")

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import signal
@@ -110,7 +111,8 @@ class Verbs(LazyGroup):
         except MemoryError:
             fail("there is not enough memory", "", 1)
         except OSError as error:
-            path = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+            name = error.filename or ("standard output" if error.errno == errno.ENOSPC else "")  # of help pages
+            path = f"{os.fsdecode(name)}: " if name else ""
             fail(f"{path}{(error.strerror or str(error)).lower()}", "", 1)
         sys.exit(code if isinstance(code, int) else 0)
 

@@ -18,6 +18,7 @@ from cranfield.wording import printable
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from cranfield.data import Run
     from cranfield.evaluation.notes import Note
 
 DELAY = 1.0  # seconds before the bar appears
@@ -72,6 +73,11 @@ def note(lines: Iterable[str]) -> None:
         if line not in printed:
             say(f"note: {printable(line)}")
             printed.add(line)
+
+
+def note_remarks(runs: Iterable[Run]) -> None:
+    """Print what reading runs had to assume, for commands that print no other notes on them."""
+    note(f"{run.name}: {remark}" for run in runs for remark in run.remarks)
 
 
 def say_written(text: str) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from cranfield.corpus.settings import Settings
 from cranfield.errors import InputError, UsageError, available, optional
-from cranfield.io.collection import document_files
+from cranfield.io.documents import document_files
 from cranfield.io.formats.json import load_json
 from cranfield.io.tables import arrow_binary, strings_of
 from cranfield.io.write import write_pieces

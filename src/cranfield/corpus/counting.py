@@ -21,8 +21,15 @@ from cranfield import native
 from cranfield.corpus.settings import Settings, character_classes
 from cranfield.data import Integers, Strings
 from cranfield.errors import InputError, max_faults
-from cranfield.io.collection import document_readers
-from cranfield.io.documents import Block, DocumentFaults, DocumentReader, Documents, FieldChoice, location_of
+from cranfield.io.documents import (
+    Block,
+    DocumentFaults,
+    DocumentReader,
+    Documents,
+    FieldChoice,
+    document_readers,
+    location_of,
+)
 from cranfield.io.faults import quotable
 
 VOCABULARY_CHUNK = 1 << 16

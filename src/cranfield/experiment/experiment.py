@@ -20,6 +20,7 @@ from cranfield.evaluation.plan import Policy
 from cranfield.experiment.toml_file import File, KeyPath, Kind, Output, Pattern, Section, TomlFile
 from cranfield.io.digests import digesting
 from cranfield.io.ids import Duplicates
+from cranfield.io.write import replaced_input
 from cranfield.measures import parse
 from cranfield.report import guard
 from cranfield.results import made_by
@@ -366,9 +367,7 @@ class Experiment:
 
     def _check_outputs(self) -> None:
         """Faults of outputs that are outside the folder, in no folder, an input, or another output."""
-        taken = {Path(file).resolve(): "an input" for file in self.inputs.files} | {
-            Path(self.path).resolve(): "this file"
-        }
+        taken = {Path(self.path).resolve(): "this file"}
         for path, text in self.outputs.items():
             if not self._is_path(path, text) or not self._inside(path, text, self.folder / text):
                 continue
@@ -377,6 +376,8 @@ class Experiment:
                 self.file.fault(path, f"there is no folder for `{text}`")
             elif file in taken:
                 self.file.fault(path, f"`{text}` would replace {taken[file]}")
+            elif replaced_input(str(file), self.inputs.files) is not None:
+                self.file.fault(path, f"`{text}` would replace an input")
             elif file.exists() and file.is_dir() != is_folder:
                 self.file.fault(path, f"`{text}` is {'not ' if is_folder else ''}a folder")
             taken[file] = "another output"

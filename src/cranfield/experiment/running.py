@@ -21,14 +21,13 @@ from cranfield.evaluation.evaluator import Evaluator, evaluate
 from cranfield.evaluation.plan import make_columns
 from cranfield.evaluation.scores import Scores
 from cranfield.experiment.experiment import COMPARING, SAVED, Experiment, listed
-from cranfield.io.collection import shortened
 from cranfield.io.write import atomic_write
 from cranfield.report import answer, guard
 from cranfield.report import write as write_scores
 from cranfield.report.pages import Page, sheet, write
 from cranfield.report.sheet import Cell, shown, signed
 from cranfield.results import now
-from cranfield.wording import few, nearest
+from cranfield.wording import few, nearest, shortened
 
 LOST = 5  # queries that a summary names
 

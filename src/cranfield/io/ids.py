@@ -13,7 +13,8 @@ import numpy as np
 
 from cranfield import native
 from cranfield.data import Integers, Passages, Strings
-from cranfield.errors import check_choice, long_numbers
+from cranfield.errors import InputError, check_choice, long_numbers
+from cranfield.io.detect import BOM
 from cranfield.io.faults import Fault, Location, fault_text, input_error
 
 
@@ -89,6 +90,17 @@ def _collisions(values: Sequence[Any], texts: Sequence[str], query: str) -> list
         if is_collision(other, value):
             faults.append(Fault(0, "collision", fault_text(query), fault_text(f"{other!r} and {value!r}")[:80], 0))
     return faults
+
+
+def check_marks(queries: Strings, source_name: str) -> None:
+    """Raise if the id of a query in a file begins with a byte order mark: it would be another query."""
+    begin, data = queries.offsets[:-1][np.diff(queries.offsets) >= len(BOM)], queries.data
+    marked = begin[data[begin] == BOM[0]].tolist()
+    if any(bytes(data[at : at + len(BOM)]) == BOM for at in marked):
+        raise InputError(
+            [f"{source_name}: the id of a query begins with a byte order mark"],
+            hint="files with such marks were joined; remove the mark (U+FEFF) from all lines but the first",
+        )
 
 
 Duplicates = Literal["error", "first", "best"]

@@ -12,9 +12,9 @@ from cranfield import native
 from cranfield.data import Integers, Opener, Run, Strings, Table, TableStream
 from cranfield.errors import InputError, long_numbers, max_faults, reading
 from cranfield.io.faults import Fault, FaultList, Location, input_error
-from cranfield.io.ids import codes_of, first_rows
+from cranfield.io.ids import check_marks, codes_of, first_rows
 from cranfield.io.objects import document_at
-from cranfield.io.rows import concatenate
+from cranfield.io.tables import concatenate
 
 WHOLE_RANKING = 1 << 62  # a rank below the end of every ranking
 
@@ -83,6 +83,13 @@ class Joined(NamedTuple):
 @long_numbers()
 def join(run: Run, index: Any, keys: Sequence[str], by_id: bool, top: int = 0) -> Joined:
     """Positions of the judged documents of an index, and of the top documents, in a run; see `native` on arguments."""
+    joined = _join(run, index, keys, by_id, top)
+    if not isinstance(run.source, Mapping):
+        check_marks(joined.queries.other, run.source_name or run.name)  # judged ones have none
+    return joined
+
+
+def _join(run: Run, index: Any, keys: Sequence[str], by_id: bool, top: int) -> Joined:
     native.warn_if_slow()
     source, most = run.source, max_faults()
     with reading(run.source_name or run.name):

@@ -501,7 +501,7 @@ class Texts:
             return self.source
         wanted = set(documents)
         if not wanted <= self._known.keys():
-            from cranfield.io.collection import read_texts
+            from cranfield.io.documents import read_texts
 
             self._known |= read_texts([self.source], wanted)
         return self._known

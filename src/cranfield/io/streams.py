@@ -195,7 +195,7 @@ def _reading_object(file: Any, source_name: str) -> Iterator[None]:
     try:
         with reading(source_name):
             yield
-    except ValueError as error:
+    except (ValueError, TypeError, EOFError) as error:  # the last two: of decompressors that have no data yet, or end
         problem = "is closed" if getattr(file, "closed", False) else f"cannot be read: {error}"
         raise UsageError(f"{source_name}: the file object {problem}") from error
 

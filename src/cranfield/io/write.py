@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cranfield.data import Judgments, Run, Strings, Table
-from cranfield.errors import InputError
+from cranfield.errors import InputError, UsageError
 from cranfield.io.compression import compression_of_name, compressor, without_compression
 from cranfield.io.detect import Row, WritableTable, writer
 from cranfield.io.faults import quotable
@@ -179,6 +179,56 @@ def unwritable_id(path: str, text: str, reason: str, alternative: str = ".jsonl 
     return InputError([message], hint=f"write {alternative} instead")
 
 
+def check_replaced(outputs: Iterable[str], inputs: Sequence[str]) -> None:
+    """Raise if a file to write is one of the inputs, in any spelling, or lies in one, or two outputs are one file."""
+    written: set[str] = set()
+    for output in filter(None, outputs):
+        if (real := os.path.realpath(output)) in written and not is_special(output):
+            raise UsageError(f"{output}: two outputs cannot be one file", hint="write them to different files")
+        written.add(real)
+        if (text := replaced_input(output, inputs)) is not None:
+            where = "this file is" if text == output or not os.path.isdir(text) else f"this file is in {text}, which is"
+            raise UsageError(
+                f"{output}: {where} an input of the command and would be replaced",
+                hint="write the output to another file",
+            )
+
+
+def replaced_input(output: str, inputs: Iterable[str]) -> str | None:
+    """The input that a file to write would replace: it is the input, or lies in this folder.
+
+    A pipe that is both would wait for itself.
+    """
+    if not os.path.exists(output) or not (os.path.isfile(output) or stat.S_ISFIFO(os.stat(output).st_mode)):
+        return None
+    real = os.path.realpath(output)
+    for text in inputs:
+        for path in _paths_of(text):
+            folder = os.path.realpath(path)
+            if os.path.isdir(folder) and os.path.commonpath([real, folder]) == folder:
+                return text
+            if os.path.exists(path) and os.path.samefile(output, path):
+                return text
+    return None
+
+
+def _paths_of(text: str) -> list[str]:
+    """The paths that an input may stand for, with the number or name of a run after #, or with a kind before a colon.
+
+    >>> sorted(_paths_of("qa:run#2"))
+    ['qa:run', 'qa:run#2', 'run', 'run#2']
+    """
+    if text == "-":
+        return ["/dev/stdin"]
+    plain = text, text.partition(":")[2]
+    return [path for one in plain for path in {one, one.partition("#")[0], one.rpartition("#")[0]} if path]
+
+
+def is_special(path: str | os.PathLike[str]) -> bool:
+    """Whether this is a pipe or a device: it cannot be replaced."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path beside ``path`` that replaces it at the end, unless there is an error.
@@ -188,14 +238,14 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     from pathlib import Path
 
-    final = Path(os.path.realpath(path))
-    if final.exists() and not final.is_file():
+    if is_special(path):  # not its real path: that of a pipe is no path
         try:
-            yield final
+            yield Path(path)
         except OSError as error:
             error.filename = error.filename or os.fspath(path)
             raise
         return
+    final = Path(os.path.realpath(path))
     temporary = final.with_name(f".{final.name}.{os.urandom(4).hex()}.part")
     try:
         mode = stat.S_IMODE(final.stat().st_mode) if final.exists() else None
@@ -211,7 +261,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
             error.filename, error.filename2 = os.fspath(path), None
         raise
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def write_pieces(path: str, pieces: Iterator[bytes], compression: str = "") -> None:

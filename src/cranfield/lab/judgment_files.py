@@ -29,8 +29,8 @@ from cranfield.errors import InputError, UsageError, check_choice, max_faults
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.evaluation.scores import Scores
 from cranfield.io import read_qrels, write_qrels
-from cranfield.io.collection import read_texts
 from cranfield.io.compression import compression_of_name, without_compression
+from cranfield.io.documents import read_texts
 from cranfield.io.faults import quotable
 from cranfield.io.formats.delimited import csv_lines, delimiter_of
 from cranfield.io.formats.json import load_json

@@ -13,7 +13,7 @@ import numpy as np
 from cranfield.data import Integers, Judgments, Run, Strings, Table, TableStream
 from cranfield.errors import InputError, UsageError
 from cranfield.io.ids import codes_of
-from cranfield.io.rows import concatenate
+from cranfield.io.tables import concatenate
 
 
 def with_nil(judgments: Judgments, nil: str, top: float | None = None) -> tuple[Judgments, Integers]:

@@ -12,12 +12,11 @@ import numpy as np
 
 from cranfield.analysis.explain import END, Explanation, Step, TextExplanation, TextStep
 from cranfield.errors import check_choice
-from cranfield.io.collection import shortened
 from cranfield.report.canvas import BLUE, COLUMN, GREEN, GREY, ORANGE, PAGE, SKY, new_figure, plotted_axes, save
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, shown, signed
 from cranfield.statistics.rounding import SAME
-from cranfield.wording import decodable, plural
+from cranfield.wording import decodable, plural, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,9 +14,9 @@ import numpy as np
 from cranfield import __version__
 from cranfield.analysis.explain import Explanation
 from cranfield.errors import UsageError
-from cranfield.io.collection import shortened
 from cranfield.measures import Measure, parse
 from cranfield.ranking.views import Views
+from cranfield.wording import shortened
 
 # The measures that the page computes: how a document counts, and what the total is divided by. The page offers those of
 # OFFERED beside the one that is explained.

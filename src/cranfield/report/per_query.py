@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cranfield.analysis.per_query import DocumentRanks, PerQueryScores
-from cranfield.io.collection import shortened
 from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, PAGE, figure_of, ink, plotted_axes, save
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown, signed
-from cranfield.wording import decodable, plural, printable
+from cranfield.wording import decodable, plural, printable, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,7 @@ import numpy as np
 from cranfield.data import Floats
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.scores import Interval, Scores, ScoreTable
-from cranfield.io.collection import shortened
-from cranfield.wording import printable
+from cranfield.wording import printable, shortened
 
 UNDEFINED = "–"
 HUGE = 1e15  # from here on use the exponential form

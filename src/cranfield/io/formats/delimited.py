@@ -37,9 +37,8 @@ from cranfield.io.documents import (
 from cranfield.io.faults import Fault, FaultList, Location, TableKind, quotable
 from cranfield.io.formats.json import is_json
 from cranfield.io.objects import from_object
-from cranfield.io.rows import ROWS_PER_PIECE, Piece, read_rows
 from cranfield.io.streams import READ_AHEAD, Continued, Stream
-from cranfield.io.tables import COLUMN_NAMES, NUMBER, Frame, normalise_name
+from cranfield.io.tables import COLUMN_NAMES, NUMBER, ROWS_PER_PIECE, Frame, Piece, normalise_name, read_rows
 from cranfield.io.write import ROWS_PER_PIECE as ROWS_PER_WRITE
 from cranfield.io.write import check_ids, unwritable_id
 

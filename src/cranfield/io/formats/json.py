@@ -26,9 +26,8 @@ from cranfield.io.documents import (
 )
 from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, quotable
 from cranfield.io.objects import from_object
-from cranfield.io.rows import ROWS_PER_PIECE, read_rows
 from cranfield.io.streams import Stream
-from cranfield.io.tables import COLUMN_NAMES, Frame, normalise_name, strings_of
+from cranfield.io.tables import COLUMN_NAMES, ROWS_PER_PIECE, Frame, normalise_name, read_rows, strings_of
 from cranfield.io.write import check_ids
 
 # A query id may begin with a bracket, so the next character decides.

@@ -37,6 +37,7 @@ MAX_FEATURE = 2**31 - 1
 # Features that most lines leave out are words, say, and not rankings. As runs they would take many times the memory of
 # the file.
 MAX_CELLS, MAX_FILL = 1_000_000, 100
+MAX_RUNS = 10_000
 MAX_LISTED = 20  # features that a message names
 MAX_SHOWN = 1000  # bytes of a line that a message may begin with
 
@@ -101,7 +102,7 @@ class Lines:
     def table(self) -> Floats:
         """The values of all features, (feature, document)."""
         cells = len(self.line) * len(self.numbers)
-        if cells > max(MAX_CELLS, MAX_FILL * len(self.value)):
+        if cells > max(MAX_CELLS, MAX_FILL * len(self.value)) or len(self.numbers) > MAX_RUNS:
             raise InputError(
                 [
                     f"{self.source_name}: {len(self.numbers):,} features of {len(self.line):,} documents are "

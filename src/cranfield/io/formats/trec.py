@@ -36,6 +36,7 @@ from cranfield.io.detect import (
 from cranfield.io.documents import Block, Documents, DocumentsBuilder, FieldChoice, TextReader, encode_text
 from cranfield.io.faults import Location, TableKind, quotable
 from cranfield.io.formats.delimited import delimiter_of
+from cranfield.io.ids import check_marks
 from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.runs import no_rows_error, raise_faults
 from cranfield.io.streams import HEAD, Stream, open_stream
@@ -69,6 +70,7 @@ def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
     if len(result["line"]) == 0:
         raise no_rows_error(stream.source_name)
     query, iteration, document = (Strings(*result[column]) for column in ("query", "iteration", "document"))
+    check_marks(query, stream.source_name)
     rows = Rows(query, result["query_of"], iteration, result["iteration_of"], document, result["grade"], result["line"])
     return group_judgments(name, rows, location)
 

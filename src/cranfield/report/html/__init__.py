@@ -28,7 +28,7 @@ from cranfield.evaluation.notes import sentences, summarised
 from cranfield.evaluation.predicted import PredictedMean
 from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.scores import COLLECTION, Scores
-from cranfield.io.collection import read_texts, shortened
+from cranfield.io.documents import read_texts
 from cranfield.io.ids import passage_ids
 from cranfield.io.spans import parse_ids
 from cranfield.parallel import in_background
@@ -44,7 +44,7 @@ from cranfield.results import plain
 from cranfield.statistics.correlation import tau
 from cranfield.statistics.design import Sample
 from cranfield.statistics.intervals import bca
-from cranfield.wording import decodable, percent, plural, printable
+from cranfield.wording import decodable, percent, plural, printable, shortened
 
 RECALL = tuple(level / 10 for level in range(11))
 CUTS = (1, 2, 3, 5, 10, 20, 50, 100)
