@@ -148,7 +148,7 @@ class Accumulator:
         )
         document = np.arange(len(query))
         counted = CountedDocuments(row, document, counts[0], counts[1], document)
-        rows = QueryRows(names, row_of_query)
+        rows = QueryRows(names, row_of_query).with_queries(evaluator.judgments)
         return evaluator.aligned_evaluation([counted_run(evaluator, "run", rows, length, {"score": counted})])
 
 
