@@ -10,7 +10,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.errors import CranfieldError, InputError, UsageError
-from cranfield.tensors import RankCounter, evaluate, evaluate_embeddings
+from cranfield.tensors import Accumulator, RankCounter, evaluate, evaluate_embeddings
 
 torch = pytest.importorskip("torch")
 BIG = 2**53
@@ -291,3 +291,17 @@ def test_complete_judgments_have_queries_without_a_judged_document(form: Any) ->
     for found in (evaluate(collection, scores, measures).scores, counter.evaluate(measures).scores):
         assert found.queries == expected.queries
         np.testing.assert_array_equal(found.values, expected.values)
+
+
+@forms
+@pytest.mark.parametrize("types", [(np.float32, np.float64), (np.int64, np.float64), (np.int32, np.float32)], ids=str)
+def test_batches_have_scores_of_one_type(form: Any, types: tuple[Any, Any]) -> None:
+    accumulator = Accumulator("RR")
+    for dtype in types:
+        accumulator.update(form(np.array([1], dtype)), form(np.array([1.0])), form(np.array([0])))
+    with pytest.raises(UsageError, match="the batches have scores of different types"):
+        accumulator.compute()
+    accumulator.reset()
+    for scores in (np.zeros(0, types[0]), np.array([1], types[1])):
+        accumulator.update(form(scores), form(scores * 0.0 + 1), form(np.zeros(len(scores), np.int64)))
+    assert accumulator.compute() == {"RR[ties=expected]": 1.0}
