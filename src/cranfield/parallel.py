@@ -15,8 +15,11 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 
-def parallel(work: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[Result]:
-    """The result of every part, in order; an error or interrupt stops what has not begun, and waits for nothing."""
+def parallel(work: Callable[[Part], Result], parts: Iterable[Part], threads: int | None = None) -> Iterator[Result]:
+    """The result of every part, in order; an error or interrupt stops what has not begun, and waits for nothing.
+
+    ``threads``: the most parts at a time, if they take much memory.
+    """
     parts = iter(parts)
     first = list(islice(parts, 2))
     if len(first) < 2:
@@ -25,6 +28,7 @@ def parallel(work: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[
     from concurrent.futures import ThreadPoolExecutor  # not needed for small work, and slow to load
 
     cores = os.cpu_count() or 1
+    cores = cores if threads is None else max(min(cores, threads), 1)
     pool = ThreadPoolExecutor(cores)
     waiting: deque[Future[Result]] = deque()
     try:

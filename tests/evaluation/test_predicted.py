@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -158,3 +160,22 @@ def test_what_is_no_mean_over_queries_shows_no_means(measure: str, *, sampled: b
         assert np.isnan([mean.human.estimate, mean.predicted.estimate, mean.both.estimate, mean.worth]).all()
         assert "not a mean over queries" in mean.reason
     assert not np.isnan(scores.means).any()
+
+
+@pytest.mark.parametrize("ties", ["trec", "trec9", "input", "rank", "expected", "best", "worst"])
+def test_samples_within_queries_heed_the_tie_rule(ties: Any) -> None:
+    """All retrieved documents were drawn, so that the estimates are the scores of humans."""
+    human = {f"q{i}": {"a": i % 2, "b": 1 - i % 2, "c": 1, "d": 0} for i in range(6)}
+    rows = [(query, name, grade, "1") for query, graded in human.items() for name, grade in graded.items()]
+    rows += [(query, name, grade, "2") for query in human for name, grade in (("e", -1), ("f", 0))]
+    judged = dict(zip(("query_id", "doc_id", "relevance", "stratum"), map(list, zip(*rows, strict=True)), strict=True))
+    run = {query: {"c": 1.0, "a": 1.0 + 1e-9, "b": 1.0, "d": 0.5} for query in human}
+    predicted = {query: {name: i % 2 for i, name in enumerate("abcdef")} for query in human}
+    collection = cf.Collection(pd.DataFrame(judged), predicted=predicted)
+    scores = cf.evaluate(collection, run, ["P@1", "DCG@3"], ties=ties)
+    for m, mean in enumerate(scores.predicted):
+        if ties in ("best", "worst"):
+            assert "orders tied documents by their grades" in mean.reason and math.isnan(mean.both.estimate)
+        else:
+            assert mean.human.estimate == pytest.approx(float(scores.means[0, m]), abs=1e-12)
+            assert mean.both.estimate == pytest.approx(float(scores.means[0, m]), abs=1e-12)

@@ -10,10 +10,12 @@ from tensor_samples import library
 
 import cranfield as cf
 from cranfield.analysis.compare import Comparison
+from cranfield.corpus import Corpus
+from cranfield.errors import MeasureError, UsageError
 from cranfield.evaluation.collection import split_options
 from cranfield.evaluation.run_notes import score_notes
 from cranfield.tensors import evaluate
-from cranfield.testing.engine_contract import Columns, EngineContract, Evaluated, by_query, evaluated
+from cranfield.testing.engine_contract import Columns, EngineContract, Evaluated, by_query, collection, evaluated
 
 Judged = dict[str, dict[str, dict[int, float]]]  # the grades of a document by subtopic
 
@@ -87,17 +89,30 @@ class OnTensors(EngineContract):
     def compare(self, runs: Any, qrels: Columns, measures: Any, terms: Any, **policies: Any) -> Comparison:
         return cf.compare(self.scores(runs, qrels, measures, **policies), **terms)
 
+    # What tensors cannot hold is refused, or said in another way.
+
     def test_contents(self) -> None:
-        pytest.skip("tensors have no document text")
+        runs, qrels = collection(1, queries=2, subtopics=2)
+        with pytest.raises(MeasureError, match="needs document text, which tensors do not have"):
+            self.evaluate([runs], qrels, ["DELTARB@5"], documents=Corpus.of({"d0": "text"}))
 
     def test_nulls_in_runs(self) -> None:
-        pytest.skip("tensors have no nulls")
+        runs, qrels = collection(1, queries=2)
+        self.refused([{**runs, "document": [None, *runs["document"][1:]]}], qrels, "an id must be text")
+        with library(self.library) as array, pytest.raises(UsageError, match="scores must be numbers"):
+            evaluate(array([[1.0]]), [[None]], "AP")
 
     def test_bad_rows_of_judgments(self) -> None:
-        pytest.skip("tensors have no nulls, one grade for each candidate, and NaN means unjudged")
+        runs, qrels = collection(1, queries=2)
+        query = f"query `{qrels['query'][0]}`"
+        self.refused([runs], {**qrels, "grade": [float("inf"), *qrels["grade"][1:]]}, query, "grade")
+        documents = [None, *qrels["document"][1:]]
+        self.refused([runs], {**qrels, "document": documents}, "an id must be text")
 
     def test_a_missing_column(self) -> None:
-        pytest.skip("tensors have no columns")
+        """Without ids, an order by id is refused."""
+        with library(self.library) as array, pytest.raises(MeasureError, match="needs document ids"):
+            evaluate(array([[1.0, 0.0]]), array([[1.0, 1.0]]), "AP", ties="trec")
 
 
 class TestNumPy(OnTensors):

@@ -10,7 +10,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.errors import CranfieldError, InputError, UsageError
-from cranfield.tensors import RankCounter, evaluate, evaluate_embeddings
+from cranfield.tensors import Accumulator, RankCounter, evaluate, evaluate_embeddings
 
 torch = pytest.importorskip("torch")
 BIG = 2**53
@@ -260,3 +260,48 @@ def test_ids_of_a_part_of_a_collection(form: Any) -> None:
     for ids in (form(np.array([5, 6, 7])), (number for number in (5, 6, 7))):
         assert of_embeddings("7", documents, form(QUERY), document_ids=ids) == pytest.approx(5 / 12)
     assert of_embeddings("c", documents, form(QUERY), document_ids=list("abc"), first_document=5, ties="trec") == 0.5
+
+
+CHUNKED = {"map_documents": {"0": "d", "1": "d"}}
+
+
+@pytest.mark.parametrize("parts", [CHUNKED, {"predicted": {"0": {"0": 1}}}], ids=str)
+def test_parts_of_a_collection_are_used_or_refused(parts: dict[str, Any]) -> None:
+    for door in (
+        lambda: mean(cf.Collection(ONE, **parts), TWO),
+        lambda: evaluate_embeddings(cf.Collection({"0": {"2": 1}}, **parts), QUERY, COLLECTION, "RR"),
+        lambda: RankCounter(cf.Collection(ONE, **parts), TWO).evaluate("RR"),
+    ):
+        with pytest.raises(UsageError, match="cannot be used with tensors"):
+            door()
+
+
+@forms
+def test_complete_judgments_have_queries_without_a_judged_document(form: Any) -> None:
+    """Query 1 is a row without judged candidates, and query 9 is no row."""
+    grades = form(np.array([[1.0, np.nan], [np.nan, np.nan]]))
+    scores = form(np.array([[1.0, 2.0], [1.0, 2.0]]))
+    collection = cf.Collection(grades, complete=True, queries={name: {"kind": "x"} for name in "019"})
+    run = {"0": {"0": 1.0, "1": 2.0}, "1": {"0": 1.0, "1": 2.0}}
+    text = cf.Collection({"0": {"0": 1}}, complete=True, queries={name: {"kind": "x"} for name in "019"})
+    measures = ["P@1", "NumRet", "AP"]
+    expected = cf.evaluate(text, run, measures, ties="expected")
+    counter = RankCounter(collection, scores)
+    counter.add(scores)
+    for found in (evaluate(collection, scores, measures).scores, counter.evaluate(measures).scores):
+        assert found.queries == expected.queries
+        np.testing.assert_array_equal(found.values, expected.values)
+
+
+@forms
+@pytest.mark.parametrize("types", [(np.float32, np.float64), (np.int64, np.float64), (np.int32, np.float32)], ids=str)
+def test_batches_have_scores_of_one_type(form: Any, types: tuple[Any, Any]) -> None:
+    accumulator = Accumulator("RR")
+    for dtype in types:
+        accumulator.update(form(np.array([1], dtype)), form(np.array([1.0])), form(np.array([0])))
+    with pytest.raises(UsageError, match="the batches have scores of different types"):
+        accumulator.compute()
+    accumulator.reset()
+    for scores in (np.zeros(0, types[0]), np.array([1], types[1])):
+        accumulator.update(form(scores), form(scores * 0.0 + 1), form(np.zeros(len(scores), np.int64)))
+    assert accumulator.compute() == {"RR[ties=expected]": 1.0}

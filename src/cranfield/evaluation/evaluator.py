@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain, compress, count, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -610,9 +610,9 @@ def unique_names(names: Sequence[str], sources: Sequence[str]) -> list[str]:
     for plain, source in zip(names, sources, strict=True):
         name = plain
         if name in taken:
-            parts = source.split(os.sep)
-            above = range(len(parts) - 2, 0, -1) if os.path.isabs(source) else (0,)
-            paths = (os.sep.join(parts[n:]) for n in above)
+            parts = Path(source).parts
+            shorter = (str(Path(*parts[n:])) for n in range(len(parts) - 2, 0, -1))
+            paths = shorter if Path(source).is_absolute() else [source]
             others = chain(paths, (f"{plain} ({n})" for n in count(taken[plain] + 1)))
             name = next(other for other in others if other and other not in taken)
         taken[plain] = taken.get(plain, 0) + 1

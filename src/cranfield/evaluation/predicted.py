@@ -23,7 +23,7 @@ from cranfield.evaluation.pair_bounds import is_linear, rank_weights
 from cranfield.evaluation.plan import Column, Plan
 from cranfield.evaluation.scores import Scores
 from cranfield.measures import Measure
-from cranfield.ranking.alignment import Aligner, ranked_lists
+from cranfield.ranking.alignment import Aligner, FirstPage, ranked_pages
 from cranfield.ranking.samples import probabilities
 from cranfield.statistics import survey
 from cranfield.statistics.prediction import (
@@ -232,24 +232,31 @@ def predicted_in_sample(
     human, said = mapping_of(judgments), mapping_of(predicted)
     chances = mapping_of(replace(judgments, grade=by_row))
     top = max(aligner.judged.top, float(predicted.grade.max(initial=0)))
+    rules = {column.measure.views.ties for column in plan.columns}
+    pages = {ties: ranked_pages(runs, judgments, ties) for ties in rules}
     found = []
-    for run, ranking in zip(runs, ranked_lists(runs, judgments, plan.policy.ties), strict=True):
+    for r, run in enumerate(runs):
         for column in plan.columns:
+            ranking = pages[column.measure.views.ties][r]
             measure = replace(column.measure, views=replace(column.measure.views, sampled=False))
             if column.part != "value":
                 continue
             if column.aggregate != "mean":
                 found.append(_no_mean(column, run.name, "", "its estimates in queries have no mean"))
                 continue
-            if not is_linear(measure):
+            by_grade = not measure.views.rule.fixes_order and not measure.views.rule.leaves_ties
+            tied = any(max(page.ties, default=1) > 1 for page in ranking.values())
+            if not is_linear(measure) or (by_grade and tied):
                 nothing = undefined_mean("none")
-                reason = f"{column.label} is not linear in the gains of documents: a sample within queries has no "
-                reason += "unbiased difference estimator"
+                reason = f"{column.label} is not linear in the gains of documents"
+                if is_linear(measure):
+                    reason = f"{column.label} orders tied documents by their grades"
+                reason += ": a sample within queries has no unbiased difference estimator"
                 estimates = (nothing, nothing, nothing, math.nan)
                 found.append(PredictedMean(column.label, run.name, "", *estimates, math.nan, reason))
                 continue
             totals = [
-                _within(measure, ranking.get(query, ()), human[query], chances[query], said.get(query, {}), top)
+                _within(measure, ranking.get(query), human[query], chances[query], said.get(query, {}), top)
                 for query in human
             ]
             by_humans, by_judge, together = (
@@ -263,14 +270,17 @@ def predicted_in_sample(
 
 def _within(
     measure: Measure,
-    ranking: Sequence[str],
+    page: FirstPage | None,
     human: Mapping[str, float],
     chances: Mapping[str, float],
     predicted: Mapping[str, float],
     top: float,
 ) -> tuple[float, float, float]:
     """One query: Horvitz-Thompson, predictions only, and the difference estimate."""
+    ranking, ties = ((), ()) if page is None else (page.documents, page.ties)
     weight = rank_weights(measure, len(ranking), top)
+    if measure.views.rule.leaves_ties and len(ranking):  # every order is equally likely
+        weight = np.repeat(np.add.reduceat(weight, np.cumsum((0, *ties[:-1]))) / ties, ties)
     drawn = np.array([human.get(d, -1) >= 0 for d in ranking], bool)
     gain = measure.gains.of(np.array([human.get(d, 0.0) for d in ranking], np.float64), top)
     said = measure.gains.of(np.array([predicted.get(d, 0.0) for d in ranking], np.float64), top)

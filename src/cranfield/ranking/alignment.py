@@ -238,16 +238,23 @@ def ranked_lists(
     runs: Sequence[Run], judgments: Judgments | None = None, ties: Ties | None = None, depth: int = WHOLE_RANKING
 ) -> list[dict[str, list[str]]]:
     """For each run the documents of every query in order, down to a depth; judged or not."""
+    pages = ranked_pages(runs, judgments, ties, depth)
+    return [{query: list(page.documents) for query, page in of_run.items()} for of_run in pages]
+
+
+def ranked_pages(
+    runs: Sequence[Run], judgments: Judgments | None = None, ties: Ties | None = None, depth: int = WHOLE_RANKING
+) -> list[dict[str, FirstPage]]:
+    """The same with the sizes of tie groups."""
     if judgments is None:
         none = Strings.of([])
         judgments = Judgments("", none, np.zeros(1, np.int64), none, np.zeros(0))
     aligner, rule = Aligner(judgments), tie_rule(ties)
-    lists = []
+    pages = []
     for run in runs:
         read = aligner.read(run, [rule.key], by_id=rule.page_position == "by_id", top=depth)
         alignment = read.alignments[rule.key]
         names = [*judgments.queries, *alignment.other]
         lengths = np.concatenate([alignment.length, alignment.other_length])
-        pages = first_pages(read.tops[rule.key], names, lengths, depth, rule)
-        lists.append({query: list(page.documents) for query, page in pages.items()})
-    return lists
+        pages.append(first_pages(read.tops[rule.key], names, lengths, depth, rule))
+    return pages

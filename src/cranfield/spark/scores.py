@@ -52,6 +52,11 @@ NOT_HERE = (
     "costs",
     "predicted",
     "complete",
+    "queries",
+    "strata",
+    "inclusion",
+    "method",
+    "map_documents",
 )  # parts of a collection that Spark does not read
 
 _RECORDS = shards.schema(shards.RECORD)

@@ -29,7 +29,8 @@ TOLERANCE = 1e-9  # relative difference below which statistics are equal: the or
 CANCELLATION = 1e-6  # relative remainder of a sum of squares below which it is computed again, exactly
 SINGLE_THREAD = 2**18  # the most multiplications that OpenBLAS does in one thread
 BLOCK = 8192  # resamples whose sums are held at a time
-MAX_HELD = 2**22  # the most resampled queries that a thread holds at a time
+MAX_HELD = 2**21  # the most resampled queries that a thread holds at a time, and
+MAX_HELD_BY_ALL = 2**23  # all threads together
 WIDTH = 1024  # resamples in a block of a product
 MAX_FLOATS = 2**24  # the most signs that are converted to floats at once
 PREVIEW = 512  # resamples from which the position of the largest values is estimated
@@ -255,7 +256,7 @@ def randomisation_p_values(scores: npt.ArrayLike, *, samples: int, seed: int = 0
     patterns = sign_patterns(n, samples)
     samples, observed = (samples, 1) if patterns is None else (patterns, 0)
     total = np.zeros(len(limit), np.int64)
-    for part in parallel(count, sign_blocks(n, samples, seed)):
+    for part in parallel(count, sign_blocks(n, samples, seed), MAX_HELD_BY_ALL // (n * block_rows(n))):
         total += part
     return (total + observed) / (samples + observed)
 

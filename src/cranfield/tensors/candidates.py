@@ -94,6 +94,7 @@ def evaluate(
         candidates.check_argument_order(judged.judgments)
         collection = collection.changed(qrels=judged.judgments)
         evaluator = make_evaluator(collection, measures, ids=ids is not None, ties=ties, **options)
+        judged = replace(judged, rows=judged.rows.with_queries(evaluator.judgments))
         chosen = _chosen(candidates, judged, evaluator)
         return evaluator.aligned_evaluation(
             [_aligned(candidates, judged.rows, evaluator, *chosen, name) for name in candidates.runs]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from numbers import Integral
 from typing import Any
 
@@ -51,6 +52,12 @@ class QueryRows:
         number[self.row_of_query[judged]] = judged
         number[self.others] = len(self.row_of_query) + np.arange(len(self.others))
         return number
+
+    def with_queries(self, judgments: Judgments) -> QueryRows:
+        """The rows for judgments that have more queries at the end, as complete judgments may."""
+        rows = {name: row for row, name in enumerate(self.names)}
+        added = [rows.get(query, -1) for query in islice(judgments.queries, len(self.row_of_query), None)]
+        return replace(self, row_of_query=np.append(self.row_of_query, added).astype(np.int64)) if added else self
 
     @cached_property
     def others(self) -> Integers:
@@ -127,8 +134,9 @@ def judgments_of(names: Strings, row: Integers, documents: Strings, grade: Float
 def make_evaluator(collection: Collection, measures: Measures, *, ids: bool, **options: Any) -> Evaluator:
     """An evaluator for runs whose documents, judged or not, have ``ids`` or have none; raise if it needs more."""
     evaluator = Evaluator(collection, measures, **options)
-    if collection.predicted is not None:
-        raise UsageError("predicted judgments cannot be used with tensors", hint="use cranfield.evaluate")
+    for name in ("predicted", "map_documents"):
+        if name in collection.given:
+            raise UsageError(f"{name} cannot be used with tensors", hint="use cranfield.evaluate")
     if evaluator.policy.nil is not None and not ids:
         raise UsageError("nil needs document ids")
     for column in evaluator.columns:
@@ -317,7 +325,7 @@ class RankCounter:
             ids = self._ids.names.take(codes[self._query, self._column])
         judgments, row_of_query = judgments_of(self.names, self._query, ids, self._grade)
         evaluator = make_block_evaluator(self._collection.changed(qrels=judgments), measures, ties=ties, **options)
-        rows = QueryRows(self.names, row_of_query)
+        rows = QueryRows(self.names, row_of_query).with_queries(evaluator.judgments)
         of_judged = self._query[self._present], self._present, self._present
         position = "by_id" if self.order == "trec" else "by_input"
         return evaluator.aligned_evaluation([count_run(evaluator, rows, self.counts, *of_judged, position)])

@@ -124,9 +124,7 @@ class Accumulator:
         }
         messages: list[Any] = [None] * distributed.get_world_size(group)
         distributed.all_gather_object(messages, message, group=group)
-        types = {one["dtype"] for one in messages} - {None}
-        if len(types) > 1:
-            raise UsageError(f"the processes have scores of different types: {', '.join(sorted(types))}")
+        _check_types("processes", {one["dtype"] for one in messages} - {None})
         query, score, grade = (np.concatenate([one[name] for one in messages]) for name in ("query", "score", "grade"))
         order = np.argsort(query, kind="stable")
         query, score, grade = query[order], score[order], grade[order]
@@ -148,7 +146,7 @@ class Accumulator:
         )
         document = np.arange(len(query))
         counted = CountedDocuments(row, document, counts[0], counts[1], document)
-        rows = QueryRows(names, row_of_query)
+        rows = QueryRows(names, row_of_query).with_queries(evaluator.judgments)
         return evaluator.aligned_evaluation([counted_run(evaluator, "run", rows, length, {"score": counted})])
 
 
@@ -170,7 +168,16 @@ def checked(preds: Any, target: Any, indexes: Any) -> Batch:
     return tuple(values.reshape(-1) for values in arrays.values())
 
 
+def _check_types(parts: str, types: set[str]) -> None:
+    """Raise if scores have several types: rounded ones cannot be compared with others."""
+    if len(types) > 1:
+        raise UsageError(
+            f"the {parts} have scores of different types: {', '.join(sorted(types))}", hint="convert all to one type"
+        )
+
+
 def _joined(batches: Sequence[Batch]) -> Batch:
+    _check_types("batches", {str(preds.dtype) for preds, _, _ in batches if len(preds)})
     columns = list(zip(*batches, strict=True))
     if isinstance(batches[0][0], np.ndarray):
         return tuple(np.concatenate(column) for column in columns)  # type: ignore[return-value]
