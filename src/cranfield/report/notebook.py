@@ -161,7 +161,7 @@ def _scores(report: Any, scores: ScoreTable) -> Shown:
 def _comparison(report: Any, comparison: Any) -> Shown:
     from cranfield.report import predicted
 
-    pages = [report.answer(comparison, most=None), *predicted.pages(comparison.predicted)]
+    pages = [report.answer(comparison, most=None), *predicted.pages(comparison.predicted_rows)]
     return pages, report.notes(comparison, most=None)
 
 
