@@ -332,14 +332,11 @@ def _table_of_many(
             one = versus.get(r)
             cells.append(Cell(shown(float(comparison.means[m, r]), digits), order_of(comparison, m)[0] == r))
             if alone:
-                cells += [Cell(""), Cell("")] if one is None else _gap_cells(one, digits)
+                gap = ("", "") if one is None else (signed(one.difference, digits), within(one.low, one.high, digits))
+                cells += map(Cell, gap)
             cells.append(Cell(word) if one is None else one.chance)
         rows.append(((str(place[r]), comparison.runs[r]), [*cells, *([rank_cell(comparison, 0, r)] if ranked else [])]))
     between = ["difference", f"{percent(comparison.level)} interval"] if alone else []
     heads = [head for measure in comparison.measures for head in (measure, *between, "p")]
     found_sheet = sheet(("", "run"), (*heads, *([rank_head(comparison)] if ranked else [])), rows)
     return found_sheet if alone else replace(found_sheet, together=2)
-
-
-def _gap_cells(one: Versus, digits: int) -> list[Cell]:
-    return [Cell(signed(one.difference, digits)), Cell(within(one.low, one.high, digits))]

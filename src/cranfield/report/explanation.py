@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from html import escape
@@ -107,7 +107,7 @@ def _sums(explanation: Explanation, digits: int, top: int) -> Sheet:
         "ideal\ngain": [step.ideal_gain for step in steps],
         "ideal\nso far": [step.ideal_so_far for step in steps],
     }
-    kept = [name for name, values in columns.items() if name in ("adds", "score\nso far") or _any(values)]
+    kept = [name for name, values in columns.items() if name in ("adds", "score\nso far") or not np.isnan(values).all()]
     of_gain = ("gain", "ideal\ngain")
     rows = [
         (
@@ -136,10 +136,6 @@ def _sums(explanation: Explanation, digits: int, top: int) -> Sheet:
         names = (f"{rest[0].rank}–{last.rank}", f"({plural(len(rest), 'more document')})", "")
         rows.append((names, list(more.values())))
     return sheet(("rank", "document", "grade"), kept, rows)
-
-
-def _any(values: Sequence[float]) -> bool:
-    return not np.isnan(values).all() if len(values) else False
 
 
 def _cell(value: float, digits: int, *, whole: bool) -> str:
