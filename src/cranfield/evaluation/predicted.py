@@ -73,8 +73,8 @@ class PredictedMean:
         def of(one: MeanEstimate) -> MeanEstimate:
             return replace(one, estimate=0 - one.estimate, low=0 - one.high, high=0 - one.low)
 
-        sides = {"human": of(self.human), "predicted": of(self.predicted), "both": of(self.both)}
-        return replace(self, run=self.other, other=self.run, **sides)
+        human, predicted, both = map(of, (self.human, self.predicted, self.both))
+        return replace(self, run=self.other, other=self.run, human=human, predicted=predicted, both=both)
 
 
 class _Sides(NamedTuple):

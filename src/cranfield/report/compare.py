@@ -332,7 +332,7 @@ def figures(found: Comparison, folder: str) -> list[Path]:
     return [
         path
         for m, measure in enumerate(found.measures)
-        for path in save(lambda m=m: figure_of(*_drawing(found, m)), folder, f"compare-{measure}")
+        for path in save(partial(figure_of, *_drawing(found, m)), folder, f"compare-{measure}")
     ]
 
 
@@ -396,7 +396,7 @@ def _draw_matrix(axis: Axes, found: Comparison, m: int, order: Sequence[int], ti
     image = axis.imshow(np.ma.masked_invalid(gaps), cmap="PuOr", vmin=-most, vmax=most)
     if not len(sizes):
         axis.text(0.5, 0.5, "no significant difference", ha="center", va="center", transform=axis.transAxes)
-    labels = [Patch(facecolor="white", edgecolor=GREY, linewidth=0.5, label="not significant")]
+    labels: list[Patch | Line2D] = [Patch(facecolor="white", edgecolor=GREY, linewidth=0.5, label="not significant")]
     if doubtful:
         dots: dict[str, Any] = {"linestyle": "", "marker": ".", "color": ink(axis), "markersize": 1.5}
         axis.plot(*zip(*doubtful, strict=True), **dots)

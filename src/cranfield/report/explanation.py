@@ -303,7 +303,7 @@ def lesson(found: Explanation, text: str = "") -> str:
         {"document": name, "grade": grade, "tied": i > 0} for group in groups for i, (name, grade) in enumerate(group)
     ]
     query = f"{found.query} ({shortened(text)})" if text else found.query
-    data = {
+    data: dict[str, Any] = {
         "title": f"{found.run}, query {query}",
         "top": int(found.top),
         "missed": [int(grade) for grade in found.missed],
