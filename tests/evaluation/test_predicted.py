@@ -117,6 +117,14 @@ def test_commands(files: tuple[str, str, list[str]]) -> None:
     compared = CliRunner().invoke(cli, ["compare", human, *runs, "-m", "nDCG@5", "--predicted", llm])
     assert compared.exit_code == 0, compared.output
     assert "both together" in compared.output
+    saved = json.loads(
+        CliRunner()
+        .invoke(cli, ["compare", human, *runs, "-m", "nDCG@5", "--predicted", llm, "--format", "json"])
+        .stdout
+    )
+    (later,), (pair,) = saved["predicted"], saved["pairs"]
+    assert (later["run"], later["other"]) == (pair["run"], pair["other"])
+    assert later["human"]["estimate"] == pytest.approx(pair["difference"])  # new minus old in both
 
 
 def test_an_audit_shows_the_means_of_eval(files: tuple[str, str, list[str]]) -> None:

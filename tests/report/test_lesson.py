@@ -15,7 +15,7 @@ import pytest
 import cranfield as cf
 from cranfield.errors import UsageError
 from cranfield.measures import parse
-from cranfield.report.lesson import lesson
+from cranfield.report.explanation import lesson
 
 CHROMIUM, DRIVER, NODE = (shutil.which(name) for name in ("chromium", "chromedriver", "node"))
 QRELS = {"q": {"a": 3, "b": 0, "c": 2, "m": 1}, "r": {"x": 3}}

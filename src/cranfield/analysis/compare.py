@@ -294,6 +294,11 @@ class Comparison(Saved):
         """The same as tables, files and figures have them: each run minus the baseline, or minus an earlier run."""
         return [one.turned if self.baseline is None else one for one in self.contests]
 
+    @property
+    def predicted_rows(self) -> tuple[PredictedMean, ...]:
+        """The differences with predicted judgments, as tables and files have them: see `rows`."""
+        return tuple(one.turned if self.baseline is None else one for one in self.predicted)
+
     def to_columns(self) -> dict[str, list[Any]]:
         """Columns by name, a row for each measure of each pair: what ``--format csv`` writes.
 
@@ -346,7 +351,7 @@ class Comparison(Saved):
             "pairs": plain(self.rows),
             "notes": sentences(self.notes),
             "resolution_notes": sentences(self.resolution_notes),
-            **({"predicted": plain(self.predicted)} if self.predicted else {}),
+            **({"predicted": plain(self.predicted_rows)} if self.predicted else {}),
             **({"sources": plain(self.sources)} if self.sources else {}),
             **({"provenance": self.provenance.data} if self.provenance is not None else {}),
         }
@@ -365,8 +370,12 @@ class Comparison(Saved):
         notes, resolution = (typed(tuple[str, ...], data[name], name) for name in ("notes", "resolution_notes"))
         contests = typed(tuple[PairComparison, ...], data["pairs"], "pairs")
         place = {run: r for r, run in enumerate(runs)}
+        predicted = typed(hints["predicted"], data.get("predicted", []), "predicted")
         if baseline is None:  # a row is that of the later run
-            contests = tuple(one.turned if place[one.run] > place[one.other] else one for one in contests)
+            contests, predicted = (
+                tuple(one.turned if place[one.run] > place[one.other] else one for one in rows)
+                for rows in (contests, predicted)
+            )
         pairs, rows = _saved_pairs(contests, runs, measures, same=baseline != BEST)
         tests = list(rows[0][0].p)
         if any(list(row.p) != tests for of_measure in rows for row in of_measure):
@@ -390,7 +399,7 @@ class Comparison(Saved):
             doubts=tuple(tuple(row.doubts for row in of_measure) for of_measure in rows),
             query_notes=tuple(map(Note.saved, notes[: len(notes) - len(resolution)])),
             resolution_notes=tuple(map(Note.saved, resolution)),
-            predicted=typed(hints["predicted"], data.get("predicted", []), "predicted"),
+            predicted=predicted,
             sources=typed(hints["sources"], data.get("sources", {}), "sources"),
             provenance=Provenance.of_file(data),
             **values,

@@ -147,7 +147,7 @@ class Explain(
             partial(draw, explanation),
         )
         if self.page is not None:
-            from cranfield.report.lesson import lesson
+            from cranfield.report.explanation import lesson
 
             replace(self.page, lesson(explanation, text).encode("utf-8", "surrogateescape"))
             say(f"{self.page}: {plural(len(explanation.steps), 'document')}")

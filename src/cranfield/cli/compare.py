@@ -208,7 +208,7 @@ class Compare(
             if comparison.predicted:
                 from cranfield.report import predicted as lines
 
-                pages += lines.pages(comparison.predicted, self.digits)
+                pages += lines.pages(comparison.predicted_rows, self.digits)
                 notes = [*notes, *lines.notes(comparison.predicted)]
             result = comparison.to_dict() if self.format == "json" else {}  # which takes digests of the inputs
             text = write(pages, result, self.format, width=width(), colour=colour(self.output))

@@ -66,6 +66,16 @@ class PredictedMean:
     judgments: float
     reason: str = ""
 
+    @property
+    def turned(self) -> PredictedMean:
+        """The same difference, the second run minus the first."""
+
+        def of(one: MeanEstimate) -> MeanEstimate:
+            return replace(one, estimate=0 - one.estimate, low=0 - one.high, high=0 - one.low)
+
+        human, predicted, both = map(of, (self.human, self.predicted, self.both))
+        return replace(self, run=self.other, other=self.run, human=human, predicted=predicted, both=both)
+
 
 class _Sides(NamedTuple):
     """The scores of one run and measure: by humans and by predictions, of the human queries and of the others."""

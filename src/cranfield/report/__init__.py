@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv as comma
 from collections.abc import Callable
-from io import StringIO
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +11,8 @@ from cranfield import results
 from cranfield.errors import UsageError
 from cranfield.evaluation.scores import COLLECTION, Interval, ScoreTable
 from cranfield.report.pages import check_format, latex, markdown, render
-from cranfield.report.sheet import ALL, Layout, exact, parts_of
-from cranfield.wording import printable, spreadsheet_cell
+from cranfield.report.sheet import ALL, Layout, csv_lines, parts_of
+from cranfield.wording import printable
 
 
 def csv(scores: ScoreTable, layout: Layout) -> str:
@@ -21,22 +20,19 @@ def csv(scores: ScoreTable, layout: Layout) -> str:
 
     With several collections, the last column says which one; it is empty for the mean over them.
     """
-    out = StringIO()
-    lines = comma.writer(out, lineterminator="\n")
     ends, parts = ["low", "high"] if layout.interval else [], parts_of(scores)
     several = len(parts) > 1
-    lines.writerow(["run", "query", "measure", "value", *ends, *([COLLECTION] if several else [])])
-    for r, run in enumerate(map(spreadsheet_cell, scores.runs)):
+    lines: list[list[Any]] = [["run", "query", "measure", "value", *ends, *([COLLECTION] if several else [])]]
+    for r, run in enumerate(scores.runs):
         for part in parts:
             for query, values in layout.lines(part.scores, r):
                 if query is not None and query not in part.queries:
                     continue
-                name = ALL if query is None else spreadsheet_cell(query)
-                of = [spreadsheet_cell(part.collection)] if several else []
+                name, of = ALL if query is None else query, [part.collection] if several else []
                 for m, measure in enumerate(scores.measures):
                     limits = layout.limits(part.scores, r, m) or () if query is None else [np.nan] * len(ends)
-                    lines.writerow([run, name, measure, exact(values[m]), *map(exact, limits), *of])
-    return out.getvalue()
+                    lines.append([run, name, measure, *map(float, (values[m], *limits)), *of])
+    return csv_lines(lines)
 
 
 def trec(scores: ScoreTable, layout: Layout) -> str:

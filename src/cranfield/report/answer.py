@@ -36,7 +36,8 @@ from cranfield.report.sheet import Cell, Sheet, shown, signed
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import one_of, percent, printable
 
-MOST_ROWS = 40  # runs that the table shows; with two blocks of columns they fill two screens
+ALL_ROWS = 40  # runs that the table shows; of more, so many that the answer fits two screens of 25 lines
+FEW_MEASURES = 3  # whose columns fit 80 characters
 MOST_NAMED = 3  # runs that a sentence names
 BELOW = {WORSE: "worse", BETTER: "better"}
 
@@ -86,8 +87,14 @@ def pages(
     ]
 
 
-def answer(comparison: Comparison, digits: int = 4, most: int | None = MOST_ROWS) -> Page:
-    """The answer above its table; below it, how the numbers were found. ``most``: the runs that the table shows."""
+def most_rows(comparison: Comparison) -> int:
+    """How many runs the table shows."""
+    runs, measures = len(comparison.runs), len(comparison.measures)
+    return runs if runs <= ALL_ROWS else 30 if measures <= FEW_MEASURES else 15
+
+
+def answer(comparison: Comparison, digits: int = 4, *, all_runs: bool = False) -> Page:
+    """The answer above its table, of many runs the best; below it, how the numbers were found."""
     order, references = order_of(comparison, 0), _references(comparison)
     found = _versus(comparison, references)
     if len(comparison.runs) == 2:
@@ -95,6 +102,7 @@ def answer(comparison: Comparison, digits: int = 4, most: int | None = MOST_ROWS
             _of_two(comparison, found, digits), _table_of_two(comparison, found, digits), (_method(comparison),)
         )
     text = _of_many(comparison, found, order, digits)
+    most = len(order) if all_runs else most_rows(comparison)
     return Page(text, _table_of_many(comparison, found, order, digits, most), (_method(comparison, found),))
 
 
@@ -103,14 +111,14 @@ def notes(
     *,
     table: ComparisonTable | None = None,
     details: bool = False,
-    most: int | None = MOST_ROWS,
+    all_runs: bool = False,
 ) -> list[str]:
     """The queries used, what is not listed, and differences that could be reversed; the answer has fewer of them."""
     whole = details or table is not None
     texts = sentences(note for note in comparison.query_notes if whole or not _plain(note))
     pairs = comparison.pairs.shape[1]
-    if not whole and most is not None and len(comparison.runs) > most:
-        texts.append(f"the best {most} of {len(comparison.runs)} runs are shown")
+    if not whole and not all_runs and len(comparison.runs) > most_rows(comparison):
+        texts.append(f"the best {most_rows(comparison)} of {len(comparison.runs)} runs are shown")
     if details and pairs > MAX_PAIRS:
         texts.append(f"{pairs:,} pairs per measure hidden; use --table pairs, or --format csv or json")
     if comparison.baseline is None and not ranks_hold(comparison):
@@ -310,7 +318,7 @@ def _table_of_two(comparison: Comparison, found: list[dict[int, Versus]], digits
 
 
 def _table_of_many(
-    comparison: Comparison, found: list[dict[int, Versus]], order: list[int], digits: int, most: int | None
+    comparison: Comparison, found: list[dict[int, Versus]], order: list[int], digits: int, most: int
 ) -> Sheet:
     """A row for each run, best first: its means, and the p-value of its difference from the best or the baseline."""
     alone, ranked = len(comparison.measures) == 1, comparison.baseline is None
@@ -318,21 +326,17 @@ def _table_of_many(
     place = {run: i + 1 for i, run in enumerate(order)}
     references = {r for versus in found for r in order if r not in versus}
     rows = []
-    most = len(order) if most is None else most
     for r in [*order[:most], *(run for run in order[most:] if not ranked and run in references)]:
         cells: list[Cell] = []
         for m, versus in enumerate(found):
             one = versus.get(r)
             cells.append(Cell(shown(float(comparison.means[m, r]), digits), order_of(comparison, m)[0] == r))
             if alone:
-                cells += [Cell(""), Cell("")] if one is None else _gap_cells(one, digits)
+                gap = ("", "") if one is None else (signed(one.difference, digits), within(one.low, one.high, digits))
+                cells += map(Cell, gap)
             cells.append(Cell(word) if one is None else one.chance)
         rows.append(((str(place[r]), comparison.runs[r]), [*cells, *([rank_cell(comparison, 0, r)] if ranked else [])]))
     between = ["difference", f"{percent(comparison.level)} interval"] if alone else []
     heads = [head for measure in comparison.measures for head in (measure, *between, "p")]
     found_sheet = sheet(("", "run"), (*heads, *([rank_head(comparison)] if ranked else [])), rows)
     return found_sheet if alone else replace(found_sheet, together=2)
-
-
-def _gap_cells(one: Versus, digits: int) -> list[Cell]:
-    return [Cell(signed(one.difference, digits)), Cell(within(one.low, one.high, digits))]

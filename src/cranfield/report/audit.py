@@ -412,8 +412,8 @@ def _reverse(audit: Audit, counted: Sequence[int], pairs: Sequence[int], unknown
         names = [name for name, number in zip(audit.measures, counted, strict=True) if number]
         return f"could reverse the order{'' if len(counted) == 1 else f' by {one_of(names)}'}"
     if len(counted) == 1:
-        number = "all" if counted == pairs else f"{counted[0]:,} of"
-        return f"could reverse {number} {pairs[0]:,} pairs of runs"
+        part = "all" if counted == pairs else f"{counted[0]:,} of"
+        return f"could reverse {part} {pairs[0]:,} pairs of runs"
     parts: list[str] = []
     before = None
     for number, of, name in zip(counted, pairs, audit.measures, strict=True):

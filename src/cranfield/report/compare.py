@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv as comma
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from io import StringIO
 from pathlib import Path
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
@@ -18,9 +16,9 @@ from cranfield.analysis.significance import SIGNIFICANCE_TESTS
 from cranfield.data import Integers
 from cranfield.report.canvas import BLUE, COLUMN, GREY, PAGE, figure_of, ink, name_rows, plotted_axes, save
 from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell, Sheet, exact, shown, signed
+from cranfield.report.sheet import Cell, Sheet, csv_lines, shown, signed
 from cranfield.statistics.resampling import sign_patterns
-from cranfield.wording import decodable, percent, plural, spreadsheet_cell
+from cranfield.wording import decodable, percent, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +59,8 @@ def pair_pages(comparison: Comparison, digits: int = 4) -> list[Page]:
     """For each measure the differences of all pairs."""
     pairs = "all pairs" if comparison.baseline is None else f"difference from {comparison.baseline}"
     together = "" if comparison.correction == "none" or comparison.pairs.shape[1] == 1 else "simultaneous "
-    intervals = f"{together}{percent(comparison.level)} intervals of differences by the {test_title(comparison)}"
+    title = SIGNIFICANCE_TESTS[comparison.test].title
+    intervals = f"{together}{percent(comparison.level)} intervals of differences by the {title}"
     return [
         Page(
             f"{measure}: {pairs}, {plural(len(comparison.queries[m]), 'query')}; {intervals}",
@@ -95,11 +94,6 @@ def method(comparison: Comparison, measure: int | None = None) -> str:
     alone = comparison.pairs.shape[1] == 1 and comparison.family.endswith("per measure")
     corrected = "" if alone else f"; {correction} {comparison.family}"
     return f"{test.title}{of}{sampling}{corrected}; p < {comparison.alpha:g}"
-
-
-def test_title(comparison: Comparison) -> str:
-    """The name of the test."""
-    return SIGNIFICANCE_TESTS[comparison.test].title
 
 
 def _sampling(comparison: Comparison, sizes: Iterable[int]) -> str:
@@ -324,13 +318,8 @@ def design_notes(comparison: Comparison) -> list[str]:
 
 def csv(comparison: Comparison) -> str:
     """A line for each measure of each pair, at full precision."""
-    out = StringIO()
-    lines = comma.writer(out, lineterminator="\n")
     columns = comparison.to_columns()
-    lines.writerow(columns)
-    for row in zip(*columns.values(), strict=True):
-        lines.writerow(exact(value) if isinstance(value, float) else spreadsheet_cell(str(value)) for value in row)
-    return out.getvalue()
+    return csv_lines([columns, *zip(*columns.values(), strict=True)])
 
 
 MOST_NAMES = 42  # names beside the matrix; of more runs, some are named
@@ -343,7 +332,7 @@ def figures(found: Comparison, folder: str) -> list[Path]:
     return [
         path
         for m, measure in enumerate(found.measures)
-        for path in save(lambda m=m: figure_of(*_drawing(found, m)), folder, f"compare-{measure}")
+        for path in save(partial(figure_of, *_drawing(found, m)), folder, f"compare-{measure}")
     ]
 
 
@@ -407,7 +396,7 @@ def _draw_matrix(axis: Axes, found: Comparison, m: int, order: Sequence[int], ti
     image = axis.imshow(np.ma.masked_invalid(gaps), cmap="PuOr", vmin=-most, vmax=most)
     if not len(sizes):
         axis.text(0.5, 0.5, "no significant difference", ha="center", va="center", transform=axis.transAxes)
-    labels = [Patch(facecolor="white", edgecolor=GREY, linewidth=0.5, label="not significant")]
+    labels: list[Patch | Line2D] = [Patch(facecolor="white", edgecolor=GREY, linewidth=0.5, label="not significant")]
     if doubtful:
         dots: dict[str, Any] = {"linestyle": "", "marker": ".", "color": ink(axis), "markersize": 1.5}
         axis.plot(*zip(*doubtful, strict=True), **dots)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv as comma
-from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +10,8 @@ from cranfield.evaluation.designs import Groups
 from cranfield.report.canvas import BLUE, COLUMN, GREY, ink, name_rows, plotted_axes
 from cranfield.report.compare import chance, chance_words
 from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell, Sheet, exact, highest_text, shown, signed
-from cranfield.wording import percent, plural, spreadsheet_cell
+from cranfield.report.sheet import Cell, Sheet, csv_lines, highest_text, shown, signed
+from cranfield.wording import percent, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,12 +74,9 @@ def notes(found: Groups) -> list[str]:
 
 def csv(found: Groups) -> str:
     """A line for each measure, run and group, at full precision."""
-    out = StringIO()
-    lines = comma.writer(out, lineterminator="\n")
     compared = found.baseline is not None
-    lines.writerow(
-        ["measure", "run", found.attribute, "queries", "mean"] + ["difference", "low", "high", "F", "p"] * compared
-    )
+    lines: list[list[Any]] = [["measure", "run", found.attribute, "queries", "mean"]]
+    lines[0] += ["difference", "low", "high", "F", "p"] if compared else []
     for m, measure in enumerate(found.measures):
         for r, run in enumerate(found.runs):
             for g, group in enumerate(found.groups):
@@ -90,9 +85,8 @@ def csv(found: Groups) -> str:
                     effect = found.effects[m][r]
                     tables = found.difference, found.low, found.high
                     numbers += [*(table[m, r, g] for table in tables), effect.F, effect.p]
-                names = map(spreadsheet_cell, (measure, run, group))
-                lines.writerow([*names, int(found.queries[m, g]), *map(exact, map(float, numbers))])
-    return out.getvalue()
+                lines.append([measure, run, group, int(found.queries[m, g]), *map(float, numbers)])
+    return csv_lines(lines)
 
 
 def plot(found: Groups, m: int, *, ax: Axes | None = None) -> Axes:

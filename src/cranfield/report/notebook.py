@@ -161,8 +161,8 @@ def _scores(report: Any, scores: ScoreTable) -> Shown:
 def _comparison(report: Any, comparison: Any) -> Shown:
     from cranfield.report import predicted
 
-    pages = [report.answer(comparison, most=None), *predicted.pages(comparison.predicted)]
-    return pages, report.notes(comparison, most=None)
+    pages = [report.answer(comparison, all_runs=True), *predicted.pages(comparison.predicted_rows)]
+    return pages, report.notes(comparison, all_runs=True)
 
 
 def _audit(report: Any, audit: Any) -> Shown:

@@ -44,7 +44,7 @@ def means(data: dict[str, Any], m: int) -> Figure:
     label = data["measures"][m]
     return canvas.figure_of(
         lambda axis: draw_means(axis, data["runs"], mean, low, high, label, data["signs"][m]),
-        canvas.COLUMN,
+        1.3 * canvas.COLUMN,
         height(len(mean)),
     )
 
@@ -58,6 +58,8 @@ def draw_means(
     axis.plot(mean[order], range(len(order)), "o", color=canvas.BLUE, markersize=3)
     canvas.name_rows(axis, [runs[r] for r in order])
     axis.set_xlabel(label)
+    axis.grid(axis="x", color=canvas.GREY, alpha=0.3, linewidth=0.4)
+    axis.set_axisbelow(True)
     return axis
 
 
@@ -71,10 +73,7 @@ def plot_means(scores: Scores, m: int, *, top: int | None, interval: Interval, a
 
     def draw(axis: Axes) -> Axes:
         sign = -1 if scores.columns[m].lower_is_better else 1
-        draw_means(axis, [scores.runs[r] for r in rows], scores.means[rows, m], low, high, label, sign)
-        axis.grid(axis="x", color=canvas.GREY, alpha=0.3, linewidth=0.4)
-        axis.set_axisbelow(True)
-        return axis
+        return draw_means(axis, [scores.runs[r] for r in rows], scores.means[rows, m], low, high, label, sign)
 
     return canvas.plotted_axes(draw, 1.3 * canvas.COLUMN, height(len(rows)), ax)
 
@@ -84,17 +83,14 @@ def curves(data: dict[str, Any]) -> Figure:
     figure = canvas.new_figure(canvas.PAGE, 2.4)
     first = np.array([row[0] for row in data["means"]], float) * data["signs"][0]
     order = np.argsort(-np.nan_to_num(first, nan=-np.inf), kind="stable").tolist()
-    axes = figure.subplots(1, 2)
-    for axis, name in zip(axes, CURVES, strict=True):
+    for axis, name in zip(figure.subplots(1, 2), CURVES, strict=True):
         curve = data["curves"][name]
         draw_curve(axis, name, curve["x"], np.array(curve["y"], float)[order], [data["runs"][r] for r in order])
-    handles, labels = axes[-1].get_legend_handles_labels()
-    axes[-1].legend(handles[::-1], labels[::-1])
     return figure
 
 
 def draw_curve(axis: Axes, name: str, x: Sequence[float], values: Floats, runs: Sequence[str]) -> Axes:
-    """A line for each run, best run first; the first four are coloured."""
+    """A line for each run, best run first; the first four are coloured and named."""
     for place in reversed(range(len(runs))):
         style: dict[str, Any] = {"color": canvas.GREY, "linewidth": 0.4, "alpha": 0.6}
         if place < len(COLOURS):
@@ -107,6 +103,10 @@ def draw_curve(axis: Axes, name: str, x: Sequence[float], values: Floats, runs: 
         axis.set_xscale("log")
         axis.set_xticks(x, [f"{k:g}" for k in x])
         axis.minorticks_off()
+    handles, labels = axis.get_legend_handles_labels()
+    if (others := len(runs) - len(labels)) > 0:
+        handles, labels = [*axis.lines[:1], *handles], [plural(others, "other run"), *labels]
+    axis.legend(handles[::-1], labels[::-1])
     return axis
 
 
@@ -123,14 +123,6 @@ def plot_curve(evaluation: Evaluation, curve: str, ax: Axes | None) -> Axes:
     )
     order = evaluation.scores.order()
 
-    def draw(axis: Axes) -> Axes:
-        draw_curve(axis, curve, x, scores.means[order], [evaluation.runs[r] for r in order])
-        handles, labels = axis.get_legend_handles_labels()
-        others = len(order) - len(labels)
-        if others > 0:
-            handles = [*axis.lines[:1], *handles]
-            labels = [plural(others, "other run"), *labels]
-        axis.legend(handles[::-1], labels[::-1])
-        return axis
-
+    runs = [evaluation.runs[r] for r in order]
+    draw = partial(draw_curve, name=curve, x=x, values=scores.means[order], runs=runs)
     return canvas.plotted_axes(draw, 1.3 * canvas.COLUMN, 2.8, ax)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 import textwrap
@@ -16,8 +14,8 @@ from rich.cells import cell_len
 from cranfield import results
 from cranfield.data import Floats
 from cranfield.errors import UsageError
-from cranfield.report.sheet import UNDEFINED, Cell, Row, Sheet, highest_text, shown
-from cranfield.wording import printable, spreadsheet_cell
+from cranfield.report.sheet import UNDEFINED, Cell, Row, Sheet, csv_lines, highest_text, shown
+from cranfield.wording import printable
 
 GAP = 2
 BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
@@ -283,16 +281,14 @@ def comma_separated(page: Page) -> str:
     sheet = page.sheet
     aside = [any(row.cells[c].aside for row in sheet.rows) for c in range(len(sheet.columns))]
 
-    def line(names: Sequence[str], pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    def line(names: Sequence[str], pairs: Iterable[tuple[str, str]]) -> list[str]:
         texts = (text for pair, both in zip(pairs, aside, strict=True) for text in pair[: 1 + both])
-        return map(spreadsheet_cell, (*names, *("" if text == UNDEFINED else text for text in texts)))
+        return [*names, *("" if text == UNDEFINED else text for text in texts)]
 
-    lines = io.StringIO()
-    writer = csv.writer(lines, lineterminator="\n")
     heads = (" ".join(name.split()) for name in sheet.columns)
-    writer.writerow(line(sheet.names, ((head, f"{head} (aside)") for head in heads)))
-    writer.writerows(line(row.names, ((cell.text, cell.one_line_aside) for cell in row.cells)) for row in sheet.rows)
-    return f"# {page.title}\n{lines.getvalue()}" + "".join(f"# {line}\n" for line in page.below)
+    lines = [line(sheet.names, ((head, f"{head} (aside)") for head in heads))]
+    lines += [line(row.names, ((cell.text, cell.one_line_aside) for cell in row.cells)) for row in sheet.rows]
+    return f"# {page.title}\n{csv_lines(lines)}" + "".join(f"# {line}\n" for line in page.below)
 
 
 WRITERS: dict[str, Callable[[Page], str]] = {

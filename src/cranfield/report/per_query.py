@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,7 +79,9 @@ def first_pages(
 
     Each document has its grade before it, and beside the second run how it moved.
     """
-    sides = [{rank: one for one in ranks if (rank := rank_of(one)) is not None} for rank_of in (_first, _second)]
+    sides: list[dict[int, DocumentRanks]] = [
+        {rank: one for one in ranks if (rank := getattr(one, side)) is not None} for side in ("first", "second")
+    ]
     rows = []
     for rank in range(1, max(map(max, filter(None, sides)), default=0) + 1):
         old, new = (side.get(rank) for side in sides)
@@ -107,14 +109,6 @@ def lost_page(
     return first_pages(ranks, (scores.runs[0], scores.runs[1]), query, page, texts.get(query, ""), score)
 
 
-def _first(ranks: DocumentRanks) -> int | None:
-    return ranks.first
-
-
-def _second(ranks: DocumentRanks) -> int | None:
-    return ranks.second
-
-
 def _graded(ranks: DocumentRanks) -> str:
     return f"{'?' if ranks.grade is None else f'{ranks.grade:g}'} {ranks.document}"
 
@@ -137,18 +131,22 @@ LETTERS = 80  # of all names together that fit side by side
 
 
 def figures(found: PerQueryScores, folder: str) -> list[Path]:
-    """Draw the queries, in their given order, into a folder."""
-    draw = partial(draw_queries, found=found)
-    return save(lambda: figure_of(draw, PAGE, 2.4), folder, f"queries-{found.measure}")
+    """Draw the queries, in their given order, into a folder: what `plot` draws."""
+    return save(lambda: figure_of(*_drawing(found)), folder, f"queries-{found.measure}")
 
 
 def plot(found: PerQueryScores, ax: Axes | None) -> Axes:
     """The queries on these axes or on new ones."""
+    return plotted_axes(*_drawing(found), ax)
+
+
+def _drawing(found: PerQueryScores) -> tuple[Callable[[Axes], Axes], float, float]:
+    """The function that draws the queries on axes, and the size of the figure in inches."""
     width = PAGE if len(found.queries) > NAMED / 2 else 1.5 * COLUMN
-    return plotted_axes(partial(draw_queries, found=found), width, 2.4, ax)
+    return partial(_draw_queries, found=found), width, 2.4
 
 
-def draw_queries(axis: Axes, found: PerQueryScores) -> Axes:
+def _draw_queries(axis: Axes, found: PerQueryScores) -> Axes:
     """Bars of the difference of two runs, or the range of several runs with their mean."""
     place = np.arange(len(found.queries))
     if len(found.runs) == 2:

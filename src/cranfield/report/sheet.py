@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import csv
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NamedTuple
+from io import StringIO
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from cranfield.data import Floats
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.scores import Interval, Scores, ScoreTable
-from cranfield.wording import printable, shortened
+from cranfield.wording import printable, shortened, spreadsheet_cell
 
 UNDEFINED = "–"
 HUGE = 1e15  # from here on use the exponential form
@@ -51,6 +53,15 @@ def exact(value: float) -> str:
     ('0.1', '')
     """
     return "" if np.isnan(value) else repr(float(value))
+
+
+def csv_lines(rows: Iterable[Iterable[Any]]) -> str:
+    """Rows as CSV: numbers at full precision, empty if undefined, and texts that no spreadsheet takes for formulas."""
+    out = StringIO()
+    lines = csv.writer(out, lineterminator="\n")
+    for row in rows:
+        lines.writerow(exact(value) if isinstance(value, float) else spreadsheet_cell(str(value)) for value in row)
+    return out.getvalue()
 
 
 ALL = "all"  # the row of means, as trec_eval calls it

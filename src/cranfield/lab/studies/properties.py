@@ -7,12 +7,10 @@ list of the first k documents. Comparisons with an undefined score are skipped.
 
 from __future__ import annotations
 
-import csv as comma
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from io import StringIO
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -39,7 +37,7 @@ from cranfield.measures import CATALOGUE, Measure, parse
 from cranfield.ranking.views import Views
 from cranfield.report import pages
 from cranfield.report.pages import BOLD, PLAIN, Page, escaped, piped, sheet, widths
-from cranfield.report.sheet import UNDEFINED, Cell, exact, shown
+from cranfield.report.sheet import UNDEFINED, Cell, csv_lines, exact, shown
 
 OPEN_TIES = ("expected", "best", "worst")  # the other rules break ties without looking at relevance
 
@@ -444,10 +442,8 @@ def _latex(violations: Sequence[tuple[str, list[tuple[str, str]]]]) -> str:
 
 def csv(result: Properties) -> str:
     """One property of one measure per line, with its counterexample: rankings, cutoffs and scores."""
-    out = StringIO()
-    lines = comma.writer(out, lineterminator="\n")
     head = ["measure", "property", "holds", "ranking", "k", "score", "other", "other_k", "other_score"]
-    lines.writerow([*head, "score_after", "other_score_after", "limit", "judged", "domain"])
+    lines = [[*head, "score_after", "other_score_after", "limit", "judged", "domain"]]
     for measure in result.checked:
         for name, verdict in measure.verdicts.items():
             holds = {True: "yes", False: "no", None: ""}[verdict.holds]
@@ -458,8 +454,8 @@ def csv(result: Properties) -> str:
                 cells[6:8] = [exact(score) for score in case.scores[2:]] or ["", ""]
                 cells[8:10] = "" if case.limit is None else exact(case.limit), case.judged
             domain = measure.paired if name in ("stable", "neutral") else measure.domain
-            lines.writerow([measure.measure, name, holds, *cells, domain])
-    return out.getvalue()
+            lines.append([measure.measure, name, holds, *cells, domain])
+    return csv_lines(lines)
 
 
 def table2(
