@@ -12,14 +12,14 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.wording import decodable, plural, printable
 
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
+# Written out, because `results.typed` looks into them: numpy.typing.NDArray is opaque since NumPy 2.5.
+Floats = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]
+Booleans = np.ndarray[tuple[Any, ...], np.dtype[np.bool_]]
+Integers = np.ndarray[tuple[Any, ...], np.dtype[np.int64]]
+Bytes = np.ndarray[tuple[Any, ...], np.dtype[np.uint8]]
 LONG_BLOCK = 8  # adjacent strings from which copying them together saves time
 Smoothing = Literal["dirichlet", "printed"]  # of language models; printed: as Hui et al. (2017) print it
 

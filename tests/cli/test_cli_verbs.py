@@ -113,6 +113,13 @@ def test_cite_knows_tests_corrections_and_cranfield(call: Call, name: str) -> No
     assert "title = {" in text and text.count("@") == len(papers(name).split())
 
 
+def test_cite_lists_the_tests_that_it_knows(call: Call) -> None:
+    result = call("cite", "t-test")
+    assert result.exit_code == 2
+    assert "`t-test`" in result.stderr
+    assert "randomisation, t, wilcoxon" in result.stderr
+
+
 def test_cranfield_is_cited_in_its_version_everywhere(call: Call) -> None:
     assert f"note = {{Version {__version__}}}" in call("cite", "cranfield").stdout
     citation = (Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8")

@@ -169,7 +169,8 @@ def test_an_interrupt_ends_the_reading_of_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("function", ["join", "core.scan_run"])
 def test_an_interrupt_ends_a_silent_pipe(function: str) -> None:
     program = f"""
-import os, sys
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background would ignore it
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from test_streams import join, _core as core
 read, write = os.pipe()

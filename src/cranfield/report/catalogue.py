@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
-from cranfield.errors import CranfieldError, UsageError
+from cranfield.errors import CranfieldError, MeasureError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.measures import CATALOGUE, FAMILIES, parse
@@ -211,7 +211,11 @@ def papers(name: str) -> str:
     others = {"cranfield": "cranfield", **tests, **CORRECTION_PAPERS}
     if name in others:
         return others[name]
-    definition, measure = find(name)
+    try:
+        definition, measure = find(name)
+    except MeasureError as error:
+        known = f"tests and corrections are {', '.join(name for name in others if name != 'cranfield')}"
+        raise MeasureError(error.message, hint=f"{error.hint}; {known}" if error.hint else known) from None
     views = [] if measure is None else [paper for view, paper in VIEW_PAPERS.items() if getattr(measure.views, view)]
     return " ".join([definition.cite, *views])
 
