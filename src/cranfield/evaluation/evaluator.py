@@ -314,13 +314,13 @@ class Evaluator:
     def means(self, run: Any) -> dict[str, float]:
         """The mean of each measure over the queries of one run, without notes; NaN if undefined. Fast in loops."""
         if type(run) is dict and self._program is not None and (found := self._program.means(run)) is not None:
-            return found  # type: ignore[no-any-return]
+            return found
         return self._single(run, "means", self.means_of)
 
     def means_of(self, scores: RunScores | GroupScores) -> dict[str, float]:
         """`means` of a run that is already aligned."""
         if (found := self._of_positions("means", scores)) is not None:
-            return found  # type: ignore[no-any-return]
+            return found
         undefined = self.policy.undefined
         counted: Any = slice(None)
         if self.policy.queries != "judged" or len(scores.unjudged_queries):
@@ -335,13 +335,13 @@ class Evaluator:
     def per_query(self, run: Any) -> dict[str, dict[str, float]]:
         """The score of each counted query and measure of one run; NaN if undefined."""
         if type(run) is dict and self._program is not None and (found := self._program.per_query(run)) is not None:
-            return found  # type: ignore[no-any-return]
+            return found
         return self._single(run, "per_query", self.per_query_of)
 
     def per_query_of(self, scores: RunScores | GroupScores) -> dict[str, dict[str, float]]:
         """`per_query` of a run that is already aligned."""
         if (found := self._of_positions("per_query", scores)) is not None:
-            return found  # type: ignore[no-any-return]
+            return found
         values = np.array([scores[column].value for column in self.columns])
         names = self._queries
         if self.policy.queries != "judged" or len(scores.unjudged_queries):
@@ -353,13 +353,13 @@ class Evaluator:
     def values(self, run: Any) -> Floats:
         """The scores of all judged queries of one run as an array, (column, query), in the order of the judgments."""
         if type(run) is dict and self._program is not None and (found := self._program.values(run)) is not None:
-            return found  # type: ignore[no-any-return]
+            return found
         return self._single(run, "values", self.values_of)
 
     def values_of(self, scores: RunScores | GroupScores) -> Floats:
         """`values` of a run that is already aligned."""
         if (found := self._of_positions("values", scores)) is not None:
-            return found  # type: ignore[no-any-return]
+            return found
         return np.array([scores[column].value[: len(self._queries)] for column in self.columns])
 
     def _single(self, run: Any, method: str, of_scores: Callable[[RunScores], Any]) -> Any:
