@@ -507,6 +507,7 @@ def compare(
     if isinstance(qrels, Scores):
         comparison = compare_scores(qrels, settings, baseline, progress)
         return comparison if audit is None else comparison.with_swaps(audit.swaps)
+    runs: list[Run] = []
     if isinstance(qrels, Evaluation):
         evaluation = qrels
     elif is_several(qrels, run) and measures is not None:
@@ -523,10 +524,9 @@ def compare(
             # A difference between means over repeats is not one of single rankings, which an audit could turn.
             return compare_scores(evaluator(runs), settings, baseline, progress)
         evaluation = evaluator.evaluation(runs)
-        if evaluation.collection.predicted is not None:
-            comparison = compare_evaluation(evaluation, settings, baseline, progress=progress)
-            return with_predictions(comparison, evaluation, runs)
-    return compare_evaluation(evaluation, settings, baseline, progress=progress)
+    comparison = compare_scores(evaluation.scores, settings, baseline, progress).with_swaps(reversible(evaluation))
+    has_predictions = runs and evaluation.collection.predicted is not None
+    return with_predictions(comparison, evaluation, runs) if has_predictions else comparison
 
 
 def with_predictions(comparison: Comparison, evaluation: Evaluation, runs: Sequence[Run]) -> Comparison:
@@ -545,19 +545,6 @@ def with_predictions(comparison: Comparison, evaluation: Evaluation, runs: Seque
         judged_per_query=judged_per_query(evaluation.judgments),
     )
     return replace(comparison, predicted=differences)
-
-
-def compare_evaluation(
-    evaluation: Evaluation,
-    settings: ComparisonSettings,
-    baseline: str | None = None,
-    *,
-    reversals: bool = True,
-    progress: Progress | None = None,
-) -> Comparison:
-    """`compare` of runs that were already read; ``reversals``: find what could reverse each difference."""
-    comparison = compare_scores(evaluation.scores, settings, baseline, progress)
-    return comparison.with_swaps(reversible(evaluation)) if reversals else comparison
 
 
 def with_reversals(

@@ -98,10 +98,7 @@ def draw_signs(queries: int, samples: int, seed: int = 0) -> Signs:
     if patterns := sign_patterns(queries, samples):
         bits = np.arange(patterns)[:, None] >> np.arange(queries) & 1
         return Signs((1 - 2 * bits).astype(np.int8), exact=True)
-    values = random_generator(seed).integers(0, 2, (samples, queries), np.int8)
-    values *= -2
-    values += 1
-    return Signs(values, exact=False)
+    return Signs(next(sign_blocks(queries, samples, seed, rows=samples)), exact=False)
 
 
 def sign_blocks(

@@ -42,6 +42,11 @@ def _columns(*values: npt.ArrayLike) -> list[Floats]:
     return columns
 
 
+def _predictions(predicted: npt.ArrayLike | None, like: Floats) -> Floats:
+    """The predicted gains, 0 where there is none."""
+    return np.zeros_like(like) if predicted is None else np.nan_to_num(_columns(like, predicted)[1])
+
+
 def _check_drawn(probability: Floats, relevant_to_score: Booleans) -> None:
     if ((probability < 0) | (probability > 1)).any():
         raise InputError(["a probability to be drawn must be between 0 and 1"])
@@ -66,7 +71,7 @@ def difference_estimate(
     Total(estimate=2.0, variance=2.0)
     """
     w, g, pi = _columns(weight, gain, probability)
-    predictions = np.zeros_like(w) if predicted is None else _columns(w, np.nan_to_num(np.asarray(predicted, float)))[1]
+    predictions = _predictions(predicted, w)
     _check_drawn(pi, w != 0)
     drawn = ~np.isnan(g)
     y = np.where(drawn, w * (np.where(drawn, g, 0) - tuning * predictions), 0)
@@ -99,7 +104,7 @@ def stratified_estimate(
     """
     w, g = _columns(weight, gain)
     strata = np.asarray(stratum)
-    predictions = np.zeros_like(w) if predicted is None else _columns(w, np.nan_to_num(np.asarray(predicted, float)))[1]
+    predictions = _predictions(predicted, w)
     estimate, variance = tuning * float((w * predictions).sum()), 0.0
     for c in np.unique(strata):
         member = strata == c
@@ -130,7 +135,7 @@ def ratio_estimate(
     Recall at k is a = [rank ≤ k], b = 1; F1 at k is a = 2 [rank ≤ k], b = 1 and the constant k.
     """
     a, b, g, pi = _columns(above, below, gain, probability)
-    predictions = np.zeros_like(a) if predicted is None else np.nan_to_num(np.asarray(predicted, np.float64))
+    predictions = _predictions(predicted, a)
     _check_drawn(pi, (a != 0) | (b != 0))
     top = difference_estimate(a, g, pi, predictions).estimate
     bottom = constant + difference_estimate(b, g, pi, predictions).estimate
