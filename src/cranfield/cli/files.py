@@ -126,7 +126,7 @@ def check_experiment(path: str) -> list[FileReport]:
     from cranfield.experiment.experiment import Experiment
     from cranfield.experiment.history import History
     from cranfield.experiment.running import Running, saved_baseline
-    from cranfield.io.collection import read_texts
+    from cranfield.io.documents import read_texts
 
     reports: list[FileReport] = []
 
