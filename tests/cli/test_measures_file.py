@@ -99,7 +99,7 @@ def test_every_command_with_measures_has_it() -> None:
     ("content", "message"),
     [
         ("x = 1\n", "defines no measure"),
-        ("import cranfield as cf\n\ncf.measure('AP')(len)\n", "own.py:3: AP is a measure of the catalogue already"),
+        ("import cranfield as cf\n\ncf.measure('AP')(len)\n", "own.py:3: AP is already a measure of the catalogue"),
         ("a = 1\nb = = 2\n", "own.py:2: SyntaxError"),
         ("import nothing_of_this_name\n", "own.py:1: ModuleNotFoundError"),
         ("raise SystemExit\n", "own.py:1: SystemExit"),

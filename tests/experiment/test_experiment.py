@@ -16,6 +16,7 @@ from experiment_samples import SYSTEMS, write_whole
 import cranfield as cf
 from cranfield.cli.main import cli
 from cranfield.evaluation.elsewhere import with_column
+from cranfield.io.digests import digest_of_file
 
 
 @pytest.fixture
@@ -199,6 +200,32 @@ def test_scores_from_elsewhere_alone(tmp_path: Path) -> None:
     outcome = cf.Experiment.read(path).run()
     assert outcome.scores.means.tolist() == [[0.375], [0.75]]
     assert outcome.exit_code == 0
+    (source,) = outcome.scores.to_dict()["provenance"]["inputs"]
+    assert source == {
+        "kind": "scores",
+        "name": str(tmp_path / "a.csv"),
+        "digest": digest_of_file(str(tmp_path / "a.csv")),
+    }
+
+
+def test_scores_from_elsewhere_alone_on_two_collections(tmp_path: Path) -> None:
+    for name in ("x", "y"):
+        rows = [f"{run},{name}{q},{value}" for run, value in (("old", 0.25), ("new", 0.75)) for q in range(3)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["run,query,value", *rows]) + "\n")
+        (tmp_path / f"{name}.tsv").write_text("".join(f"{name}{q}\tabout {q}\n" for q in range(3)))
+    path = tmp_path / "cranfield.toml"
+    sections = "".join(f'[collections.{name}]\nqueries = "{name}.tsv"\n' for name in ("x", "y"))
+    path.write_text(f'baseline = "old"\n{sections}[scores]\njudge = "{{collection}}.csv"\n')
+    outcome = cf.Experiment.read(path).run()
+    assert outcome.scores.means.tolist() == [[0.25], [0.75]]
+    inputs = outcome.scores.to_dict()["provenance"]["inputs"]
+    assert [(one["kind"], one["collection"], Path(one["name"]).name) for one in inputs] == [
+        ("scores", "x", "x.csv"),
+        ("queries", "x", "x.tsv"),
+        ("scores", "y", "y.csv"),
+        ("queries", "y", "y.tsv"),
+    ]
+    assert all(one["digest"].startswith("sha256:") for one in inputs)
 
 
 def test_a_pyproject(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -143,9 +143,9 @@ class Compare(
     """Test which differences between RUNs are significant, for every pair or against a baseline.
 
     Says which run is best, what it is significantly better than, by how much, and whether ties or unjudged documents
-    could reverse that. A difference is the later run minus the earlier one, or a run minus the baseline. With
-    --fail-if-worse the baseline is the first run unless --baseline names another. Without -m, the measures are those of
-    the checks, if any. Exit codes of checks: 0 passed, 3 failed, 4 not decided.
+    could reverse that. A difference is the later run minus the earlier one, or a run minus the baseline. Checks need a
+    baseline: the first run, unless another one is named. Without -m, the measures are those of the checks, if any. Exit
+    codes of checks: 0 passed, 3 failed, 4 not decided.
 
     \b
     cranfield compare qrels.txt bm25.run dense.run -m "AP nDCG@10"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,6 +19,7 @@ from cranfield.evaluation.elsewhere import read_scores, with_column
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, evaluate
 from cranfield.evaluation.plan import make_columns
+from cranfield.evaluation.provenance import Provenance, Source
 from cranfield.evaluation.scores import Scores
 from cranfield.experiment.experiment import COMPARING, SAVED, Experiment, listed
 from cranfield.io.write import atomic_write
@@ -155,8 +156,10 @@ class Running:
         inputs, parts = self.inputs, {}
         for name in inputs.collections or [""]:
             nested: dict[str, dict[str, dict[str, Any]]] = {}
+            sources: list[Source] = []
             for key, by_collection in inputs.scores.items():
                 found = self._outside(key, by_collection[name])
+                sources += () if found.provenance is None else found.provenance.sources
                 for run in found.runs:
                     r = found.runs.index(run)
                     values: dict[str, Any] = found.query_values(r, 0)
@@ -166,7 +169,10 @@ class Running:
             queries = inputs.collections[name].queries if name else {}
             lower = [key for key, one in self.of.outside.items() if one.lower]
             with self.error_at(("scores",)):
-                parts[name] = read_scores(nested, queries=queries or None, lower=lower)
+                part = read_scores(nested, queries=queries or None, lower=lower)
+            given = inputs.collections[name].given.get("queries") if name else None
+            sources += () if given is None else [Source.of("queries", given)]
+            parts[name] = replace(part, provenance=Provenance(part.columns, sources=tuple(sources)))
         if len(parts) == 1:
             return next(iter(parts.values()))
         return together(parts, tuple(dict.fromkeys(run for part in parts.values() for run in part.runs)))
