@@ -232,6 +232,8 @@ def _items(value: Any, query: str, location: Location) -> Sequence[Any]:
             f"write [{_show(value)}]" if is_id(value) else f"write [] {nothing}" if value is None else "give a list"
         )
         _wrong(f"{where}expected {WHAT[location.kind]}, found {_describe(value)}", advice)
+    if getattr(value, "gi_frame", value) is None:
+        _wrong(f"{where}the generator was already read to its end", "give a list, which can be read again")
     return list(value)
 
 
