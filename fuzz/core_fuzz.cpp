@@ -4,6 +4,7 @@
 // several, the streaming join with the columns of a scan joined in memory.
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "table.hpp"
 #include "text.hpp"
@@ -12,6 +13,23 @@
 using namespace cranfield;
 
 namespace {
+
+class Memory final : public Source {
+public:
+    explicit Memory(Text text) : rest_(text) {}
+
+    std::size_t read(char* into, std::size_t size, const std::atomic<bool>&) override {
+        const Text part = rest_.substr(0, size);
+        if (!part.empty()) std::memcpy(into, part.data(), part.size());
+        rest_.remove_prefix(part.size());
+        return part.size();
+    }
+
+    std::size_t size() const override { return rest_.size(); }
+
+private:
+    Text rest_;
+};
 
 void require(bool holds, const char* what) {
     if (holds) return;

@@ -332,3 +332,13 @@ def test_values_that_are_no_ids_or_scores_are_refused_among_duplicates(duplicate
     for ranking in (["a", ["b"]], ["a", None], [("a", 1), ("b", 2), ("a", "3")]):
         with pytest.raises(InputError, match=r"an id must be text|the score is not a number"):
             cf.read_run({"q": ranking}, duplicates=duplicates)
+
+
+def test_a_generator_that_was_read_before_is_refused() -> None:
+    evaluator = cf.Evaluator({"q": {"a": 1}}, "RR")
+    run = {"q": (document for document in ["b", "a"])}
+    assert evaluator.means(run) == {"RR": 0.5}
+    for qrels, ranking in (({"q": {"a": 1}}, run), (run, {"q": ["a"]})):
+        with pytest.raises(InputError, match="query `q`: the generator was already read to its end"):
+            cf.evaluate(qrels, ranking, "RR")
+    assert evaluator.means({"q": (document for document in ())}) == {"RR": 0.0}

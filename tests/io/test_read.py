@@ -7,6 +7,7 @@ import gzip
 import json
 import lzma
 import os
+import pickle
 import socket
 import subprocess
 import sys
@@ -535,3 +536,11 @@ def test_records_of_queries_are_read_from_files_as_in_python(
 def test_columns_belong_to_the_reading_of_a_table() -> None:
     with pytest.raises(cf.CranfieldError, match=r"cf.read_run\(table, columns=...\)"):
         cf.evaluate({"1": ["a"]}, {"1": ["a"]}, "RR", columns={"query": "user"})
+
+
+@pytest.mark.parametrize("name", ["x.run", "x.run.gz", "x.csv", "x.json"])
+def test_a_run_of_a_file_goes_to_another_process(name: str, tmp_path: Path) -> None:
+    io.write_run(io.read_run({"q": {"b": 2.0, "a": 1.0}}), tmp_path / name)
+    run = io.read_run(tmp_path / name)
+    for copy in (pickle.loads(pickle.dumps(run)), run):
+        assert list(io.load(copy).document) == ["b", "a"]

@@ -108,7 +108,8 @@ def by_position(source: Sequence[Any], kind: TableKind, name: str) -> ByPosition
         found = f"found a list of pairs, such as {_show(first)}"
         pair = "[(document, score), ...]" if kind == "run" else "[(document, grade), ...]"
         _wrong(f"{name}: expected a list of lists, {found}", _one_list(pair))
-    if isinstance(first, tuple) and len(first) == 2 and is_id(first[0]) and _is_many(first[1]):
+    of_query = isinstance(first, tuple) and len(first) == 2 and is_id(first[0])
+    if of_query and isinstance(first[1], Iterable) and not isinstance(first[1], str | bytes):
         _wrong(f"{name}: found pairs of a query and a ranking, such as {_show(first)}", "write dict(...) around them")
     if _is_row(first):
         last = "score" if kind == "run" else "relevance"
@@ -232,6 +233,8 @@ def _items(value: Any, query: str, location: Location) -> Sequence[Any]:
             f"write [{_show(value)}]" if is_id(value) else f"write [] {nothing}" if value is None else "give a list"
         )
         _wrong(f"{where}expected {WHAT[location.kind]}, found {_describe(value)}", advice)
+    if getattr(value, "gi_frame", value) is None:
+        _wrong(f"{where}the generator was already read to its end", "give a list, which can be read again")
     return list(value)
 
 
@@ -261,10 +264,6 @@ def is_pair(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
-
-
-def _is_many(value: Any) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, str | bytes)
 
 
 def _split(items: Sequence[Any], query: str, location: Location) -> tuple[list[Any], list[Any]]:

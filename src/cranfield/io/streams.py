@@ -235,20 +235,28 @@ def short_name(path: str) -> str:
         name = stem
 
 
-def _open_path(path: str) -> Stream:
-    def open_file() -> int:
-        try:
-            return os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        except FileNotFoundError as error:
-            raise InputError([f"{path}: there is no such file"]) from error
-        except PermissionError as error:
-            raise InputError([f"{path}: no permission to read this file"]) from error
-        except OSError as error:
-            raise InputError([f"{path}: {(error.strerror or 'cannot be opened').lower()}"]) from error
-        except ValueError as error:  # a NUL in the path
-            raise InputError([f"{path!r}: this is not a valid file name"]) from error
+def _open_file(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    except FileNotFoundError as error:
+        raise InputError([f"{path}: there is no such file"]) from error
+    except PermissionError as error:
+        raise InputError([f"{path}: no permission to read this file"]) from error
+    except OSError as error:
+        raise InputError([f"{path}: {(error.strerror or 'cannot be opened').lower()}"]) from error
+    except ValueError as error:  # a NUL in the path
+        raise InputError([f"{path!r}: this is not a valid file name"]) from error
 
-    descriptor = open_file()
+
+def _decompress(path: str, method: str, descriptor: int | None = None) -> Any:
+    descriptor = _open_file(path) if descriptor is None else descriptor
+    # The buffer is for libraries that read a few bytes at a time.
+    raw = io.BufferedReader(open(descriptor, "rb", buffering=0))  # noqa: SIM115 - closed with the stream
+    return compression.Decompressed(raw, method, path)
+
+
+def _open_path(path: str) -> Stream:
+    descriptor = _open_file(path)
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISDIR(mode):
         os.close(descriptor)
@@ -266,26 +274,25 @@ def _open_path(path: str) -> Stream:
     if (digests := active()) is not None:
         digests.add(path, descriptor, method)
     if not method:
-        return _not_empty(Stream(path, short_name(path), head, _KeptOpen(descriptor, open_file), path))
-
-    def decompress(descriptor: int) -> Any:
-        # The buffer is for libraries that read a few bytes at a time.
-        raw = io.BufferedReader(open(descriptor, "rb", buffering=0))  # noqa: SIM115 - closed with the stream
-        return compression.Decompressed(raw, method, path)
-
-    stream = decompress(descriptor)
+        return _not_empty(Stream(path, short_name(path), head, _KeptOpen(descriptor, partial(_open_file, path)), path))
+    stream = _decompress(path, method, descriptor)
     head = _read_head(stream)
-    opener = _KeptOpen(Continued(head, stream), lambda: decompress(open_file()))
+    opener = _KeptOpen(Continued(head, stream), partial(_decompress, path, method))
     return _not_empty(Stream(path, short_name(path), head, opener))
 
 
 class _KeptOpen:
-    """An opener whose first call returns the file that format detection opened, so that a file is opened once."""
+    """An opener whose first call returns the file that format detection opened, so that a file is opened once.
+
+    In another process (`pickle`), the file is opened again.
+    """
 
     count = 0  # of all instances together: a process may not have many files open
 
     def __init__(self, first: Any, reopen: Opener) -> None:
         self._first, self._reopen = None, reopen
+        if first is None:
+            return
         if _KeptOpen.count < MAX_OPEN_FILES:
             self._first = first
             _KeptOpen.count += 1
@@ -295,6 +302,9 @@ class _KeptOpen:
     def __call__(self) -> Any:
         first = self._release()
         return self._reopen() if first is None else first
+
+    def __reduce__(self) -> Any:
+        return _KeptOpen, (None, self._reopen)
 
     def _release(self) -> Any:
         first, self._first = self._first, None

@@ -299,13 +299,6 @@ class JudgedColumns(NamedTuple):
     subtopics: bool | None  # as in `group_judgments`
 
 
-def qrels_piece(frame: Frame, named: Mapping[str, str], location: Location) -> tuple[JudgedColumns, list[Fault], int]:
-    """The judgments of a piece of a text file, and the faults of all its rows."""
-    faults = _Faults(location, frame.line)
-    judged = _judged_columns(frame, named, faults)
-    return judged, faults.first(judged.query), len(faults.by_row)
-
-
 def group_rows(
     judged: JudgedColumns, line: Integers, name: str, location: Location, *, subtopics: bool | None = None
 ) -> Judgments:
@@ -556,9 +549,9 @@ def _read_qrels(pieces: Pieces, name: str, columns: Columns, location: Location)
         column_of = named.of(frame)
         if frame.line is None or not len(frame.line):
             continue
-        judged, first, total = qrels_piece(frame, column_of, location)
-        faults.add(first, total)
-        parts.append(judged)
+        of_rows = _Faults(location, frame.line)
+        parts.append(_judged_columns(frame, column_of, of_rows))
+        faults.add(of_rows.first(parts[-1].query), len(of_rows.by_row))
         lines.append(frame.line)
     faults.raise_if_any(location)
     if not parts:
