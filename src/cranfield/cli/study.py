@@ -19,9 +19,8 @@ from cranfield.cli.output import colour, emit, note, progress, width
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.lab import saving
-from cranfield.lab.registry import CollectionFiles, SeveralCollections, Study, run_on_collections
+from cranfield.lab.registry import CollectionFiles, Preset, SeveralCollections, Study, run_on_collections
 from cranfield.lab.saving import StudyResult
-from cranfield.lab.settings import Preset
 from cranfield.lab.studies import study_names
 from cranfield.lab.systems import top_runs
 from cranfield.measures import Measure

@@ -20,7 +20,7 @@ from cranfield import io
 from cranfield.data import Floats, Integers, Judgments, Run, Strings, Table
 from cranfield.errors import MeasureError, check_count
 from cranfield.evaluation.evaluator import Evaluator
-from cranfield.lab.settings import Progress
+from cranfield.lab.registry import Progress
 from cranfield.lab.studies.ties import ALL, DEFAULT
 from cranfield.measures import Measure, parse
 from cranfield.ranking.tie_rules import Ties

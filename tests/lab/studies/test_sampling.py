@@ -14,10 +14,9 @@ from study_samples import GOLDEN, call, check_display, labelled, tau_a
 import cranfield as cf
 from corpus_samples import search_results
 from cranfield import example, io
-from cranfield.lab.candidates import binary_judgments
 from cranfield.lab.relabelling import Strata, sample_sizes
 from cranfield.lab.simulation import Simulation
-from cranfield.lab.studies.sampling import Sampling, sampling
+from cranfield.lab.studies.sampling import Sampling, binary_judgments, sampling
 
 MEASURES = ["alpha_nDCG@10", "NRBP@10", "ABSRB@10", "DELTARB@10"]
 

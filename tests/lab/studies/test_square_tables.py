@@ -7,8 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from cranfield.lab.registry import Study
-from cranfield.lab.settings import JK_NDCG, SAKAI
+from cranfield.lab.registry import JK_NDCG, SAKAI, Study
 from cranfield.lab.studies.correlation import Correlation
 
 MEASURES = SAKAI.measures

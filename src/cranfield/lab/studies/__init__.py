@@ -1,6 +1,6 @@
 """The studies: every module of this package is one, and nothing else lists them.
 
-A module ``name`` has the experiment, a function ``name``, whose parameters are the settings (`lab.settings` says how
+A module ``name`` has the experiment, a function ``name``, whose parameters are the settings (`lab.registry` says how
 they become options); its result ``Name``, a `StudyResult`; and, for the result,
 
 - ``tables(result, digits)``, a list of pages; ``write(result, format, ...)`` too, if pages are not all;

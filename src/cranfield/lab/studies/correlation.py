@@ -11,8 +11,7 @@ import numpy as np
 from cranfield.data import Floats
 from cranfield.errors import UsageError, check_fraction
 from cranfield.lab import saving
-from cranfield.lab.registry import check_alike, mean_of
-from cranfield.lab.settings import HIGH, SAKAI, Coefficient, Measures, Progress, Threshold
+from cranfield.lab.registry import HIGH, SAKAI, Coefficient, Measures, Progress, Threshold, check_alike, mean_of
 from cranfield.lab.systems import columns_of, get_coefficient, systems_of, tie_notes
 from cranfield.report.canvas import BLUE, COLUMN, GREY, PAGE, Drawings, new_figure, panels
 from cranfield.report.pages import Page, exchanged, table

@@ -44,7 +44,7 @@ from cranfield.lab.few_judgments import (
     scores_by_budget,
     sufficient,
 )
-from cranfield.lab.settings import Progress, Relevant, Threshold
+from cranfield.lab.registry import Progress, Relevant, Threshold
 from cranfield.lab.systems import of_rankings
 from cranfield.measures import parse
 from cranfield.ranking.alignment import ranked_lists

@@ -17,7 +17,7 @@ from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import InputError, UsageError, check_count
 from cranfield.io.side_tables import read_run_groups
 from cranfield.lab import saving
-from cranfield.lab.settings import Coefficient, Measures, Progress, Relevant
+from cranfield.lab.registry import Coefficient, Measures, Progress, Relevant
 from cranfield.lab.systems import (
     SystemScores,
     defined_for_all,

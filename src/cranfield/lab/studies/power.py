@@ -19,8 +19,7 @@ from cranfield.errors import InputError, UsageError, check_choice, check_count, 
 from cranfield.evaluation.notes import QueryNames
 from cranfield.evaluation.plan import Undefined
 from cranfield.lab import saving
-from cranfield.lab.registry import check_alike, mean_of
-from cranfield.lab.settings import SAKAI, Measures, Progress, Samples
+from cranfield.lab.registry import SAKAI, Measures, Progress, Samples, check_alike, mean_of
 from cranfield.lab.systems import SystemValues, columns_of, systems_of
 from cranfield.report.canvas import (
     BLACK,

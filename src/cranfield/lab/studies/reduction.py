@@ -17,9 +17,18 @@ import numpy as np
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import MeasureError, UsageError, check_count, check_fraction, check_numbers
 from cranfield.lab import saving
-from cranfield.lab.registry import check_alike, mean_of
+from cranfield.lab.registry import (
+    SAKAI_REDUCED,
+    Coefficient,
+    Measures,
+    Progress,
+    Relevant,
+    Repeats,
+    Samples,
+    check_alike,
+    mean_of,
+)
 from cranfield.lab.relabelling import RELEVANT, Strata, reduced_sizes, summarize_repeats
-from cranfield.lab.settings import SAKAI_REDUCED, Coefficient, Measures, Progress, Relevant, Repeats, Samples
 from cranfield.lab.studies.power import resolution_notes
 from cranfield.lab.systems import (
     MIN_QUERIES,

@@ -23,10 +23,26 @@ from cranfield.errors import InputError, UsageError, check_count, check_fraction
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.io.side_tables import read_run_groups
 from cranfield.lab import saving
-from cranfield.lab.candidates import CandidateMeasures, DivergenceClaim, binary_judgments, count_divergences
-from cranfield.lab.registry import check_alike, mean_of
-from cranfield.lab.settings import HIGH, Coefficient, Measures, Progress, Relevant, Threshold, Variants
-from cranfield.lab.studies.sampling import candidate_styles, claim_tables, legend_name
+from cranfield.lab.registry import (
+    HIGH,
+    Coefficient,
+    Measures,
+    Progress,
+    Relevant,
+    Threshold,
+    Variants,
+    check_alike,
+    mean_of,
+)
+from cranfield.lab.studies.sampling import (
+    CandidateMeasures,
+    DivergenceClaim,
+    binary_judgments,
+    candidate_styles,
+    claim_tables,
+    count_divergences,
+    legend_name,
+)
 from cranfield.lab.systems import (
     MIN_QUERIES,
     add_variants,

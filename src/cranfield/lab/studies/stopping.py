@@ -21,7 +21,7 @@ from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.overlap import check_query_overlap
 from cranfield.evaluation.plan import make_columns
 from cranfield.lab import saving
-from cranfield.lab.settings import Measures, Progress
+from cranfield.lab.registry import Measures, Progress
 from cranfield.lab.stopping_rules import RULES, DocumentsByScore, RankedLists, ScoredLists
 from cranfield.lab.systems import of_rankings
 from cranfield.measures import Measure

@@ -24,7 +24,7 @@ from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.plan import Column, Plan, Policy, make_plan
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.lab import saving
-from cranfield.lab.settings import Measures, Progress
+from cranfield.lab.registry import Measures, Progress
 from cranfield.lab.systems import (
     defined_for_all,
     judged_scores,

@@ -23,8 +23,7 @@ from cranfield.evaluation.plan import AlignmentKey, Policy, make_plan
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import number
 from cranfield.lab import saving
-from cranfield.lab.registry import check_alike, mean_of
-from cranfield.lab.settings import Progress
+from cranfield.lab.registry import Progress, check_alike, mean_of
 from cranfield.lab.systems import of_rankings
 from cranfield.measures import Measure, parse
 from cranfield.measures.aliases import LIU, in_notation
