@@ -61,7 +61,7 @@ def test_table_of_queries(scores: Scores) -> None:
 
 def test_best_is_bold_only_where_higher_is_better(scores: Scores) -> None:
     bold = re.findall("\x1b\\[1m(.*?)\x1b\\[0m", write(scores, colour=True))
-    assert bold == ["AP", "RR", "NumRelRet", "queries", "0.5000", "0.6250"]
+    assert bold == ["run", "AP", "RR", "NumRelRet", "queries", "0.5000", "0.6250"]
 
 
 def test_without_colour_there_is_no_escape(scores: Scores) -> None:

@@ -32,12 +32,13 @@ def draw(sheet: Sheet, *, colour: bool) -> str:
     needed = [wide - GAP for wide in widths(sheet)]
     left = len(sheet.names)
 
-    def line(names: Sequence[str], texts: Sequence[str], styles: Sequence[str]) -> str:
+    def line(names: Sequence[str], texts: Sequence[str], styles: Sequence[str], named: str = "") -> str:
         spaces = [" " * (wide - cell_len(text)) for text, wide in zip([*names, *texts], needed, strict=True)]
         styled = [
             f"{style}{text}{PLAIN}" if style and text else text for text, style in zip(texts, styles, strict=True)
         ]
-        cells = [name + space for name, space in zip(names, spaces[:left], strict=True)]
+        heads = [f"{named}{name}{PLAIN}" if named and name else name for name in names]
+        cells = [name + space for name, space in zip(heads, spaces[:left], strict=True)]
         cells += [space + text for space, text in zip(spaces[left:], styled, strict=True)]
         return (" " * GAP).join(cells).rstrip() + "\n"
 
@@ -47,7 +48,8 @@ def draw(sheet: Sheet, *, colour: bool) -> str:
         for level in range(-height, 0):
             names = [name if level == -1 else "" for name in sheet.names]
             texts = [head[level] if len(head) >= -level else "" for head in heads]
-            yield line(names, texts, [BOLD if colour else ""] * len(texts))
+            bold = BOLD if colour else ""
+            yield line(names, texts, [bold] * len(texts), bold)
         yield "─" * (sum(needed) + GAP * (len(needed) - 1)) + "\n"
         for row in sheet.rows:
             styles = [(BOLD if c.best else "") + TONES[c.tone] if colour else "" for c in row.cells]
