@@ -99,7 +99,7 @@ def processor() -> float:
 def on_spark(size: int) -> dict[str, float]:
     """One evaluation, after a small one that wakes Java and the workers."""
     from cranfield import spark as engine
-    from cranfield.spark.session import session
+    from cranfield.spark.frames import session
 
     with tempfile.TemporaryDirectory() as log:
         spark = session(

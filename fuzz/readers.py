@@ -49,7 +49,7 @@ import cranfield.io.formats.json as json_format
 import cranfield.io.formats.letor as letor_format
 import cranfield.io.formats.warc as warc_format
 import cranfield.lab.judgment_files as judgment_files
-import cranfield.lab.saving as saving
+import cranfield.lab.registry as saving
 import cranfield.results as results
 from cranfield import io as cranfield_io
 from cranfield.corpus.corpus import build
@@ -525,7 +525,7 @@ GUIDED = (
     "cranfield.io",
     "cranfield.native.plain",
     "cranfield.results",
-    "cranfield.lab.saving",
+    "cranfield.lab.registry",
     "cranfield.lab.judgment_files",
     "cranfield.corpus.corpus_file",
     "cranfield.experiment",

@@ -15,9 +15,9 @@ from cranfield import example
 from cranfield.cli import main
 from cranfield.corpus.counting import default_workers
 from cranfield.experiment import history
-from cranfield.io.digests import digest_of_file, digesting
+from cranfield.io.streams import digest_of_file, digesting
 from cranfield.io.write import atomic_write
-from cranfield.report import chart_library
+from cranfield.report import html
 
 QRELS, RUN = example.path("qrels.txt"), example.path("bm25.run")
 
@@ -74,7 +74,7 @@ def test_the_owner_of_a_file_is_not_asked_for_where_there_are_none(
         monkeypatch.delattr(f"os.{name}", raising=False)
     path = tmp_path / "library.js"
     path.write_text("text", encoding="utf-8")
-    assert chart_library._read_own(path) == "text"
+    assert html._read_own(path) == "text"
 
 
 def test_a_file_that_others_have_open_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

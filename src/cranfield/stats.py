@@ -4,14 +4,16 @@ Correlation and overlap of orders, risk, abstention, variants of queries, neighb
 a value for each query or group, it is a `QueryValues`.
 """
 
-from cranfield.analysis.answers import context_precision, context_recall, nugget_recall
 from cranfield.analysis.query_values import (
     Confidence,
     QueryValues,
     ann_recall,
     confidence,
+    context_precision,
+    context_recall,
     georisk,
     nauc,
+    nugget_recall,
     p_mrr,
     paired_accuracy,
     robustness,

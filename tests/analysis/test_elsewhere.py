@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.analysis.answers import edit_distance
+from cranfield.analysis.query_values import edit_distance
 from cranfield.results import plain
 from golden_cases import STRUCTURED
 

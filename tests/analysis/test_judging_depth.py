@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import cranfield as cf
-from cranfield.analysis.judging_depth import depth_for, pooled_documents
+from cranfield.analysis.collection_statistics import depth_for, pooled_documents
 from cranfield.cli.main import cli
 from cranfield.errors import MeasureError, UsageError
 

@@ -16,7 +16,7 @@ from cranfield.analysis.significance import TESTS
 from cranfield.cli.main import Verbs, cli
 from cranfield.measures import CATALOGUE
 from cranfield.report.catalogue import SOURCE, entries, papers
-from cranfield.statistics.pair_tests import CORRECTIONS
+from cranfield.statistics.resampling import CORRECTIONS
 
 
 def test_help_lists_every_verb(call: Call) -> None:

@@ -6,7 +6,7 @@ import click
 import pytest
 from cli_samples import BM25, QRELS, Call
 
-from cranfield.cli import hints
+from cranfield.cli import commands
 from cranfield.cli.main import Verbs, cli
 from cranfield.errors import MeasureError
 from cranfield.measures.grammar import parse
@@ -110,7 +110,7 @@ def test_hints_name_options_that_exist() -> None:
         for param in command.params
         for name in param.opts
     }
-    assert {meant for _, meant, _ in hints.MEANINGS if meant} <= known
+    assert {meant for _, meant, _ in commands.MEANINGS if meant} <= known
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import cranfield as cf
 from cranfield.cli.main import cli
-from cranfield.statistics.prediction import ppi_difference, ppi_mean
+from cranfield.statistics.survey import ppi_difference, ppi_mean
 
 RNG = np.random.default_rng(5)
 DOCUMENTS = [f"d{i}" for i in range(12)]

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import cranfield as cf
 from cranfield.cli.main import cli
-from cranfield.io.digests import digest_of_file
+from cranfield.io.streams import digest_of_file
 
 QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 1\n2 0 c 2\n3 0 a 1\n"
 RUN = "1 Q0 a 1 2 x\n1 Q0 b 2 1 x\n2 Q0 c 1 2 x\n3 Q0 b 1 1 x\n"

@@ -16,7 +16,7 @@ from experiment_samples import SYSTEMS, write_whole
 import cranfield as cf
 from cranfield.cli.main import cli
 from cranfield.evaluation.elsewhere import with_column
-from cranfield.io.digests import digest_of_file
+from cranfield.io.streams import digest_of_file
 
 
 @pytest.fixture

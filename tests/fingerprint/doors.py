@@ -458,7 +458,7 @@ def spark(case: Case, measures: Sequence[str], ties: str, settings: Settings) ->
 
 @functools.cache
 def _session() -> Any:
-    from cranfield.spark.session import session
+    from cranfield.spark.frames import session
 
     return session("local[1]", **{"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"})
 

@@ -15,7 +15,7 @@ import zstandard
 
 import cranfield as cf
 from cranfield.errors import InputError
-from cranfield.io import compression
+from cranfield.io import streams
 
 FIRST, SECOND = b"q1 0 d 1\n", b"q2 0 d 1\n"
 PACK: dict[str, Callable[[bytes], bytes]] = {
@@ -104,5 +104,5 @@ class Failing(io.RawIOBase):
 def test_what_is_not_damage(method: str, error: BaseException, message: str) -> None:
     raw = io.BufferedReader(Failing(PACK[method](FIRST * 1000)[:-20], error))
     with pytest.raises(InputError) as raised:
-        compression.Decompressed(raw, method, "FILE").read()
+        streams.Decompressed(raw, method, "FILE").read()
     assert str(raised.value) == message

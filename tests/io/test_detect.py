@@ -10,11 +10,11 @@ import pytest
 from io_samples import QRELS, RUN, SCORES, rows
 
 from cranfield import io
-from cranfield.io import detect, formats
+from cranfield.io import formats, streams
 from cranfield.io.streams import open_stream, short_name
 
 MODULE = """
-from cranfield.io.detect import FileFormat
+from cranfield.io.streams import FileFormat
 from cranfield.io.objects import run_from_object
 
 
@@ -56,11 +56,11 @@ def _pairs_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
 
 def _clear() -> None:
     for function in (
-        detect.formats,
-        detect.file_formats,
-        detect.source_formats,
-        detect.file_extensions,
-        detect.document_extensions,
+        streams.formats,
+        streams.file_formats,
+        streams.source_formats,
+        streams.file_extensions,
+        streams.document_extensions,
     ):
         function.cache_clear()
 
@@ -90,11 +90,11 @@ def test_formats_of_files(tmp_path: Path) -> None:
     ):
         path = tmp_path / name
         path.write_text(content)
-        assert detect.detect_file(open_stream(path, "x"), kind).name == expected, (name, content)  # type: ignore[arg-type]
+        assert streams.detect_file(open_stream(path, "x"), kind).name == expected, (name, content)  # type: ignore[arg-type]
 
 
 def test_records_are_complete() -> None:
-    records = detect.file_formats()
+    records = streams.file_formats()
     priorities = [record.priority for record in records]
     assert len(set(priorities)) == len(priorities)
     assert records[-1].name == "TREC text"

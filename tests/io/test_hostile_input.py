@@ -118,17 +118,17 @@ def test_json_that_python_cannot_hold(text: str) -> None:
     "text", ['{"study": ' + "[" * 100_000, f'{{"study": {DIGITS}}}', '{"study": "power", "version": Infinity}']
 )
 def test_saved_studies(text: str) -> None:
-    from cranfield.lab import saving
+    from cranfield.lab import registry
 
     Path("study.json").write_text(text)
     with pytest.raises(InputError, match=r"study\.json"):
-        saving.load("study.json")
+        registry.load("study.json")
 
 
 @pytest.mark.parametrize("value", ["Infinity", "1e400", "[" * 100_000, DIGITS])
 def test_corpus_metadata(value: str) -> None:
     from cranfield.corpus import corpus_file
-    from cranfield.corpus.settings import Settings
+    from cranfield.corpus.models import Settings
 
     columns: dict[str, Any] = {name: io.read_qrels({"q": {"d": 1}}).documents for name in corpus_file.TEXT_COLUMNS}
     columns |= {"frequency": np.array([1]), "begin": np.array([0, 1]), "term": np.array([0]), "count": np.array([1])}

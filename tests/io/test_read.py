@@ -31,7 +31,7 @@ import cranfield as cf
 from cranfield import io
 from cranfield.data import Run
 from cranfield.errors import InputError, MissingDependency, UsageError
-from cranfield.io import compression
+from cranfield.io import streams
 from cranfield.io.streams import short_name
 
 PACKERS = {
@@ -473,7 +473,7 @@ def test_importing_is_cheap() -> None:
 
 
 def test_kinds_of_compression_are_all_known() -> None:
-    assert {compression.compression_of_name(f"x{extension}") for extension in compression.EXTENSIONS} == set(CUT)
+    assert {streams.compression_of_name(f"x{extension}") for extension in streams.EXTENSIONS} == set(CUT)
 
 
 SHAPES_OF_JSON: dict[str, Any] = {

@@ -11,8 +11,7 @@ from click.testing import CliRunner, Result
 
 import cranfield as cf
 from cranfield.cli.main import cli
-from cranfield.lab.registry import Study
-from cranfield.lab.saving import StudyResult
+from cranfield.lab.registry import Study, StudyResult
 from golden_cases import STRUCTURED
 
 GOLDEN = {case["id"]: case for case in STRUCTURED}

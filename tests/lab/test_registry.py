@@ -15,8 +15,7 @@ import cranfield as cf
 from cranfield import example
 from cranfield.cli.study import study_command
 from cranfield.errors import InputError
-from cranfield.lab.registry import Study, study_names
-from cranfield.lab.saving import StudyResult
+from cranfield.lab.registry import Study, StudyResult, study_names
 from cranfield.lab.studies.power import Power, power
 from cranfield.settings import Option
 

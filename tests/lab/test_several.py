@@ -17,13 +17,13 @@ from cranfield.lab.registry import (
     CollectionFiles,
     SeveralCollections,
     Study,
+    StudyResult,
     check_alike,
     mean_of,
     run_on_collections,
     study_names,
 )
-from cranfield.lab.saving import StudyResult
-from cranfield.lab.simulation_files import save
+from cranfield.lab.simulation import save
 from cranfield.statistics.sample_size import queries_needed
 
 FEW = {

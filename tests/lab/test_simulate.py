@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.lab.simulation import RandomStream, Simulation, spelling
-from cranfield.lab.simulation_files import save
+from cranfield.lab.simulation import RandomStream, Simulation, save, spelling
 
 SMALL = {"queries": 6, "systems": 5, "documents": 400, "depth": 30, "pool_depth": 8, "relevant": 9}
 
@@ -252,7 +251,7 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.Mon
     def full(*_: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("cranfield.lab.simulation_files.write_run", full)
+    monkeypatch.setattr("cranfield.lab.simulation.write_run", full)
     with pytest.raises(OSError, match="no space"):
         save(small(seed=3), folder, force=True)
     assert (folder / "truth.json").read_text() == before

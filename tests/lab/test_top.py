@@ -12,7 +12,7 @@ from study_samples import call
 import cranfield as cf
 from cranfield import example
 from cranfield.lab.registry import SAKAI, SAKAI_REDUCED, study_names
-from cranfield.lab.simulation_files import save
+from cranfield.lab.simulation import save
 from cranfield.lab.systems import top_runs
 from cranfield.measures import parse
 

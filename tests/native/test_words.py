@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.corpus.settings import character_classes
+from cranfield.corpus.models import character_classes
 from cranfield.native import plain as _words
 
 _core = pytest.importorskip("cranfield.native._core", reason="the native core is not built")

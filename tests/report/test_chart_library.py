@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.report.chart_library import kept
+from cranfield.report.html import kept
 
 MADE = "draw()\n" * 1000 + "é"
 PLANTED = "alert('planted')"

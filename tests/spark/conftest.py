@@ -17,7 +17,7 @@ BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """Two workers with a core and an executor process each."""
-    from cranfield.spark.session import session
+    from cranfield.spark.frames import session
 
     made = session(
         "local-cluster[2,1,1024]",

@@ -26,7 +26,7 @@ Call = Callable[..., Result]
 @pytest.fixture
 def call(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Call:
     """Calls the command in this process, with the session that is there."""
-    monkeypatch.setattr("cranfield.spark.session.session", lambda master: Lent(spark))
+    monkeypatch.setattr("cranfield.spark.frames.session", lambda master: Lent(spark))
 
     def run(*args: object) -> Result:
         result = CliRunner().invoke(cli, list(map(str, args)), prog_name="cranfield")

@@ -20,7 +20,7 @@ from cranfield.cli.main import cli
 from cranfield.corpus import Corpus, Settings, needed_documents
 from cranfield.corpus.corpus import build
 from cranfield.errors import CranfieldError, UsageError
-from cranfield.spark import session
+from cranfield.spark import frames
 from cranfield.testing.engine_contract import Columns, collection, texts
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Spark's own, of what it makes of pandas
@@ -155,12 +155,12 @@ def test_no_corpus_to_read(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_where_nothing_can_be_broadcast() -> None:
     """As by a client of Spark Connect, whose session has no context."""
-    assert pickle.loads(pickle.dumps(session.broadcast(object(), [1, 2]))).value == [1, 2]
+    assert pickle.loads(pickle.dumps(frames.broadcast(object(), [1, 2]))).value == [1, 2]
 
 
 def test_the_commands(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`--engine spark` writes the same corpus, byte by byte, and prints the same scores."""
-    monkeypatch.setattr(session, "session", lambda master: Lent(spark))
+    monkeypatch.setattr("cranfield.spark.frames.session", lambda master: Lent(spark))
     lines = [f'{{"_id": "{name}", "title": "lamp \\\\ \\"x\\"", "text": "{text}"}}' for name, text in TEXTS.items()]
     judged = zip(QRELS["query"], QRELS["document"], QRELS["grade"], strict=True)
     ranked = zip(*list(of_run("run0").values())[1:], strict=True)

@@ -10,8 +10,7 @@ from scipy import special, stats
 
 from cranfield.statistics.design import Sample
 from cranfield.statistics.intervals import bca, effect_size, student, t_quantile
-from cranfield.statistics.pair_tests import anova, corrected, t_test, tukey, wilcoxon
-from cranfield.statistics.resampling import discriminate
+from cranfield.statistics.resampling import anova, corrected, discriminate, t_test, tukey, wilcoxon
 
 # Hours of sleep gained by ten patients with either drug: Student, The probable error of a mean, 1908.
 SLEEP = np.array(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cranfield.statistics.prediction import equivalent_queries, human_mean, ppi_difference, ppi_mean
+from cranfield.statistics.survey import equivalent_queries, human_mean, ppi_difference, ppi_mean
 from golden_cases import STRUCTURED
 
 FIELDS = {"lambda": "tuning", "lambda_mean": "tuning"}

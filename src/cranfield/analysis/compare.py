@@ -39,7 +39,7 @@ from cranfield.evaluation.scores import Scores, ScoreTable
 from cranfield.measures.catalogue import Better
 from cranfield.results import PathLike, Saved, plain, typed
 from cranfield.statistics.design import Repeated, Sample
-from cranfield.statistics.pair_tests import Anova, Correction, corrected
+from cranfield.statistics.resampling import Anova, Correction, corrected
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import decodable, few, listed, plural, printable
 

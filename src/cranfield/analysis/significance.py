@@ -17,18 +17,20 @@ from cranfield.errors import UsageError, check_choice, check_count, check_fracti
 from cranfield.parallel import parallel
 from cranfield.statistics.design import REPEATED, Error, Repeated, Sample
 from cranfield.statistics.intervals import bca, effect_of_error, effect_size, inverted, student, subset_means
-from cranfield.statistics.pair_tests import (
+from cranfield.statistics.resampling import (
     CORRECTIONS,
     Anova,
     Correction,
     anova,
+    bootstrap_p_values,
+    discriminate,
+    randomisation_p_values,
     sign_test,
     t_test,
     tukey,
     tukey_distance,
     wilcoxon,
 )
-from cranfield.statistics.resampling import bootstrap_p_values, discriminate, randomisation_p_values
 from cranfield.statistics.rounding import SAME
 
 Test = Literal["randomisation", "t", "wilcoxon", "sign", "bootstrap", "tukey", "randomised-tukey"]

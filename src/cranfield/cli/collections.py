@@ -8,7 +8,7 @@ from cranfield.cli import options
 from cranfield.cli.commands import Argument, Field, Option, command_of, fields_of, fields_of_function, verb
 from cranfield.cli.output import colour, emit, note, progress, say, width
 from cranfield.corpus.corpus import DEPTH
-from cranfield.corpus.settings import Split
+from cranfield.corpus.models import Split
 from cranfield.lab.simulation import simulate as run_simulation
 from cranfield.report.pages import FORMATS
 from cranfield.settings import Choices
@@ -54,8 +54,8 @@ class CountWords(options.Engine):
     def run(self) -> None:
         from cranfield.cli import spark
         from cranfield.corpus.corpus import build
-        from cranfield.corpus.settings import Settings as WordSettings
-        from cranfield.corpus.settings import stop_words
+        from cranfield.corpus.models import Settings as WordSettings
+        from cranfield.corpus.models import stop_words
         from cranfield.errors import optional
         from cranfield.report import collection as report
         from cranfield.report import pages
@@ -90,7 +90,7 @@ cranfield eval lab/qrels.txt lab/runs/*.run
 
 
 def _simulate(folder: str, force: bool, **settings: Any) -> None:
-    from cranfield.lab.simulation_files import check, save
+    from cranfield.lab.simulation import check, save
 
     check(folder, force=force)
     with progress("Simulating queries") as step:

@@ -18,7 +18,7 @@ from cranfield.errors import UsageError
 from cranfield.report.pages import FORMATS, Page
 from cranfield.settings import RARE, Choices
 from cranfield.statistics.design import Repeated
-from cranfield.statistics.pair_tests import Correction
+from cranfield.statistics.resampling import Correction
 
 if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison

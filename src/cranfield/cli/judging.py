@@ -276,7 +276,7 @@ class DepthFor(options.ReadingRuns, options.Output):
     format: Annotated[str, Choices(FORMATS), "Output format."] = "table"
 
     def run(self) -> None:
-        from cranfield.analysis.judging_depth import depths_for, judged_of, pooled_documents
+        from cranfield.analysis.collection_statistics import depths_for, judged_of, pooled_documents
 
         files, queries, runs = self.files, self.n_queries or QUERIES, self.n_runs or 1
         if files and (self.n_queries or self.n_runs):

@@ -94,10 +94,10 @@ class Verbs(LazyGroup):
             with made_by(command=shlex.join(["cranfield", *words])):
                 code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         except click.NoSuchOption as error:
-            from cranfield.cli import hints
+            from cranfield.cli import commands
 
             help_page = f"see `{error.ctx.command_path if error.ctx else 'cranfield'} --help`"
-            suggestion = hints.hint(error.option_name, error.ctx) if error.ctx else ""
+            suggestion = commands.hint(error.option_name, error.ctx) if error.ctx else ""
             fail(f"unknown option {error.option_name}", f"{suggestion} ({help_page})" if suggestion else help_page, 2)
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else "cranfield"

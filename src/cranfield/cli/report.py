@@ -14,7 +14,7 @@ from cranfield.cli.commands import Option, OutputFile, groups_of, verb
 from cranfield.cli.compare import Testing
 from cranfield.cli.output import emit, note, progress, say_written
 from cranfield.errors import UsageError
-from cranfield.io.digests import digesting
+from cranfield.io.streams import digesting
 from cranfield.settings import Limits
 from cranfield.wording import few
 

@@ -29,7 +29,7 @@ def evaluate(
     """
     from cranfield import spark
     from cranfield.spark import frames
-    from cranfield.spark.session import FAILURES
+    from cranfield.spark.frames import FAILURES
 
     with _session(master) as session:
         frame, names = frames.read_runs(session, runs)
@@ -73,7 +73,7 @@ def build_corpus(
 @contextmanager
 def _session(master: str | None) -> Iterator[Any]:
     """A Spark session; its failures become errors of one line."""
-    from cranfield.spark.session import FAILURES, reason, session
+    from cranfield.spark.frames import FAILURES, reason, session
 
     spark_session = session(master)
     try:

@@ -18,9 +18,8 @@ from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, emit, note, progress, width
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluator import read_runs
-from cranfield.lab import saving
-from cranfield.lab.registry import CollectionFiles, Preset, SeveralCollections, Study, run_on_collections
-from cranfield.lab.saving import StudyResult
+from cranfield.lab import registry
+from cranfield.lab.registry import CollectionFiles, Preset, SeveralCollections, Study, StudyResult, run_on_collections
 from cranfield.lab.studies import study_names
 from cranfield.lab.systems import top_runs
 from cranfield.measures import Measure
@@ -283,13 +282,13 @@ class Show(results.Results):
 
     def run(self) -> None:
         """Print and draw it."""
-        name = saving.load(self.file)["study"]
+        name = registry.load(self.file)["study"]
         if name not in study_names():
             raise InputError([f"{self.file}: this version of cranfield has no study `{name}`"])
         study = Study(name)
         _check_figures(study, self.figures)
         result = study.load(self.file)
-        with saving.checked_file(name, self.file):
+        with registry.checked_file(name, self.file):
             text = study.write(result, self.format, digits=self.digits, width=width(), colour=colour(self.output))
         emit(text, self.output)
         results.save_figures(partial(study.save_figures, result), self.figures)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.compat.trec_arithmetic import exact_values
 from cranfield.compat.trec_measures import (
     FORMATS,
     KINDS,
@@ -22,6 +21,7 @@ from cranfield.compat.trec_measures import (
     Line,
     MeasureOptions,
     ParameterError,
+    exact_values,
     lines,
     measures_of_version,
     nickname,

@@ -5,19 +5,227 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Literal
 
 import numpy as np
 
-from cranfield.compat import trec_arithmetic as arithmetic
-from cranfield.compat.trec_arithmetic import Arithmetic
-from cranfield.data import Floats
+from cranfield.data import Floats, Integers
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.scores import SMALLEST
-from cranfield.measures import Measure, parse
-from cranfield.ranking.views import Views
+from cranfield.measures import Measure, parse, preference_judgments
+from cranfield.measures.average_precision import EPSILON
+from cranfield.measures.precision import interpolated
+from cranfield.measures.ties.strategies import NO_CUTOFF
+from cranfield.ranking.alignment import Alignment
+from cranfield.ranking.batch import Batch
+from cranfield.ranking.views import Views, condense_and_terminate, ordered
 from cranfield.wording import plural
+
+# Measures in the arithmetic of trec_eval: the same operations in the same order, so that no last digit differs.
+#
+# The catalogue has the same measures for ties and views of all kinds, and adds in another order. Here rankings have no
+# ties, as in trec_eval, and every function goes down the ranking once. Padding has gain 0 and changes no sum.
+
+# The values of a batch, from the measure and, for measures of numbers, the first of these.
+Arithmetic = Callable[[Batch, Measure, float], Floats]
+
+
+def exact_values(arithmetic: Arithmetic, alignment: Alignment, measure: Measure, number: float, queries: int) -> Floats:
+    """The value of each judged query."""
+    values = np.zeros(queries)
+    # nDCG of the catalogue divides gains by the highest one, which makes no difference but for the last digit.
+    gains = replace(measure.gains, kind="graded") if measure.gains.kind == "scaled" else measure.gains
+    whole = measure.definition.uses_nonrelevant
+    for rankings in alignment.rankings:
+        batch = condense_and_terminate(ordered(rankings, gains, measure.views, all_documents=whole), measure.views)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values[rankings.query] = arithmetic(batch, measure, number)
+    return values
+
+
+def _total(x: Floats) -> Floats:
+    """The sum of each row, added from left to right."""
+    return np.add.accumulate(x, axis=1)[:, -1]
+
+
+def _share(x: Floats, y: Floats | Integers) -> Floats:
+    """X / y; 0 where y is 0."""
+    return np.divide(x, y, out=np.zeros(len(x)), where=y != 0)
+
+
+def average_precision(b: Batch, measure: Measure, _: float) -> Floats:
+    """map, map_cut, gm_map."""
+    counted = b.relevant
+    if measure.cutoff is not None:
+        counted = counted & (b.start < measure.cutoff)
+    precision = np.cumsum(b.relevant, axis=1) / (b.start + 1)
+    return _share(_total(np.where(counted, precision, 0)), b.R)
+
+
+def binary_preference(b: Batch, _: Measure, __: float) -> Floats:
+    """bpref, gm_bpref."""
+    above = b.above(b.judged & ~b.relevant)
+    R, N = b.R[:, None], b.N[:, None]
+    preferred = np.where(above > 0, 1 - np.minimum(above, R) / np.minimum(N, R), 1)
+    return _share(_total(np.where(b.relevant, preferred, 0)), b.R)
+
+
+def inferred_average_precision(b: Batch, _: Measure, __: float) -> Floats:
+    """InfAP."""
+    relevant, nonrelevant = b.above(b.relevant), b.above(b.judged & ~b.relevant)
+    pooled = b.above(b.grade < 0)
+    above = b.start.astype(np.float64)
+    share = (relevant + EPSILON) / (relevant + nonrelevant + 2 * EPSILON)
+    below_first = 1 / (above + 1) + (above / (above + 1)) * ((relevant + nonrelevant + pooled) / above) * share
+    return _share(_total(np.where(b.relevant, np.where(b.start == 0, 1, below_first), 0)), b.R)
+
+
+def eleven_point_average(b: Batch, measure: Measure, _: float) -> Floats:
+    """11pt_avg, from the highest recall to the lowest."""
+    levels = interpolated(b, [i / 10 for i in range(11)], measure.chosen["rule"])
+    return np.nan_to_num(sum(levels[-2::-1], levels[-1]) / len(levels))
+
+
+def set_average_precision(b: Batch, _: Measure, __: float) -> Floats:
+    """set_map."""
+    found = b.relevant.sum(axis=1).astype(np.float64)
+    return _share(found * found, b.length * b.R)
+
+
+def set_f(b: Batch, _: Measure, weight: float) -> Floats:
+    """set_F; the weight of recall is the square of beta."""
+    found = b.relevant.sum(axis=1).astype(np.float64)
+    precision, recall = _share(found, b.length), _share(found, b.R)
+    return _share((weight + 1) * precision * recall, recall + weight * precision)
+
+
+@lru_cache(maxsize=1)
+def _logarithms(count: int) -> Floats:
+    """The discount of each rank, by the logarithm of C."""
+    return np.array([1.0, *(math.log2(rank + 1) for rank in range(1, count + 1))])
+
+
+def _discounts(ranks: Integers) -> Floats:
+    needed = int(ranks.max(initial=1))
+    return _logarithms(1 << max(10, needed.bit_length()))[ranks]
+
+
+def cumulated_gain(b: Batch, measure: Measure, _: float) -> Floats:
+    """Dcg."""
+    gain = b.gain if measure.cutoff is None else np.where(b.start < measure.cutoff, b.gain, 0)
+    return _total(gain / _discounts(b.start + 1))
+
+
+def ideal_cumulated_gain(b: Batch, measure: Measure, _: float) -> Floats:
+    """ideal_dcg."""
+    ideal = b.ideal if measure.cutoff is None else b.ideal[:, : int(measure.cutoff)]
+    return _total(ideal / _discounts(np.arange(ideal.shape[1]) + 1))
+
+
+def normalised_cumulated_gain(b: Batch, measure: Measure, _: float) -> Floats:
+    """ndcg, ndcg_cut."""
+    return _share(cumulated_gain(b, measure, 0), ideal_cumulated_gain(b, measure, 0))
+
+
+def binary_gain(b: Batch, _: Measure, __: float) -> Floats:
+    """BinG."""
+    nonrelevant = b.start - b.above(b.relevant).astype(np.int64)
+    return _share(_total(b.relevant / _discounts(nonrelevant + 1)), b.R)
+
+
+def gain_by_cost(b: Batch, _: Measure, __: float) -> Floats:
+    """G."""
+    width = b.ideal.shape[1]
+    cost = np.add.accumulate(np.maximum(b.ideal, 1), axis=1)
+    at = np.minimum(b.start, width - 1)
+    spent = np.take_along_axis(cost, at, axis=1) + (b.start - at)
+    row, column = np.nonzero(b.gain)
+    open_gain = 2 + spent[row, column] - np.add.accumulate(b.gain, axis=1)[row, column]
+    earned = np.zeros_like(b.gain)
+    earned[row, column] = b.gain[row, column] / np.array([math.log2(x) for x in open_gain.tolist()])
+    return _share(_total(earned), _total(b.ideal))
+
+
+def _running_gains(b: Batch) -> tuple[Floats, Floats]:
+    """Dcg down to each judged document, and ideal_dcg down to each rank."""
+    ideal = b.ideal / _discounts(np.arange(b.ideal.shape[1]) + 1)
+    return np.add.accumulate(b.gain / _discounts(b.start + 1), axis=1), np.add.accumulate(ideal, axis=1)
+
+
+def normalised_gain_at_relevant(b: Batch, _: Measure, __: float) -> Floats:
+    """ndcg_rel."""
+    gained, ideal = _running_gains(b)
+    at = gained / np.take_along_axis(ideal, np.minimum(b.start, ideal.shape[1] - 1), axis=1)
+    relevant = (b.ideal > 0).sum(axis=1)
+    missed = relevant - b.relevant.sum(axis=1)
+    total = _total(np.where(b.relevant, at, 0)) + missed * gained[:, -1] / ideal[:, -1]
+    return np.where(total > 0, total / relevant, 0)
+
+
+def normalised_gain_at_levels(b: Batch, _: Measure, __: float) -> Floats:
+    """Rndcg: at the ranks where the ideal gain changes, and at the end of a ranking that goes on after the last."""
+    gained, ideal = _running_gains(b)
+    below = np.append(b.ideal[:, 1:], np.zeros((len(b.R), 1)), axis=1)
+    row, column = np.nonzero((b.ideal > 0) & (b.ideal != below))
+    inside = np.where(b.start[row] <= column[:, None], (b.gain / _discounts(b.start + 1))[row], 0)
+    total = np.zeros(len(b.R))
+    np.add.at(total, row, _total(inside) / ideal[row, column])
+    longer = (b.R > 0) & (b.length > (b.ideal > 0).sum(axis=1) + 1)
+    total += np.where(longer, gained[:, -1] / ideal[:, -1], 0)
+    return _share(total, np.bincount(row, minlength=len(b.R)) + longer)
+
+
+def preference_pairs(b: Batch, measure: Measure, _: float) -> Floats:
+    """prefs_pair: pairs by the ranks of their documents, those with one document retrieved after those with both."""
+    preferences, seen = preference_judgments.judged(b), preference_judgments.pairs(b)
+    counted = seen.counted(measure.chosen["count"])
+    row, entry, found = seen.row[counted], seen.entry[counted], seen.found[counted]
+    ranks = []
+    for document in (preferences.better[entry], preferences.worse[entry]):
+        rank = preference_judgments.positions(b, row, document)
+        ranks.append(np.where(rank < 0, NO_CUTOFF + document, rank))
+    first, last = np.minimum(*ranks), np.maximum(*ranks)
+    order = np.lexsort((last, first, -found, row))
+    pair = np.stack([row, first, last], axis=1)[order]
+    new = np.append(True, (pair[1:] != pair[:-1]).any(axis=1))[: len(pair)]
+    number = np.cumsum(new) - 1
+    met = np.bincount(number, (ranks[0] < ranks[1])[order] & (found[order] > 0))
+    share = met / np.maximum(np.bincount(number), 1)
+    owner = pair[new, 0]
+    return _share(
+        np.bincount(owner, share, len(b.length)).astype(np.float64), np.bincount(owner, minlength=len(b.length))
+    )
+
+
+def _powers(p: float, count: int) -> Floats:
+    """1, p, p·p, ...: ``count`` numbers, each the one before times p."""
+    return np.multiply.accumulate(np.concatenate([[1.0], np.full(max(count - 1, 0), p)]))
+
+
+def rank_biased_precision(b: Batch, measure: Measure, _: float) -> Floats:
+    """Rbp."""
+    p = measure.chosen["p"]
+    weight = _powers(p, int(b.start.max(initial=0)) + 1)
+    best = np.maximum(b.ideal[:, :1], 1)
+    return (1 - p) * _total(b.gain / best * weight[b.start])
+
+
+def rank_biased_residual(b: Batch, measure: Measure, _: float) -> Floats:
+    """rbp_resid; 0 where every document retrieved is judged."""
+    p = measure.chosen["p"]
+    longest = int(b.length.max(initial=0))
+    weight = _powers(p, longest + 1)
+    values = np.zeros(len(b.length))
+    # One query at a time: a table of all ranks of all queries can be many times as large as the run.
+    for query, (length, judged) in enumerate(zip(b.length.tolist(), b.judged, strict=True)):
+        unjudged = np.ones(length, bool)
+        unjudged[b.start[query, judged]] = False
+        if unjudged.any():
+            total = np.add.accumulate(weight[:length][unjudged])[-1]
+            values[query] = weight[length] + (1 - p) * total
+    return values
+
 
 Generation = Literal[9, 10]
 # The parameters of a measure: none; cutoffs or shares of R, one line each; numbers; or pairs such as 1=3.
@@ -60,41 +268,41 @@ KINDS: dict[str, Kind] = {
     "num_ret": Kind("NumRet", style="count"),
     "num_rel": Kind("NumRel(rel={level})", style="count"),
     "num_rel_ret": Kind("NumRelRet(rel={level})", style="count"),
-    "map": Kind("AP(rel={level})", exact=arithmetic.average_precision),
-    "gm_map": Kind("GMAP(rel={level})", style="geometric", exact=arithmetic.average_precision),
+    "map": Kind("AP(rel={level})", exact=average_precision),
+    "gm_map": Kind("GMAP(rel={level})", style="geometric", exact=average_precision),
     "Rprec": Kind("Rprec(rel={level})"),
-    "bpref": Kind("bpref(rel={level})", exact=arithmetic.binary_preference),
+    "bpref": Kind("bpref(rel={level})", exact=binary_preference),
     "recip_rank": Kind("RR(rel={level})"),
     "iprec_at_recall": Kind("IPrec(rule='{rule}', rel={level})@{x}", "shares", RECALLS),
     "P": Kind("P(rel={level})@{x}", "cuts", CUTS),
     "relstring": Kind(style="text", shape="numbers", defaults=(10,)),
     "recall": Kind("R(rel={level})@{x}", "cuts", CUTS),
-    "infAP": Kind("infAP(rel={level})", exact=arithmetic.inferred_average_precision),
-    "gm_bpref": Kind("GMbpref(rel={level})", style="geometric", exact=arithmetic.binary_preference),
+    "infAP": Kind("infAP(rel={level})", exact=inferred_average_precision),
+    "gm_bpref": Kind("GMbpref(rel={level})", style="geometric", exact=binary_preference),
     "Rprec_mult": Kind("RprecAt(times={x}, rel={level})", "shares", MULTIPLES),
     "utility": Kind(
         "Utility(hit={0}, noise={1}, miss={2}, rest={3}, size={size}, rel={level})", "numbers", (1, -1, 0, 0),
         silent=True,
     ),
     "11pt_avg": Kind(
-        "IPrec(rule='{rule}', rel={level})@{x}", "numbers", RECALLS, exact=arithmetic.eleven_point_average,
+        "IPrec(rule='{rule}', rel={level})@{x}", "numbers", RECALLS, exact=eleven_point_average,
     ),
-    "binG": Kind("binG(rel={level})", exact=arithmetic.binary_gain),
-    "G": Kind("G(gain={gain})", "pairs", exact=arithmetic.gain_by_cost),
-    "dcg": Kind("DCG(gain={gain})", "pairs", since=10, exact=arithmetic.cumulated_gain),
-    "ideal_dcg": Kind("IDCG(gain={gain})", "pairs", since=10, exact=arithmetic.ideal_cumulated_gain),
-    "ndcg": Kind("nDCG(gain={gain})", "pairs", exact=arithmetic.normalised_cumulated_gain),
-    "ndcg_rel": Kind("nDCG_rel(gain={gain})", "pairs", exact=arithmetic.normalised_gain_at_relevant),
-    "Rndcg": Kind("R_nDCG(gain={gain})", "pairs", relevant=True, exact=arithmetic.normalised_gain_at_levels),
-    "ndcg_cut": Kind("nDCG@{x}", "cuts", CUTS, exact=arithmetic.normalised_cumulated_gain),
-    "map_cut": Kind("AP(rel={level})@{x}", "cuts", CUTS, exact=arithmetic.average_precision),
+    "binG": Kind("binG(rel={level})", exact=binary_gain),
+    "G": Kind("G(gain={gain})", "pairs", exact=gain_by_cost),
+    "dcg": Kind("DCG(gain={gain})", "pairs", since=10, exact=cumulated_gain),
+    "ideal_dcg": Kind("IDCG(gain={gain})", "pairs", since=10, exact=ideal_cumulated_gain),
+    "ndcg": Kind("nDCG(gain={gain})", "pairs", exact=normalised_cumulated_gain),
+    "ndcg_rel": Kind("nDCG_rel(gain={gain})", "pairs", exact=normalised_gain_at_relevant),
+    "Rndcg": Kind("R_nDCG(gain={gain})", "pairs", relevant=True, exact=normalised_gain_at_levels),
+    "ndcg_cut": Kind("nDCG@{x}", "cuts", CUTS, exact=normalised_cumulated_gain),
+    "map_cut": Kind("AP(rel={level})@{x}", "cuts", CUTS, exact=average_precision),
     "relative_P": Kind("RelP(rel={level})@{x}", "cuts", CUTS),
     "success": Kind("Success(rel={level})@{x}", "cuts", (1, 5, 10)),
     "set_P": Kind("SetP(rel={level})"),
     "set_relative_P": Kind("SetRelP(rel={level})"),
     "set_recall": Kind("SetR(rel={level})"),
-    "set_map": Kind("SetAP(rel={level})", exact=arithmetic.set_average_precision),
-    "set_F": Kind("SetF(beta={root}, rel={level})", "numbers", (1,), exact=arithmetic.set_f),
+    "set_map": Kind("SetAP(rel={level})", exact=set_average_precision),
+    "set_F": Kind("SetF(beta={root}, rel={level})", "numbers", (1,), exact=set_f),
     "num_nonrel_judged_ret": Kind("NumNonRelRet(rel={level})", style="count"),
     **{
         f"prefs_num_prefs_{part}": Kind(ours, style="count", judged="preferences")
@@ -105,7 +313,7 @@ KINDS: dict[str, Kind] = {
     **{
         f"prefs_{name}{part}": Kind(
             f"{ours}count='{count}')", judged="preferences",
-            exact=arithmetic.preference_pairs if name == "pair" else None,
+            exact=preference_pairs if name == "pair" else None,
         )
         for part, count in (("", "all"), ("_ret", "retrieved"), ("_imp", "implied"))
         for name, ours in (
@@ -114,12 +322,12 @@ KINDS: dict[str, Kind] = {
         )
         if (name, part) != ("avgjg_Rnonrel", "_imp")
     },
-    "map_avgjg": Kind("AP(rel={level})", exact=arithmetic.average_precision, judged="groups"),
+    "map_avgjg": Kind("AP(rel={level})", exact=average_precision, judged="groups"),
     "P_avgjg": Kind("P(rel={level})@{x}", "cuts", CUTS, judged="groups"),
     "Rprec_mult_avgjg": Kind("RprecAt(times={x}, rel={level})", "shares", MULTIPLES, judged="groups"),
     "yaap": Kind("yaAP(rel={level})"),
-    "rbp": Kind("RBPq(p={p}, gain={gain})", "pairs", since=10, exact=arithmetic.rank_biased_precision),
-    "rbp_resid": Kind("RBPres(p={p})", "pairs", since=10, silent=True, exact=arithmetic.rank_biased_residual),
+    "rbp": Kind("RBPq(p={p}, gain={gain})", "pairs", since=10, exact=rank_biased_precision),
+    "rbp_resid": Kind("RBPres(p={p})", "pairs", since=10, silent=True, exact=rank_biased_residual),
     "unj": Kind("Unjudged@{x}", "cuts", (5, 10, 20), since=10),
 }  # fmt: skip
 

@@ -14,7 +14,7 @@ from typing import Any
 from cranfield.corpus import corpus_file, models
 from cranfield.corpus.corpus_file import Origin
 from cranfield.corpus.counting import CountedBlock, WordCounter, corpus_columns, count_sources, default_workers
-from cranfield.corpus.settings import Settings
+from cranfield.corpus.models import Settings
 from cranfield.data import Integers, Judgments, Run, Strings
 from cranfield.errors import InputError, UsageError
 from cranfield.io import join, read_qrels, read_run

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.corpus.settings import Settings
+from cranfield.corpus.models import Settings
 from cranfield.errors import InputError, UsageError, available, optional
 from cranfield.io.documents import document_files
 from cranfield.io.formats.json import load_json

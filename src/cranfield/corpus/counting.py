@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from cranfield import native
-from cranfield.corpus.settings import Settings, character_classes
+from cranfield.corpus.models import Settings, character_classes
 from cranfield.data import Integers, Strings
 from cranfield.errors import InputError, max_faults
 from cranfield.io.documents import (

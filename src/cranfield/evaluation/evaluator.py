@@ -37,9 +37,9 @@ from cranfield.evaluation.scores import Scores, check_rankings, handle_undefined
 from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import AlignedRun
-from cranfield.ranking.nil import with_nil
 from cranfield.ranking.spans import judge_chunks
 from cranfield.ranking.tie_rules import Ties, tie_rule
+from cranfield.ranking.views import with_nil
 
 if TYPE_CHECKING:
     from cranfield.io.ids import Duplicates
@@ -460,7 +460,7 @@ class Rescorer:
                 "documents cannot be re-scored with measures of document text or of other queries, or with costs",
                 hint="call the evaluator itself",
             )
-        from cranfield.ranking.fixed_documents import FixedDocuments
+        from cranfield.ranking.alignment import FixedDocuments
 
         self._evaluator, self._reader = evaluator, reader
         self._documents = FixedDocuments(reader.aligner, run)

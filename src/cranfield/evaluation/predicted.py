@@ -24,9 +24,9 @@ from cranfield.evaluation.plan import Column, Plan
 from cranfield.evaluation.scores import Scores
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Aligner, FirstPage, ranked_pages
-from cranfield.ranking.samples import probabilities
+from cranfield.ranking.rankings import probabilities
 from cranfield.statistics import survey
-from cranfield.statistics.prediction import (
+from cranfield.statistics.survey import (
     MIN_DIFFERENT,
     Inference,
     MeanEstimate,

@@ -96,7 +96,7 @@ class RunReader:
         except InputError as error:
             if self.policy.nil is None:
                 raise
-            from cranfield.ranking.nil import first_nil_only
+            from cranfield.ranking.views import first_nil_only
 
             run, queries = first_nil_only(run, self.policy.nil)
             if not queries:

@@ -18,9 +18,8 @@ import numpy as np
 from cranfield.data import Floats, Integers, Sample
 from cranfield.measures import Measure, parse
 from cranfield.measures.ties.strategies import Estimate
-from cranfield.ranking.rankings import Judged, Pool, Rankings
+from cranfield.ranking.rankings import Judged, Pool, Rankings, probabilities, strata
 from cranfield.ranking.row_math import summed
-from cranfield.ranking.samples import probabilities, strata
 
 ROWS = 1 << 20  # documents of replicated pools that are held at a time
 NO_ERROR = ("statRPrec", "statNumRel", "statnDCG", "statAP_variance")

@@ -18,15 +18,15 @@ from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.evaluation.plan import Policy
 from cranfield.experiment.toml_file import File, KeyPath, Kind, Output, Pattern, Section, TomlFile
-from cranfield.io.digests import digesting
 from cranfield.io.ids import Duplicates
+from cranfield.io.streams import digesting
 from cranfield.io.write import replaced_input
 from cranfield.measures import parse
 from cranfield.report import guard
 from cranfield.results import made_by
 from cranfield.settings import Limits, Positive
 from cranfield.statistics.design import Repeated
-from cranfield.statistics.prediction import Inference
+from cranfield.statistics.survey import Inference
 from cranfield.wording import few, nearest, one_of
 
 if TYPE_CHECKING:

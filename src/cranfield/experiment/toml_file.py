@@ -18,8 +18,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from cranfield.errors import InputError, reading
-from cranfield.io.digests import text_digest
-from cranfield.io.streams import open_stream
+from cranfield.io.streams import open_stream, text_digest
 from cranfield.settings import Limits
 from cranfield.wording import CONTROL, nearest, one_of, printable
 

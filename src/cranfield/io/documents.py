@@ -15,10 +15,16 @@ import numpy as np
 
 from cranfield.data import Bytes, Integers, Strings
 from cranfield.errors import InputError, UsageError, max_faults, reading
-from cranfield.io.compression import without_compression
-from cranfield.io.detect import BOM, detect_file, detect_source, document_extensions
 from cranfield.io.faults import quotable
-from cranfield.io.streams import Stream, open_stream
+from cranfield.io.streams import (
+    BOM,
+    Stream,
+    detect_file,
+    detect_source,
+    document_extensions,
+    open_stream,
+    without_compression,
+)
 from cranfield.io.tables import strings_of
 
 # Usual names of fields. The id is the first of these that exists; the text is all that exist, in this order.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from cranfield.errors import InputError, max_faults
-from cranfield.io.detect import supported_formats
+from cranfield.io.streams import supported_formats
 
 TableKind = Literal["run", "qrels"]
 Unit = Literal["line", "row", "entry"]  # of text, of a table, of nested dicts

@@ -14,8 +14,8 @@ import numpy as np
 from cranfield import native
 from cranfield.data import Integers, Passages, Strings
 from cranfield.errors import InputError, check_choice, long_numbers
-from cranfield.io.detect import BOM
 from cranfield.io.faults import Fault, Location, fault_text, input_error
+from cranfield.io.streams import BOM
 
 
 def id_text(value: Any) -> str | None:

@@ -16,10 +16,10 @@ import numpy as np
 from cranfield import native
 from cranfield.data import Floats, Judgments, Repeats, Run, Strings
 from cranfield.errors import InputError, long_numbers
-from cranfield.io.detect import Columns, reject_columns
 from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, quotable
 from cranfield.io.ids import texts_of
 from cranfield.io.judgments import Rows, group_judgments
+from cranfield.io.streams import Columns, reject_columns
 
 if TYPE_CHECKING:
     from cranfield.io.ids import Duplicates

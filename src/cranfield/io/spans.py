@@ -18,7 +18,6 @@ import numpy as np
 from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Passages, Repeats, Run, Strings, Table
 from cranfield.errors import InputError, UsageError
-from cranfield.io.detect import detect_file
 from cranfield.io.faults import Location, TableKind, Unit, quotable
 from cranfield.io.ids import Duplicates, check_duplicates, codes_of, id_text, passage_ids
 from cranfield.io.judgments import Rows, group_judgments
@@ -26,7 +25,7 @@ from cranfield.io.lists import without_repeats
 from cranfield.io.named_tables import NamedTable, is_missing, read_table
 from cranfield.io.records import FIELDS, Accessors, columns_of, read_chunk_records
 from cranfield.io.runs import load, load_unchecked
-from cranfield.io.streams import Stream, is_stream, open_stream
+from cranfield.io.streams import Stream, detect_file, is_stream, open_stream
 from cranfield.io.tables import COLUMN_NAMES, PASSAGE_IDS, is_frame
 from cranfield.wording import few, plural
 

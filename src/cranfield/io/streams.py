@@ -7,17 +7,22 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Literal
 
 from cranfield.data import Opener
-from cranfield.errors import InputError, UsageError, reading, reading_failed
-from cranfield.io import compression
-from cranfield.io.detect import BOM, file_extensions
-from cranfield.io.digests import active
+from cranfield.errors import InputError, UsageError, available, optional, reading, reading_failed
+from cranfield.parallel import in_background
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from cranfield.data import Judgments, Run
+    from cranfield.io.documents import DocumentReader, FieldChoice
 
 HEAD = 4096
 READ_AHEAD = 1 << 17
@@ -252,7 +257,7 @@ def _decompress(path: str, method: str, descriptor: int | None = None) -> Any:
     descriptor = _open_file(path) if descriptor is None else descriptor
     # The buffer is for libraries that read a few bytes at a time.
     raw = io.BufferedReader(open(descriptor, "rb", buffering=0))  # noqa: SIM115 - closed with the stream
-    return compression.Decompressed(raw, method, path)
+    return Decompressed(raw, method, path)
 
 
 def _open_path(path: str) -> Stream:
@@ -270,7 +275,7 @@ def _open_path(path: str) -> Stream:
     except OSError as error:
         os.close(descriptor)
         raise reading_failed(path, error) from error
-    method = compression.detect_compression(head)
+    method = detect_compression(head)
     if (digests := active()) is not None:
         digests.add(path, descriptor, method)
     if not method:
@@ -365,13 +370,13 @@ def _open_object(file: Any, source_name: str, name: str) -> Stream:
 
 def _decompressed(source_name: str, name: str, opener: Opener) -> Stream:
     """The stream with its first bytes, after decompression if it is compressed."""
-    method = compression.detect_compression(_head(opener))
+    method = detect_compression(_head(opener))
     if not method:
         return _not_empty(Stream(source_name, name, _head(opener), opener))
 
     def decompress() -> Any:
         # The buffer is for libraries that read a few bytes at a time.
-        return compression.Decompressed(io.BufferedReader(opener()), method, source_name)
+        return Decompressed(io.BufferedReader(opener()), method, source_name)
 
     return _not_empty(Stream(source_name, name, _head(decompress), decompress))
 
@@ -393,3 +398,436 @@ def _not_empty(stream: Stream) -> Stream:
     if not stream.head:
         raise InputError([f"{stream.source_name}: the file is empty"])
     return stream
+
+
+# Which format a source has: the records that describe formats, and the search among them.
+#
+# Every module in `cranfield.io.formats` reads and writes one format and describes it in ``FORMATS``. Nothing else
+# lists the formats, so a new one is a new module in that folder.
+
+BOM = b"\xef\xbb\xbf"
+
+ContentKind = Literal["run", "qrels", "documents"]
+Columns = Mapping[str, str] | None  # which column of a table has which role, where its name does not say it
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class WritableTable:
+    """A run or judgments in every shape that a writer may need; each call of a function starts again."""
+
+    path: str
+    kind: Literal["run", "qrels"]
+    columns: Mapping[str, Any]  # `Strings` or arrays, by name
+    rows: Callable[[], Iterator[Row]]  # the columns row by row
+    trec_rows: Callable[[], Iterator[Row]]  # the fields of TREC lines
+    nested: Callable[[], Mapping[str, Any]]  # {query: {document: number}}
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """A format of one file. Formats with a low ``priority`` are tried first.
+
+    ``recognises`` sees the name and the first bytes of a stream, and what it should hold.
+    """
+
+    name: str
+    priority: int
+    recognises: Callable[[Stream, ContentKind, Columns], bool]
+    read_run: Callable[[Stream, str, Columns], Run] | None = None
+    read_runs: Callable[[Stream, str, Columns], list[Run]] | None = None  # if a file has several runs
+    read_qrels: Callable[[Stream, str, Columns], Judgments] | None = None
+    read_documents: Callable[[Stream, FieldChoice], DocumentReader] | None = None
+    writers: Mapping[str, Callable[[WritableTable], Iterator[bytes]]] = field(default_factory=dict)  # by extension
+    extensions: tuple[str, ...] = ()  # not part of the name of a run
+    document_extensions: tuple[str, ...] = ()  # of files in a folder that hold many documents each
+    document_name: str = ""  # what a file with documents is called, if not ``name``
+    listed: bool = True  # whether messages name it among the supported formats
+
+
+@dataclass(frozen=True)
+class SourceFormat:
+    """A format that the path itself shows: a folder with certain files, or the id of a data set.
+
+    A folder gives the ``document_files`` that hold its documents; other sources give a reader.
+    """
+
+    name: str
+    recognises: Callable[[str], bool]
+    read_run: Callable[[str, str | None], Run] | None = None
+    read_qrels: Callable[[str, str | None], Judgments] | None = None
+    read_documents: Callable[[str], DocumentReader] | None = None
+    document_files: Callable[[str], list[str]] | None = None
+
+
+@cache
+def formats() -> tuple[FileFormat | SourceFormat, ...]:
+    """All formats, from all modules in the folder ``formats``."""
+    import pkgutil
+    from importlib import import_module
+
+    package = import_module("cranfield.io.formats")
+    modules = (import_module(f"{package.__name__}.{module.name}") for module in pkgutil.iter_modules(package.__path__))
+    return tuple(record for module in modules for record in module.FORMATS)
+
+
+@cache
+def file_formats() -> tuple[FileFormat, ...]:
+    """The formats of single files, in the order in which they are tried."""
+    records = [record for record in formats() if isinstance(record, FileFormat)]
+    return tuple(sorted(records, key=lambda record: record.priority))
+
+
+def detect_file(stream: Stream, kind: ContentKind, columns: Columns = None) -> FileFormat:
+    """The first format that recognises a stream."""
+    for record in file_formats():
+        if record.recognises(stream, kind, columns) and getattr(record, f"read_{kind}") is not None:
+            return record
+    what = "a collection of documents" if kind == "documents" else f"a {kind} file"
+    raise InputError([f"{stream.source_name}: this is not {what}"], hint=supported_formats(kind))
+
+
+@cache
+def source_formats() -> tuple[SourceFormat, ...]:
+    """The formats of folders and data sets."""
+    return tuple(record for record in formats() if isinstance(record, SourceFormat))
+
+
+def detect_source(path: str) -> SourceFormat | None:
+    """The format that a path itself shows, if any."""
+    return next((record for record in source_formats() if record.recognises(path)), None)
+
+
+def writer(extension: str) -> Callable[[WritableTable], Iterator[bytes]]:
+    """The writer for a file extension. Files with an unknown extension are TREC text."""
+    writers = {ending: write for record in file_formats() for ending, write in record.writers.items()}
+    return writers.get(extension) or writers[""]
+
+
+@cache
+def file_extensions() -> frozenset[str]:
+    """Extensions that say how a run or judgments are written and compressed."""
+    formats = frozenset(extension for record in file_formats() for extension in record.extensions)
+    return formats | EXTENSIONS.keys()
+
+
+@cache
+def document_extensions() -> tuple[str, ...]:
+    """Extensions of files that hold many documents each."""
+    return tuple(extension for record in file_formats() for extension in record.document_extensions)
+
+
+def supported_formats(kind: ContentKind) -> str:
+    """A hint that lists the formats of runs and judgments, or of documents."""
+    records = [record for record in file_formats() if record.listed and getattr(record, f"read_{kind}") is not None]
+    names = [record.document_name or record.name if kind == "documents" else record.name for record in records]
+    if kind == "documents":
+        names += ["a folder of text files", "irds:DATASET"]
+    return f"supported formats: {', '.join(names)}; plain or compressed with gzip, bzip2, xz or zstd"
+
+
+def reject_columns(columns: Columns) -> None:
+    """Raise if columns were named for a source that has none."""
+    if columns:
+        raise UsageError("columns= is for tables; this source has no named columns")
+
+
+# Compressed streams, recognised by their first bytes and not by their names.
+
+CHUNK = 1 << 17
+
+_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+# "BZh9" alone could be a query id; the block or end-of-stream mark after it could not.
+_BZIP2_MARKS = (b"1AY&SY", b"\x17rE8P\x90")
+
+EXTENSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+
+
+def detect_compression(head: bytes) -> str:
+    """The compression method that these first bytes show; "" for none."""
+    if head.startswith(b"BZh") and head[4:10] in _BZIP2_MARKS:
+        return "bzip2"
+    if _is_skippable(head):
+        return "zstd"
+    return next((method for magic, method in _MAGIC.items() if head.startswith(magic)), "")
+
+
+class Decompressed(io.RawIOBase):
+    """The content of a compressed stream; damaged data are an `InputError` that names the source."""
+
+    def __init__(self, raw: Any, method: str, source_name: str) -> None:
+        super().__init__()
+        self._raw = raw
+        self._method = method
+        self._source_name = source_name
+        try:
+            self._stream = _decompressor(method, raw)
+        except BaseException:
+            raw.close()
+            raise
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        view = memoryview(buffer).cast("B")
+        if self._raw.closed:
+            return 0
+        try:
+            data = self._stream.read(len(view))
+        except (OSError, MemoryError) as error:
+            # Some libraries report damaged data as an OSError without a number.
+            damaged = isinstance(error, OSError) and error.errno is None
+            raise self._damaged() if damaged else reading_failed(self._source_name, error) from error
+        except EOFError as error:
+            self._raw.close()
+            message = f"{self._source_name}: the {self._method} data end too early"
+            raise InputError([message], hint="the file is incomplete; download or write it again") from error
+        except Exception as error:  # each library has its own exceptions for damaged data
+            raise self._damaged() from error
+        if not data:
+            self._raw.close()  # not every reader closes its source at the end
+        view[: len(data)] = data
+        return len(data)
+
+    def _damaged(self) -> InputError:
+        self._raw.close()
+        message = f"{self._source_name}: the {self._method} data are damaged"
+        return InputError([message], hint="download or write the file again")
+
+    def consumed(self) -> int:
+        """How many compressed bytes have been read; 0 for a pipe, and after the end."""
+        return self._raw.tell() if not self._raw.closed and self._raw.seekable() else 0
+
+    def close(self) -> None:
+        if not self.closed:
+            self._raw.close()
+        super().close()
+
+
+class _Concatenated:
+    """Compressed streams one after another: what follows the end of one must be another, or padding of zero bytes.
+
+    The readers of the standard library take anything else for the end of the file.
+    """
+
+    def __init__(self, raw: Any, new_decoder: Callable[[], Any], *, padding: bool = False) -> None:
+        self._raw, self._new_decoder, self._padding = raw, new_decoder, padding
+        self._decoder, self._ended = new_decoder(), False
+        self._pending = b""
+
+    def read(self, size: int) -> bytes:
+        while True:
+            if self._ended and not self._begin_next():
+                return b""
+            if not self._pending and self._decoder.needs_input:
+                self._pending = self._raw.read(CHUNK)
+                if not self._pending:
+                    raise EOFError
+            data, self._pending = self._decoder.decompress(self._pending, size), b""
+            if self._decoder.eof:
+                self._pending, self._ended = self._decoder.unused_data, True
+            if data:
+                return bytes(data)
+
+    def _begin_next(self) -> bool:
+        """Go to the next stream; False at the end of the file."""
+        zeros = 0
+        while True:
+            rest = self._pending.lstrip(b"\0") if self._padding else self._pending
+            zeros += len(self._pending) - len(rest)
+            self._pending = rest or self._raw.read(CHUNK)
+            if rest or not self._pending:
+                break
+        if zeros % 4:  # of xz; other formats have no padding
+            raise ValueError
+        if not self._pending:
+            return False
+        self._decoder, self._ended = self._new_decoder(), False
+        return True
+
+
+class _ZstandardDecoder:
+    """A decoder of the zstandard package, as those of the standard library are: its output has a size limit."""
+
+    def __init__(self, package: Any) -> None:
+        self._decoder, self._output = package.ZstdDecompressor().decompressobj(), b""
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._output and not self._decoder.eof
+
+    @property
+    def eof(self) -> bool:
+        return not self._output and bool(self._decoder.eof)
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._decoder.unused_data)
+
+    def decompress(self, data: bytes, size: int) -> bytes:
+        self._output = self._output or (self._decoder.decompress(data) if data else b"")
+        result, self._output = self._output[:size], self._output[size:]
+        return result
+
+
+def _is_skippable(head: bytes) -> bool:
+    """Whether a zstd frame begins that holds no data."""
+    return len(head) >= 4 and 0x50 <= head[0] <= 0x5F and head[1:4] == b"\x2a\x4d\x18"
+
+
+def _decompressor(method: str, raw: Any) -> Any:
+    if method == "gzip":
+        import gzip
+
+        return gzip.GzipFile(fileobj=raw, mode="rb")
+    if method == "bzip2":
+        import bz2
+
+        return _Concatenated(raw, bz2.BZ2Decompressor)
+    if method == "xz":
+        import lzma
+
+        return _Concatenated(raw, partial(lzma.LZMADecompressor, lzma.FORMAT_XZ), padding=True)
+    if standard := available("compression.zstd"):
+        return standard.ZstdFile(raw)
+    return _Concatenated(raw, partial(_ZstandardDecoder, optional("zstandard", "reading zstd", "zstd")))
+
+
+def compressor(method: str, raw: Any) -> Any:
+    """A stream that compresses what is written to it; closing it leaves ``raw`` open."""
+    if method == "gzip":
+        import gzip
+
+        # Without a name and a time, the same rows always give the same bytes.
+        return gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0)
+    if method == "bzip2":
+        import bz2
+
+        return bz2.BZ2File(raw, "wb")
+    if method == "xz":
+        import lzma
+
+        return lzma.LZMAFile(raw, "wb")
+    if standard := available("compression.zstd"):
+        return standard.ZstdFile(raw, "w", options={standard.CompressionParameter.checksum_flag: 1})
+    package = optional("zstandard", "writing zstd", "zstd")
+    return package.ZstdCompressor(write_checksum=True).stream_writer(raw, closefd=False)
+
+
+def compression_of_name(path: str) -> str:
+    """The compression method that a file name asks for; "" for none."""
+    return EXTENSIONS.get(os.path.splitext(path)[1].lower(), "")
+
+
+def without_compression(path: str) -> str:
+    """A path without the extension of a compression method."""
+    return os.path.splitext(path)[0] if compression_of_name(path) else path
+
+
+# Digests of files: of their content after decompression, so that a compressed file is the same as a plain one.
+
+PIECE = 1 << 20
+MAX_PENDING = 64  # files that are open only because their digest is not known yet
+
+
+class Digests:
+    """Digests of all files that are opened while it is active, taken from the open files: none is opened twice."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Future[str]] = {}
+
+    def add(self, path: str, descriptor: int, method: str) -> None:
+        """Read an open file a second time, in a thread; its position stays as it is."""
+        if path in self._found or not hasattr(os, "pread"):
+            return
+        waiting = [one for one in self._found.values() if not one.done()]
+        if len(waiting) >= MAX_PENDING:
+            waiting[0].result()
+        own = os.dup(descriptor)
+        self._found[path] = in_background(lambda: _digest(_Positioned(own), method, path))
+
+    def get(self, path: str) -> str | None:
+        """The digest of a file that was opened."""
+        found = self._found.get(path)
+        return None if found is None or found.exception() is not None else found.result()
+
+
+_active: ContextVar[Digests | None] = ContextVar("digests", default=None)
+
+
+@contextmanager
+def digesting() -> Iterator[Digests]:
+    """Take the digest of every file that is opened inside."""
+    token = _active.set(Digests())
+    try:
+        found = _active.get()
+        assert found is not None
+        yield found
+    finally:
+        _active.reset(token)
+
+
+def active() -> Digests | None:
+    """What takes the digests of files that are opened, if anything does."""
+    return _active.get()
+
+
+def digest_of_file(path: str, *, in_any_order: bool = False) -> str | None:
+    """The digest of a regular file; None if it cannot be read. ``in_any_order``: of its lines, sorted."""
+    try:
+        with open(path, "rb") as file:
+            method = detect_compression(file.read(64))
+            file.seek(0)
+            if in_any_order:
+                content: Any = Decompressed(io.BufferedReader(file), method, path) if method else file
+                return text_digest(b"\n".join(sorted(line.strip() for line in content.read().splitlines())))
+            return _digest(file, method, path)
+    except (OSError, ValueError):
+        return None
+
+
+def text_digest(text: bytes) -> str:
+    """The digest of a text."""
+    from hashlib import sha256
+
+    return f"sha256:{sha256(text).hexdigest()}"
+
+
+def _digest(file: Any, method: str, path: str) -> str:
+    from hashlib import sha256
+
+    found = sha256()
+    with file:
+        content = Decompressed(io.BufferedReader(file), method, path) if method else file
+        buffer = bytearray(PIECE)
+        while count := content.readinto(buffer):
+            found.update(memoryview(buffer)[:count])
+    return f"sha256:{found.hexdigest()}"
+
+
+class _Positioned(io.RawIOBase):
+    """A descriptor read from its beginning, whatever position others have moved it to; closed at the end."""
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        self._descriptor, self._position = descriptor, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        view = memoryview(buffer).cast("B")
+        data = os.pread(self._descriptor, len(view), self._position)
+        view[: len(data)] = data
+        self._position += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            os.close(self._descriptor)
+        super().close()

@@ -19,10 +19,10 @@ import numpy.typing as npt
 from cranfield import native
 from cranfield.data import Floats, Integers, Judgments, Run, Strings, Table, TableStream
 from cranfield.errors import InputError, UsageError, available, max_faults, optional
-from cranfield.io.detect import Columns
 from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, input_error, quotable
 from cranfield.io.ids import check_marks, id_text, is_collision, is_id
 from cranfield.io.judgments import Rows, group_judgments
+from cranfield.io.streams import Columns
 
 # Usual names of columns, the most reliable ones first: PyTerrier's frames have the text of
 # the query in ``query`` and internal numbers in ``docid``.

@@ -16,11 +16,10 @@ import numpy as np
 
 from cranfield.data import Judgments, Run, Strings, Table
 from cranfield.errors import InputError, UsageError
-from cranfield.io.compression import compression_of_name, compressor, without_compression
-from cranfield.io.detect import Row, WritableTable, writer
 from cranfield.io.faults import quotable
 from cranfield.io.judgments import NO_SUBTOPIC
 from cranfield.io.runs import load
+from cranfield.io.streams import Row, WritableTable, compression_of_name, compressor, without_compression, writer
 
 if TYPE_CHECKING:
     from pathlib import Path

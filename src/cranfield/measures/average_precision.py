@@ -9,7 +9,7 @@ import numpy as np
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import TERMINAL, Range, Rank, measure
 from cranfield.measures.precision import hits, of_judged, self_normalised, unbounded
-from cranfield.measures.ties.positions import mean_for_nth
+from cranfield.measures.ties.expectation import mean_for_nth
 from cranfield.measures.weights import count, harmonic
 from cranfield.ranking.batch import Batch, Documents, GainSums, ragged
 from cranfield.ranking.row_math import ratio, running, summed

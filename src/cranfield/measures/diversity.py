@@ -456,7 +456,7 @@ def p_plus_and_q_measure(b: Batch, *, k: Rank, beta: NotNegative = 1.0) -> Float
     >>> round(cf.evaluate(cf.Collection(qrels, types={"q": {"1": "nav"}}), run, "PplusQ@2").summary(0, 0), 6)
     0.833333
     """
-    from cranfield.measures.ties.over_cuts import over_cuts
+    from cranfield.measures.ties.over_orders import over_cuts
 
     total = np.zeros(len(b.length))
     for subtopic, weight, navigational in each_subtopic(b):

@@ -18,8 +18,7 @@ import numpy as np
 
 from cranfield.data import Floats, Integers
 from cranfield.measures.average_precision import NotNegative
-from cranfield.measures.catalogue import Positive, Range, Rank, measure
-from cranfield.measures.parameters import LARGEST
+from cranfield.measures.catalogue import LARGEST, Positive, Range, Rank, measure
 from cranfield.measures.ties.strategies import OverOrders, OverOrdersIfCosts
 from cranfield.measures.user_model import ROUNDING, by_rank, filled_measure, increase_if_filled, unjudged_weight
 from cranfield.ranking.batch import Batch, GainSums, Weights

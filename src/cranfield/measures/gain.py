@@ -10,7 +10,7 @@ import numpy as np
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import TERMINAL, Probability, Range, Rank, measure
 from cranfield.measures.precision import hits, self_normalised, unbounded
-from cranfield.measures.ties.positions import mean_for_nth
+from cranfield.measures.ties.expectation import mean_for_nth
 from cranfield.measures.weights import geometric, log_discount, rank_biased_overlap
 from cranfield.ranking.batch import Batch, Documents, GainSums
 from cranfield.ranking.row_math import ratio, summed

@@ -19,9 +19,8 @@ from cranfield.measures.aliases import (
     respell,
     translate,
 )
-from cranfield.measures.catalogue import CATALOGUE, Definition, Measure
+from cranfield.measures.catalogue import CATALOGUE, Definition, Measure, Parameter, Range
 from cranfield.measures.own import measure_of
-from cranfield.measures.parameters import Parameter, Range
 from cranfield.ranking.tie_rules import TIES
 from cranfield.ranking.views import Views
 from cranfield.wording import nearest

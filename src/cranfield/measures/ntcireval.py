@@ -18,7 +18,7 @@ from cranfield.data import Booleans, Floats, Integers
 from cranfield.measures.average_precision import NotNegative, blended_ratios, blended_weights
 from cranfield.measures.cascade import survival_with_gain
 from cranfield.measures.catalogue import Positive, Probability, Range, Rank, measure
-from cranfield.measures.ties.positions import mean_for_nth
+from cranfield.measures.ties.expectation import mean_for_nth
 from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.user_model import cascade_score, ideal_cascade, reach_probability
 from cranfield.measures.weights import count, geometric, harmonic, powers

@@ -24,9 +24,8 @@ from cranfield.measures.average_precision import EPSILON
 from cranfield.measures.catalogue import CLOSED_FORM, Rank, Share, measure
 from cranfield.measures.ties.strategies import OverOrders
 from cranfield.ranking.batch import Batch
-from cranfield.ranking.rankings import Pool
+from cranfield.ranking.rankings import Pool, share, strata
 from cranfield.ranking.row_math import summed
-from cranfield.ranking.samples import share, strata
 
 inf = math.inf
 estimate = partial(

@@ -11,12 +11,11 @@ from typing import Annotated
 import numpy as np
 
 from cranfield.data import Floats, Integers
-from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Probability, Range, Rank, measure
+from cranfield.measures.catalogue import FIXED, LARGEST, UNORDERED, Positive, Probability, Range, Rank, measure
 from cranfield.measures.gain import dcg, ideal_dcg
-from cranfield.measures.parameters import LARGEST
 from cranfield.measures.precision import Rule, hits, interpolated, number, of_judged, one_open
 from cranfield.measures.preference import binary_preference
-from cranfield.measures.ties.positions import mean_over_ranges
+from cranfield.measures.ties.expectation import mean_over_ranges
 from cranfield.measures.user_model import unjudged_weight
 from cranfield.measures.weights import count, geometric, log_discount, log_gamma
 from cranfield.ranking.batch import Batch, GainSums, Preferences, Weights

@@ -16,7 +16,7 @@ from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.cascade import survival
 from cranfield.measures.catalogue import FIXED, TERMINAL, Positive, Probability, Range, Rank, measure
-from cranfield.measures.ties.positions import group_equal_rows, mean_over_ranges
+from cranfield.measures.ties.expectation import group_equal_rows, mean_over_ranges
 from cranfield.measures.ties.strategies import Kernel, OneOpenEnumerated, OverOrders
 from cranfield.measures.weights import (
     beta_geometric,

@@ -20,8 +20,7 @@ from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.measures import CATALOGUE, FAMILIES, parse
 from cranfield.measures.aliases import names_elsewhere, symbol_of
-from cranfield.measures.catalogue import Definition, Measure
-from cranfield.measures.parameters import GainParameter, Parameter
+from cranfield.measures.catalogue import Definition, GainParameter, Measure, Parameter
 from cranfield.report.pages import BOLD, styled
 from cranfield.wording import plural
 

@@ -33,7 +33,7 @@ from cranfield.evaluation.run_scores import RunScores
 from cranfield.io.faults import Location, quotable
 from cranfield.io.tables import Frame, arrow_binary, qrels_table, run_table
 from cranfield.ranking.alignment import AlignedRun
-from cranfield.ranking.nil import with_nil
+from cranfield.ranking.views import with_nil
 
 # Rows that are scored together: a compromise between the number of Python calls and memory.
 ROWS = 1 << 19

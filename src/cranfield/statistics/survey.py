@@ -11,16 +11,17 @@ In all functions a gain of NaN is a document that was not drawn.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from cranfield.data import Booleans, Floats
-from cranfield.errors import InputError, UsageError
+from cranfield.errors import InputError, UsageError, check_choice, check_fraction
 from cranfield.statistics.intervals import t_quantile
+from cranfield.statistics.rounding import SAME
 
 
 class Total(NamedTuple):
@@ -268,3 +269,214 @@ def corrected_grades(confusion: npt.ArrayLike, observed: npt.ArrayLike, gains: n
         return GradeShares(np.full(len(matrix), np.nan), math.nan)
     distribution: Floats = np.asarray(np.linalg.solve(matrix.T, shares), np.float64)
     return GradeShares(distribution, float(distribution @ np.asarray(gains, np.float64)))
+
+
+# Means over queries from few human scores and many predicted ones: prediction-powered inference (PPI).
+#
+# n queries have a human score y and a predicted score f, which is the same measure under the judge's labels; N other
+# queries have f only. The predictions give a mean over all queries, and the human queries tell how wrong it is:
+# estimate = λ · mean(f of the others) + mean(y - λ f). It is unbiased for any judge; a good one makes it precise.
+#
+# - `loo` (the default): λ of each human query is tuned on the other human queries, so that the estimate is unbiased,
+# and the interval is Student's. For queries like these. - `fixed`: the human queries are a random sample of exactly
+# these queries, whose mean is wanted. - `ppi++`, `ppi`, `classical`: those of Angelopoulos et al. (2023) as in their
+# program ppi_py, with λ tuned, 1 or 0, and normal intervals, which are too short for few queries.
+#
+# Queries are along the last axis; other axes are repetitions.
+
+Method = Literal["loo", "fixed", "ppi++", "ppi", "classical"]
+METHODS = get_args(Method)
+Inference = Literal["loo", "fixed"]  # for queries like these, or for exactly these
+MIN_DIFFERENT = 5  # the least number of human queries with a difference for which a pair of runs has an interval
+NO_SPREAD = 1e-15  # predictions with less spread are constant
+
+
+@dataclass(frozen=True)
+class MeanEstimate:
+    """An estimate of a mean over queries, with its standard error and interval; NaN if undefined.
+
+    ``tuning``: λ, the weight of the predictions; for `loo`, its mean over queries. ``degrees``: those of Student's t;
+    0 for a normal interval. ``human``, ``others``: the numbers of queries with and without a human score.
+    """
+
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("method", "queries", "estimate", "standard_error", "low", "high", "tuning", "p_value"),
+        *("degrees", "human", "others"),
+    )
+
+    method: str
+    estimate: float
+    standard_error: float
+    low: float
+    high: float
+    tuning: float
+    degrees: int
+    human: int
+    others: int
+
+    @property
+    def queries(self) -> int:
+        return self.human + self.others
+
+    @property
+    def defined(self) -> bool:
+        return math.isfinite(self.standard_error)
+
+    @property
+    def p_value(self) -> float:
+        """The two-sided p-value of a mean of 0."""
+        if not self.defined or self.standard_error == 0:
+            return math.nan if not self.defined else float(self.estimate == 0)
+        size = abs(self.estimate) / self.standard_error
+        if self.degrees == 0:
+            return math.erfc(size / math.sqrt(2))
+        from scipy.special import stdtr
+
+        return float(2 * stdtr(self.degrees, -size))
+
+
+def undefined_mean(method: str, human: int = 0, others: int = 0) -> MeanEstimate:
+    """An estimate that is undefined."""
+    nan = math.nan
+    return MeanEstimate(method, nan, nan, nan, nan, nan, 0, human, others)
+
+
+class Estimates(NamedTuple):
+    """Estimates of several repetitions: the estimate, its standard error, and λ."""
+
+    value: Floats
+    error: Floats
+    tuning: Floats
+
+
+def classical(y: Floats) -> Estimates:
+    """The mean of the human scores alone; the standard error has the divisor n, as in ppi_py."""
+    return Estimates(y.mean(axis=-1), np.sqrt(y.var(axis=-1) / y.shape[-1]), np.zeros(y.shape[:-1]))
+
+
+def powered(y: Floats, f: Floats, others: Floats, tuning: Floats | float) -> Estimates:
+    """The prediction-powered mean with a given λ."""
+    tuning = np.broadcast_to(np.asarray(tuning, np.float64), y.shape[:-1])
+    rest = y - tuning[..., None] * f
+    value = tuning * others.mean(axis=-1) + rest.mean(axis=-1)
+    variance = tuning**2 * others.var(axis=-1) / others.shape[-1] + rest.var(axis=-1) / y.shape[-1]
+    return Estimates(value, np.sqrt(variance), tuning)
+
+
+def tuned(y: Floats, f: Floats, others: Floats) -> Floats:
+    """The λ of PPI++, between 0 and 1; 0 if the predictions are constant."""
+    n, m = y.shape[-1], others.shape[-1]
+    covariance = ((y - y.mean(axis=-1, keepdims=True)) * (f - f.mean(axis=-1, keepdims=True))).mean(axis=-1)
+    spread = np.concatenate([f, others], axis=-1).var(axis=-1, ddof=1)
+    constant = spread <= NO_SPREAD
+    return np.where(constant, 0, np.clip(covariance / ((1 + n / m) * np.where(constant, 1, spread)), 0, 1))
+
+
+def leave_one_out(y: Floats, f: Floats, others: Floats) -> Estimates:
+    """The prediction-powered mean with a λ for each human query, tuned on all others."""
+    n, m = y.shape[-1], others.shape[-1]
+    dy, df = y - y.mean(axis=-1, keepdims=True), f - f.mean(axis=-1, keepdims=True)
+    products = (dy * df).sum(axis=-1, keepdims=True) - n / (n - 1) * dy * df
+    squares = (df * df).sum(axis=-1, keepdims=True) - n / (n - 1) * df * df
+    constant = squares <= NO_SPREAD
+    each = np.where(constant, 0, np.clip(products / np.where(constant, 1, squares) / (1 + n / m), 0, 1))
+    rest, mean = y - each * f, each.mean(axis=-1)
+    value = mean * others.mean(axis=-1) + rest.mean(axis=-1)
+    variance = mean**2 * others.var(axis=-1, ddof=1) / m + rest.var(axis=-1, ddof=1) / n
+    return Estimates(value, np.sqrt(variance), mean)
+
+
+def of_these(y: Floats, f: Floats, others: Floats) -> Estimates:
+    """The mean over exactly these queries, of which the human ones are a random sample."""
+    n, m = y.shape[-1], others.shape[-1]
+    rest = y - f
+    value = np.concatenate([f, others], axis=-1).mean(axis=-1) + rest.mean(axis=-1)
+    variance = (1 - n / (n + m)) * rest.var(axis=-1, ddof=1) / n
+    return Estimates(value, np.sqrt(variance), np.ones(y.shape[:-1]))
+
+
+def ppi_mean(
+    human: npt.ArrayLike,
+    predicted: npt.ArrayLike,
+    predicted_only: npt.ArrayLike = (),
+    *,
+    method: Method = "loo",
+    alpha: float = 0.05,
+) -> MeanEstimate:
+    """The mean over queries, from human scores, predicted scores of the same queries, and those of other queries.
+
+    Undefined (NaN) with fewer than 2 human queries, without other queries where these are needed, and for `loo` with
+    fewer than 3 human or 2 other queries.
+
+    >>> round(ppi_mean([0.2, 0.4, 0.9], [0.3, 0.4, 0.8], [0.1, 0.5, 0.6, 0.8]).estimate, 4)
+    0.4743
+    """
+    y, f, others = (np.asarray(x, np.float64) for x in (human, predicted, predicted_only))
+    check_choice("method", method, METHODS)
+    level = 1 - check_fraction("alpha", alpha)
+    if y.shape != f.shape or y.ndim != 1 or others.ndim != 1:
+        raise UsageError(f"expected one predicted score for each of {y.size} human scores, got {f.size}")
+    n, m = len(y), len(others)
+    needs = {"loo": (3, 2), "fixed": (2, 0), "ppi++": (2, 1), "ppi": (2, 1), "classical": (2, 0)}[method]
+    if n < needs[0] or m < needs[1]:
+        return undefined_mean(method, n, m)
+    if method == "loo":
+        found, degrees = leave_one_out(y, f, others), n - 2
+    elif method == "fixed":
+        found, degrees = of_these(y, f, others), n - 1
+    elif method == "classical":
+        found, degrees = classical(y), 0
+    else:
+        found, degrees = powered(y, f, others, tuned(y, f, others) if method == "ppi++" else 1.0), 0
+    return interval(method, found, degrees, level, n, m)
+
+
+def interval(method: str, found: Estimates, degrees: int, level: float, human: int, others: int) -> MeanEstimate:
+    """An estimate with its interval: Student's, or the normal one without degrees of freedom."""
+    value, error = float(found.value), float(found.error)
+    factor = t_quantile(level, degrees) if degrees else NormalDist().inv_cdf(0.5 + level / 2)
+    half = factor * error
+    return MeanEstimate(method, value, error, value - half, value + half, float(found.tuning), degrees, human, others)
+
+
+def human_mean(scores: npt.ArrayLike, *, alpha: float = 0.05, method: str = "human") -> MeanEstimate:
+    """The mean of scores with Student's interval, without predictions."""
+    y = np.asarray(scores, np.float64)
+    n = len(y)
+    if n < 2:
+        return replace(undefined_mean(method, n, 0), estimate=float(y.mean()) if n else math.nan)
+    found = Estimates(y.mean(), y.std(ddof=1) / math.sqrt(n), np.zeros(()))
+    return interval(method, found, n - 1, 1 - alpha, n, 0)
+
+
+def ppi_difference(
+    human: tuple[npt.ArrayLike, npt.ArrayLike],
+    predicted: tuple[npt.ArrayLike, npt.ArrayLike],
+    predicted_only: tuple[npt.ArrayLike, npt.ArrayLike],
+    *,
+    method: Method = "loo",
+    alpha: float = 0.05,
+) -> MeanEstimate:
+    """The mean difference of two systems, from pairs of scores by query; see `ppi_mean`.
+
+    >>> two = ([0.5, 0.9, 0.4], [0.4, 0.6, 0.5])
+    >>> round(ppi_difference(two, two, ([0.5, 0.7], [0.1, 0.6]), method="ppi").estimate, 4)
+    0.25
+    """
+    y, f, others = (
+        np.asarray(a, np.float64) - np.asarray(b, np.float64) for a, b in (human, predicted, predicted_only)
+    )
+    return ppi_mean(y, f, others, method=method, alpha=alpha)
+
+
+def too_few_differences(difference: Floats) -> int | None:
+    """The number of queries on which two systems differ, if these are too few for an interval."""
+    count = int((np.abs(difference) > SAME).sum())
+    return count if count < MIN_DIFFERENT else None
+
+
+def equivalent_queries(both: MeanEstimate, human: MeanEstimate) -> float:
+    """The number of human queries that would give the standard error of the prediction-powered estimate."""
+    if not (both.defined and human.defined) or both.standard_error == 0:
+        return math.nan
+    return human.human * (human.standard_error / both.standard_error) ** 2

@@ -9,9 +9,16 @@ import pytest
 from study_samples import check_display
 
 import cranfield as cf
-from cranfield.lab.few_judgments import count_judgments, interval_coverage, pair_documents, sample_coverage, sufficient
 from cranfield.lab.registry import Study
-from cranfield.lab.studies.judging import Judging, judging
+from cranfield.lab.studies.judging import (
+    Judging,
+    count_judgments,
+    interval_coverage,
+    judging,
+    pair_documents,
+    sample_coverage,
+    sufficient,
+)
 
 RNG = np.random.default_rng(0)
 DOCUMENTS = [f"d{i}" for i in range(40)]

@@ -238,7 +238,7 @@ def test_headings_name_what_is_below_and_beside_them_at_any_width(width: int, fo
 
 
 def test_command(tmp_path: Path) -> None:
-    from cranfield.lab.simulation_files import save
+    from cranfield.lab.simulation import save
 
     save(cf.simulate(queries=5, systems=3, documents=400, relevant=8, depth=30, seed=1), str(tmp_path / "lab"))
     runs = sorted((tmp_path / "lab" / "runs").iterdir())

@@ -34,7 +34,7 @@ def found(lab: Simulation) -> Sampling:
 @pytest.fixture(scope="module")
 def files(lab: Simulation, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path], Path]:
     """The same in files: judgments, runs, and a collection."""
-    from cranfield.lab.simulation_files import save
+    from cranfield.lab.simulation import save
 
     place = tmp_path_factory.mktemp("lab") / "lab"
     save(lab, str(place))

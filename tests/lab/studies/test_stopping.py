@@ -13,8 +13,7 @@ from study_samples import call
 import cranfield as cf
 from cranfield import example, io
 from cranfield.lab.simulation import Simulation
-from cranfield.lab.stopping_rules import RULES, RankedLists, ScoredLists
-from cranfield.lab.studies.stopping import CutResult, Stopping, stopping
+from cranfield.lab.studies.stopping import RULES, CutResult, RankedLists, ScoredLists, Stopping, stopping
 from cranfield.ranking.alignment import Aligner
 
 QRELS = example.path(example.QRELS)

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.measures.ties import positions
-from cranfield.measures.ties.positions import distinct_positions, mean_over_ranges
+from cranfield.measures.ties.expectation import distinct_positions, mean_over_ranges
 
 ranges = st.lists(
     st.tuples(st.integers(0, 30), st.integers(1, 12), st.sampled_from([0.0, 0.25, 7.0])), min_size=1, max_size=25
@@ -24,7 +23,7 @@ def test_the_mean_over_positions_is_that_of_each_range(some: list, at_once: int)
         return 1 / (1 + place + np.repeat(kind[which], times))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(positions, "AT_ONCE", at_once)
+        patch.setattr("cranfield.measures.ties.expectation.POSITIONS_AT_ONCE", at_once)
         found = mean_over_ranges(first, many, score, kind, np.ones((len(kind), 3)))
     plain = [np.mean([1 / (1 + place + k) for place in range(f, f + n)]) for f, n, k in some]
     np.testing.assert_allclose(found, plain, rtol=1e-14)

@@ -1,1 +1,1 @@
-"""File formats, one module each; `cranfield.io.detect` finds every module of this folder through its ``FORMATS``."""
+"""File formats, one module each; `cranfield.io.streams` finds every module of this folder through its ``FORMATS``."""

@@ -16,11 +16,19 @@ from typing import Any, NamedTuple
 
 from cranfield.data import AnsweredDays, ListedItems, Run
 from cranfield.errors import InputError, max_faults
-from cranfield.io.detect import BOM, Columns, ContentKind, FileFormat, SourceFormat, reject_columns
 from cranfield.io.faults import quotable
 from cranfield.io.formats.json import InvalidJson, load_json
 from cranfield.io.ids import id_text
-from cranfield.io.streams import Stream, open_stream
+from cranfield.io.streams import (
+    BOM,
+    Columns,
+    ContentKind,
+    FileFormat,
+    SourceFormat,
+    Stream,
+    open_stream,
+    reject_columns,
+)
 
 LARGEST = sys.float_info.max  # integers in JSON may be larger
 MAX_DOCUMENTS = 100  # of a question and day; the track refuses more

@@ -23,7 +23,6 @@ import numpy as np
 from cranfield import native
 from cranfield.data import Strings
 from cranfield.errors import InputError, UsageError, reading
-from cranfield.io.detect import BOM, Columns, ContentKind, FileFormat, Row, WritableTable
 from cranfield.io.documents import (
     ID_FIELDS,
     NUL_IN_LINE,
@@ -37,7 +36,17 @@ from cranfield.io.documents import (
 from cranfield.io.faults import Fault, FaultList, Location, TableKind, quotable
 from cranfield.io.formats.json import is_json
 from cranfield.io.objects import from_object
-from cranfield.io.streams import READ_AHEAD, Continued, Stream
+from cranfield.io.streams import (
+    BOM,
+    READ_AHEAD,
+    Columns,
+    ContentKind,
+    Continued,
+    FileFormat,
+    Row,
+    Stream,
+    WritableTable,
+)
 from cranfield.io.tables import COLUMN_NAMES, NUMBER, ROWS_PER_PIECE, Frame, Piece, normalise_name, read_rows
 from cranfield.io.write import ROWS_PER_PIECE as ROWS_PER_WRITE
 from cranfield.io.write import check_ids, unwritable_id

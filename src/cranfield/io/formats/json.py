@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import InputError, available
-from cranfield.io.detect import BOM, Columns, ContentKind, FileFormat, WritableTable
 from cranfield.io.documents import (
     NUL_IN_LINE,
     Block,
@@ -26,7 +25,7 @@ from cranfield.io.documents import (
 )
 from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, quotable
 from cranfield.io.objects import from_object
-from cranfield.io.streams import Stream
+from cranfield.io.streams import BOM, Columns, ContentKind, FileFormat, Stream, WritableTable
 from cranfield.io.tables import COLUMN_NAMES, ROWS_PER_PIECE, Frame, normalise_name, read_rows, strings_of
 from cranfield.io.write import check_ids
 

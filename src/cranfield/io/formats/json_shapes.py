@@ -21,12 +21,11 @@ from functools import partial
 from typing import Any
 
 from cranfield.errors import InputError
-from cranfield.io.detect import Columns, ContentKind, FileFormat, reject_columns
 from cranfield.io.faults import TableKind, quotable
 from cranfield.io.formats.json import InvalidJson, is_json, load_json
 from cranfield.io.objects import from_object
 from cranfield.io.records import FIELDS
-from cranfield.io.streams import Stream
+from cranfield.io.streams import Columns, ContentKind, FileFormat, Stream, reject_columns
 from cranfield.io.tables import COLUMN_NAMES
 
 Head = Callable[[bytes], Any]  # whether the first bytes of a file have the shape

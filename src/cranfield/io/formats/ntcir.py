@@ -12,11 +12,10 @@ from functools import partial
 import numpy as np
 
 from cranfield.data import Judgments, Run, Strings
-from cranfield.io.detect import BOM, Columns, ContentKind, FileFormat, reject_columns
 from cranfield.io.faults import Fault, FaultList, Location
 from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.runs import no_rows_error
-from cranfield.io.streams import HEAD, Continued, Stream
+from cranfield.io.streams import BOM, HEAD, Columns, ContentKind, Continued, FileFormat, Stream, reject_columns
 
 _SEPARATORS = re.compile(rb"[\x00-\x20]+")
 _GRADE = re.compile(rb"L?([+-]?\d+(?:\.\d*)?)")

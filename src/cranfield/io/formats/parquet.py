@@ -9,7 +9,6 @@ from typing import Any
 
 from cranfield.data import Strings
 from cranfield.errors import InputError, optional, reading_failed
-from cranfield.io.detect import Columns, ContentKind, FileFormat, WritableTable
 from cranfield.io.documents import (
     ROWS_PER_BLOCK,
     Block,
@@ -20,7 +19,7 @@ from cranfield.io.documents import (
 )
 from cranfield.io.faults import TableKind, quotable
 from cranfield.io.objects import from_object
-from cranfield.io.streams import Stream
+from cranfield.io.streams import Columns, ContentKind, FileFormat, Stream, WritableTable
 from cranfield.io.tables import QRELS_COLUMNS, RUN_COLUMNS, Frame, arrow_binary, choose_columns, strings_of
 from cranfield.io.write import check_ids
 

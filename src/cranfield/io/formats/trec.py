@@ -22,24 +22,26 @@ import numpy as np
 from cranfield import native
 from cranfield.data import Judgments, Run, Strings, Table
 from cranfield.errors import InputError, max_faults, reading
-from cranfield.io.compression import detect_compression
-from cranfield.io.detect import (
-    Columns,
-    ContentKind,
-    FileFormat,
-    Row,
-    SourceFormat,
-    WritableTable,
-    detect_file,
-    reject_columns,
-)
 from cranfield.io.documents import Block, Documents, DocumentsBuilder, FieldChoice, TextReader, encode_text
 from cranfield.io.faults import Location, TableKind, quotable
 from cranfield.io.formats.delimited import delimiter_of
 from cranfield.io.ids import check_marks
 from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.runs import no_rows_error, raise_faults
-from cranfield.io.streams import HEAD, Stream, open_stream
+from cranfield.io.streams import (
+    HEAD,
+    Columns,
+    ContentKind,
+    FileFormat,
+    Row,
+    SourceFormat,
+    Stream,
+    WritableTable,
+    detect_compression,
+    detect_file,
+    open_stream,
+    reject_columns,
+)
 from cranfield.io.write import ROWS_PER_PIECE, unwritable_id
 
 SAMPLED_WIDTH = 5

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from cranfield.io.detect import BOM, Columns, ContentKind, FileFormat
 from cranfield.io.documents import (
     BLOCK_BYTES,
     MAX_RECORD_BYTES,
@@ -25,7 +24,7 @@ from cranfield.io.documents import (
     size_on_disk,
 )
 from cranfield.io.formats.trec import html_text
-from cranfield.io.streams import Stream
+from cranfield.io.streams import BOM, Columns, ContentKind, FileFormat, Stream
 
 PAGES = (b"response", b"resource", b"conversion")
 HEADER_BYTES = 1 << 16  # a header is shorter; otherwise this is not WARC

@@ -10,7 +10,7 @@ import numpy as np
 
 from cranfield.data import Floats
 from cranfield.errors import UsageError, check_fraction
-from cranfield.lab import saving
+from cranfield.lab import registry
 from cranfield.lab.registry import HIGH, SAKAI, Coefficient, Measures, Progress, Threshold, check_alike, mean_of
 from cranfield.lab.systems import columns_of, get_coefficient, systems_of, tie_notes
 from cranfield.report.canvas import BLUE, COLUMN, GREY, PAGE, Drawings, new_figure, panels
@@ -42,7 +42,7 @@ PAPER = SAKAI
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Correlation(saving.StudyResult):
+class Correlation(registry.StudyResult):
     """The agreement of measures on the order of runs.
 
     ``means`` (measure, run); ``matrix`` (measure, measure): the row is the reference, if the coefficient has one.
@@ -114,7 +114,7 @@ class Correlation(saving.StudyResult):
         return swaps(self.means[first], self.means[second], self.runs)
 
 
-@saving.recorded
+@registry.recorded
 def correlation(
     qrels: Any,
     runs: Any = None,

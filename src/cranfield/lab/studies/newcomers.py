@@ -16,7 +16,7 @@ import numpy as np
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import InputError, UsageError, check_count
 from cranfield.io.side_tables import read_run_groups
-from cranfield.lab import saving
+from cranfield.lab import registry
 from cranfield.lab.registry import Coefficient, Measures, Progress, Relevant
 from cranfield.lab.systems import (
     SystemScores,
@@ -52,7 +52,7 @@ class NewcomersSettings:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Newcomers(saving.StudyResult):
+class Newcomers(registry.StudyResult):
     """Every run with all judgments, and without those that only its group contributed.
 
     ``members``: the runs of each group; ``unique`` (group, 2): relevant and other judgments that only this group
@@ -100,7 +100,7 @@ class Newcomers(saving.StudyResult):
 
 
 @of_rankings
-@saving.recorded
+@registry.recorded
 def newcomers(
     qrels: Any,
     runs: Any,

@@ -18,7 +18,7 @@ from cranfield.data import Booleans, Floats
 from cranfield.errors import InputError, UsageError, check_choice, check_count, check_fraction
 from cranfield.evaluation.notes import QueryNames
 from cranfield.evaluation.plan import Undefined
-from cranfield.lab import saving
+from cranfield.lab import registry
 from cranfield.lab.registry import SAKAI, Measures, Progress, Samples, check_alike, mean_of
 from cranfield.lab.systems import SystemValues, columns_of, systems_of
 from cranfield.report.canvas import (
@@ -76,7 +76,7 @@ class Sensitivity:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Power(saving.StudyResult):
+class Power(registry.StudyResult):
     """The sensitivity of each measure, on the ``queries`` where every measure is defined for every run."""
 
     KIND: ClassVar[str] = "power"
@@ -149,7 +149,7 @@ class Power(saving.StudyResult):
         ]
 
 
-@saving.recorded
+@registry.recorded
 def power(
     qrels: Any,
     runs: Any = None,

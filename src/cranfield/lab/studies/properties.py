@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from cranfield.errors import MeasureError, UsageError
-from cranfield.lab import saving
+from cranfield.lab import registry
 from cranfield.lab.property_checks import (
     LONG,
     PROPERTIES,
@@ -65,7 +65,7 @@ class CheckedMeasure:
 
 
 @dataclass(frozen=True, repr=False)
-class Properties(saving.StudyResult):
+class Properties(registry.StudyResult):
     """The properties of several measures; ``documents`` and ``grades`` are None if they were not given."""
 
     KIND: ClassVar[str] = "properties"
@@ -87,7 +87,7 @@ class Properties(saving.StudyResult):
         return tuple(measure.measure for measure in self.checked)
 
 
-@saving.recorded
+@registry.recorded
 def properties(
     measures: str | Measure | Sequence[str | Measure],
     *,

@@ -16,7 +16,7 @@ import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import MeasureError, UsageError, check_count, check_fraction, check_numbers
-from cranfield.lab import saving
+from cranfield.lab import registry
 from cranfield.lab.registry import (
     SAKAI_REDUCED,
     Coefficient,
@@ -81,7 +81,7 @@ class ReductionSettings:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reduction(saving.StudyResult):
+class Reduction(registry.StudyResult):
     """Scores, orders and discriminative power at each level of reduction; the first level is the complete data.
 
     ``mean``, ``agreement``, ``power`` (measure, level, repeat): the mean over runs and queries; the agreement with the
@@ -119,7 +119,7 @@ class Reduction(saving.StudyResult):
 
 
 @of_rankings
-@saving.recorded
+@registry.recorded
 def reduction(
     qrels: Any,
     runs: Any,

@@ -22,7 +22,7 @@ from cranfield.data import Booleans, Floats, Integers, Judgments, Run
 from cranfield.errors import InputError, UsageError, check_count, check_fraction
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.io.side_tables import read_run_groups
-from cranfield.lab import saving
+from cranfield.lab import registry
 from cranfield.lab.registry import (
     HIGH,
     Coefficient,
@@ -132,7 +132,7 @@ class ReuseSettings:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reuse(saving.StudyResult):
+class Reuse(registry.StudyResult):
     """The agreement of orders of systems from judgments of another collection with those from its own judgments.
 
     ``agreement`` (reference, candidate, source, target): with the reference measure under the target's judgments.
@@ -170,7 +170,7 @@ class Reuse(saving.StudyResult):
 
 
 @of_rankings
-@saving.recorded
+@registry.recorded
 def reuse(
     qrels: Any,
     runs: Any,

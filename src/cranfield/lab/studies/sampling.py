@@ -24,7 +24,7 @@ from cranfield import io
 from cranfield.data import Booleans, Floats, Integers, Judgments, Smoothing, TextView
 from cranfield.errors import MeasureError, check_count, check_fraction, check_numbers
 from cranfield.evaluation.plan import AlignmentKey, Column, make_columns
-from cranfield.lab import saving
+from cranfield.lab import registry
 from cranfield.lab.registry import (
     HIGH,
     Coefficient,
@@ -189,7 +189,7 @@ class SamplingSettings:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sampling(saving.StudyResult):
+class Sampling(registry.StudyResult):
     """The agreement of orders of systems from samples of the judgments with the order from all of them.
 
     ``agreement`` (reference, candidate, rate, repeat): with the reference measure under all judgments. Candidates are
@@ -229,7 +229,7 @@ class Sampling(saving.StudyResult):
 
 
 @of_rankings
-@saving.recorded
+@registry.recorded
 def sampling(
     qrels: Any,
     runs: Any,

@@ -23,7 +23,7 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.plan import Column, Plan, Policy, make_plan
 from cranfield.evaluation.run_scores import RunScores
-from cranfield.lab import saving
+from cranfield.lab import registry
 from cranfield.lab.registry import Measures, Progress
 from cranfield.lab.systems import (
     defined_for_all,
@@ -266,7 +266,7 @@ class RoundedScores:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ties(saving.StudyResult):
+class Ties(registry.StudyResult):
     """The tied documents of runs, and their effect on scores and on the order of runs.
 
     ``counts``: for each run. ``scores`` (rule, measure, run): mean scores by the rules of `RULES`; NaN if a rule is not
@@ -354,7 +354,7 @@ class Ties(saving.StudyResult):
 
 
 @of_rankings
-@saving.recorded
+@registry.recorded
 def ties(
     qrels: Any,
     runs: Any,

@@ -22,7 +22,7 @@ from cranfield.evaluation.notes import sentences
 from cranfield.evaluation.plan import AlignmentKey, Policy, make_plan
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import number
-from cranfield.lab import saving
+from cranfield.lab import registry
 from cranfield.lab.registry import Progress, check_alike, mean_of
 from cranfield.lab.systems import of_rankings
 from cranfield.measures import Measure, parse
@@ -84,7 +84,7 @@ def c_at_1(n: int, correct: int, unanswered: int) -> float:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Truncation(saving.StudyResult):
+class Truncation(registry.StudyResult):
     """Plain and terminal scores of systems, and the lengths of their lists.
 
     ``plain``, ``terminal`` (run, measure, query): X and X'; undefined values count 0 in means. ``terminal_measures``:
@@ -217,7 +217,7 @@ class Truncation(saving.StudyResult):
 
 
 @of_rankings
-@saving.recorded
+@registry.recorded
 def truncation(
     qrels: Any,
     runs: Sequence[Any],

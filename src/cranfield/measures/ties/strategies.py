@@ -66,7 +66,7 @@ class TieStrategy(ABC):
 
     def expectation_at_depth(self, scoring: Scoring, batch: Batch, depth: int, seed: int) -> Estimate:
         """The expected scores of lists that are cut at a depth, which may be inside a tie."""
-        from cranfield.measures.ties.over_cuts import over_cuts
+        from cranfield.measures.ties.over_orders import over_cuts
 
         return over_cuts(partial(scoring.score_uncut, seed=seed), batch, k=depth, seed=seed)
 
@@ -102,7 +102,7 @@ class OverCuts(TieStrategy):
     samples = SAMPLES
 
     def expectation(self, scoring: Scoring, batch: Batch, seed: int) -> Estimate:
-        from cranfield.measures.ties.over_cuts import over_cuts
+        from cranfield.measures.ties.over_orders import over_cuts
 
         return over_cuts(scoring.estimate, batch, k=scoring.cutoff, retrieved_only=scoring.retrieved_only, seed=seed)
 
