@@ -128,7 +128,7 @@ class Navigational:
 
 
 @dataclass(frozen=True, eq=False)
-class Preferences:
+class PreferenceJudgments:
     """The preferences of all queries; documents are rows of the `Judgments` that have them.
 
     ``begin`` (q + 1): the pairs of query q are rows ``begin[q]:begin[q + 1]`` of ``better``, ``worse`` and ``group``:
@@ -152,7 +152,7 @@ class Preferences:
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class JudgmentSample:
     """How the documents to judge were drawn, for each row of the `Judgments` that have it.
 
     ``stratum``: the number of the stratum among those of the query, bytewise by name; ``strata`` has the names, one for
@@ -219,8 +219,8 @@ class Judgments:
     repeated: int = 0  # judgments given twice with the same grade
     intents: Intents | None = None
     navigational: Navigational | None = None
-    preferences: Preferences | None = None  # judgments that are preferences; a grade is then the highest level
-    sample: Sample | None = None  # judgments that are a sample of a pool
+    preferences: PreferenceJudgments | None = None  # judgments that are preferences; a grade is then the highest level
+    sample: JudgmentSample | None = None  # judgments that are a sample of a pool
     spans: Spans | None = None  # judgments of passages
     by_position: bool = False  # given as a list; its queries are 1, 2, 3, ...
     remarks: tuple[str, ...] = ()  # what reading them had to assume

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from study_samples import GOLDEN
 
 from cranfield import io
-from cranfield.lab.relabelling import Strata, reduced_sizes
+from cranfield.lab.relabelling import JudgmentStrata, reduced_sizes
 
 CASES = GOLDEN["C3-reduce"]["expected"]
 
@@ -28,10 +28,10 @@ def test_the_constants_are_a_choice() -> None:
 GRADES = st.lists(st.lists(st.integers(-1, 3), min_size=1, max_size=12), min_size=1, max_size=4)
 
 
-def strata(grades: list[list[int]]) -> tuple[Strata, np.ndarray]:
+def strata(grades: list[list[int]]) -> tuple[JudgmentStrata, np.ndarray]:
     judged = {f"q{q}": {f"d{d}": grade for d, grade in enumerate(row)} for q, row in enumerate(grades)}
     judgments = io.read_qrels(judged)
-    return Strata(judgments, judgments.grade), judgments.grade
+    return JudgmentStrata(judgments, judgments.grade), judgments.grade
 
 
 @given(GRADES, st.integers(0, 99))
@@ -65,4 +65,4 @@ def test_every_judgment_is_drawn_as_often_as_any_other() -> None:
 def test_documents_keep_all_their_subtopics_together() -> None:
     judged = {"q": {"a": {"1": 1, "2": 0}, "b": {"1": 0, "2": 0}, "c": {"2": 1}}}
     judgments = io.read_qrels(judged)
-    assert Strata(judgments, judgments.grade).sizes.tolist() == [[2, 1]]
+    assert JudgmentStrata(judgments, judgments.grade).sizes.tolist() == [[2, 1]]

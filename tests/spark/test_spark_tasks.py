@@ -15,7 +15,7 @@ from cranfield.corpus import Corpus, Settings
 from cranfield.evaluation.scores import handle_undefined, summary_of
 from cranfield.io.documents import Fields
 from cranfield.spark import build_corpus as counting
-from cranfield.spark.totals import Total
+from cranfield.spark.totals import ExactTotal
 
 SAID = st.lists(st.sampled_from(["Lamp", "lamp", "lamps", "the", "öl", "ÖL", "...", "\u0130", "sea"]), max_size=6)
 
@@ -83,6 +83,6 @@ def test_no_texts_are_no_words() -> None:
 def test_sums_of_parts_give_the_same_bits() -> None:
     rng = np.random.default_rng(1)
     values = np.where(rng.random(50) < 0.3, np.nan, rng.random(50))
-    total = Total.of(values[:20], "credit") + Total.of(values[20:], "credit")
+    total = ExactTotal.of(values[:20], "credit") + ExactTotal.of(values[20:], "credit")
     whole = summary_of(handle_undefined(values, "skip", "credit"), "credit")
     assert total.mean(50, "credit", "skip") == whole

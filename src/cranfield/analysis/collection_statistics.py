@@ -1,4 +1,4 @@
-"""Statistics of a collection: judged and relevant documents per query; lengths, ties and unjudged documents of runs.
+"""Statistics of a collection: judgments per query; lengths, ties and unjudged documents of runs; how deep to judge.
 
 The statistics of judgments are those of Table 1 in Sakai, *Alternatives to Bpref* (SIGIR 2007).
 """

@@ -1,4 +1,4 @@
-"""One value for each query or group of queries: their mean, risk, abstention, variants, and recall of neighbours.
+"""One value for each query or group of queries: mean, risk, abstention, variants, recall of neighbours, answers.
 
 Risk: a system that is worse than others on some queries loses more than its mean shows. Abstention: whether a system
 knows which of its rankings are poor, so that it could leave these queries out. Variants of a query: how rankings react

@@ -1,4 +1,4 @@
-"""Commands made from records, how they are found, and how their help is laid out.
+"""Commands made from records, how they are found, how their help is laid out, and hints for options that people try.
 
 A verb is a class. Its fields are the arguments and options, its docstring is the help page, and `run` does the work. A
 base class is a group of options that verbs share; ``GROUP`` is its title in help pages.

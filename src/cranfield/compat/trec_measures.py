@@ -1,4 +1,4 @@
-"""The measures of trec_eval: names, parameters, order, and the measure of this package for each."""
+"""The measures of trec_eval: its arithmetic, names, parameters, order, and the measure of this package for each."""
 
 from __future__ import annotations
 

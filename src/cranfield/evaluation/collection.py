@@ -1,4 +1,4 @@
-"""`Collection`: what is true of a test collection, whatever is evaluated on it."""
+"""`Collection`: what is true of a test collection, whatever is evaluated on it; weights and types of its intents."""
 
 from __future__ import annotations
 

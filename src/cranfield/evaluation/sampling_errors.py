@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cranfield.data import Floats, Integers, Sample
+from cranfield.data import Floats, Integers, JudgmentSample
 from cranfield.measures import Measure, parse
 from cranfield.measures.ties.strategies import Estimate
 from cranfield.ranking.rankings import Judged, Pool, Rankings, probabilities, strata
@@ -135,7 +135,7 @@ def _without(
     grades[np.arange(copies) * size + taken] = -1.0
     sample = None
     if rankings.judged.sample is not None:
-        sample = Sample(np.tile(stratum, copies), rankings.judged.sample.strata)
+        sample = JudgmentSample(np.tile(stratum, copies), rankings.judged.sample.strata)
     judged = Judged(grades, rankings.judged.top, sample=sample)
     copy = np.repeat(np.arange(copies), size)
     pool = Pool.of(judged, copy, np.arange(copies * size), np.arange(copies))

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.data import Integers, Judgments, Sample, Strings
+from cranfield.data import Integers, Judgments, JudgmentSample, Strings
 from cranfield.errors import InputError, UsageError, long_numbers
 from cranfield.io.faults import Location, quotable
 from cranfield.io.formats.json import InvalidJson, is_json, is_json_lines, load_json
@@ -457,7 +457,7 @@ def with_sample(
             add_fault(row, "is relevant and has the probability 0: a document that cannot be drawn")
     if faults:
         raise InputError(faults)
-    sample = Sample(
+    sample = JudgmentSample(
         _numbers_within_queries(names, judgments.begin),
         Strings.of(names),
         None if inclusion is None else probability,

@@ -1,4 +1,4 @@
-"""Paths, standard input and file objects as streams that can be opened any number of times, decompressed."""
+"""Sources as streams that can be opened any number of times: their formats, compression and digests."""
 
 from __future__ import annotations
 

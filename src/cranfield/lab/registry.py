@@ -1,4 +1,4 @@
-"""Studies by name, settings that several of them have, and results on several collections, such as years of a track.
+"""Studies by name: their settings, saved results, and results on several collections, such as years of a track.
 
 Parameters of experiments that verbs have too, such as ``seed``, need no description.
 """

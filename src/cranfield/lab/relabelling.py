@@ -238,7 +238,7 @@ def ranking_blocks(alignments: Sequence[Alignment], position: Position | None) -
 RELEVANT, NONRELEVANT = 0, 1
 
 
-class Strata:
+class JudgmentStrata:
     """The judgments of each query in two strata, relevant and non-relevant: ``sizes`` (query, 2) holds R and N.
 
     A document is one judgment, whatever number of subtopics it is judged for. A document with a negative grade is

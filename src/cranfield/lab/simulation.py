@@ -82,7 +82,7 @@ IDS, GRADES, NIL_QUERIES = 1, 2, 8  # purposes of random numbers
 
 
 @dataclass(frozen=True, eq=False)
-class Collection:
+class SimulatedCollection:
     """Queries, documents, and the ground truth."""
 
     queries: Strings
@@ -100,7 +100,7 @@ class Collection:
 
 def make_collection(
     queries: int, documents: int, subtopics: int, relevant: int, grades: int, seed: int, nil: float = 0.0
-) -> Collection:
+) -> SimulatedCollection:
     """A random collection with about ``relevant`` relevant documents per query, up to a third more or less.
 
     ``nil``: the share of queries without relevant documents.
@@ -126,7 +126,7 @@ def make_collection(
     without = RandomStream(seed, NIL_QUERIES).permutation(queries)[: round(nil * queries)]
     counts[without] = 0
     exists = np.arange(high) < counts[:, None]
-    return Collection(
+    return SimulatedCollection(
         Strings.of([f"q{q:0{len(str(queries))}}" for q in range(1, queries + 1)]),
         Strings.of([f"d{d:0{len(str(documents))}}" for d in RandomStream(seed, IDS).permutation(documents).tolist()]),
         block,
@@ -167,7 +167,7 @@ def spelling(number: int) -> str:
 class TextModel:
     """The language models of a collection, and the texts of its documents."""
 
-    def __init__(self, collection: Collection, vocabulary: int, length: int, seed: int) -> None:
+    def __init__(self, collection: SimulatedCollection, vocabulary: int, length: int, seed: int) -> None:
         self.collection = collection
         self.length = length
         self.seed = seed
@@ -318,7 +318,7 @@ def standing_out(systems: tuple[System, ...], noise: float, number: int) -> Floa
 
 
 def rankings(
-    collection: Collection,
+    collection: SimulatedCollection,
     systems: tuple[System, ...],
     query: int,
     depth: int,
@@ -491,7 +491,7 @@ def _pool(documents: Integers, ends: Integers, depth: int) -> Integers:
     return np.unique(documents[pooled]) if pooled.any() else documents[0, :1]
 
 
-def _judge(collection: Collection, documents: list[Integers], name: str) -> Judgments:
+def _judge(collection: SimulatedCollection, documents: list[Integers], name: str) -> Judgments:
     """Judgments of the given documents of each query, for every subtopic."""
     subtopics = len(collection.popularity)
     counts = [len(rows) for rows in documents]
@@ -511,7 +511,7 @@ def _judge(collection: Collection, documents: list[Integers], name: str) -> Judg
     return Judgments(name, collection.queries, begin, collection.documents.take(rows), grade.max(axis=1), labels)
 
 
-def _run(collection: Collection, lists: list[Lists], system: int, name: str, nil: Booleans) -> Run:
+def _run(collection: SimulatedCollection, lists: list[Lists], system: int, name: str, nil: Booleans) -> Run:
     """The lists of one system; ``nil``: those that end in NIL, with a whole number below all scores of the list."""
     ends = np.array([end[system] for _, _, end in lists])
     document = [documents[system, :end] for (documents, _, _), end in zip(lists, ends, strict=True)]

@@ -1,4 +1,4 @@
-"""The catalogue of measures: the parser, the command line and the docs take everything about a measure from here."""
+"""The catalogue of measures: the parser, the command line and the docs read measures and their parameters here."""
 
 from __future__ import annotations
 

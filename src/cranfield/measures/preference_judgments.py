@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from cranfield.data import Booleans, Floats, Integers, Preferences
+from cranfield.data import Booleans, Floats, Integers, PreferenceJudgments
 from cranfield.measures.catalogue import measure
 from cranfield.measures.ties.strategies import NO_CUTOFF, Estimate, OverDistinctOrders, Scoring
 from cranfield.ranking.batch import Batch, ragged
@@ -45,7 +45,7 @@ class Pairs:
         return self.found >= {"all": 0, "implied": 1, "retrieved": 2}[count]
 
 
-def judged(b: Batch) -> Preferences:
+def judged(b: Batch) -> PreferenceJudgments:
     """The preferences of the judgments."""
     assert b.judged_pairs is not None  # the measure says that it needs them
     return b.judged_pairs

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield import native
-from cranfield.data import Booleans, Floats, Integers, Sample
-from cranfield.data import Preferences as PreferenceJudgments
+from cranfield.data import Booleans, Floats, Integers, JudgmentSample, PreferenceJudgments
 from cranfield.ranking.row_math import cells, edges, reorder, running, scatter, summed, take_rows
 from cranfield.ranking.subtopics import GainOfGrade, Subtopics
 
@@ -166,7 +165,7 @@ class Batch:
         return all(other is None for other in others)
 
     @property
-    def sample(self) -> Sample | None:
+    def sample(self) -> JudgmentSample | None:
         """How the judged documents were drawn, if they are a sample."""
         return None if self.pool is None else self.pool.judged.sample
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cranfield.data import Booleans, Integers, Judgments, Preferences, Strings
+from cranfield.data import Booleans, Integers, Judgments, PreferenceJudgments, Strings
 from cranfield.errors import InputError
 from cranfield.io.faults import quotable
 from cranfield.io.side_tables import PreferenceLine
@@ -61,7 +61,7 @@ def preference_judgments(name: str, lines: Sequence[PreferenceLine]) -> Judgment
         np.concatenate([np.zeros(0, dtype), *(group[column] for group in groups)])
         for column, dtype in enumerate((np.int64, bool, np.int64, np.int64))
     )
-    preferences = Preferences(
+    preferences = PreferenceJudgments(
         np.array(first_pair),
         better,
         worse,

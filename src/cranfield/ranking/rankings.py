@@ -1,4 +1,4 @@
-"""`Rankings`: the positions of judged documents in rankings, one row per document; batches are built from them."""
+"""`Rankings`: the positions of judged documents, one row per document, from which batches are built; samples."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield import native
-from cranfield.data import Booleans, Bytes, Floats, Integers, Preferences, Sample
+from cranfield.data import Booleans, Bytes, Floats, Integers, JudgmentSample, PreferenceJudgments
 from cranfield.io.runs import Positions
 from cranfield.ranking.batch import Batch, cached_property
 from cranfield.ranking.row_math import constant, lexsorted, scatter, summed
@@ -47,9 +47,9 @@ class Judged:
     nil: Booleans | None = None
     subtopics: Subtopics | None = None
     reading: Reading | None = None
-    judged_pairs: Preferences | None = None
+    judged_pairs: PreferenceJudgments | None = None
     costs: Floats | None = None
-    sample: Sample | None = None
+    sample: JudgmentSample | None = None
     complete: bool = False
     _gains: dict[GainMapping, Floats] = field(default_factory=dict, init=False)
     _sets: tuple[list[Bytes], dict[GainMapping, int]] = field(default_factory=lambda: ([], {}), init=False)

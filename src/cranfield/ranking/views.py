@@ -1,4 +1,4 @@
-"""Views: how rankings are prepared for a measure. Each view is a function ``Batch -> Batch``.
+"""Views: how rankings are prepared for a measure. Each view is a function ``Batch -> Batch``; NIL ends a list.
 
 The order of views is part of the definition of a score, because views do not commute:
 gain mapping -> ties -> depth -> condense -> terminate.

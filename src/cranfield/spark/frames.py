@@ -1,4 +1,4 @@
-"""Spark DataFrames: of users, as rows for shards with columns chosen, types checked and keys added; and of files.
+"""Spark DataFrames: of users, as rows for shards with columns chosen and types checked; of files; and the session.
 
 Files are Parquet, CSV and JSON with named columns, and TREC text.
 """

@@ -1,4 +1,4 @@
-"""Scores of runs in Spark DataFrames. Only summaries come to the driver."""
+"""Scores and comparisons of runs in Spark DataFrames. Only summaries come to the driver."""
 
 from __future__ import annotations
 

@@ -43,21 +43,21 @@ def exact_parts(values: Sequence[float]) -> list[float]:
 
 
 @dataclass(frozen=True)
-class Total:
+class ExactTotal:
     """A count of values, and the parts of their exact sum."""
 
     count: int = 0
     parts: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, values: Floats, aggregate: Aggregate) -> Total:
+    def of(cls, values: Floats, aggregate: Aggregate) -> ExactTotal:
         """The defined values; their logarithms for a geometric mean."""
         defined = values[~np.isnan(values)]
         terms = np.log(np.maximum(defined, SMALLEST)) if aggregate == "geometric" else defined
         return cls(len(defined), tuple(exact_parts(terms.tolist())))
 
-    def __add__(self, other: Total) -> Total:
-        return Total(self.count + other.count, tuple(exact_parts([*self.parts, *other.parts])))
+    def __add__(self, other: ExactTotal) -> ExactTotal:
+        return ExactTotal(self.count + other.count, tuple(exact_parts([*self.parts, *other.parts])))
 
     def mean(self, counted: int, aggregate: Aggregate, undefined: Undefined) -> float:
         """The aggregate of ``counted`` queries; the policy decides the value of undefined ones."""
@@ -79,7 +79,7 @@ class Summary:
     counted: int
     missing: QueryNames
     other: QueryNames
-    totals: tuple[tuple[Total, ...], ...]  # by column: the value, with ties at their worst, at their best
+    totals: tuple[tuple[ExactTotal, ...], ...]  # by column: the value, with ties at their worst, at their best
     undefined: tuple[QueryNames, ...]
     sampled: Floats  # (2, column): queries, and the sum of squared errors
     seen: Floats  # (2, depth): judged documents, and all
@@ -160,7 +160,7 @@ def summary(plan: Plan, records: Any) -> Summary:
         names(judged & (length < 0)),
         names(~judged),
         tuple(
-            tuple(Total.of(table[counted, m], column.aggregate) for table in (values, *ends))
+            tuple(ExactTotal.of(table[counted, m], column.aggregate) for table in (values, *ends))
             for m, column in enumerate(plan.columns)
         ),
         tuple(names(counted & np.isnan(values[:, m])) for m in range(len(plan.columns))),

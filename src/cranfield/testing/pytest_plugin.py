@@ -39,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-class Rankings:
+class RankingChecks:
     """Checks of one test; ``folder`` is where its baselines are, ``test`` names it within the folder.
 
     ``contents``: what was written to each file in this session.
@@ -110,13 +110,13 @@ CONTENTS = pytest.StashKey[dict[Path, bytes]]()
 
 
 @pytest.fixture
-def rankings(request: pytest.FixtureRequest) -> Rankings:
+def rankings(request: pytest.FixtureRequest) -> RankingChecks:
     """Checks of rankings; see `cranfield.testing.pytest_plugin`."""
     update = bool(request.config.getoption("--update-baselines"))
     classes = [node.name for node in request.node.listchain() if isinstance(node, pytest.Class)]
     contents = request.config.stash.setdefault(CONTENTS, {})
     test = ".".join([request.path.stem, *classes, request.node.name])
-    checks = Rankings(request.path.parent / FOLDER, test, update=update, contents=contents)
+    checks = RankingChecks(request.path.parent / FOLDER, test, update=update, contents=contents)
     if update:
         request.node.user_properties.append(("baselines", checks.written))
     return checks

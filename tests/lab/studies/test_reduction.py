@@ -13,7 +13,7 @@ from study_samples import call
 
 import cranfield as cf
 from cranfield import example, io
-from cranfield.lab.relabelling import Strata, reduced_sizes
+from cranfield.lab.relabelling import JudgmentStrata, reduced_sizes
 from cranfield.lab.simulation import Simulation
 from cranfield.lab.studies.reduction import Reduction, reduction
 from cranfield.statistics.resampling import bootstrap, draw_queries
@@ -54,7 +54,7 @@ def test_rates_are_what_evaluate_says_of_the_same_judgments(track: Any) -> None:
     qrels, runs = track
     found = reduction(qrels, runs, MEASURES, rates=[50, 10], seed=5, **QUICK)
     judgments = io.read_qrels(qrels)
-    strata = Strata(judgments, judgments.grade)
+    strata = JudgmentStrata(judgments, judgments.grade)
     full = cf.evaluate(qrels, runs, MEASURES)
     for repeat in range(3):
         place = strata.shuffle(np.random.default_rng([5, repeat]))

@@ -14,7 +14,7 @@ from study_samples import GOLDEN, call, check_display, labelled, tau_a
 import cranfield as cf
 from corpus_samples import search_results
 from cranfield import example, io
-from cranfield.lab.relabelling import Strata, sample_sizes
+from cranfield.lab.relabelling import JudgmentStrata, sample_sizes
 from cranfield.lab.simulation import Simulation
 from cranfield.lab.studies.sampling import Sampling, binary_judgments, sampling
 
@@ -49,7 +49,7 @@ def test_sizes_of_samples() -> None:
 
 def test_every_sample_is_scored_as_evaluate_would(lab: Simulation, found: Sampling) -> None:
     judgments = lab.judgments
-    strata = Strata(judgments, judgments.grade)
+    strata = JudgmentStrata(judgments, judgments.grade)
     names = ["alpha_nDCG@10", "alpha_nDCG@10[condensed]", "ABSRB@10", "DELTARB@10"]
     full = cf.evaluate(labelled(judgments, np.ones(len(judgments.grade), bool)), lab.runs, "alpha_nDCG@10")
     assert found.settings.rates == (10, 40, 100)

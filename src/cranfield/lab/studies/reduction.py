@@ -28,7 +28,7 @@ from cranfield.lab.registry import (
     check_alike,
     mean_of,
 )
-from cranfield.lab.relabelling import RELEVANT, Strata, reduced_sizes, summarize_repeats
+from cranfield.lab.relabelling import RELEVANT, JudgmentStrata, reduced_sizes, summarize_repeats
 from cranfield.lab.studies.power import resolution_notes
 from cranfield.lab.systems import (
     MIN_QUERIES,
@@ -249,7 +249,7 @@ def _subsets(systems: SystemScores, settings: ReductionSettings) -> Iterator[tup
         for level, depth in enumerate(settings.levels, 1):
             yield level, 0, DataSubset(best <= depth, all_queries)
         return
-    strata = Strata(relabeller.judgments, relabeller.grade, settings.rel)
+    strata = JudgmentStrata(relabeller.judgments, relabeller.grade, settings.rel)
     if settings.by == "rates" and not strata.sizes[:, RELEVANT].any():
         raise UsageError(
             f"no document has a grade of {settings.rel:g} or more, so none is relevant",

@@ -37,7 +37,7 @@ from cranfield.lab.registry import (
     check_alike,
     mean_of,
 )
-from cranfield.lab.relabelling import Relabeller, Strata, sample_sizes, summarize_repeats
+from cranfield.lab.relabelling import JudgmentStrata, Relabeller, sample_sizes, summarize_repeats
 from cranfield.lab.systems import (
     MIN_QUERIES,
     SystemScores,
@@ -278,7 +278,7 @@ def sampling(
     enough = candidates.candidate_scores(counted) >= MIN_QUERIES
     agreement = np.full(enough.shape, np.nan)
     agreement[enough] = comparison.compute(reference[enough], candidate[enough])
-    sizes = Strata(systems.relabeller.judgments, systems.relabeller.grade).sizes
+    sizes = JudgmentStrata(systems.relabeller.judgments, systems.relabeller.grade).sizes
     return Sampling(
         settings,
         systems.runs,
@@ -294,7 +294,7 @@ def sampling(
 
 def _samples(systems: SystemScores, settings: SamplingSettings) -> Iterator[tuple[int, int, Booleans]]:
     """The level, the repetition and the judgments sampled."""
-    strata = Strata(systems.relabeller.judgments, systems.relabeller.grade)
+    strata = JudgmentStrata(systems.relabeller.judgments, systems.relabeller.grade)
     for repeat in range(settings.repeats):
         position = strata.shuffle(np.random.default_rng([settings.seed, repeat]))
         for level, rate in enumerate(settings.rates):

@@ -2,7 +2,7 @@
 
 Four results for each run and measure, from an upper limit to what is achievable: every list cut at its own best depth;
 all lists at one depth; all lists at one score threshold; and a threshold chosen on one half of the queries and tested
-on the other half. The last two also for thresholds on other properties of the scores; see `stopping_rules`.
+on the other half. The last two also for thresholds on other properties of the scores; see `RULES`.
 """
 
 from __future__ import annotations
