@@ -96,7 +96,7 @@ def test_several_runs_keep_their_names_apart(tmp_path) -> None:
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "bm25.run").write_text("q1 Q0 b 1 2.0 t\n")
     paths = [str(tmp_path / folder / "bm25.run") for folder in "ab"]
-    assert cf.evaluate(QRELS, [*paths, RUN, RUN, RUN], "AP").runs == ("bm25", paths[1], "run", "run (2)", "run (3)")
+    assert cf.evaluate(QRELS, [*paths, RUN, RUN, RUN], "AP").runs == ("bm25", "b/bm25.run", "run", "run (2)", "run (3)")
     assert cf.evaluate(QRELS, [RUN, RUN], "AP", names=["x", "y"]).runs == ("x", "y")
     with pytest.raises(UsageError, match="expected 2 names, one for each run, not 1"):
         cf.evaluate(QRELS, [RUN, RUN], "AP", names=["x"])

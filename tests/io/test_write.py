@@ -56,8 +56,16 @@ def ids_for(extension: str) -> st.SearchStrategy[str]:
     if extension.startswith(("run", "txt")):
         return words
     if extension.startswith(("csv", "tsv")):
-        return anything.filter(lambda text: text and "\0" not in text)
-    return anything if extension.split(".")[0] == "json" else anything.filter(bool)
+        return anything.filter(lambda text: text and "\0" not in text and text[0] != "\ufeff")
+    return anything if extension.split(".")[0] == "json" else anything.filter(lambda text: text and text[0] != "\ufeff")
+
+
+@pytest.mark.parametrize("extension", ["csv", "tsv", "jsonl", "parquet", "txt"])
+def test_a_mark_that_readers_refuse_is_not_written(extension: str, tmp_path: Path) -> None:
+    for write, read in ((io.write_run, io.read_run), (io.write_qrels, io.read_qrels)):
+        with pytest.raises(InputError, match="cannot be written"):
+            write(read({"\ufeffq": {"d": 1}}), tmp_path / f"out.{extension}")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("extension", EXTENSIONS)

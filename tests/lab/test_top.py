@@ -54,6 +54,7 @@ def test_the_best_runs_as_if_only_they_were_given(study: str, lab: tuple[Path, l
         called = call("study", study, *arguments, *FEW[study], "--format", "json")
         assert called.exit_code == 0, called.stderr
         data: dict[str, Any] = json.loads(called.stdout)
+        assert data.pop("provenance")
         return data
 
     chosen, direct = result(qrels, *runs, "--top", 3, "--top-by", "RR"), result(qrels, *best)

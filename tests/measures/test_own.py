@@ -181,7 +181,7 @@ def test_name_of_the_catalogue() -> None:
         return 0.0
 
     for use in (cf.parse, cf.measure):
-        with pytest.raises(MeasureError, match="AP is a measure of the catalogue already"):
+        with pytest.raises(MeasureError, match="AP is already a measure of the catalogue"):
             use(AP)
 
 

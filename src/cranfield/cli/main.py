@@ -54,7 +54,7 @@ MODULES = {
     "trec_eval": "trec_eval",
     "conformance": "catalogue",
     "demo": "demo",
-    "completion": "hints",
+    "completion": "commands",
 }
 
 

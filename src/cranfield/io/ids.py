@@ -92,11 +92,15 @@ def _collisions(values: Sequence[Any], texts: Sequence[str], query: str) -> list
     return faults
 
 
+def is_marked(ids: Strings) -> bool:
+    """Whether an id begins with a byte order mark."""
+    begin, data = ids.offsets[:-1][np.diff(ids.offsets) >= len(BOM)], ids.data
+    return any(bytes(data[at : at + len(BOM)]) == BOM for at in begin[data[begin] == BOM[0]].tolist())
+
+
 def check_marks(queries: Strings, source_name: str) -> None:
     """Raise if the id of a query in a file begins with a byte order mark: it would be another query."""
-    begin, data = queries.offsets[:-1][np.diff(queries.offsets) >= len(BOM)], queries.data
-    marked = begin[data[begin] == BOM[0]].tolist()
-    if any(bytes(data[at : at + len(BOM)]) == BOM for at in marked):
+    if is_marked(queries):
         raise InputError(
             [f"{source_name}: the id of a query begins with a byte order mark"],
             hint="files with such marks were joined; remove the mark (U+FEFF) from all lines but the first",

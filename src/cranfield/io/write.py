@@ -17,6 +17,7 @@ import numpy as np
 from cranfield.data import Judgments, Run, Strings, Table
 from cranfield.errors import InputError, UsageError
 from cranfield.io.faults import quotable
+from cranfield.io.ids import is_marked
 from cranfield.io.judgments import NO_SUBTOPIC
 from cranfield.io.runs import load
 from cranfield.io.streams import Row, WritableTable, compression_of_name, compressor, without_compression, writer
@@ -166,10 +167,12 @@ def _extension(path: str) -> str:
 
 
 def check_ids(table: WritableTable) -> None:
-    """Raise if an id is empty: in rows it would look like a missing one, and readers refuse it."""
+    """Raise if readers would refuse an id: an empty one, or that of a query with a byte order mark."""
     for column in table.columns.values():
         if isinstance(column, Strings) and not np.diff(column.offsets).all():
             raise unwritable_id(table.path, "", "a row must have an id", ".json")
+    if is_marked(table.columns["query_id"]):
+        raise unwritable_id(table.path, "\ufeff", "the id of a query cannot begin with a byte order mark", ".json")
 
 
 def unwritable_id(path: str, text: str, reason: str, alternative: str = ".jsonl or .csv") -> InputError:

@@ -118,12 +118,15 @@ def recorded(experiment: Callable[P, R]) -> Callable[P, R]:
         arguments = signature(experiment).bind(*given, **settings).arguments
         qrels, runs = arguments.get("qrels"), arguments.get("runs", ())
         several = list(runs.values()) if is_mapping_of_runs(runs) else runs if is_list_of_runs(runs) else [runs]
-        given_names = list(runs) if is_mapping_of_runs(runs) else [None] * len(several)
         sources = [Source.of("documents", arguments["corpus"])] if arguments.get("corpus") is not None else []
-        for name, one in zip(given_names, several, strict=True) if qrels is not None else ():
-            source, name = (one.source_name, one.name) if isinstance(one, Run) else (one, name)
-            sources.append(Source.of("run", source, name))
+        files = [
+            Source.of("run", one.source_name if isinstance(one, Run) else one) for one in several if qrels is not None
+        ]
         result = experiment(*given, **settings)
+        names = getattr(result, "runs", ())
+        if not isinstance(names, tuple) or len(names) != len(files):  # such as those of --top
+            names = [None] * len(files)
+        sources += [file._replace(run=name) for file, name in zip(files, names, strict=True)]
         if isinstance(qrels, Scores):
             return result.with_provenance(qrels.provenance)
         columns = []
