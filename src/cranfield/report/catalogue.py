@@ -20,7 +20,7 @@ from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.measures import CATALOGUE, FAMILIES, parse
 from cranfield.measures.aliases import names_elsewhere, symbol_of
-from cranfield.measures.catalogue import Definition, GainParameter, Measure, Parameter
+from cranfield.measures.catalogue import LARGEST, Definition, GainParameter, Measure, Parameter
 from cranfield.report.pages import BOLD, styled
 from cranfield.wording import plural
 
@@ -103,6 +103,7 @@ MEANING = {
     "T": "the number of relevant documents that the user expects to need",
     "k": "the cutoff",
     "graded": "use gains from 0 to 1 instead of binary relevance",
+    "R": "the relevant documents in the denominator: all judged ones, or those in the ranking",
     "ideal": "the ideal ranking to compare with: as published (paper, greedy), or one that no ranking can exceed "
     "(bounded, exact)",
     "horizon": "the last rank that counts",
@@ -294,8 +295,9 @@ def allowed(p: Parameter) -> str:
     if p.kind is bool:
         return "True or False"
     number = "a whole number" if p.kind is int else "a number"
-    bounded = p.range is not None and (math.isfinite(p.range.low) or math.isfinite(p.range.high))
-    return f"{number} {p.range}" if bounded else number
+    if p.range is None or (p.range.low, p.range.high) in ((-math.inf, math.inf), (-LARGEST, LARGEST)):
+        return number
+    return f"{number} greater than 0" if p.range.low == 1 / LARGEST else f"{number} {p.range}"
 
 
 def description(d: Definition, measure: Measure | None, *, width: int, colour: bool) -> str:
