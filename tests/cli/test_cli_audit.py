@@ -36,6 +36,14 @@ def test_words_name_the_pair(call: Call) -> None:
     )
 
 
+def test_two_runs_have_one_order(call: Call) -> None:
+    """By RR they have the same score, so there is no order to reverse; the sentence counts no pairs."""
+    bottom, _, _ = call("audit", QRELS, BM25, DENSE).stdout.partition("What could change")
+    words = " ".join(bottom.split())
+    assert "Ties could reverse the order by AP;" in words and "unjudged documents could reverse the order by" in words
+    assert "pair" not in words
+
+
 def test_one_run_is_enough(call: Call) -> None:
     result = call("audit", QRELS, BM25, "-m", "RR")
     assert result.exit_code == 0

@@ -408,7 +408,7 @@ def _reverse(audit: Audit, counted: Sequence[int], pairs: Sequence[int], unknown
     """
     if not any(counted):
         return "cannot reverse any pair of runs" if sum(pairs) > len(pairs) else "cannot reverse the order"
-    if set(pairs) == {1}:
+    if max(pairs) == 1:  # two runs, with equal scores by some measures
         names = [name for name, number in zip(audit.measures, counted, strict=True) if number]
         return f"could reverse the order{'' if len(counted) == 1 else f' by {one_of(names)}'}"
     if len(counted) == 1:
