@@ -416,7 +416,7 @@ private:
             if (!right) throw std::out_of_range("positions must be those of the judged queries");
         };
         require(length.size() == queries() && keys.size() == settings_.keys.size());
-        if (!others.empty() && policy_.counted == Counted::run) return false;  // nobody knows their names
+        if (!others.empty() && policy_.counted == Counted::run) return false;  // their names are not kept
         clear(scratch);
         for (std::size_t q = 0; q < queries(); ++q) {
             if (length[q] < 0) continue;

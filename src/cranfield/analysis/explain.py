@@ -200,7 +200,7 @@ def _with_weights(found: Contributions, measure: Measure, scale: float) -> Contr
 
 
 def _name(divisor: float, weights: Weights | None, asked: Asked, measure: Measure) -> str:
-    """What a divisor is, among the numbers that the measure has asked for; empty if it is none of them."""
+    """The name of a divisor, if the measure asked for this number; empty otherwise."""
     read = set(asked.sizes)
     known = {} if weights not in asked.sums else {SAME_SUM: asked.sums[weights][0]}
     # With gains of 0 and 1, the sum of gains is the number of relevant documents.

@@ -107,7 +107,7 @@ def _locked(descriptor: int) -> Iterator[None]:
 
 
 def commit_of(folder: Path, outputs: Iterable[str] = ()) -> str | None:
-    """The commit of a git checkout, with a + if files other than the outputs were changed; None if there is none."""
+    """The commit of a git checkout, with a + if files other than the outputs were changed; None outside a checkout."""
     others = [f":(exclude,literal){path}" for path in outputs if not Path(path).is_absolute()]
     try:
         found = [

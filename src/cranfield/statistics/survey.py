@@ -44,7 +44,7 @@ def _columns(*values: npt.ArrayLike) -> list[Floats]:
 
 
 def _predictions(predicted: npt.ArrayLike | None, like: Floats) -> Floats:
-    """The predicted gains, 0 where there is none."""
+    """The predicted gains; 0 for documents without a prediction."""
     return np.zeros_like(like) if predicted is None else np.nan_to_num(_columns(like, predicted)[1])
 
 
