@@ -6,6 +6,7 @@ after a change to see what a digest stands for.
 
 import json
 import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -46,5 +47,7 @@ def write() -> None:
 
 if sys.argv[1:2] == ["show"]:
     show(*sys.argv[2:])
+elif narrower := values.without_widest_instructions():
+    sys.exit(subprocess.run([sys.executable, *sys.argv], env=narrower).returncode)
 else:
     write()

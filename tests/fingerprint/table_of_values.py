@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 import doors
 import numpy as np
 from doors import CASES, DOORS, Refused, RefusedCase, Values
+from numpy._core._multiarray_umath import __cpu_features__
 
 from every_measure import GAINING, VARIANTS
 
@@ -23,6 +25,7 @@ TABLE = Path(__file__).with_name("values.txt")
 PLAIN_VALUES = Path(__file__).with_name("plain_values.txt")
 OF_DOORS = Path(__file__).with_name("doors.txt")
 TIES = ("trec", "trec9", "expected", "best", "worst", "input", "rank")
+NARROWED = "NPY_DISABLE_CPU_FEATURES"
 FEW_TIES = ("trec", "expected")
 QUERIES, MEAN = 7, 2  # characters of the digests of a cell
 
@@ -285,6 +288,17 @@ def same_arithmetic() -> bool:
     """Whether the table was made with the arithmetic of this machine."""
     first = TABLE.read_text(encoding="utf-8").split("\n", 1)[0]
     return first == f"{ARITHMETIC}{arithmetic()}"
+
+
+def without_widest_instructions() -> dict[str, str]:
+    """The environment of a process without AVX-512, with which log2 and others round otherwise; empty if it is not used.
+
+    That is the arithmetic of the table.
+    """
+    widest = next((name for name in ("X86_V4", "AVX512_SKX") if __cpu_features__.get(name)), None)
+    if widest is None or NARROWED in os.environ or same_arithmetic():
+        return {}
+    return {**os.environ, NARROWED: widest}
 
 
 @functools.cache

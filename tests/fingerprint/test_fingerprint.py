@@ -16,7 +16,6 @@ import doors
 import outputs_of_verbs
 import pytest
 import table_of_values as values
-from numpy._core._multiarray_umath import __cpu_features__
 
 STORED_OUTPUTS = json.loads(outputs_of_verbs.OUTPUTS.read_text(encoding="utf-8"))
 
@@ -25,20 +24,17 @@ rounds_alike = pytest.mark.skipif(
     reason="functions such as log2 round otherwise on this machine than in the fingerprint",
 )
 
-
-NARROWED = "NPY_DISABLE_CPU_FEATURES"
-WIDEST = next((name for name in ("X86_V4", "AVX512_SKX") if __cpu_features__.get(name)), None)
+NARROWER = values.without_widest_instructions()
 
 
 @pytest.mark.skipif(
-    WIDEST is None or NARROWED in os.environ or values.same_arithmetic(),
-    reason="the other tests compare the arithmetic of this machine, or it has no AVX-512 to leave out",
+    not NARROWER, reason="the other tests compare the arithmetic of this machine, or it has no AVX-512 to leave out"
 )
 def test_without_the_widest_instructions() -> None:
-    """With AVX-512, log2 and others round otherwise; a process that leaves it out has the fingerprint's arithmetic."""
+    """A process that leaves out AVX-512 has the arithmetic of the fingerprint."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", __file__]
     command += ["-k", "spark"] if os.environ.get("CRANFIELD_TEST_SPARK") else []
-    child = subprocess.run(command, env=os.environ | {NARROWED: str(WIDEST)}, capture_output=True, text=True)
+    child = subprocess.run(command, env=NARROWER, capture_output=True, text=True)
     assert child.returncode == 0, child.stdout
 
 

@@ -61,6 +61,63 @@ def test_expectation_over_orders(name: str) -> None:
     assert np.ptp(orders) > 0
 
 
+def foraging_by_formula(
+    gains: list[float], goal: tuple[float, ...] | None, rate: tuple[float, ...] | None, cost: float, horizon: int
+) -> float:
+    """Σ g V / Σ V rank by rank; ``goal``: T, b1 and R1; ``rate``: A, b2 and R2."""
+    seen, total, gained, reached = 1.0, 0.0, 0.0, 0.0
+    for rank, gain in enumerate([*gains, *[0.0] * horizon][:horizon], start=1):
+        total, gained, reached = total + seen, gained + gain * seen, reached + gain
+        if goal is not None:
+            exponent = (goal[0] - reached) * goal[2]
+            seen *= 1 - 1 / (1 + goal[1] * math.exp(exponent)) if exponent < 700 else 1
+        if rate is not None:
+            exponent = (rate[0] - reached / (rank * cost)) * rate[2]
+            seen *= 1 / (1 + rate[1] * math.exp(exponent)) if exponent < 700 else 0
+    return gained / total
+
+
+@pytest.mark.parametrize(
+    ("name", "goal", "rate", "cost", "horizon"),
+    [
+        ("IFT_C1", (2, 0.9, 10), None, 1, 1000),
+        ("IFT_C1(T=1.2, b1=0.5, R1=2, horizon=6)", (1.2, 0.5, 2), None, 1, 6),
+        ("IFT_C1(T=0.5, R1=100)", (0.5, 0.9, 100), None, 1, 1000),
+        ("IFT_C2", None, (0.2, 0.9, 10), 1, 1000),
+        ("IFT_C2(A=0.1, b2=2, R2=3, cost=0.5, horizon=4)", None, (0.1, 2, 3), 0.5, 4),
+        ("IFT_C2(A=1000, R2=1000)", None, (1000, 0.9, 1000), 1, 1000),
+        ("IFT", (2, 0.9, 10), (0.2, 0.9, 10), 1, 1000),
+        ("IFT(T=1, R1=1, A=0.05, R2=4, cost=3, horizon=20)", (1, 0.9, 1), (0.05, 0.9, 4), 3, 20),
+    ],
+)
+@pytest.mark.parametrize(
+    "ties", [["ab", "xcy", "d", "zuv", "we"], ["xay", "bcdz", "e"], ["abcde"], ["x", "y", "abzu", "cde"]]
+)
+def test_expectation_of_foraging_by_enumeration(
+    name: str, goal: Any, rate: Any, cost: float, horizon: int, ties: list[str]
+) -> None:
+    """Every order of every tie, with tied documents above, below and across others, and ties across the horizon."""
+    grades = {"a": 1, "b": 3, "c": 3, "d": 2, "e": 1}
+    run = {"q": {document: -float(i) for i, tie in enumerate(ties) for document in tie}}
+    scores = [
+        foraging_by_formula([grades.get(d, 0) / 3 for tie in orders for d in tie], goal, rate, cost, horizon)
+        for orders in itertools.product(*(itertools.permutations(tie) for tie in ties))
+    ]
+    value = cf.Evaluator({"q": grades}, f"{name}[ties=expected]").values(run)
+    assert value[0, 0] == pytest.approx(math.fsum(scores) / len(scores), rel=1e-12, abs=1e-300)
+
+
+@pytest.mark.parametrize("horizon", [1000, 1_500_000])
+def test_tied_queries_score_the_same_alone(horizon: int) -> None:
+    """To the last bit, also where there are too many ranks to score all queries at a time."""
+    qrels: dict[str, dict[str, int]] = {"1": {"a": 3, "b": 1}, "2": {"a": 2, "c": 1}, "3": {"b": 3}}
+    run = {query: {d: float(d in "xy") for d in "abcuvxy"} for query in qrels}
+    name = f"IFT(max=3, horizon={horizon})[ties=expected]"
+    together = cf.Evaluator(qrels, name).per_query(run)
+    for query in qrels:
+        assert cf.Evaluator({query: qrels[query]}, name).per_query({query: run[query]})[query] == together[query]
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("cost", [1.0, 2.5])
 def test_equal_costs(name: str, cost: float) -> None:

@@ -11,6 +11,7 @@ scores 0.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Annotated, Any, Literal
 
@@ -19,14 +20,16 @@ import numpy as np
 from cranfield.data import Floats, Integers
 from cranfield.measures.average_precision import NotNegative
 from cranfield.measures.catalogue import LARGEST, Positive, Range, Rank, measure
-from cranfield.measures.ties.strategies import OverOrders, OverOrdersIfCosts
+from cranfield.measures.ties.expectation import mean_over_ranges
+from cranfield.measures.ties.strategies import OneOpenEnumerated, OverOrders, OverOrdersIfCosts
 from cranfield.measures.user_model import ROUNDING, by_rank, filled_measure, increase_if_filled, unjudged_weight
-from cranfield.ranking.batch import Batch, GainSums, Weights
+from cranfield.ranking.batch import CELLS, Batch, GainSums, Weights
 from cranfield.ranking.row_math import after_first, running, summed
 
 UpToOne = Annotated[float, Range(0, 1, "(]")]
 Cost = Annotated[float, Range(1 / LARGEST, LARGEST)]
 SMALLEST = 1e-300  # a difference between ranks that no sum shows, and one over which is a number
+LOG_OF_ZERO = -800.0  # finite, so that sums of logarithms have differences; its exponential is 0
 SeveralRanks = Annotated[int, Range(2, 10_000_000)]  # U has no weight at the horizon itself
 
 
@@ -87,7 +90,7 @@ def above_horizon(b: Batch, *, horizon: int, **_: Any) -> Floats:
 
 linear_measure = partial(measure, gains="scaled", linear=True)
 with_costs = partial(linear_measure, ties=OverOrdersIfCosts(above_horizon), costs=True)
-by_the_way = partial(filled_measure, ties=OverOrders(above_horizon))
+forager = partial(filled_measure, ties=OneOpenEnumerated(above_horizon))
 
 
 def time_biased_residual(b: Batch, **arguments: Any) -> Floats:
@@ -168,17 +171,105 @@ def u_measure(b: Batch, *, L: Positive = 1000.0, cost: Cost = 1.0, horizon: Seve
     return by_rank(b, horizon, cost, score)
 
 
-def goal_not_met(gains: Floats, T: float, b1: float, R1: float) -> Floats:
-    """The probability of going on after each rank, for a reader who wants a gain of T."""
-    return 1 - 1 / (1 + b1 * np.exp((T - running(gains)) * R1))
+Continues = Callable[[Floats, Floats], Floats]  # the probability of going on, from the total gain and cost so far
 
 
-def rate_met(gains: Floats, costs: Floats, A: float, b2: float, R2: float) -> Floats:
-    """The probability of going on after each rank, for a reader who expects a gain of A per unit of cost."""
-    return 1 / (1 + b2 * np.exp((A - running(gains) / running(costs)) * R2))
+def goal_not_met(T: float, b1: float, R1: float) -> Continues:
+    """A reader who wants a gain of T."""
+    return lambda gain, _: 1 - 1 / (1 + b1 * np.exp((T - gain) * R1))
 
 
-@by_the_way(
+def rate_met(A: float, b2: float, R2: float) -> Continues:
+    """A reader who expects a gain of A per unit of cost."""
+    return lambda gain, cost: 1 / (1 + b2 * np.exp((A - gain / cost) * R2))
+
+
+def foraging_score(b: Batch, horizon: int, cost: float, continues: Continues) -> Floats:
+    """The gain per document seen; without costs of documents, one document of each ranking may be tied."""
+
+    def score(gains: Floats, costs: Floats) -> Floats:
+        return per_document(gains, seen_by(continues(running(gains), running(costs))))
+
+    open_ = np.any(b.relevant & (b.size > 1) & (b.start < horizon), axis=1)
+    if not open_.any():
+        return by_rank(b, horizon, cost, score)
+    value = np.empty(len(open_))
+    if not open_.all():
+        value[~open_] = by_rank(b.rows(np.flatnonzero(~open_)), horizon, cost, score)
+    value[open_] = _mean_over_positions(b.rows(np.flatnonzero(open_)), horizon, cost, continues)
+    return value
+
+
+def _mean_over_positions(b: Batch, horizon: int, cost: float, continues: Continues) -> Floats:
+    """`foraging_score` of rankings with one tied document: the mean over its positions.
+
+    Between two documents the total gain is constant. For each total gain there is a table with a row of ranks, so that
+    products and sums of probabilities from one document to the next are differences of two entries.
+    """
+    gain = np.where(b.start < horizon, b.gain, 0)
+    totals, level = np.unique(after_first(np.pad(running(gain), ((0, 0), (0, 1))), 0.0), return_inverse=True)
+    level = level.reshape(len(gain), -1)  # before each document, and after the last one
+    if len(totals) * horizon > 4 * CELLS and len(gain) > 1:
+        halves = np.array_split(np.arange(len(gain)), 2)
+        return np.concatenate([_mean_over_positions(b.rows(half), horizon, cost, continues) for half in halves])
+    with np.errstate(over="ignore", divide="ignore"):
+        goes_on = continues(totals[:, None], running(np.full((1, horizon), cost)))
+        goes_on = np.array(np.broadcast_to(goes_on, (len(totals), horizon)))
+        log = after_first(running(np.maximum(np.log(goes_on), LOG_OF_ZERO)), 0.0)
+    below = _seen_below(goes_on)
+
+    def reaches(level: Integers, above: Integers, position: Integers) -> Floats:
+        return np.exp(log[level, position] - log[level, above])
+
+    queries, column = np.arange(len(gain)), np.argmax((gain > 0) & (b.size > 1), axis=1)
+    # Down to the last document above the tied one: its position, the probability that it is seen, and sums so far.
+    position, p_seen, seen, gained = np.zeros_like(column), np.ones(len(gain)), np.ones(len(gain)), np.zeros(len(gain))
+    for j in range(column.max()):
+        at = np.where((gain[:, j] > 0) & (j < column), b.start[:, j], position)
+        p_next = p_seen * reaches(level[:, j], position, at)
+        seen += p_seen * below[level[:, j], position] - p_next * below[level[:, j], at]
+        gained += np.where(j < column, gain[:, j], 0) * p_next
+        position, p_seen = at, p_next
+    # Up to the first document below the tied one, if it is seen: the gain from there on, and by how much fewer
+    # documents are seen because of the gains from there on.
+    end, gained_below, fewer = np.full_like(column, horizon - 1), np.zeros(len(gain)), np.zeros(len(gain))
+    for j in range(gain.shape[1] - 1, column.min(), -1):
+        counts = (gain[:, j] > 0) & (j > column)
+        at = np.where(counts, b.start[:, j], end)
+        p_next = np.where(gained_below > 0, reaches(level[:, j + 1], at, end), 0)
+        gained_below = np.where(counts, gain[:, j] + p_next * gained_below, gained_below)
+        change = below[level[:, j], at] - below[level[:, j + 1], at] + p_next * fewer
+        fewer, end = np.where(counts, change, fewer), at
+    own, before, after = gain[queries, column], level[queries, column], level[queries, column + 1]
+    columns = position, p_seen, seen, gained, own, before, after, end, gained_below, fewer
+
+    def score(which: Integers, times: Integers, at: Integers) -> Floats:
+        position, p_seen, seen, gained, own, before, after, end, gained_below, fewer = (
+            np.repeat(part[which], times) for part in columns
+        )
+        p_own = p_seen * reaches(before, position, at)
+        p_end = np.where(gained_below > 0, reaches(after, at, end), 0)
+        above = seen + p_seen * below[before, position] - p_own * below[before, at]
+        return (gained + p_own * (own + p_end * gained_below)) / (above + p_own * (below[after, at] - p_end * fewer))
+
+    first, size = b.start[queries, column], b.size[queries, column]
+    inside = np.minimum(size, horizon - first)
+    beyond = gained / (seen + p_seen * below[before, position])
+    return (inside * mean_over_ranges(first, inside, score, *columns) + (size - inside) * beyond) / size
+
+
+def _seen_below(goes_on: Floats) -> Floats:
+    """The expected number of documents seen below each rank by a reader who sees it: s_i = C_i (1 + s_{i+1})."""
+    goes_on[:, -1] = 0  # no rank below the horizon is seen
+    seen, step = goes_on.copy(), 1
+    while step < goes_on.shape[1]:
+        seen[:, :-step] += goes_on[:, :-step] * seen[:, step:]
+        goes_on[:, :-step] *= goes_on[:, step:]
+        step *= 2
+    return seen
+
+
+@forager(
     "IFT_C1",
     cite="azzopardi2018",
     formula="IFT_C1 = Σ_i g_i V_i / Σ_i V_i,  C_i = 1 - 1/(1 + b1 e^{(T - y_i) R1}),  i ≤ horizon",
@@ -193,10 +284,10 @@ def information_foraging_goal(
     >>> round(cf.parse("IFT_C1(T=1.5, R1=100)")([1, 0, 1]), 6)
     0.666667
     """
-    return by_rank(b, horizon, 1.0, lambda gains, _: per_document(gains, seen_by(goal_not_met(gains, T, b1, R1))))
+    return foraging_score(b, horizon, 1.0, goal_not_met(T, b1, R1))
 
 
-@by_the_way(
+@forager(
     "IFT_C2",
     cite="azzopardi2018",
     formula="IFT_C2 = Σ_i g_i V_i / Σ_i V_i,  C_i = 1/(1 + b2 e^{(A - y_i/T_i) R2}),  i ≤ horizon",
@@ -218,12 +309,10 @@ def information_foraging_rate(
     >>> round(cf.parse("IFT_C2(A=0.6, R2=100)")([1, 0, 1]), 6)
     0.5
     """
-    return by_rank(
-        b, horizon, cost, lambda gains, costs: per_document(gains, seen_by(rate_met(gains, costs, A, b2, R2)))
-    )
+    return foraging_score(b, horizon, cost, rate_met(A, b2, R2))
 
 
-@by_the_way(
+@forager(
     "IFT",
     cite="azzopardi2018",
     formula="IFT = Σ_i g_i V_i / Σ_i V_i,  C_i = that of IFT_C1 times that of IFT_C2,  i ≤ horizon",
@@ -246,11 +335,8 @@ def information_foraging(
     >>> round(cf.parse("IFT(T=1.5, R1=100, A=0.3, R2=100)")([1, 0, 1]), 6)
     0.666667
     """
-
-    def score(gains: Floats, costs: Floats) -> Floats:
-        return per_document(gains, seen_by(goal_not_met(gains, T, b1, R1) * rate_met(gains, costs, A, b2, R2)))
-
-    return by_rank(b, horizon, cost, score)
+    goal, rate = goal_not_met(T, b1, R1), rate_met(A, b2, R2)
+    return foraging_score(b, horizon, cost, lambda gain, cost: goal(gain, cost) * rate(gain, cost))
 
 
 def discounted(rate: float, horizon: int) -> Weights:
@@ -298,11 +384,20 @@ def search_economic_theory(b: GainSums, *, k: Rank, beta: UpToOne = 0.5, horizon
     return b.gained(set_weights(beta, min(k, horizon)))
 
 
-@by_the_way(
+def above_last_stop(b: Batch, *, k: int, hc: float, med: float, cost: float, horizon: int, **_: Any) -> Floats:
+    """1 for each document that may be read before the budget is spent, else 0."""
+    if b.costs is not None:
+        return above_horizon(b, horizon=horizon)
+    last = (k + hc * (b.gain.sum(axis=1) + med)) / (cost + hc * med)
+    return (b.start < np.minimum(last + 1, horizon)[:, None]).astype(np.float64)
+
+
+@filled_measure(
     "BPMD",
     cite="zhang2017",
     formula="BPMD@k = Σ_{i≤s} g_i / s,  s = the first rank where y_i ≥ T + hb Σ_{j<i} (g_j - med) "
     "or T_i ≥ k + hc Σ_{j<i} (g_j - med)",
+    ties=OverOrders(above_last_stop),
     costs=True,
     cutoff_is_cost=True,
 )

@@ -133,7 +133,8 @@ class OverOrders(TieStrategy):
         return over_orders(
             scoring.estimate,
             batch,
-            positions_at_once=self.positions_at_once,
+            # Where documents have costs, the cost of every rank depends on the position of each document.
+            positions_at_once=self.positions_at_once if batch.costs is None else 1,
             retrieved_only=scoring.retrieved_only,
             seed=seed,
         )
@@ -175,7 +176,7 @@ class OneOpenClosedForm(OverOrders):
 class OneOpenEnumerated(OverOrders):
     """The mean over all orders of tied documents except one, whose positions the kernel enumerates itself.
 
-    For measures in which moving a single document leaves most intermediate results unchanged (INST), so that the
+    For measures in which moving a single document leaves most intermediate results unchanged (INST, IFT), so that the
     kernel scores many of its positions in the time of one ranking.
     """
 
