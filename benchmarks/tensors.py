@@ -3,8 +3,9 @@
 python benchmarks/tensors.py [PART ...] [--device cuda] [--quick] [--json FILE]
 
 Parts: `candidates` (6,980 x 1,000, six measures), `collection` (8.84 million x 768 in bfloat16), `scaling` (10^6 to
-6 x 10^10 scores), `processor` (100,000 x 1,000 on the processor). Values are compared with torchmetrics first; where
-one differs, the exit code is 1. A missed target is reported and does not change the exit code.
+6 x 10^10 scores), `processor` (100,000 x 1,000 on the processor), `counts` (from the counts of a collection to three
+means, which is done on the processor: 100 judged documents for each query). Values are compared with torchmetrics
+first; where one differs, the exit code is 1. A missed target is reported and does not change the exit code.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ import torch
 import cranfield
 from cranfield import native
 from cranfield.tensors import evaluate, evaluate_embeddings
+from cranfield.tensors.arrays import Arrays
+from cranfield.tensors.counting import ScoreCounts
 from cranfield.tensors.embeddings import Located, Scorer
+from cranfield.tensors.ranks import count_run, make_block_evaluator
 
 MEASURES = ["AP", "nDCG@10", "RR", "P@10", "R@1000", "Rprec"]
 QUERIES, CANDIDATES, DOCUMENTS, DIMENSIONS = 6980, 1000, 8_841_823, 768
@@ -213,6 +217,29 @@ def scaling(dimensions: int, queries: int, sizes: list[int], device: str) -> lis
     return results
 
 
+def from_counts(documents: int, queries: int, judged: int) -> dict[str, Any]:
+    """Three measures from the counts of judged documents: ids to numbers, counts to rankings, rankings to means."""
+    collection = cranfield.Collection(judgments(queries, documents, judged))
+    names = cranfield.data.Strings.of(map(str, range(queries)))
+    rng = np.random.default_rng(3)
+    higher, equal = rng.integers(0, documents // 2, queries * judged), rng.integers(1, 15_000, queries * judged)
+
+    def means() -> list[float]:
+        evaluator = make_block_evaluator(collection, ["AP", "RR", "nDCG@10"], ties="expected")
+        located = Located.of(evaluator.judgments, names, None)
+        counts = ScoreCounts(Arrays(), queries, located.query, np.zeros(len(higher), np.float32))
+        counts.higher, counts.equal, counts.length = higher, equal, np.full(queries, documents)
+        run = count_run(evaluator, located.rows, counts, located.query, located.document, located.number, "by_input")
+        evaluation = evaluator.aligned_evaluation([run])
+        return evaluation.table(evaluation.columns).means[0].tolist()  # type: ignore[no-any-return]
+
+    begin = time.perf_counter()
+    first = means()
+    cold = time.perf_counter() - begin
+    result = {"part": "counts", "queries": queries, "judged": judged, "first": cold, "seconds": timed(means, "cpu")}
+    return result | {"means": first}
+
+
 def about(device: str) -> dict[str, Any]:
     """The conditions of the measurement."""
     from importlib.metadata import PackageNotFoundError, version
@@ -235,7 +262,7 @@ def about(device: str) -> dict[str, Any]:
 def main() -> int:
     """Measure the parts that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=["candidates", "collection", "scaling", "processor"])
+    parser.add_argument("parts", nargs="*", default=["candidates", "collection", "scaling", "processor", "counts"])
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--quick", action="store_true", help="small sizes, to try the script")
     parser.add_argument("--sample", type=int, help="queries on which torchmetrics is timed on the processor")
@@ -254,6 +281,9 @@ def main() -> int:
         results += scaling(32 if quick else DIMENSIONS, 50 if quick else QUERIES, sizes, device)
     if "processor" in options.parts:
         results.append(compare("processor", 300 if quick else 100_000, CANDIDATES, "cpu", 20, options.sample))
+        print(json.dumps(results[-1]), flush=True)
+    if "counts" in options.parts:
+        results.append(from_counts(5000 if quick else DOCUMENTS, 50 if quick else QUERIES, 100))
         print(json.dumps(results[-1]), flush=True)
     report = about(device) | {"results": results}
     if options.json is not None:

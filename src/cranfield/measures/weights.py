@@ -14,7 +14,7 @@ from cranfield.ranking.batch import Weights
 SHORT = 11  # tables have at least 2**SHORT ranks, enough for most rankings
 
 
-def _weight(kind: str, base: float, rank: Integers) -> Floats:
+def _weight(kind: str, base: float, rank: Floats) -> Floats:
     if kind == "harmonic":
         return 1 / rank
     if kind == "log2":
@@ -28,7 +28,8 @@ def _weight(kind: str, base: float, rank: Integers) -> Floats:
 
 @lru_cache(maxsize=32)
 def _tables(kind: str, base: float, bits: int) -> tuple[Floats, Floats]:
-    weight = np.concatenate([[0], _weight(kind, base, np.arange(1, 1 << bits))])
+    weight = np.arange(1 << bits, dtype=np.float64)
+    weight[1:] = _weight(kind, base, weight[1:])
     return weight, np.cumsum(weight)
 
 

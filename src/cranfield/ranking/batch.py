@@ -191,14 +191,15 @@ class Batch:
     def mean_over(self, weights: Weights, k: Integers | int | None = None) -> Floats:
         """The expected weight of each document: the mean over its span, with weight 0 below rank k."""
         # The weight of a single rank is exact; a difference of sums would be rounded.
-        exact = weights.at(self.start + 1)
         if not self.has_ties:
+            exact = weights.at(self.start + 1)
             if k is None:
                 return exact
             return np.where(self.start < (k if isinstance(k, int) else np.reshape(k, (-1, 1))), exact, 0)
         seen = self.seen(k)
-        exact = np.where(seen > 0, exact, 0)
-        return np.where(self.size == 1, exact, (weights(self.start + seen) - weights(self.start)) / self.size)
+        start = self.start if k is None else np.where(seen > 0, self.start, 0)  # no weights are needed below rank k
+        exact = np.where(seen > 0, weights.at(start + 1), 0)
+        return np.where(self.size == 1, exact, (weights(start + seen) - weights(start)) / self.size)
 
     def span_sums(self, weights: Weights, k: Integers | int | None = None) -> tuple[Floats, Floats]:
         """Sums over the positions x = 1..m of each span in the first k of w(t+x), and of (x-1) w(t+x)."""

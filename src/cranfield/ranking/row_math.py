@@ -98,7 +98,7 @@ def lexsorted(keys: Sequence[npt.NDArray[Any]]) -> Integers:
     [2, 0, 1]
     """
     combined, states = np.zeros(len(keys[0]), np.int64), 1
-    for key in reversed(keys):
+    for key in reversed(keys) if len(combined) else ():
         low, high = float(key.min()), float(key.max())
         if max(-low, high) >= MOST_STATES or (key.dtype.kind == "f" and (key != np.floor(key)).any()):
             return np.lexsort(list(keys))

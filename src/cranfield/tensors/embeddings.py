@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -34,7 +33,7 @@ from cranfield.tensors.ranks import QueryRows, count_run, make_block_evaluator
 Similarity = Literal["dot", "cosine"]
 QUERIES = 8192  # the most queries of one product
 ON_DEVICE, ON_HOST = 1 << 30, 1 << 23  # scores of one product
-NUMBER = re.compile("0|[1-9][0-9]{,17}")  # of 64 bits
+DIGITS = 18  # of numbers that fit into 64 bits
 EXACT = 1 << 24  # the integers up to this are exact as 32-bit floats
 SMALL = 1e-18  # a shorter vector of 32-bit floats has squares that are not exact
 TYPES = ("float32", "float16", "bfloat16", "int8")
@@ -226,6 +225,22 @@ def normalised(ops: Arrays, wide: Any) -> Any:
         return wide / xp.where(norm > 0, norm, 1)
 
 
+def numbers_of(ids: Strings) -> Integers:
+    """The number that each id is, as `str` writes it; -1 for other ids.
+
+    >>> numbers_of(Strings.of(["7", "120", "07", "1e3", ""])).tolist()
+    [7, 120, -1, -1, -1]
+    """
+    first, length = ids.offsets[:-1], np.diff(ids.offsets)
+    number = np.where((length > 0) & (length <= DIGITS), 0, -1)
+    for place in range(min(int(length.max(initial=0)), DIGITS)):
+        rows = np.flatnonzero((number >= 0) & (place < length))
+        digit = ids.data[first[rows] + place] - np.uint8(ord("0"))  # other characters are above 9
+        is_digit = (digit <= 9) & ((number[rows] > 0) | (place == 0))
+        number[rows] = np.where(is_digit, 10 * number[rows] + digit, -1)
+    return number
+
+
 class Located:
     """Judged documents and their rows among the embeddings; those that are not there are not retrieved.
 
@@ -245,16 +260,16 @@ class Located:
         row_of = {name: row for row, name in enumerate(names)}
         row_of_query = np.array([row_of.get(query, -1) for query in judgments.queries], np.int64)
         query = np.repeat(row_of_query, np.diff(judgments.begin))
-        wanted = dict.fromkeys(judgments.documents, -1)
-        if document_ids is None:  # ids are numbers as `str` writes them
-            wanted.update((name, int(name)) for name in wanted if NUMBER.fullmatch(name))
+        if document_ids is None:
+            number = numbers_of(judgments.documents)
         else:
+            wanted = dict.fromkeys(judgments.documents, -1)
             for row, text in enumerate(document_ids):
                 if text in wanted:
                     if wanted[text] >= 0:
                         raise InputError([f"document_ids has the id `{quotable(text)}` twice"])
                     wanted[text] = row + first_document
-        number = np.array([wanted[name] for name in judgments.documents], np.int64)
+            number = np.array([wanted[name] for name in judgments.documents], np.int64)
         known = np.flatnonzero((query >= 0) & (number >= 0))
         if not len(known):
             raise InputError(

@@ -20,6 +20,7 @@ from cranfield.io.faults import quotable
 from cranfield.io.runs import Positions, RunQueries, TopDocuments
 from cranfield.ranking.alignment import AlignedRun, Alignment
 from cranfield.ranking.batch import Key
+from cranfield.ranking.row_math import lexsorted
 from cranfield.ranking.tie_rules import Ties
 from cranfield.tensors.arrays import (
     DocumentIds,
@@ -88,7 +89,7 @@ class CountedDocuments:
         """The positions of the chosen documents, best first, and their rows."""
         kept = np.flatnonzero(chosen)
         query = rows.number[self.query[kept]]
-        order = np.lexsort((self.sequence[kept], self.start[kept], query))
+        order = lexsorted((self.sequence[kept], self.start[kept], query))
         kept, zero = kept[order], np.zeros_like(kept)
         by_id, by_input = (zero if values is None else values[kept] for values in (self.by_id, self.by_input))
         columns = query[order], self.document[kept], self.start[kept], self.size[kept]
