@@ -69,7 +69,7 @@ def test_blocks_in_any_order(name: str, table: Any, ties: Any, data: st.DataObje
 def test_embeddings(name: str, data: st.DataObject, ties: Any) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     queries, documents = int(rng.integers(1, 5)), int(rng.integers(2, 30))
-    kind = data.draw(st.sampled_from([np.float32, np.float64, np.int8]))
+    kind = data.draw(st.sampled_from([np.float16, np.float32, np.float64, np.int8]))
     given_queries = rng.integers(-2, 3, (queries, 3)).astype(kind)
     given_documents = rng.integers(-2, 3, (documents, 3)).astype(kind)
     scores = given_queries.astype(float) @ given_documents.astype(float).T
@@ -126,6 +126,46 @@ def test_many_queries_are_multiplied_in_parts(monkeypatch: pytest.MonkeyPatch) -
     run = {str(q): {str(d): float(table[q, d]) for d in range(9)} for q in range(5)}
     ours = evaluate_embeddings(qrels, queries, documents, MEASURES).scores
     same(ours, cf.evaluate(qrels, run, MEASURES, ties="expected"))
+
+
+def counted_passes(documents: Any) -> tuple[Any, list[int]]:
+    """A function that returns the documents as one block, and a list that has its calls."""
+    calls: list[int] = []
+
+    def blocks() -> Any:
+        calls.append(len(calls))
+        return iter([documents])
+
+    return blocks, calls
+
+
+@pytest.mark.parametrize("kind", ["float32", "float16", "bfloat16", "int8"])
+def test_documents_are_read_in_two_passes(kind: str) -> None:
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(3)
+    queries, documents = (torch.tensor(rng.integers(-3, 4, (n, 5))).to(getattr(torch, kind)) for n in (4, 60))
+    blocks, calls = counted_passes(documents)
+    qrels = {str(q): {str(d): 1 for d in range(q, 60, 7)} for q in range(4)}
+    ours = evaluate_embeddings(qrels, queries, blocks, MEASURES)
+    assert len(calls) == 2
+    table = (queries.double() @ documents.double().T).tolist()
+    run = {str(q): {str(d): score for d, score in enumerate(row)} for q, row in enumerate(table)}
+    same(ours.scores, cf.evaluate(qrels, run, MEASURES, ties="expected"))
+
+
+@pytest.mark.parametrize("ties", ["expected", "input"])
+def test_single_scores_that_round_otherwise_are_counted_again(ties: Any) -> None:
+    """The order of terms matters where large ones cancel: the scores that count are those of the whole product."""
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(4)
+    of = torch.tensor([8192.0, -8192.0, 1.0, -1.0, 0.5, 3.0])
+    queries, documents = (of[torch.tensor(rng.integers(0, 6, (n, 64)))].bfloat16() for n in (1, 1000))
+    blocks, calls = counted_passes(documents)
+    qrels = {"0": {str(d): 1 for d in range(0, 1000, 5)}}
+    ours = evaluate_embeddings(qrels, queries, blocks, MEASURES, ties=ties)
+    assert len(calls) == 4  # two passes, and two for the queries with other scores
+    run = {"0": {str(d): score for d, score in enumerate((queries @ documents.T)[0].tolist())}}
+    same(ours.scores, cf.evaluate(qrels, run, MEASURES, ties=ties))
 
 
 def test_what_precision_does() -> None:

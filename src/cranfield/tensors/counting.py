@@ -166,6 +166,14 @@ class ScoreCounts:
         self._kernel.add(scores, first, self.higher, self.equal, self.bad)
         return True
 
+    def replace(self, values: Integers, rows: Integers, other: ScoreCounts) -> None:
+        """Take the counts of these values, and of their rows, from other counts."""
+        at, of_rows = self.ops.to_device(values, self.value), self.ops.to_device(rows, self.value)
+        self.value[at], self.higher[at], self.equal[at] = other.value, other.higher, other.equal
+        self.length[of_rows], self.bad[of_rows] = other.length, other.bad
+        if self.before is not None:
+            self.before[at] = other.before
+
     @property
     def sums(self) -> list[Any]:
         """All counts, which are sums over blocks."""

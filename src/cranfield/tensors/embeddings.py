@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -58,8 +60,8 @@ def evaluate_embeddings(
 
     ``qrels``: as in `cranfield.evaluate`, or a `Collection`. ``query_embeddings``: (queries, dimensions).
     ``document_embeddings``: (documents, dimensions): a tensor, a NumPy array or memory map, a list of blocks of rows,
-    or a function that returns an iterator of blocks, which is called twice. The blocks are multiplied on the device of
-    the query embeddings.
+    or a function that returns an iterator of blocks, which is called several times. The blocks are multiplied on the
+    device of the query embeddings.
     ``query_ids``, ``document_ids``: the ids of the rows; by default, rows are numbered from "0". ``similarity``: the
     product, or that of normalised embeddings. ``block``: the documents of one product. ``ties``: as in
     `cranfield.evaluate`, but tied documents stay tied by default; ``input`` is the order of the collection.
@@ -67,8 +69,11 @@ def evaluate_embeddings(
     ``first_document`` is then the number of the first document of this part.
     ``options``: all other options of `cranfield.Evaluator`.
 
-    Two passes compute the same products: the first keeps the scores of judged documents, the second counts the
-    documents ranked above or tied with them. Memory is one block of scores and a few numbers for each judged document.
+    A first pass finds the scores of judged documents, a second one counts the documents ranked above or tied with them.
+    The scores must be those of the second pass to the last bit. So the first pass computes all products, too; but where
+    scores have 16 bits or are whole numbers, it computes those of judged documents alone, each by itself. The second
+    pass compares them with its own, and only the queries in which one differs are counted again, in two passes.
+    Memory is one block of scores and a few numbers for each judged document.
 
     >>> import numpy as np
     >>> queries, documents = np.array([[1.0, 0.0]]), np.array([[0.5, 1.0], [1.0, 0.0], [0.5, 0.0]])
@@ -135,7 +140,10 @@ class Scorer:
         self.queries, self.dimensions = (int(n) for n in self.embeddings.shape)
         if not self.queries:
             raise UsageError("there are no queries: query_embeddings has no rows")
+        whole_numbers = similarity == "dot" and not self.ops.is_float(self.embeddings)
         self.embeddings = self._prepared(self.embeddings)
+        # Sums that are exact, or rounded to 16 bits, rarely depend on the order of their terms.
+        self.rounds_once = whole_numbers or self.embeddings.dtype.itemsize <= 2
         if not callable(documents) and not hasattr(documents, "__iter__"):
             raise UsageError(f"document_embeddings must be numbers, not {type(documents).__name__}")
         if not callable(documents) and isinstance(documents, Iterator):
@@ -167,14 +175,19 @@ class Scorer:
 
     def scores(self) -> Iterator[tuple[int, int, Any]]:
         """First query, first document, and scores (queries, documents) of each product."""
-        first, seen = 0, False
-        for piece in _slices(self.documents, self.step):
-            seen = True
-            documents = self._documents(piece)
+        for first, documents in self.blocks():
             size = f"{min(self.queries, QUERIES):,} x {len(documents):,} scores"
             for query in range(0, self.queries, QUERIES):
                 with memory_errors(f"a block of {size}", "use a smaller block="):
                     yield query, first, self._product(self.embeddings[query : query + QUERIES], documents)
+
+    def blocks(self) -> Iterator[tuple[int, Any]]:
+        """First document, and embeddings (documents, dimensions), of each block."""
+        first, seen = 0, False
+        for piece in _slices(self.documents, self.step):
+            seen = True
+            documents = self._documents(piece)
+            yield first, documents
             first += len(documents)
         if not seen:
             raise UsageError("document_embeddings has no documents")
@@ -186,6 +199,26 @@ class Scorer:
                 hint="give a function that returns all blocks each time",
             )
         self.total = first
+
+    def single_scores(self, documents: Any, query: Any, column: Any) -> Any:
+        """Scores of pairs of queries and documents of a block, each product by itself."""
+        ops, like = self.ops, self.embeddings
+        wide = ops.xp.float64 if like.dtype.itemsize > 4 else ops.xp.float32
+        step = max((ON_DEVICE if ops.on_device else ON_HOST) // (4 * self.dimensions), 1)
+        scores = ops.cast(ops.zeros(len(query), like), like.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for first in range(0, len(query), step):
+                part = slice(first, first + step)
+                pairs = (ops.cast(x, wide) for x in (like[query[part]], documents[column[part]]))
+                scores[part] = ops.cast(math.prod(pairs).sum(1), like.dtype)
+        return scores
+
+    def only(self, queries: Integers) -> Scorer:
+        """The scorer of these queries alone."""
+        chosen = copy.copy(self)
+        chosen.embeddings = self.embeddings[self.ops.to_device(queries, self.embeddings)]
+        chosen.queries = len(queries)
+        return chosen
 
     @staticmethod
     def _product(queries: Any, documents: Any) -> Any:
@@ -279,57 +312,95 @@ class Located:
         return cls(query[known], number[known], known, QueryRows(names, row_of_query))
 
     def count(
-        self, scorer: Scorer, positions: Callable[[Integers], Integers] | None, group: Any, first_document: int
+        self,
+        scorer: Scorer,
+        positions: Callable[[Integers], Integers] | None,
+        group: Any,
+        first_document: int,
+        *,
+        singly: bool = True,
     ) -> ScoreCounts:
-        """The counts of the judged documents, in two passes."""
+        """The counts of the judged documents, in two passes; ``singly``: the first one may compute single scores."""
         ops, like = scorer.ops, scorer.embeddings
-        values, present = self._judged_scores(scorer, first_document)
+        singly &= scorer.rounds_once
+        judged = JudgedPairs(ops, self.query, self.number - first_document, like)
+        values, present = judged.single_scores(scorer) if singly else judged.scores(scorer)
         if group is not None:
             all_reduce([values, present], group)
         kept = np.flatnonzero(ops.host(present))
-        infinite = np.flatnonzero(np.isinf(ops.host(values)[kept]))
-        if len(infinite):
-            example = quotable(self.rows.names[int(self.query[kept[infinite[0]]])])
-            raise InputError(
-                [f"query `{example}`: the product with a judged document is infinite in {values.dtype}"],
-                total=len(infinite),
-                hint="convert the embeddings to a type with higher numbers",
-            )
         self.query, self.number, self.document = self.query[kept], self.number[kept], self.document[kept]
         position = None if positions is None else ops.to_device(positions(self.number), like)
-        row = ops.to_device(self.query, like)
-        counts = ScoreCounts(ops, scorer.queries, row, values[ops.to_device(kept, like)], position)
+        if len(kept) < len(values):
+            values = values[ops.to_device(kept, like)]
+            judged = JudgedPairs(ops, self.query, self.number - first_document, like)
+        counts = ScoreCounts(ops, scorer.queries, ops.to_device(self.query, like), values, position)
+        other = ops.zeros(len(kept), like)
         for query, first, scores in scorer.scores():
             order = None
             if positions is not None:
                 numbers = first_document + np.arange(first, first + int(scores.shape[1]))
                 order = ops.to_device(positions(numbers), like)
             counts.add(scores, first=query, positions=order)
+            if singly:
+                at, row, column = judged.of_block(query, first, *scores.shape)
+                other[at] = (scores[row, column] != values[at]) * 1
         if group is not None:
-            all_reduce(counts.sums, group)
+            all_reduce([*counts.sums, other], group)
+        if len(again := np.unique(self.query[ops.host(other) > 0])):
+            rows = np.flatnonzero(np.isin(self.query, again))
+            part = Located(np.searchsorted(again, self.query[rows]), self.number[rows], self.document[rows], self.rows)
+            chosen = scorer.only(again)
+            counts.replace(rows, again, part.count(chosen, positions, group, first_document, singly=False))
+        infinite = np.flatnonzero(np.isinf(ops.host(counts.value)))
+        if len(infinite):
+            example = quotable(self.rows.names[int(self.query[infinite[0]])])
+            raise InputError(
+                [f"query `{example}`: the product with a judged document is infinite in {counts.value.dtype}"],
+                total=len(infinite),
+                hint="convert the embeddings to a type with higher numbers",
+            )
         return counts
 
-    def _judged_scores(self, scorer: Scorer, first_document: int) -> tuple[Any, Any]:
-        """The score of each judged document, and 1 if it is in this part of the collection."""
-        ops, like = scorer.ops, scorer.embeddings
-        local = self.number - first_document
-        order = np.argsort(local, kind="stable")
-        ordered, queries = local[order], self.query[order]
-        at, row, column = (ops.to_device(x, like) for x in (order, queries, ordered))
-        values: Any = None
-        present = ops.zeros(len(order), like)
+
+class JudgedPairs:
+    """Judged documents, given by the rows of their queries and of their embeddings, block by block."""
+
+    def __init__(self, ops: Arrays, query: Integers, document: Integers, like: Any) -> None:
+        self.ops, self.like = ops, like
+        order = np.argsort(document, kind="stable")
+        self.query, self.document = query[order], document[order]
+        self._on_device = tuple(ops.to_device(x, like) for x in (order, self.query, self.document))
+
+    def of_block(self, query: int, first: int, queries: int, documents: int) -> tuple[Any, Any, Any]:
+        """The numbers of the pairs of a block, and their rows and columns in it."""
+        low, high = np.searchsorted(self.document, [first, first + int(documents)]).tolist()
+        chosen: Any = slice(low, high)
+        of_block = self.query[low:high] - query
+        if not ((of_block >= 0) & (of_block < queries)).all():
+            chosen = low + np.flatnonzero((of_block >= 0) & (of_block < queries))
+            chosen = self.ops.to_device(chosen, self.like)
+        at, row, column = (x[chosen] for x in self._on_device)
+        return at, row - query, column - first
+
+    def scores(self, scorer: Scorer) -> tuple[Any, Any]:
+        """The score of each pair, and 1 if it is in this part of the collection."""
+        values, present = self._empty()
         for query, first, scores in scorer.scores():
-            if values is None:
-                values = ops.cast(ops.zeros(len(order), like), scores.dtype)
-            low, high = np.searchsorted(ordered, [first, first + int(scores.shape[1])]).tolist()
-            chosen: Any = slice(low, high)
-            if scorer.queries > len(scores):
-                of_block = queries[low:high] - query
-                chosen = low + np.flatnonzero((of_block >= 0) & (of_block < len(scores)))
-                chosen = ops.to_device(chosen, like)
-            values[at[chosen]] = scores[row[chosen] - query, column[chosen] - first]
-            present[at[chosen]] = 1
+            at, row, column = self.of_block(query, first, *scores.shape)
+            values[at], present[at] = scores[row, column], 1
         return values, present
+
+    def single_scores(self, scorer: Scorer) -> tuple[Any, Any]:
+        """The same from single products."""
+        values, present = self._empty()
+        for first, documents in scorer.blocks():
+            at, row, column = self.of_block(0, first, scorer.queries, len(documents))
+            values[at], present[at] = scorer.single_scores(documents, row, column), 1
+        return values, present
+
+    def _empty(self) -> tuple[Any, Any]:
+        zeros = self.ops.zeros(len(self.query), self.like)
+        return self.ops.cast(zeros, self.like.dtype), zeros
 
 
 @dataclass(frozen=True, eq=False)
