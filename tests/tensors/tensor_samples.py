@@ -76,3 +76,22 @@ def same(ours: Any, expected: Any) -> None:
     assert (ours.counted == expected.counted).all()
     # Grades and scores of a tensor are of the same documents: there is no second set of ids.
     assert [str(n) for n in ours.notes] == [str(n) for n in expected.notes if n.kind != "disjoint"]
+
+
+def counted_passes(documents: Any) -> tuple[Any, list[int]]:
+    """A function that returns the documents as one block, and a list that has its calls."""
+    calls: list[int] = []
+
+    def blocks() -> Any:
+        calls.append(len(calls))
+        return iter([documents])
+
+    return blocks, calls
+
+
+def cancelling_embeddings(torch: Any) -> tuple[Any, Any]:
+    """One query and 1,000 documents in bfloat16: large terms of their products cancel, so that their order matters."""
+    rng = np.random.default_rng(4)
+    values = torch.tensor([8192.0, -8192.0, 1.0, -1.0, 0.5, 3.0])
+    queries, documents = (values[torch.tensor(rng.integers(0, 6, (n, 64)))].bfloat16() for n in (1, 1000))
+    return queries, documents

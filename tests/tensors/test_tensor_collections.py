@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tensor_samples import LIBRARIES, as_dicts, library, same, tables
+from tensor_samples import LIBRARIES, as_dicts, cancelling_embeddings, counted_passes, library, same, tables
 
 import cranfield as cf
 from cranfield.errors import CranfieldError
@@ -128,17 +128,6 @@ def test_many_queries_are_multiplied_in_parts(monkeypatch: pytest.MonkeyPatch) -
     same(ours, cf.evaluate(qrels, run, MEASURES, ties="expected"))
 
 
-def counted_passes(documents: Any) -> tuple[Any, list[int]]:
-    """A function that returns the documents as one block, and a list that has its calls."""
-    calls: list[int] = []
-
-    def blocks() -> Any:
-        calls.append(len(calls))
-        return iter([documents])
-
-    return blocks, calls
-
-
 @pytest.mark.parametrize("kind", ["float32", "float16", "bfloat16", "int8"])
 def test_documents_are_read_in_two_passes(kind: str) -> None:
     torch = pytest.importorskip("torch")
@@ -157,9 +146,7 @@ def test_documents_are_read_in_two_passes(kind: str) -> None:
 def test_single_scores_that_round_otherwise_are_counted_again(ties: Any) -> None:
     """The order of terms matters where large ones cancel: the scores that count are those of the whole product."""
     torch = pytest.importorskip("torch")
-    rng = np.random.default_rng(4)
-    of = torch.tensor([8192.0, -8192.0, 1.0, -1.0, 0.5, 3.0])
-    queries, documents = (of[torch.tensor(rng.integers(0, 6, (n, 64)))].bfloat16() for n in (1, 1000))
+    queries, documents = cancelling_embeddings(torch)
     blocks, calls = counted_passes(documents)
     qrels = {"0": {str(d): 1 for d in range(0, 1000, 5)}}
     ours = evaluate_embeddings(qrels, queries, blocks, MEASURES, ties=ties)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tensor_samples import cancelling_embeddings, counted_passes
 
 import cranfield as cf
 from cranfield.tensors import Accumulator, RankCounter, evaluate, evaluate_embeddings
@@ -77,6 +78,12 @@ def one_of_two(process: int, folder: str) -> None:
         qrels, queries, part, MEASURES, block=3, group="world", first_document=13 * process
     )
     results["dense"] = evaluation.scores.values.tobytes()
+    query, documents = cancelling_embeddings(torch)
+    blocks, calls = counted_passes(documents[500 * process : 500 * (process + 1)])
+    again = evaluate_embeddings(
+        {"0": dict.fromkeys(range(0, 500, 5), 1)}, query, blocks, "AP", group="world", first_document=500 * process
+    )
+    results["again"] = len(calls), again.scores.values.tobytes()
     results["counter"] = counter(part).all_reduce().evaluate(MEASURES).scores.values.tobytes()
     torch.save(results, f"{folder}/{process}")
     torch.distributed.destroy_process_group()
@@ -91,8 +98,11 @@ def test_two_processes_have_the_bits_of_one(tmp_path: Path) -> None:
     alone = batched(Accumulator(MEASURES), np.arange(QUERIES * WIDTH))
     expected = alone.evaluate().scores.values.tobytes(), alone.compute()
     queries, documents, qrels = embeddings()
-    for process in (0, 1):
-        results = torch.load(tmp_path / str(process), weights_only=False)
+    by_process = [torch.load(tmp_path / str(process), weights_only=False) for process in (0, 1)]
+    again = [results.pop("again") for results in by_process]
+    assert again[0] == again[1]  # both count again, although only the first one has documents with other scores
+    assert again[0][0] == 4
+    for results in by_process:
         whole = evaluate_embeddings(qrels, queries, documents, MEASURES).scores
         assert results.pop("dense") == whole.values.tobytes()
         assert results.pop("counter") == counter(documents).evaluate(MEASURES).scores.values.tobytes()
