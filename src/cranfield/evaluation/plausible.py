@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from cranfield.measures.ties.strategies import ClosedForm
 from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.batch import COLUMNS, Batch, ragged
 from cranfield.ranking.rankings import Position, Rankings
-from cranfield.ranking.row_math import cells, scatter
+from cranfield.ranking.row_math import cells, constant, scatter
 from cranfield.ranking.views import with_every_document
 
 LAST_RANKS = np.array([5, 10, 20, 50, 100, 200, 500, 1000])  # the last rank of each depth; below is one more
@@ -127,7 +127,7 @@ class _Drawn:
         order = np.argsort(~kept, kind="stable")
         self.grade, self.gain = deck.grades[order], gain[order]
         depth = depth_of(full.start.reshape(-1)[self.at])
-        self.limits = np.cumsum(deck.share[:, order], axis=1)[depth]
+        self.limits = np.cumsum(deck.share[:, order], axis=1).T[:, depth]
         self.chance = deck.share[:, kept].sum(axis=1)[depth]
         judged = full.judged if definition.uses_nonrelevant else full.relevant
         self.known = (judged | full.nil).reshape(-1)
@@ -146,39 +146,45 @@ class _Drawn:
         keep[:, self.at] = hit
         draw, cell = np.divmod(np.flatnonzero(keep), len(self.known))
         row = draw * queries + cell // width
-        grade, gain, drawn = full.grade.reshape(-1)[cell], full.gain.reshape(-1)[cell], ~self.known[cell]
+        grade, gain, drawn = (
+            full.grade.reshape(-1)[cell],
+            full.gain.reshape(-1)[cell],
+            np.flatnonzero(~self.known[cell]),
+        )
         # The number of a document picks its grade by the shares of its depth.
-        which = np.nonzero(hit)[1]
-        picked = (number[hit][:, None] >= self.limits[which]).sum(axis=1)
+        hits = np.flatnonzero(hit)
+        number, which = number.reshape(-1)[hits], hits % len(self.at)
+        picked = sum((number >= limit[which] for limit in self.limits), np.zeros(len(hits), np.int64))
         picked = np.minimum(picked, len(self.grade) - 1)  # shares may add up to slightly less than 1
         grade[drawn], gain[drawn] = self.grade[picked], self.gain[picked]
-        count = np.bincount(row, minlength=draws * queries)
         columns = {
             "grade": grade,
             "gain": gain,
             "start": full.start.reshape(-1)[cell],
             "size": full.size.reshape(-1)[cell],
             "nil": full.nil.reshape(-1)[cell],
-            "document": np.full(len(cell), -1),
         }
-        tables = {name: _table(values, row, count, COLUMNS[name]) for name, values in columns.items()}
+        at, shape = _cells(row, draws * queries)
+        tables = {name: scatter(values, at, shape, COLUMNS[name]) for name, values in columns.items()}
         every = np.tile(np.arange(queries), draws)
         by_query = {name: getattr(full, name)[every] for name in ("length", "query", "tail", "nil_grade", "ideal")}
         row, gain = row[drawn], gain[drawn]
         gaining = np.bincount(row[gain > 0], minlength=len(every))
         if self.uses_ideal:
-            added = _table(gain, row, np.bincount(row, minlength=len(every)), 0)
+            added = scatter(gain, *_cells(row, len(every)), 0)
             by_query["ideal"] = -np.sort(-np.concatenate([by_query["ideal"], added], axis=1), axis=1)
         return full.changed(
             **tables,
             **by_query,
+            document=constant(-1, shape),
             R=full.R[every] + gaining,
             N=full.N[every] + self.unjudged[every] - gaining,
             mass=full.mass[every] + np.bincount(row, gain, len(every)),
         )
 
 
-def _table(values: Any, row: Integers, count: Integers, empty: float) -> Any:
-    """Values in rows of these lengths, padded at their ends."""
-    shape = len(count), max(int(count.max(initial=0)), 1)
-    return scatter(values, cells(row, ragged(count)[1], shape), shape, empty)
+def _cells(row: Integers, rows: int) -> tuple[Integers, tuple[int, int]]:
+    """Where `scatter` puts values of these rows, in ascending order, and the shape of its table."""
+    count = np.bincount(row, minlength=rows)
+    shape = rows, max(int(count.max(initial=0)), 1)
+    return cells(row, ragged(count)[1], shape), shape
