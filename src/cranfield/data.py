@@ -21,6 +21,7 @@ Booleans = np.ndarray[tuple[Any, ...], np.dtype[np.bool_]]
 Integers = np.ndarray[tuple[Any, ...], np.dtype[np.int64]]
 Bytes = np.ndarray[tuple[Any, ...], np.dtype[np.uint8]]
 LONG_BLOCK = 8  # adjacent strings from which copying them together saves time
+LONG_TEXT = 64  # bytes from which strings are compared one by one
 Smoothing = Literal["dirichlet", "printed"]  # of language models; printed: as Hui et al. (2017) print it
 
 
@@ -74,6 +75,20 @@ class Strings:
         offsets = np.concatenate([np.zeros(1, np.int64), *lengths]).cumsum()
         data = [part.data[part.offsets[0] : part.offsets[-1]] for part in parts]
         return cls(offsets, np.concatenate([np.empty(0, np.uint8), *data]))
+
+    def same_as_previous(self) -> Booleans:
+        """Whether each string but the first is the one before it."""
+        first, length = self.offsets[:-1], np.diff(self.offsets)
+        same = length[1:] == length[:-1]
+        rows = np.flatnonzero(same)
+        for place in range(min(int(length.max(initial=0)), LONG_TEXT)):
+            rows = rows[place < length[rows]]
+            equal = self.data[first[rows] + place] == self.data[first[rows + 1] + place]
+            same[rows[~equal]] = False
+            rows = rows[equal]
+        for row in rows[length[rows] > LONG_TEXT].tolist():
+            same[row] = self[row] == self[row + 1]
+        return same
 
     def take(self, rows: Integers) -> Strings:
         """The strings at these rows, in this order."""

@@ -9,19 +9,19 @@ could be ranks or scores are refused: the order of the documents depends on it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
 from io import BufferedReader, StringIO, TextIOWrapper
-from itertools import groupby, islice, pairwise
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from cranfield import native
-from cranfield.data import Strings
+from cranfield.data import Booleans, Floats, Strings
 from cranfield.errors import InputError, UsageError, reading
 from cranfield.io.documents import (
     ID_FIELDS,
@@ -299,15 +299,15 @@ def headerless_columns(columns: str) -> Iterator[None]:
 
 def read_headerless(kind: TableKind, stream: Stream, name: str, columns: Columns) -> Any:
     """A run or judgments with columns in the usual order, unless ``columns`` has the number of a column for a role."""
-    rows = _headerless_rows(stream, kind)
+    fields = _headerless_columns(stream, kind)
     chosen = columns or (_run_columns.get() if kind == "run" else None)
     if chosen:
-        roles = _chosen_roles(chosen, len(rows[0]), kind, stream.source_name)
+        roles = _chosen_roles(chosen, len(fields), kind, stream.source_name)
     elif kind == "qrels":
         roles = ["query", "document", "grade"]
     else:
-        roles = _assumed_roles(rows, stream.source_name)
-    frame = _frame(rows, roles, Location(stream.source_name, kind, "row"))
+        roles = _assumed_roles(fields, stream.source_name)
+    frame = Frame.of_strings(roles, fields, np.arange(1, len(fields[0]) + 1))
     judged_or_run = from_object(kind, frame, name, None, stream.source_name)
     if chosen:
         return judged_or_run
@@ -328,16 +328,38 @@ def _chosen_roles(columns: Mapping[str, str], width: int, kind: TableKind, sourc
     return [roles[str(at + 1)] for at in range(width)]
 
 
-def _headerless_rows(stream: Stream, kind: TableKind) -> list[list[str]]:
+# White space and quotes, which may not belong to the text of a field.
+_UNUSUAL = b' \t\v\f\x1c\x1d\x1e\x1f"'
+
+
+def _headerless_columns(stream: Stream, kind: TableKind) -> list[Strings]:
+    """The columns of all lines that are not blank."""
+    delimiter, content = _headerless_delimiter(stream, kind), stream.read().removeprefix(BOM)
+    unusual = _UNUSUAL.replace(delimiter.encode(), b"")
+    if content.isascii() and len(content.translate(None, unusual)) == len(content):
+        plain = native.split_fields(content, delimiter, 0, len(content))
+        if plain is not None:
+            return [Strings(*column) for column in plain]
+    rows = _headerless_rows(content.decode("utf-8", "surrogateescape"), delimiter, Location(stream.source_name, kind))
+    width = len(rows[0])
+    faults = [
+        Fault(row, "fields", b"", str(width).encode(), len(record))
+        for row, record in enumerate(rows, 1)
+        if len(record) != width
+    ]
+    FaultList(faults).raise_if_any(Location(stream.source_name, kind, "row"))
+    return [Strings.of([field.strip() for field in column]) for column in zip(*rows, strict=True)]
+
+
+def _headerless_rows(text: str, delimiter: str, location: Location) -> list[list[str]]:
     """The fields of each line that is not blank. A line is a row: a quote cannot join it to the next one."""
     import csv
 
-    delimiter = _headerless_delimiter(stream, kind)
     rows = []
-    for number, line in enumerate(stream.read_text().split("\n"), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         line = line.removesuffix("\r")
         if "\0" in line:
-            FaultList([Fault(number, "binary", b"", b"", 0)]).raise_if_any(Location(stream.source_name, kind))
+            FaultList([Fault(number, "binary", b"", b"", 0)]).raise_if_any(location)
         if not line.strip():
             continue
         if delimiter == "\t":
@@ -346,7 +368,7 @@ def _headerless_rows(stream: Stream, kind: TableKind) -> list[list[str]]:
         try:
             rows += csv.reader([line], delimiter=delimiter, strict=True)
         except csv.Error as error:
-            raise InputError([f"{stream.source_name}:{number}: invalid CSV: {error}"]) from error
+            raise InputError([f"{location.source_name}:{number}: invalid CSV: {error}"]) from error
     return rows
 
 
@@ -358,101 +380,101 @@ def _unquoted(field: str) -> str:
     return field
 
 
-def _frame(rows: list[list[str]], roles: list[str], location: Location) -> Frame:
-    width = len(roles)
-    faults = [
-        Fault(row, "fields", b"", str(width).encode(), len(record))
-        for row, record in enumerate(rows, 1)
-        if len(record) != width
-    ]
-    FaultList(faults).raise_if_any(location)
-    records = [[field.strip() for field in record] for record in rows]
-    return Frame.of_text(roles, records, np.arange(1, len(rows) + 1))
-
-
 MAX_RANK = 10**12
 
 
-def _rank(text: str) -> float | None:
-    """A number that could be a rank, however it is written (1, 01, 1.0, 1e0); None for others. 2.5: of two tied."""
-    number = float(text) if _NUMBER.fullmatch(text) else -1.0
-    could_be = 0 <= number < MAX_RANK and (number.is_integer() or (number > 1 and (2 * number).is_integer()))
-    return number if could_be else None
+class _ByQuery:
+    """The rows of each query in input order.
+
+    ``order``: rows, one query after the other; ``begin`` (query,): where those of each query begin there; ``count``.
+    ``contiguous``: the input has this order.
+    """
+
+    def __init__(self, query: Strings) -> None:
+        first = np.flatnonzero(np.append(True, ~query.same_as_previous()))
+        numbers: dict[str, int] = {}
+        number = np.array([numbers.setdefault(query[row], len(numbers)) for row in first.tolist()])
+        of_row = np.repeat(number, np.diff(np.append(first, len(query))))
+        self.order, self.count = np.argsort(of_row, kind="stable"), np.bincount(of_row)
+        self.begin, self.contiguous = np.cumsum(self.count) - self.count, len(first) == len(numbers)
+        self.query = np.repeat(np.arange(len(self.count)), self.count)
+
+    def numbers(self, column: Strings) -> Floats:
+        """The numbers of a column in this order; NaN for other texts."""
+        numbers: Floats | None = native.parse_numbers((column.offsets, column.data))
+        if numbers is None:
+            numbers = np.array([float(text) if _NUMBER.fullmatch(text) else np.nan for text in column])
+        return numbers[self.order]
+
+    def falls(self, x: Floats) -> Booleans:
+        """Whether a number is less than the one before it, of the same query."""
+        return (x[1:] < x[:-1]) & (self.query[1:] == self.query[:-1])
+
+    def rises(self, x: Floats) -> Booleans:
+        """Whether a number is more than the one before it, of the same query."""
+        return self.falls(-x)
+
+    def are_ranks(self, ranks: Floats) -> bool:
+        """Whether the numbers count 0, 1, 2, ... or 1, 2, 3, ... for every query, and queries are contiguous."""
+        first = np.repeat(ranks[self.begin], self.count)
+        counted = first + np.arange(len(ranks)) - np.repeat(self.begin, self.count)
+        return self.contiguous and bool((ranks == counted).all() and (first <= 1).all() and (first % 1 == 0).all())
+
+    def could_be_ranks(self, ranks: Floats) -> bool:
+        """Whether the numbers could be ranks of some order, with gaps and from any number on.
+
+        They are scores if one is no rank; if the order within each query is the same for both; or if they descend
+        in every query, as scores do, and are no reversed ranks: a query has none of 0 and 1, or numbers far above its
+        length.
+        """
+        if np.isnan(ranks).any() or not (self.rises(ranks) | self.falls(ranks)).any():
+            return False
+        if self.rises(ranks).any():
+            return True
+        first, last = ranks[self.begin], ranks[self.begin + self.count - 1]
+        return bool(((last <= 1) & (first <= 2 * self.count))[self.count > 1].all())
 
 
-def _score(text: str) -> float | None:
-    return float(text) if _NUMBER.fullmatch(text) else None
+def _as_ranks(numbers: Floats) -> Floats:
+    """Numbers that could be ranks, however they are written (1, 01, 1.0, 1e0); NaN for others. 2.5: of two tied."""
+    with np.errstate(invalid="ignore"):
+        could_be = (numbers % 1 == 0) | ((numbers > 1) & (2 * numbers % 1 == 0))
+    return np.where(could_be & (numbers >= 0) & (numbers < MAX_RANK), numbers, np.nan)
 
 
-def _assumed_roles(rows: list[list[str]], source_name: str) -> list[str]:
+def _assumed_roles(columns: Sequence[Strings], source_name: str) -> list[str]:
     """The columns of a run: query, document, and rank or score; an error if nothing says which of them it is."""
-    roles = ["query", "document"]
-    if len(rows[0]) > 3:
-        if _ranks_before_scores(rows):
+    roles, rows = ["query", "document"], _ByQuery(columns[0])
+    ranks = _as_ranks(rows.numbers(columns[2]))
+    if len(columns) > 3:
+        if _ranks_before_scores(rows, ranks, rows.numbers(columns[3])):
             return [*roles, "rank", "score"]
-    else:
-        numbers = _numbers_by_query(rows, 2)
-        if _are_ranks(rows, numbers):
-            return [*roles, "rank"]
-        if not _could_be_ranks(numbers):
-            return [*roles, "score"]
+    elif rows.are_ranks(ranks):
+        return [*roles, "rank"]
+    elif not rows.could_be_ranks(ranks):
+        return [*roles, "score"]
     either = "query,document,rank{0} or --columns query,document,score{1}"
-    either = either.format(*(("", "") if len(rows[0]) == 3 else (",score", ",rank")))
-    where = "third column" if len(rows[0]) == 3 else "third and fourth column"
+    either = either.format(*(("", "") if len(columns) == 3 else (",score", ",rank")))
+    where = "third column" if len(columns) == 3 else "third and fourth column"
     raise InputError(
         [f"{source_name}: the file has no column names, and its {where} could hold ranks or scores"],
         hint=f'use --columns {either}; in Python pass columns={{"rank": "3"}} or columns={{"score": "3"}}',
     )
 
 
-def _numbers_by_query(
-    rows: list[list[str]], column: int, read: Callable[[str], float | None] = _rank
-) -> list[list[float | None]]:
-    """The numbers of each query in input order; None for those that are none."""
-    numbers: dict[str, list[float | None]] = {}
-    for row in rows:
-        if column < len(row):  # else a fault, which `_frame` reports
-            numbers.setdefault(row[0].strip(), []).append(read(row[column].strip()))
-    return list(numbers.values())
-
-
-def _are_ranks(rows: list[list[str]], numbers: list[list[float | None]]) -> bool:
-    """Whether the numbers count 0, 1, 2, ... or 1, 2, 3, ... for every query, and queries are contiguous."""
-    blocks = sum(1 for _ in groupby(rows, key=lambda row: row[0].strip()))
-    return blocks == len(numbers) and all(
-        ranks[0] in (0, 1) and ranks == [ranks[0] + i for i in range(len(ranks))] for ranks in numbers
-    )
-
-
-def _could_be_ranks(numbers: list[list[float | None]]) -> bool:
-    """Whether the numbers could be ranks of some order, with gaps and from any number on.
-
-    They are scores if one is no rank; if the order within each query is the same for both; or if they descend
-    in every query, as scores do, and are no reversed ranks: a query has none of 0 and 1, or numbers far above its
-    length.
-    """
-    if any(None in ranks for ranks in numbers) or not any(len(set(ranks)) > 1 for ranks in numbers):
-        return False
-    ordered = [sorted((rank for rank in ranks if rank is not None), reverse=True) for ranks in numbers]
-    if ordered != numbers:
-        return True
-    return all(ranks[-1] <= 1 and ranks[0] <= 2 * len(ranks) for ranks in ordered if len(ranks) > 1)
-
-
-def _ranks_before_scores(rows: list[list[str]]) -> bool:
+def _ranks_before_scores(rows: _ByQuery, ranks: Floats, scores: Floats) -> bool:
     """Whether the third column has ranks and the fourth scores: they agree, and not both of them could be ranks."""
-    ranks, others = _numbers_by_query(rows, 2), _numbers_by_query(rows, 3)
-    if any(rank is None or not rank.is_integer() for of_query in ranks for rank in of_query):
+    if not (ranks % 1 == 0).all():
         return False
-    counted, scored = _are_ranks(rows, ranks), any(None in of_query for of_query in others)
-    if counted and scored:
-        return True
-    scores = _numbers_by_query(rows, 3, _score)
-    return (counted or scored) and not any(
-        a < b and x < y  # type: ignore[operator]
-        for of_query in map(zip, ranks, scores)
-        for (a, x), (b, y) in pairwise(sorted(pair for pair in of_query if None not in pair))
-    )
+    counted, scored = rows.are_ranks(ranks), bool(np.isnan(_as_ranks(scores)).any())
+    if not (counted or scored):
+        return False
+    known = ~np.isnan(scores)
+    order = np.lexsort((scores[known], ranks[known], rows.query[known]))
+    columns = (x[known][order] for x in (rows.query, ranks, scores))
+    (query, next_query), (rank, next_rank), (score, next_score) = ((x[:-1], x[1:]) for x in columns)
+    contrary = (query == next_query) & (rank < next_rank) & (score < next_score)
+    return (counted and scored) or not contrary.any()
 
 
 FORMATS = (
