@@ -284,7 +284,7 @@ def tie_groups(batch: Batch) -> Iterator[tuple[Integers, int, int]]:
 #
 # A *range* is a sequence of consecutive positions, given by the first one and their number. Positions count from 0.
 
-POSITIONS_AT_ONCE = 1 << 12  # number of positions that are scored together; they fit into the processor cache
+POSITIONS_AT_ONCE = 1 << 14  # number of positions that are scored together; they fit into the processor cache
 
 
 @lru_cache(maxsize=8)
