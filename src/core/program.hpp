@@ -31,6 +31,8 @@ class PythonIds {
 public:
     static constexpr std::uint32_t none = ~std::uint32_t{0};
 
+    PythonIds() { clear(0); }
+
     void clear(std::size_t rows) {
         std::size_t size = 8;
         while (size < 4 * rows) size *= 2;
@@ -154,11 +156,13 @@ struct MeasuredRows {
         size.resize(most);
     }
 
-    void add(double gain_of, double grade_of, std::uint32_t start_of, std::uint32_t size_of) {
+    // Always written, because whether a document is `kept` cannot be predicted.
+    void add(double gain_of, double grade_of, std::uint32_t start_of, std::uint32_t size_of, bool kept = true) {
         gain[count_] = gain_of;
         grade[count_] = grade_of;
         start[count_] = start_of;
-        size[count_++] = size_of;
+        size[count_] = size_of;
+        count_ += kept;
     }
 
     std::size_t count() const { return count_; }
@@ -212,7 +216,15 @@ inline double mean_weight(const MeasuredRows& rows, std::size_t j, const WeightT
 }
 
 inline double gained(const MeasuredRows& rows, const WeightTables& weights, Cutoff k) {
-    return row_sum(rows.count(), [&](std::size_t j) { return rows.gain[j] * mean_weight(rows, j, weights, k); });
+    if (rows.tied) {
+        return row_sum(rows.count(), [&](std::size_t j) { return rows.gain[j] * mean_weight(rows, j, weights, k); });
+    }
+    // What is below the cutoff would add zeros.
+    std::size_t many = rows.count();
+    if (k.given && many != 0 && !(rows.start[many - 1] < k.rank)) {
+        for (many = 0; rows.start[many] < k.rank;) ++many;
+    }
+    return row_sum(many, [&](std::size_t j) { return rows.gain[j] * weights.at[rows.start[j] + 1]; });
 }
 
 // `simple`: as rankings without ties are summed with a fixed cutoff.
@@ -247,10 +259,10 @@ inline double preferences(const MeasuredRows& rows, double limit, double pairs) 
     if (!rows.tied) {
         double above = 0;
         return row_sum(rows.count(), [&](std::size_t j) {
-            const double value = rows.gain[j], met = above;
-            if (rows.nonrelevant(j)) ++above;
-            if (value == 0) return 0.0;
-            return value * (1 - (pairs > 0 ? std::min(met, limit) / pairs : 0));
+            const double value = rows.gain[j];
+            const double share = value * (1 - (pairs > 0 ? std::min(above, limit) / pairs : 0));
+            above += rows.nonrelevant(j);
+            return value == 0 ? 0.0 : share;
         });
     }
     TieWalk tie(rows);
@@ -334,8 +346,13 @@ public:
         std::array<std::pair<std::size_t, std::size_t>, most_keys> hits;  // where they begin and end
     };
 
+    struct Item {
+        PyObject *id, *score;
+    };
+
     // What one run needs; used again for the next.
     struct Scratch {
+        std::vector<Item> items;
         std::vector<Text> ids;
         std::vector<double> scores, registers, running, sorted, values;
         PythonIds distinct;
@@ -351,7 +368,7 @@ public:
         std::size_t weight() const {
             std::size_t hits = 0;
             for (const Found& of_key : found) hits += of_key.hits.capacity();
-            return text.capacity() + group.weight() + lookup.weight() + ids.capacity() * sizeof(Text) + hits * sizeof(Hit) + segments.capacity() * sizeof(Segment) +
+            return text.capacity() + group.weight() + lookup.weight() + ids.capacity() * (sizeof(Item) + sizeof(Text)) + hits * sizeof(Hit) + segments.capacity() * sizeof(Segment) +
                    (scores.capacity() + values.capacity()) * sizeof(double) + distinct.weight() + locator.weight();
         }
     };
@@ -503,9 +520,10 @@ private:
         if (!distinct || (number == Ids::none && policy_.counted == Counted::run)) return false;
         const auto query = number == Ids::none ? static_cast<std::uint32_t>(queries()) : number;
         scratch.segments.push_back({nullptr, query, static_cast<std::uint32_t>(group.size()), {}});
-        scratch.locator.clear();
+        scratch.locator.clear(0);
         if (number != Ids::none) {
             const JudgedRows judged = index_.judged(number);
+            scratch.locator.clear(judged.size());
             for (std::size_t document = 0; document != judged.size(); ++document) {
                 const std::size_t row = scratch.lookup.find(group, judged.hash(document), judged.id(document));
                 if (row != Lookup::none) scratch.locator.note(row, document);
@@ -551,48 +569,40 @@ private:
 
     bool read_ranking(PyObject* ranking, bool list, Scratch& scratch, Segment& segment) {
         const std::size_t length = segment.length;
-        if (scratch.ids.size() < length) {
+        if (scratch.items.size() <= length) {  // one more, at which the end of a dict is found
+            scratch.items.resize(length + 1);
             scratch.ids.resize(length);
             scratch.scores.resize(length);
         }
-        scratch.locator.clear();
+        // The objects lie all over the memory: all are on their way before the first is looked at.
+        Item* item = scratch.items.data();
+        for (Py_ssize_t position = 0; !list && PyDict_Next(ranking, &position, &item->id, &item->score); ++item) {
+            prefetch(item->id);
+            prefetch(item->score);
+        }
+        for (std::size_t row = 0; list && row < length; ++row) scratch.items[row].id = list_item(ranking, row);
+        if (list) scratch.distinct.clear(length);
+        scratch.locator.clear(length);
         const bool judged = segment.query < queries();
         const JudgedRows rows = index_.judged(judged ? segment.query : 0);
-        const PythonIds* const known = judged ? &documents_of(segment.query) : nullptr;
-        const auto look_up = [&](PyObject* id, std::size_t row) {
-            if (known == nullptr) return;
-            const auto id_of = [&](std::size_t document) { return rows.id(document); };
-            const std::uint32_t document = known->find(python_hash(id), scratch.ids[row], id_of);
-            if (document != PythonIds::none) scratch.locator.note(row, document);
-        };
-        if (list) {
-            if (!read_list(ranking, scratch, look_up)) return false;
-        } else {
-            std::size_t row = 0;
-            PyObject *id, *score;
-            for (Py_ssize_t position = 0; PyDict_Next(ranking, &position, &id, &score); ++row) {
-                if (!read_id<false>(id, scratch.ids[row]) || !read_score(score, scratch.scores[row])) return false;
-                look_up(id, row);
-            }
-        }
-        const auto id_of = [&](std::size_t row) { return scratch.ids[row]; };
-        locate({scratch.scores.data(), length}, id_of, scratch, segment);
-        return true;
-    }
-
-    template <class LookUp>
-    bool read_list(PyObject* list, Scratch& scratch, LookUp look_up) {
-        const std::size_t length = length_of(list);
-        scratch.distinct.clear(length);
+        const PythonIds& known = judged ? documents_of(segment.query) : nothing_;
         const auto id_of = [&](std::size_t row) { return scratch.ids[row]; };
         for (std::size_t row = 0; row < length; ++row) {
-            PyObject* const id = list_item(list, row);
-            if (!read_id<false>(id, scratch.ids[row])) return false;
-            const auto number = static_cast<std::uint32_t>(row);
-            if (scratch.distinct.add(python_hash(id), scratch.ids[row], number, id_of) != PythonIds::none) return false;
-            scratch.scores[row] = list_score(row);
-            look_up(id, row);
+            const auto [id, score] = scratch.items[row];
+            Text& text = scratch.ids[row];
+            if (!read_id<false>(id, text)) return false;
+            const std::uint64_t hash = python_hash(id);
+            if (list) {
+                const auto number = static_cast<std::uint32_t>(row);
+                if (scratch.distinct.add(hash, text, number, id_of) != PythonIds::none) return false;
+                scratch.scores[row] = list_score(row);
+            } else if (!read_score(score, scratch.scores[row])) {
+                return false;
+            }
+            const std::uint32_t document = known.find(hash, text, [&](std::size_t d) { return rows.id(d); });
+            if (document != PythonIds::none) scratch.locator.note(row, document);
         }
+        locate({scratch.scores.data(), length}, id_of, scratch, segment);
         return true;
     }
 
@@ -650,8 +660,9 @@ private:
             if (hit.size > 1) {
                 while (end < hits.size() && hits[end].start == hit.start) ++end;
                 lay_out_tie(layout, hits.subspan(i, end - i), gain, grade, scratch.tie, rows);
-            } else if (layout.all || gain[hit.document] > 0) {
-                rows.add(gain[hit.document], grade[hit.document], hit.start, 1);
+            } else {
+                const double gained = gain[hit.document];
+                rows.add(gained, grade[hit.document], hit.start, 1, layout.all | (gained > 0));
             }
         }
     }
@@ -843,6 +854,7 @@ private:
     const std::vector<std::size_t> results_;
     std::size_t ranks_ = 0;                              // rankings are shorter
     std::vector<std::unique_ptr<PythonIds>> documents_;  // of each query, once it has been asked for
+    const PythonIds nothing_;
     std::vector<double> unanswered_;
 };
 
