@@ -140,38 +140,35 @@ private:
 // The documents of one query that a measure reads, in rank order.
 namespace cranfield {
 
+struct MeasuredRow {
+    double gain, grade;
+    std::uint32_t start, size;
+
+    bool nonrelevant() const { return grade >= 0 && !(gain > 0); }
+};
+
 struct MeasuredRows {
-    std::vector<double> gain, grade;
-    std::vector<std::uint32_t> start, size;
     bool tied = false;  // whether any query of the run has a tie here
     std::size_t length = 0;
 
     // Empty, with room for so many.
     void clear(std::size_t most = 0) {
         count_ = 0;
-        if (gain.size() >= most) return;
-        gain.resize(most);
-        grade.resize(most);
-        start.resize(most);
-        size.resize(most);
+        if (rows_.size() < most) rows_.resize(most);
     }
 
     // Always written, because whether a document is `kept` cannot be predicted.
-    void add(double gain_of, double grade_of, std::uint32_t start_of, std::uint32_t size_of, bool kept = true) {
-        gain[count_] = gain_of;
-        grade[count_] = grade_of;
-        start[count_] = start_of;
-        size[count_] = size_of;
+    void add(const MeasuredRow& row, bool kept = true) {
+        rows_[count_] = row;
         count_ += kept;
     }
 
     std::size_t count() const { return count_; }
-    std::span<const double> gains() const { return {gain.data(), count_}; }
-    bool nonrelevant(std::size_t j) const { return grade[j] >= 0 && !(gain[j] > 0); }
+    const MeasuredRow& operator[](std::size_t j) const { return rows_[j]; }
 
 private:
+    std::vector<MeasuredRow> rows_;
     std::size_t count_ = 0;
-
 };
 
 // The tie that each document is in, for whoever asks document by document from the first on.
@@ -184,7 +181,7 @@ public:
         if (j < end) return false;
         first = j;
         end = j + 1;
-        while (rows_.tied && end < rows_.count() && rows_.start[end] == rows_.start[j]) ++end;
+        while (rows_.tied && end < rows_.count() && rows_[end].start == rows_[j].start) ++end;
         return true;
     }
 
@@ -206,7 +203,7 @@ struct Cutoff {
 
 // The mean weight of a document over the positions of its span.
 inline double mean_weight(const MeasuredRows& rows, std::size_t j, const WeightTables& weights, Cutoff k) {
-    const std::uint32_t start = rows.start[j], size = rows.size[j];
+    const std::uint32_t start = rows[j].start, size = rows[j].size;
     if (!rows.tied) return !k.given || start < k.rank ? weights.at[start + 1] : 0;
     const auto end = static_cast<double>(rows.length);
     const double inside = (k.given ? std::min(end, k.rank) : end) - start;
@@ -217,14 +214,14 @@ inline double mean_weight(const MeasuredRows& rows, std::size_t j, const WeightT
 
 inline double gained(const MeasuredRows& rows, const WeightTables& weights, Cutoff k) {
     if (rows.tied) {
-        return row_sum(rows.count(), [&](std::size_t j) { return rows.gain[j] * mean_weight(rows, j, weights, k); });
+        return row_sum(rows.count(), [&](std::size_t j) { return rows[j].gain * mean_weight(rows, j, weights, k); });
     }
     // What is below the cutoff would add zeros.
     std::size_t many = rows.count();
-    if (k.given && many != 0 && !(rows.start[many - 1] < k.rank)) {
-        for (many = 0; rows.start[many] < k.rank;) ++many;
+    if (k.given && many != 0 && !(rows[many - 1].start < k.rank)) {
+        for (many = 0; rows[many].start < k.rank;) ++many;
     }
-    return row_sum(many, [&](std::size_t j) { return rows.gain[j] * weights.at[rows.start[j] + 1]; });
+    return row_sum(many, [&](std::size_t j) { return rows[j].gain * weights.at[rows[j].start + 1]; });
 }
 
 // `simple`: as rankings without ties are summed with a fixed cutoff.
@@ -233,20 +230,21 @@ inline double cumulated(const MeasuredRows& rows, const WeightTables& weights, C
     if (simple && !rows.tied) {
         double met = 0;
         return row_sum(rows.count(), [&](std::size_t j) {
-            met = j == 0 ? rows.gain[j] : met + rows.gain[j];
-            return rows.gain[j] * (met * mean_weight(rows, j, weights, k));
+            met += rows[j].gain;
+            return rows[j].gain * (met * mean_weight(rows, j, weights, k));
         });
     }
     running.clear();
-    for (const double gain : rows.gains()) running.push_back(running.empty() ? gain : running.back() + gain);
+    double met = 0;
+    for (std::size_t j = 0; j < rows.count(); ++j) running.push_back(met += rows[j].gain);
     TieWalk tie(rows);
     return row_sum(rows.count(), [&](std::size_t j) {
         tie.enter(j);
-        const double gain = rows.gain[j], size = rows.size[j];
-        const double above = running[tie.first] - rows.gain[tie.first];
+        const double gain = rows[j].gain, size = rows[j].size;
+        const double above = running[tie.first] - rows[tie.first].gain;
         const double within = rows.tied ? running[tie.end - 1] - above : gain;
         const double own = mean_weight(rows, j, weights, k) * size;
-        const double start = rows.start[j], last = static_cast<double>(rows.length);
+        const double start = rows[j].start, last = static_cast<double>(rows.length);
         const double seen = std::clamp((k.given ? std::min(last, k.rank) : last) - start, 0.0, size);
         const auto moment = [&](double n) { return weights.moment[static_cast<std::size_t>(n)]; };
         const double later = (moment(start + seen) - moment(start)) - (start + 1) * own;
@@ -259,9 +257,9 @@ inline double preferences(const MeasuredRows& rows, double limit, double pairs) 
     if (!rows.tied) {
         double above = 0;
         return row_sum(rows.count(), [&](std::size_t j) {
-            const double value = rows.gain[j];
+            const double value = rows[j].gain;
             const double share = value * (1 - (pairs > 0 ? std::min(above, limit) / pairs : 0));
-            above += rows.nonrelevant(j);
+            above += rows[j].nonrelevant();
             return value == 0 ? 0.0 : share;
         });
     }
@@ -271,13 +269,13 @@ inline double preferences(const MeasuredRows& rows, double limit, double pairs) 
         if (tie.enter(j)) {
             above += inside;
             inside = 0;
-            for (std::size_t i = tie.first; i < tie.end; ++i) inside += rows.nonrelevant(i);
+            for (std::size_t i = tie.first; i < tie.end; ++i) inside += rows[i].nonrelevant();
         }
         const double room = std::max(std::min(limit - above, inside), 0.0);
         const double total =
             (room + 1) * std::min(above, limit) + room * (room + 1) / 2 + (inside - room) * limit;
         const double misplaced = total / (inside + 1);
-        return rows.gain[j] * (1 - (pairs > 0 ? misplaced / pairs : 0));
+        return rows[j].gain * (1 - (pairs > 0 ? misplaced / pairs : 0));
     });
 }
 
@@ -399,6 +397,7 @@ public:
         if (!unanswered_.empty()) return unanswered_.data();
         std::vector<double> values(measures()), table(measures() * queries());
         scratch.rows.resize(layouts_.size());
+        scratch.registers.resize(code_.size());
         for (MeasuredRows& rows : scratch.rows) rows.clear();
         for (std::size_t q = 0; q < queries(); ++q) {
             if (!evaluate(scratch, static_cast<std::uint32_t>(q), 0, values.data())) return nullptr;
@@ -420,6 +419,7 @@ private:
         if (none_judged && policy_.counted != Counted::run) return false;  // an error
         if (!find_ties(scratch)) return false;
         scratch.values.resize(segments.size() * measures());
+        scratch.registers.resize(code_.size());
         for (std::size_t s = 0; s < segments.size(); ++s) {
             for (std::size_t i = 0; i < layouts_.size(); ++i) lay_out(layouts_[i], segments[s], scratch, scratch.rows[i]);
             double* const values = scratch.values.data() + s * measures();
@@ -662,7 +662,7 @@ private:
                 lay_out_tie(layout, hits.subspan(i, end - i), gain, grade, scratch.tie, rows);
             } else {
                 const double gained = gain[hit.document];
-                rows.add(gained, grade[hit.document], hit.start, 1, layout.all | (gained > 0));
+                rows.add({gained, grade[hit.document], hit.start, 1}, layout.all | (gained > 0));
             }
         }
     }
@@ -677,7 +677,7 @@ private:
             const auto place = [&](const Hit& hit) { return by_id ? hit.by_id : hit.by_input; };
             if (by_id) sort([](const Hit& a, const Hit& b) { return a.by_id < b.by_id; });
             for (const Hit& hit : tie) {
-                if (kept(hit)) rows.add(gain[hit.document], grade[hit.document], hit.start + place(hit), 1);
+                if (kept(hit)) rows.add({gain[hit.document], grade[hit.document], hit.start + place(hit), 1});
             }
             return;
         }
@@ -703,16 +703,15 @@ private:
             const Hit& hit = tie[place];
             const bool tied = layout.order == TieOrder::none;
             const std::uint32_t others = layout.order == TieOrder::worst ? hit.size - many : 0;
-            rows.add(gain[hit.document], grade[hit.document], tied ? hit.start : hit.start + others + place,
-                     tied ? hit.size : 1);
+            rows.add({gain[hit.document], grade[hit.document], tied ? hit.start : hit.start + others + place,
+                      tied ? hit.size : 1});
         }
     }
 
     // The program for one query; false if it needs a weight beyond the tables.
     bool evaluate(Scratch& scratch, std::uint32_t query, std::size_t length, double* values) const {
-        scratch.registers.resize(code_.size());
         double* const x = scratch.registers.data();
-        for (std::size_t i = 0; i < code_.size(); ++i) {
+        for (std::size_t i = 0, steps = code_.size(); i < steps; ++i) {
             const Instruction& step = code_[i];
             const auto rows = [&]() -> const MeasuredRows& { return scratch.rows[static_cast<std::size_t>(step.a)]; };
             const auto weights = [&]() -> const WeightTables& { return weights_[static_cast<std::size_t>(step.b)]; };
@@ -764,20 +763,20 @@ private:
 
     static double nonrelevant(const MeasuredRows& rows) {
         std::size_t many = 0;
-        for (std::size_t j = 0; j < rows.count(); ++j) many += rows.nonrelevant(j);
+        for (std::size_t j = 0; j < rows.count(); ++j) many += rows[j].nonrelevant();
         return static_cast<double>(many);
     }
 
     static double judged_weight(const MeasuredRows& rows, const WeightTables& weights, Cutoff k) {
         return row_sum(rows.count(), [&](std::size_t j) {
-            return rows.grade[j] >= 0 ? mean_weight(rows, j, weights, k) : 0;
+            return rows[j].grade >= 0 ? mean_weight(rows, j, weights, k) : 0;
         });
     }
 
     // The gains of what is retrieved, in the best order.
     static double ideal(const MeasuredRows& rows, const WeightTables& weights, Cutoff k, std::vector<double>& sorted) {
-        const std::span<const double> gains = rows.gains();
-        sorted.assign(gains.begin(), gains.end());
+        sorted.clear();
+        for (std::size_t j = 0; j < rows.count(); ++j) sorted.push_back(rows[j].gain);
         std::sort(sorted.begin(), sorted.end(), std::greater<double>());
         if (k.given) sorted.resize(std::min(sorted.size(), static_cast<std::size_t>(std::max(k.rank, 0.0))));
         return row_sum(sorted.size(), [&](std::size_t j) { return sorted[j] * weights.at[j + 1]; });
@@ -787,8 +786,8 @@ private:
     static double first_weight(const MeasuredRows& rows, const WeightTables& weights, Cutoff k) {
         double highest = 0;
         for (std::size_t j = 0; j < rows.count(); ++j) {
-            const bool counts = rows.gain[j] > 0 && (!k.given || rows.start[j] < k.rank);
-            if (counts) highest = std::max(highest, weights.at[rows.start[j] + 1]);
+            const bool counts = rows[j].gain > 0 && (!k.given || rows[j].start < k.rank);
+            if (counts) highest = std::max(highest, weights.at[rows[j].start + 1]);
         }
         return highest;
     }

@@ -28,7 +28,11 @@ CRANFIELD_INLINE double row_sum(std::size_t width, Value&& value) {
     for (std::size_t block = 0; block < width; block += 128) {
         double lanes[8] = {};
         const std::size_t end = std::min(block + 128, width);
-        for (std::size_t i = block; i < end; ++i) lanes[i % 8] += value(i);
+        std::size_t i = block;
+        for (; i + 8 <= end; i += 8) {
+            for (std::size_t lane = 0; lane < 8; ++lane) lanes[lane] += value(i + lane);
+        }
+        for (; i < end; ++i) lanes[i % 8] += value(i);
         total += ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
     }
     return total;
