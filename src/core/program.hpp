@@ -396,11 +396,11 @@ public:
     const double* unanswered(Scratch& scratch) {
         if (!unanswered_.empty()) return unanswered_.data();
         std::vector<double> values(measures()), table(measures() * queries());
-        scratch.rows.resize(layouts_.size());
-        scratch.registers.resize(code_.size());
+        make_room(scratch);
         for (MeasuredRows& rows : scratch.rows) rows.clear();
-        for (std::size_t q = 0; q < queries(); ++q) {
-            if (!evaluate(scratch, static_cast<std::uint32_t>(q), 0, values.data())) return nullptr;
+        for (std::uint32_t q = 0; q < queries(); ++q) {
+            const Segment segment{nullptr, q, 0, {}};
+            if (!evaluate(scratch, {&segment, 1}, values.data())) return nullptr;
             for (std::size_t m = 0; m < measures(); ++m) table[m * queries() + q] = values[m];
         }
         unanswered_ = std::move(table);
@@ -417,15 +417,23 @@ private:
         }
         const bool none_judged = segments.front().query == queries();
         if (none_judged && policy_.counted != Counted::run) return false;  // an error
+        make_room(scratch);
         if (!find_ties(scratch)) return false;
         scratch.values.resize(segments.size() * measures());
-        scratch.registers.resize(code_.size());
-        for (std::size_t s = 0; s < segments.size(); ++s) {
-            for (std::size_t i = 0; i < layouts_.size(); ++i) lay_out(layouts_[i], segments[s], scratch, scratch.rows[i]);
-            double* const values = scratch.values.data() + s * measures();
-            if (!evaluate(scratch, segments[s].query, segments[s].length, values)) return false;
+        for (std::size_t s = 0; s < segments.size(); s += together) {
+            const std::span<const Segment> some(&segments[s], std::min(together, segments.size() - s));
+            for (std::size_t i = 0; i < layouts_.size(); ++i) {
+                MeasuredRows* rows = &scratch.rows[i * together];
+                for (const Segment& segment : some) lay_out(layouts_[i], segment, scratch, *rows++);
+            }
+            if (!evaluate(scratch, some, scratch.values.data() + s * measures())) return false;
         }
         return true;
+    }
+
+    void make_room(Scratch& scratch) const {
+        scratch.rows.resize(layouts_.size() * together);
+        scratch.registers.resize(code_.size() * together);
     }
 
     bool copy(std::span<const JoinedColumns> keys, Numbers length, Numbers others, Scratch& scratch) const {
@@ -625,7 +633,6 @@ private:
 
     // False if there are ties where a measure cannot have them.
     bool find_ties(Scratch& scratch) const {
-        scratch.rows.resize(layouts_.size());
         for (std::size_t i = 0; i < layouts_.size(); ++i) {
             const Layout& layout = layouts_[i];
             bool tied = false;
@@ -637,7 +644,7 @@ private:
                 }
             }
             if (tied && layout.needs_order) return false;
-            scratch.rows[i].tied = tied;
+            for (std::size_t q = 0; q < together; ++q) scratch.rows[i * together + q].tied = tied;
         }
         return true;
     }
@@ -708,52 +715,77 @@ private:
         }
     }
 
-    // The program for one query; false if it needs a weight beyond the tables.
-    bool evaluate(Scratch& scratch, std::uint32_t query, std::size_t length, double* values) const {
+    // The program for up to `together` queries; false if it needs a weight beyond the tables.
+    bool evaluate(Scratch& scratch, std::span<const Segment> segments, double* values) const {
         double* const x = scratch.registers.data();
         for (std::size_t i = 0, steps = code_.size(); i < steps; ++i) {
             const Instruction& step = code_[i];
-            const auto rows = [&]() -> const MeasuredRows& { return scratch.rows[static_cast<std::size_t>(step.a)]; };
+            const auto each = [&](auto value_of) {
+                for (std::size_t q = 0; q < segments.size(); ++q) x[i * together + q] = value_of(q);
+            };
+            const auto value = [&](std::int64_t j, std::size_t q) { return x[static_cast<std::size_t>(j) * together + q]; };
+            const auto a = [&](std::size_t q) { return value(step.a, q); };
+            const auto b = [&](std::size_t q) { return value(step.b, q); };
+            const auto c = [&](std::size_t q) { return value(step.c, q); };
+            const auto rows = [&](std::size_t q) -> const MeasuredRows& {
+                return scratch.rows[static_cast<std::size_t>(step.a) * together + q];
+            };
             const auto weights = [&]() -> const WeightTables& { return weights_[static_cast<std::size_t>(step.b)]; };
-            const auto cutoff = [&] { return step.c < 0 ? Cutoff{} : Cutoff{true, x[step.c]}; };
+            const auto cutoff = [&](std::size_t q) { return step.c < 0 ? Cutoff{} : Cutoff{true, c(q)}; };
             switch (step.operation) {
-                case Operation::constant: x[i] = constants_[static_cast<std::size_t>(step.a)][query]; break;
-                case Operation::literal: x[i] = step.literal; break;
-                case Operation::length: x[i] = static_cast<double>(length); break;
-                case Operation::add: x[i] = x[step.a] + x[step.b]; break;
-                case Operation::subtract: x[i] = x[step.a] - x[step.b]; break;
-                case Operation::multiply: x[i] = x[step.a] * x[step.b]; break;
-                case Operation::divide: x[i] = x[step.a] / x[step.b]; break;
-                case Operation::minimum: x[i] = smaller(x[step.a], x[step.b]); break;
-                case Operation::maximum: x[i] = larger(x[step.a], x[step.b]); break;
-                case Operation::negative: x[i] = -x[step.a]; break;
-                case Operation::floor: x[i] = std::floor(x[step.a]); break;
-                case Operation::truncate: x[i] = std::trunc(x[step.a]); break;
-                case Operation::greater: x[i] = x[step.a] > x[step.b]; break;
-                case Operation::greater_equal: x[i] = x[step.a] >= x[step.b]; break;
-                case Operation::less: x[i] = x[step.a] < x[step.b]; break;
-                case Operation::less_equal: x[i] = x[step.a] <= x[step.b]; break;
-                case Operation::equal: x[i] = x[step.a] == x[step.b]; break;
-                case Operation::not_equal: x[i] = x[step.a] != x[step.b]; break;
-                case Operation::choose: x[i] = x[step.a] != 0 ? x[step.b] : x[step.c]; break;
-                case Operation::gained: x[i] = gained(rows(), weights(), cutoff()); break;
-                case Operation::cumulated:
-                    x[i] = cumulated(rows(), weights(), cutoff(), step.d != 0, scratch.running);
+                case Operation::constant: {
+                    const double* const constants = constants_[static_cast<std::size_t>(step.a)].data();
+                    each([&](std::size_t q) { return constants[segments[q].query]; });
                     break;
-                case Operation::preferences: x[i] = preferences(rows(), x[step.b], x[step.c]); break;
-                case Operation::nonrelevant: x[i] = nonrelevant(rows()); break;
-                case Operation::judged: x[i] = judged_weight(rows(), weights(), cutoff()); break;
-                case Operation::ideal: x[i] = ideal(rows(), weights(), cutoff(), scratch.sorted); break;
-                case Operation::first: x[i] = first_weight(rows(), weights(), cutoff()); break;
+                }
+                case Operation::literal: each([&](std::size_t) { return step.literal; }); break;
+                case Operation::length: each([&](std::size_t q) { return segments[q].length; }); break;
+                case Operation::add: each([&](std::size_t q) { return a(q) + b(q); }); break;
+                case Operation::subtract: each([&](std::size_t q) { return a(q) - b(q); }); break;
+                case Operation::multiply: each([&](std::size_t q) { return a(q) * b(q); }); break;
+                case Operation::divide: each([&](std::size_t q) { return a(q) / b(q); }); break;
+                case Operation::minimum: each([&](std::size_t q) { return smaller(a(q), b(q)); }); break;
+                case Operation::maximum: each([&](std::size_t q) { return larger(a(q), b(q)); }); break;
+                case Operation::negative: each([&](std::size_t q) { return -a(q); }); break;
+                case Operation::floor: each([&](std::size_t q) { return std::floor(a(q)); }); break;
+                case Operation::truncate: each([&](std::size_t q) { return std::trunc(a(q)); }); break;
+                case Operation::greater: each([&](std::size_t q) { return a(q) > b(q); }); break;
+                case Operation::greater_equal: each([&](std::size_t q) { return a(q) >= b(q); }); break;
+                case Operation::less: each([&](std::size_t q) { return a(q) < b(q); }); break;
+                case Operation::less_equal: each([&](std::size_t q) { return a(q) <= b(q); }); break;
+                case Operation::equal: each([&](std::size_t q) { return a(q) == b(q); }); break;
+                case Operation::not_equal: each([&](std::size_t q) { return a(q) != b(q); }); break;
+                case Operation::choose: each([&](std::size_t q) { return a(q) != 0 ? b(q) : c(q); }); break;
+                case Operation::gained: each([&](std::size_t q) { return gained(rows(q), weights(), cutoff(q)); }); break;
+                case Operation::cumulated:
+                    each([&](std::size_t q) {
+                        return cumulated(rows(q), weights(), cutoff(q), step.d != 0, scratch.running);
+                    });
+                    break;
+                case Operation::preferences: each([&](std::size_t q) { return preferences(rows(q), b(q), c(q)); }); break;
+                case Operation::nonrelevant: each([&](std::size_t q) { return nonrelevant(rows(q)); }); break;
+                case Operation::judged:
+                    each([&](std::size_t q) { return judged_weight(rows(q), weights(), cutoff(q)); });
+                    break;
+                case Operation::ideal:
+                    each([&](std::size_t q) { return ideal(rows(q), weights(), cutoff(q), scratch.sorted); });
+                    break;
+                case Operation::first:
+                    each([&](std::size_t q) { return first_weight(rows(q), weights(), cutoff(q)); });
+                    break;
                 case Operation::total: {
-                    const double n = x[step.a];
-                    if (!(n >= 0 && n < static_cast<double>(weights().total.size()))) return false;
-                    x[i] = weights().total[static_cast<std::size_t>(n)];
+                    const std::vector<double>& total = weights().total;
+                    for (std::size_t q = 0; q < segments.size(); ++q) {
+                        if (!(a(q) >= 0 && a(q) < static_cast<double>(total.size()))) return false;
+                    }
+                    each([&](std::size_t q) { return total[static_cast<std::size_t>(a(q))]; });
                     break;
                 }
             }
         }
-        for (std::size_t m = 0; m < results_.size(); ++m) values[m] = x[results_[m]];
+        for (std::size_t q = 0; q < segments.size(); ++q) {
+            for (const std::size_t result : results_) *values++ = x[result * together + q];
+        }
         return true;
     }
 
@@ -851,6 +883,9 @@ private:
     const std::vector<std::vector<double>> constants_;  // one more than there are queries: of one that is not judged
     const std::vector<Instruction> code_;
     const std::vector<std::size_t> results_;
+    // Queries that take each step together: a step alone would wait for the one before it.
+    static constexpr std::size_t together = 8;
+
     std::size_t ranks_ = 0;                              // rankings are shorter
     std::vector<std::unique_ptr<PythonIds>> documents_;  // of each query, once it has been asked for
     const PythonIds nothing_;
