@@ -24,36 +24,31 @@ inline constexpr bool threads_can_read = true;
 
 // The text of an exact str that UTF-8 can hold; false where it is something else. With `Shared`, which is for several
 // threads, it has to be ASCII.
-    template <bool Shared>
-    bool read_id(PyObject* id, Text& text) {
-        if (Py_TYPE(id) != &PyUnicode_Type) return false;
+CRANFIELD_APART bool read_any_id(PyObject* id, Text& text) {
+    Py_ssize_t size = 0;
+    const char* const bytes = PyUnicode_AsUTF8AndSize(id, &size);
+    if (bytes == nullptr) {
+        PyErr_Clear();
+        return false;
+    }
+    text = {bytes, static_cast<std::size_t>(size)};
+    return true;
+}
+
+template <bool Shared>
+CRANFIELD_INLINE bool read_id(PyObject* id, Text& text) {
+    if (Py_TYPE(id) != &PyUnicode_Type) return false;
 #if !defined(Py_LIMITED_API)
-        if (PyUnicode_IS_COMPACT_ASCII(id)) {
-            text = {static_cast<const char*>(PyUnicode_DATA(id)), static_cast<std::size_t>(PyUnicode_GET_LENGTH(id))};
-            return true;
-        }
-#endif
-        if constexpr (Shared) return false;
-        Py_ssize_t size = 0;
-        const char* const bytes = PyUnicode_AsUTF8AndSize(id, &size);
-        if (bytes == nullptr) {
-            PyErr_Clear();
-            return false;
-        }
-        text = {bytes, static_cast<std::size_t>(size)};
+    if (PyUnicode_IS_COMPACT_ASCII(id)) {
+        text = {static_cast<const char*>(PyUnicode_DATA(id)), static_cast<std::size_t>(PyUnicode_GET_LENGTH(id))};
         return true;
     }
-
-    template <bool Shared>
-    bool read_number(PyObject* score, double& value) {
-#if !defined(Py_LIMITED_API)
-        if (Py_TYPE(score) == &PyFloat_Type) {
-            value = PyFloat_AS_DOUBLE(score);
-            return true;
-        }
 #endif
-        if constexpr (Shared) return false;
-        if (Py_TYPE(score) == &PyLong_Type) {
+    return !Shared && read_any_id(id, text);
+}
+
+CRANFIELD_APART bool read_any_number(PyObject* score, double& value) {
+    if (Py_TYPE(score) == &PyLong_Type) {
         value = PyLong_AsDouble(score);
     } else if (Py_TYPE(score) == &PyFloat_Type) {
         value = PyFloat_AsDouble(score);
@@ -61,9 +56,20 @@ inline constexpr bool threads_can_read = true;
         return false;
     }
     if (value != -1 || PyErr_Occurred() == nullptr) return true;
-        PyErr_Clear();
-        return false;
+    PyErr_Clear();
+    return false;
+}
+
+template <bool Shared>
+CRANFIELD_INLINE bool read_number(PyObject* score, double& value) {
+#if !defined(Py_LIMITED_API)
+    if (Py_TYPE(score) == &PyFloat_Type) {
+        value = PyFloat_AS_DOUBLE(score);
+        return true;
     }
+#endif
+    return !Shared && read_any_number(score, value);
+}
 
 // The ids of a list or tuple, best first; other rankings are dicts.
 inline bool is_list(PyObject* ranking) { return PyList_Check(ranking) || PyTuple_Check(ranking); }
@@ -377,7 +383,7 @@ private:
     // False where Python has to read.
     template <bool Shared>
     bool read(Reader& reader, const Pending& entry) {
-        reader.locator.clear();
+        reader.locator.clear(0);
         const bool done = entry.number == Ids::none
                               ? reader.rows.template read<Shared>(entry.ranking.ptr(), [](Text) { return 0u; })
                               : find_judged<Shared>(reader, entry);
@@ -405,6 +411,7 @@ private:
         const auto passes = [filter](Text id) { return filter.passes(id); };
         if (!rows.template read<Shared>(entry.ranking.ptr(), passes)) return false;
         reader.lookup.build(judged, [](std::size_t, std::size_t) {});
+        reader.locator.clear(rows.candidates().size());
         for (const std::uint32_t row : rows.candidates()) {
             const std::size_t document = reader.lookup.find(judged, hash(rows.id(row)), rows.id(row));
             if (document != Lookup::none) reader.locator.note(row, document);

@@ -34,7 +34,7 @@ inline void locate_fixed(const FixedView& view, const Settings& settings,
         const auto last = static_cast<std::size_t>(view.begin[query + 1]);
         if (first > last || last > rows) throw std::out_of_range("queries must not overlap");
         const std::size_t written = next;
-        locator->clear();
+        locator->clear(last - first);
         for (; next < columns && static_cast<std::size_t>(view.row[next]) < last; ++next) {
             const auto row = static_cast<std::size_t>(view.row[next]);
             if (row < first || (next != written && view.row[next - 1] >= view.row[next])) {

@@ -24,9 +24,10 @@ public:
     // Adds the group to the part as a segment that begins at `line`.
     void finish(const Group& group, Text query, std::uint32_t number, std::uint64_t line, Part& part) {
         check(group, query, part.faults);
-        locator_->clear();
+        locator_->clear(0);
         if (number != Ids::none) {
             const JudgedRows judged = index_.judged(number);
+            locator_->clear(judged.size());
             for (std::size_t document = 0; document != judged.size(); ++document) {
                 const std::size_t row = lookup_->find(group, judged.hash(document), judged.id(document));
                 if (row != Lookup::none) locator_->note(row, document);

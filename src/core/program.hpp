@@ -31,6 +31,8 @@ class PythonIds {
 public:
     static constexpr std::uint32_t none = ~std::uint32_t{0};
 
+    PythonIds() { clear(0); }
+
     void clear(std::size_t rows) {
         std::size_t size = 8;
         while (size < 4 * rows) size *= 2;
@@ -138,36 +140,35 @@ private:
 // The documents of one query that a measure reads, in rank order.
 namespace cranfield {
 
+struct MeasuredRow {
+    double gain, grade;
+    std::uint32_t start, size;
+
+    bool nonrelevant() const { return grade >= 0 && !(gain > 0); }
+};
+
 struct MeasuredRows {
-    std::vector<double> gain, grade;
-    std::vector<std::uint32_t> start, size;
     bool tied = false;  // whether any query of the run has a tie here
     std::size_t length = 0;
 
     // Empty, with room for so many.
     void clear(std::size_t most = 0) {
         count_ = 0;
-        if (gain.size() >= most) return;
-        gain.resize(most);
-        grade.resize(most);
-        start.resize(most);
-        size.resize(most);
+        if (rows_.size() < most) rows_.resize(most);
     }
 
-    void add(double gain_of, double grade_of, std::uint32_t start_of, std::uint32_t size_of) {
-        gain[count_] = gain_of;
-        grade[count_] = grade_of;
-        start[count_] = start_of;
-        size[count_++] = size_of;
+    // Always written, because whether a document is `kept` cannot be predicted.
+    void add(const MeasuredRow& row, bool kept = true) {
+        rows_[count_] = row;
+        count_ += kept;
     }
 
     std::size_t count() const { return count_; }
-    std::span<const double> gains() const { return {gain.data(), count_}; }
-    bool nonrelevant(std::size_t j) const { return grade[j] >= 0 && !(gain[j] > 0); }
+    const MeasuredRow& operator[](std::size_t j) const { return rows_[j]; }
 
 private:
+    std::vector<MeasuredRow> rows_;
     std::size_t count_ = 0;
-
 };
 
 // The tie that each document is in, for whoever asks document by document from the first on.
@@ -180,7 +181,7 @@ public:
         if (j < end) return false;
         first = j;
         end = j + 1;
-        while (rows_.tied && end < rows_.count() && rows_.start[end] == rows_.start[j]) ++end;
+        while (rows_.tied && end < rows_.count() && rows_[end].start == rows_[j].start) ++end;
         return true;
     }
 
@@ -202,7 +203,7 @@ struct Cutoff {
 
 // The mean weight of a document over the positions of its span.
 inline double mean_weight(const MeasuredRows& rows, std::size_t j, const WeightTables& weights, Cutoff k) {
-    const std::uint32_t start = rows.start[j], size = rows.size[j];
+    const std::uint32_t start = rows[j].start, size = rows[j].size;
     if (!rows.tied) return !k.given || start < k.rank ? weights.at[start + 1] : 0;
     const auto end = static_cast<double>(rows.length);
     const double inside = (k.given ? std::min(end, k.rank) : end) - start;
@@ -212,7 +213,15 @@ inline double mean_weight(const MeasuredRows& rows, std::size_t j, const WeightT
 }
 
 inline double gained(const MeasuredRows& rows, const WeightTables& weights, Cutoff k) {
-    return row_sum(rows.count(), [&](std::size_t j) { return rows.gain[j] * mean_weight(rows, j, weights, k); });
+    if (rows.tied) {
+        return row_sum(rows.count(), [&](std::size_t j) { return rows[j].gain * mean_weight(rows, j, weights, k); });
+    }
+    // What is below the cutoff would add zeros.
+    std::size_t many = rows.count();
+    if (k.given && many != 0 && !(rows[many - 1].start < k.rank)) {
+        for (many = 0; rows[many].start < k.rank;) ++many;
+    }
+    return row_sum(many, [&](std::size_t j) { return rows[j].gain * weights.at[rows[j].start + 1]; });
 }
 
 // `simple`: as rankings without ties are summed with a fixed cutoff.
@@ -221,20 +230,21 @@ inline double cumulated(const MeasuredRows& rows, const WeightTables& weights, C
     if (simple && !rows.tied) {
         double met = 0;
         return row_sum(rows.count(), [&](std::size_t j) {
-            met = j == 0 ? rows.gain[j] : met + rows.gain[j];
-            return rows.gain[j] * (met * mean_weight(rows, j, weights, k));
+            met += rows[j].gain;
+            return rows[j].gain * (met * mean_weight(rows, j, weights, k));
         });
     }
     running.clear();
-    for (const double gain : rows.gains()) running.push_back(running.empty() ? gain : running.back() + gain);
+    double met = 0;
+    for (std::size_t j = 0; j < rows.count(); ++j) running.push_back(met += rows[j].gain);
     TieWalk tie(rows);
     return row_sum(rows.count(), [&](std::size_t j) {
         tie.enter(j);
-        const double gain = rows.gain[j], size = rows.size[j];
-        const double above = running[tie.first] - rows.gain[tie.first];
+        const double gain = rows[j].gain, size = rows[j].size;
+        const double above = running[tie.first] - rows[tie.first].gain;
         const double within = rows.tied ? running[tie.end - 1] - above : gain;
         const double own = mean_weight(rows, j, weights, k) * size;
-        const double start = rows.start[j], last = static_cast<double>(rows.length);
+        const double start = rows[j].start, last = static_cast<double>(rows.length);
         const double seen = std::clamp((k.given ? std::min(last, k.rank) : last) - start, 0.0, size);
         const auto moment = [&](double n) { return weights.moment[static_cast<std::size_t>(n)]; };
         const double later = (moment(start + seen) - moment(start)) - (start + 1) * own;
@@ -247,10 +257,10 @@ inline double preferences(const MeasuredRows& rows, double limit, double pairs) 
     if (!rows.tied) {
         double above = 0;
         return row_sum(rows.count(), [&](std::size_t j) {
-            const double value = rows.gain[j], met = above;
-            if (rows.nonrelevant(j)) ++above;
-            if (value == 0) return 0.0;
-            return value * (1 - (pairs > 0 ? std::min(met, limit) / pairs : 0));
+            const double value = rows[j].gain;
+            const double share = value * (1 - (pairs > 0 ? std::min(above, limit) / pairs : 0));
+            above += rows[j].nonrelevant();
+            return value == 0 ? 0.0 : share;
         });
     }
     TieWalk tie(rows);
@@ -259,13 +269,13 @@ inline double preferences(const MeasuredRows& rows, double limit, double pairs) 
         if (tie.enter(j)) {
             above += inside;
             inside = 0;
-            for (std::size_t i = tie.first; i < tie.end; ++i) inside += rows.nonrelevant(i);
+            for (std::size_t i = tie.first; i < tie.end; ++i) inside += rows[i].nonrelevant();
         }
         const double room = std::max(std::min(limit - above, inside), 0.0);
         const double total =
             (room + 1) * std::min(above, limit) + room * (room + 1) / 2 + (inside - room) * limit;
         const double misplaced = total / (inside + 1);
-        return rows.gain[j] * (1 - (pairs > 0 ? misplaced / pairs : 0));
+        return rows[j].gain * (1 - (pairs > 0 ? misplaced / pairs : 0));
     });
 }
 
@@ -334,8 +344,13 @@ public:
         std::array<std::pair<std::size_t, std::size_t>, most_keys> hits;  // where they begin and end
     };
 
+    struct Item {
+        PyObject *id, *score;
+    };
+
     // What one run needs; used again for the next.
     struct Scratch {
+        std::vector<Item> items;
         std::vector<Text> ids;
         std::vector<double> scores, registers, running, sorted, values;
         PythonIds distinct;
@@ -351,7 +366,7 @@ public:
         std::size_t weight() const {
             std::size_t hits = 0;
             for (const Found& of_key : found) hits += of_key.hits.capacity();
-            return text.capacity() + group.weight() + lookup.weight() + ids.capacity() * sizeof(Text) + hits * sizeof(Hit) + segments.capacity() * sizeof(Segment) +
+            return text.capacity() + group.weight() + lookup.weight() + ids.capacity() * (sizeof(Item) + sizeof(Text)) + hits * sizeof(Hit) + segments.capacity() * sizeof(Segment) +
                    (scores.capacity() + values.capacity()) * sizeof(double) + distinct.weight() + locator.weight();
         }
     };
@@ -381,10 +396,11 @@ public:
     const double* unanswered(Scratch& scratch) {
         if (!unanswered_.empty()) return unanswered_.data();
         std::vector<double> values(measures()), table(measures() * queries());
-        scratch.rows.resize(layouts_.size());
+        make_room(scratch);
         for (MeasuredRows& rows : scratch.rows) rows.clear();
-        for (std::size_t q = 0; q < queries(); ++q) {
-            if (!evaluate(scratch, static_cast<std::uint32_t>(q), 0, values.data())) return nullptr;
+        for (std::uint32_t q = 0; q < queries(); ++q) {
+            const Segment segment{nullptr, q, 0, {}};
+            if (!evaluate(scratch, {&segment, 1}, values.data())) return nullptr;
             for (std::size_t m = 0; m < measures(); ++m) table[m * queries() + q] = values[m];
         }
         unanswered_ = std::move(table);
@@ -401,14 +417,23 @@ private:
         }
         const bool none_judged = segments.front().query == queries();
         if (none_judged && policy_.counted != Counted::run) return false;  // an error
+        make_room(scratch);
         if (!find_ties(scratch)) return false;
         scratch.values.resize(segments.size() * measures());
-        for (std::size_t s = 0; s < segments.size(); ++s) {
-            for (std::size_t i = 0; i < layouts_.size(); ++i) lay_out(layouts_[i], segments[s], scratch, scratch.rows[i]);
-            double* const values = scratch.values.data() + s * measures();
-            if (!evaluate(scratch, segments[s].query, segments[s].length, values)) return false;
+        for (std::size_t s = 0; s < segments.size(); s += together) {
+            const std::span<const Segment> some(&segments[s], std::min(together, segments.size() - s));
+            for (std::size_t i = 0; i < layouts_.size(); ++i) {
+                MeasuredRows* rows = &scratch.rows[i * together];
+                for (const Segment& segment : some) lay_out(layouts_[i], segment, scratch, *rows++);
+            }
+            if (!evaluate(scratch, some, scratch.values.data() + s * measures())) return false;
         }
         return true;
+    }
+
+    void make_room(Scratch& scratch) const {
+        scratch.rows.resize(layouts_.size() * together);
+        scratch.registers.resize(code_.size() * together);
     }
 
     bool copy(std::span<const JoinedColumns> keys, Numbers length, Numbers others, Scratch& scratch) const {
@@ -503,9 +528,10 @@ private:
         if (!distinct || (number == Ids::none && policy_.counted == Counted::run)) return false;
         const auto query = number == Ids::none ? static_cast<std::uint32_t>(queries()) : number;
         scratch.segments.push_back({nullptr, query, static_cast<std::uint32_t>(group.size()), {}});
-        scratch.locator.clear();
+        scratch.locator.clear(0);
         if (number != Ids::none) {
             const JudgedRows judged = index_.judged(number);
+            scratch.locator.clear(judged.size());
             for (std::size_t document = 0; document != judged.size(); ++document) {
                 const std::size_t row = scratch.lookup.find(group, judged.hash(document), judged.id(document));
                 if (row != Lookup::none) scratch.locator.note(row, document);
@@ -551,48 +577,40 @@ private:
 
     bool read_ranking(PyObject* ranking, bool list, Scratch& scratch, Segment& segment) {
         const std::size_t length = segment.length;
-        if (scratch.ids.size() < length) {
+        if (scratch.items.size() <= length) {  // one more, at which the end of a dict is found
+            scratch.items.resize(length + 1);
             scratch.ids.resize(length);
             scratch.scores.resize(length);
         }
-        scratch.locator.clear();
+        // The objects lie all over the memory: all are on their way before the first is looked at.
+        Item* item = scratch.items.data();
+        for (Py_ssize_t position = 0; !list && PyDict_Next(ranking, &position, &item->id, &item->score); ++item) {
+            prefetch(item->id);
+            prefetch(item->score);
+        }
+        for (std::size_t row = 0; list && row < length; ++row) scratch.items[row].id = list_item(ranking, row);
+        if (list) scratch.distinct.clear(length);
+        scratch.locator.clear(length);
         const bool judged = segment.query < queries();
         const JudgedRows rows = index_.judged(judged ? segment.query : 0);
-        const PythonIds* const known = judged ? &documents_of(segment.query) : nullptr;
-        const auto look_up = [&](PyObject* id, std::size_t row) {
-            if (known == nullptr) return;
-            const auto id_of = [&](std::size_t document) { return rows.id(document); };
-            const std::uint32_t document = known->find(python_hash(id), scratch.ids[row], id_of);
-            if (document != PythonIds::none) scratch.locator.note(row, document);
-        };
-        if (list) {
-            if (!read_list(ranking, scratch, look_up)) return false;
-        } else {
-            std::size_t row = 0;
-            PyObject *id, *score;
-            for (Py_ssize_t position = 0; PyDict_Next(ranking, &position, &id, &score); ++row) {
-                if (!read_id<false>(id, scratch.ids[row]) || !read_score(score, scratch.scores[row])) return false;
-                look_up(id, row);
-            }
-        }
-        const auto id_of = [&](std::size_t row) { return scratch.ids[row]; };
-        locate({scratch.scores.data(), length}, id_of, scratch, segment);
-        return true;
-    }
-
-    template <class LookUp>
-    bool read_list(PyObject* list, Scratch& scratch, LookUp look_up) {
-        const std::size_t length = length_of(list);
-        scratch.distinct.clear(length);
+        const PythonIds& known = judged ? documents_of(segment.query) : nothing_;
         const auto id_of = [&](std::size_t row) { return scratch.ids[row]; };
         for (std::size_t row = 0; row < length; ++row) {
-            PyObject* const id = list_item(list, row);
-            if (!read_id<false>(id, scratch.ids[row])) return false;
-            const auto number = static_cast<std::uint32_t>(row);
-            if (scratch.distinct.add(python_hash(id), scratch.ids[row], number, id_of) != PythonIds::none) return false;
-            scratch.scores[row] = list_score(row);
-            look_up(id, row);
+            const auto [id, score] = scratch.items[row];
+            Text& text = scratch.ids[row];
+            if (!read_id<false>(id, text)) return false;
+            const std::uint64_t hash = python_hash(id);
+            if (list) {
+                const auto number = static_cast<std::uint32_t>(row);
+                if (scratch.distinct.add(hash, text, number, id_of) != PythonIds::none) return false;
+                scratch.scores[row] = list_score(row);
+            } else if (!read_score(score, scratch.scores[row])) {
+                return false;
+            }
+            const std::uint32_t document = known.find(hash, text, [&](std::size_t d) { return rows.id(d); });
+            if (document != PythonIds::none) scratch.locator.note(row, document);
         }
+        locate({scratch.scores.data(), length}, id_of, scratch, segment);
         return true;
     }
 
@@ -615,7 +633,6 @@ private:
 
     // False if there are ties where a measure cannot have them.
     bool find_ties(Scratch& scratch) const {
-        scratch.rows.resize(layouts_.size());
         for (std::size_t i = 0; i < layouts_.size(); ++i) {
             const Layout& layout = layouts_[i];
             bool tied = false;
@@ -627,7 +644,7 @@ private:
                 }
             }
             if (tied && layout.needs_order) return false;
-            scratch.rows[i].tied = tied;
+            for (std::size_t q = 0; q < together; ++q) scratch.rows[i * together + q].tied = tied;
         }
         return true;
     }
@@ -650,8 +667,9 @@ private:
             if (hit.size > 1) {
                 while (end < hits.size() && hits[end].start == hit.start) ++end;
                 lay_out_tie(layout, hits.subspan(i, end - i), gain, grade, scratch.tie, rows);
-            } else if (layout.all || gain[hit.document] > 0) {
-                rows.add(gain[hit.document], grade[hit.document], hit.start, 1);
+            } else {
+                const double gained = gain[hit.document];
+                rows.add({gained, grade[hit.document], hit.start, 1}, layout.all | (gained > 0));
             }
         }
     }
@@ -666,7 +684,7 @@ private:
             const auto place = [&](const Hit& hit) { return by_id ? hit.by_id : hit.by_input; };
             if (by_id) sort([](const Hit& a, const Hit& b) { return a.by_id < b.by_id; });
             for (const Hit& hit : tie) {
-                if (kept(hit)) rows.add(gain[hit.document], grade[hit.document], hit.start + place(hit), 1);
+                if (kept(hit)) rows.add({gain[hit.document], grade[hit.document], hit.start + place(hit), 1});
             }
             return;
         }
@@ -692,58 +710,82 @@ private:
             const Hit& hit = tie[place];
             const bool tied = layout.order == TieOrder::none;
             const std::uint32_t others = layout.order == TieOrder::worst ? hit.size - many : 0;
-            rows.add(gain[hit.document], grade[hit.document], tied ? hit.start : hit.start + others + place,
-                     tied ? hit.size : 1);
+            rows.add({gain[hit.document], grade[hit.document], tied ? hit.start : hit.start + others + place,
+                      tied ? hit.size : 1});
         }
     }
 
-    // The program for one query; false if it needs a weight beyond the tables.
-    bool evaluate(Scratch& scratch, std::uint32_t query, std::size_t length, double* values) const {
-        scratch.registers.resize(code_.size());
+    // The program for up to `together` queries; false if it needs a weight beyond the tables.
+    bool evaluate(Scratch& scratch, std::span<const Segment> segments, double* values) const {
         double* const x = scratch.registers.data();
-        for (std::size_t i = 0; i < code_.size(); ++i) {
+        for (std::size_t i = 0, steps = code_.size(); i < steps; ++i) {
             const Instruction& step = code_[i];
-            const auto rows = [&]() -> const MeasuredRows& { return scratch.rows[static_cast<std::size_t>(step.a)]; };
+            const auto each = [&](auto value_of) {
+                for (std::size_t q = 0; q < segments.size(); ++q) x[i * together + q] = value_of(q);
+            };
+            const auto value = [&](std::int64_t j, std::size_t q) { return x[static_cast<std::size_t>(j) * together + q]; };
+            const auto a = [&](std::size_t q) { return value(step.a, q); };
+            const auto b = [&](std::size_t q) { return value(step.b, q); };
+            const auto c = [&](std::size_t q) { return value(step.c, q); };
+            const auto rows = [&](std::size_t q) -> const MeasuredRows& {
+                return scratch.rows[static_cast<std::size_t>(step.a) * together + q];
+            };
             const auto weights = [&]() -> const WeightTables& { return weights_[static_cast<std::size_t>(step.b)]; };
-            const auto cutoff = [&] { return step.c < 0 ? Cutoff{} : Cutoff{true, x[step.c]}; };
+            const auto cutoff = [&](std::size_t q) { return step.c < 0 ? Cutoff{} : Cutoff{true, c(q)}; };
             switch (step.operation) {
-                case Operation::constant: x[i] = constants_[static_cast<std::size_t>(step.a)][query]; break;
-                case Operation::literal: x[i] = step.literal; break;
-                case Operation::length: x[i] = static_cast<double>(length); break;
-                case Operation::add: x[i] = x[step.a] + x[step.b]; break;
-                case Operation::subtract: x[i] = x[step.a] - x[step.b]; break;
-                case Operation::multiply: x[i] = x[step.a] * x[step.b]; break;
-                case Operation::divide: x[i] = x[step.a] / x[step.b]; break;
-                case Operation::minimum: x[i] = smaller(x[step.a], x[step.b]); break;
-                case Operation::maximum: x[i] = larger(x[step.a], x[step.b]); break;
-                case Operation::negative: x[i] = -x[step.a]; break;
-                case Operation::floor: x[i] = std::floor(x[step.a]); break;
-                case Operation::truncate: x[i] = std::trunc(x[step.a]); break;
-                case Operation::greater: x[i] = x[step.a] > x[step.b]; break;
-                case Operation::greater_equal: x[i] = x[step.a] >= x[step.b]; break;
-                case Operation::less: x[i] = x[step.a] < x[step.b]; break;
-                case Operation::less_equal: x[i] = x[step.a] <= x[step.b]; break;
-                case Operation::equal: x[i] = x[step.a] == x[step.b]; break;
-                case Operation::not_equal: x[i] = x[step.a] != x[step.b]; break;
-                case Operation::choose: x[i] = x[step.a] != 0 ? x[step.b] : x[step.c]; break;
-                case Operation::gained: x[i] = gained(rows(), weights(), cutoff()); break;
-                case Operation::cumulated:
-                    x[i] = cumulated(rows(), weights(), cutoff(), step.d != 0, scratch.running);
+                case Operation::constant: {
+                    const double* const constants = constants_[static_cast<std::size_t>(step.a)].data();
+                    each([&](std::size_t q) { return constants[segments[q].query]; });
                     break;
-                case Operation::preferences: x[i] = preferences(rows(), x[step.b], x[step.c]); break;
-                case Operation::nonrelevant: x[i] = nonrelevant(rows()); break;
-                case Operation::judged: x[i] = judged_weight(rows(), weights(), cutoff()); break;
-                case Operation::ideal: x[i] = ideal(rows(), weights(), cutoff(), scratch.sorted); break;
-                case Operation::first: x[i] = first_weight(rows(), weights(), cutoff()); break;
+                }
+                case Operation::literal: each([&](std::size_t) { return step.literal; }); break;
+                case Operation::length: each([&](std::size_t q) { return segments[q].length; }); break;
+                case Operation::add: each([&](std::size_t q) { return a(q) + b(q); }); break;
+                case Operation::subtract: each([&](std::size_t q) { return a(q) - b(q); }); break;
+                case Operation::multiply: each([&](std::size_t q) { return a(q) * b(q); }); break;
+                case Operation::divide: each([&](std::size_t q) { return a(q) / b(q); }); break;
+                case Operation::minimum: each([&](std::size_t q) { return smaller(a(q), b(q)); }); break;
+                case Operation::maximum: each([&](std::size_t q) { return larger(a(q), b(q)); }); break;
+                case Operation::negative: each([&](std::size_t q) { return -a(q); }); break;
+                case Operation::floor: each([&](std::size_t q) { return std::floor(a(q)); }); break;
+                case Operation::truncate: each([&](std::size_t q) { return std::trunc(a(q)); }); break;
+                case Operation::greater: each([&](std::size_t q) { return a(q) > b(q); }); break;
+                case Operation::greater_equal: each([&](std::size_t q) { return a(q) >= b(q); }); break;
+                case Operation::less: each([&](std::size_t q) { return a(q) < b(q); }); break;
+                case Operation::less_equal: each([&](std::size_t q) { return a(q) <= b(q); }); break;
+                case Operation::equal: each([&](std::size_t q) { return a(q) == b(q); }); break;
+                case Operation::not_equal: each([&](std::size_t q) { return a(q) != b(q); }); break;
+                case Operation::choose: each([&](std::size_t q) { return a(q) != 0 ? b(q) : c(q); }); break;
+                case Operation::gained: each([&](std::size_t q) { return gained(rows(q), weights(), cutoff(q)); }); break;
+                case Operation::cumulated:
+                    each([&](std::size_t q) {
+                        return cumulated(rows(q), weights(), cutoff(q), step.d != 0, scratch.running);
+                    });
+                    break;
+                case Operation::preferences: each([&](std::size_t q) { return preferences(rows(q), b(q), c(q)); }); break;
+                case Operation::nonrelevant: each([&](std::size_t q) { return nonrelevant(rows(q)); }); break;
+                case Operation::judged:
+                    each([&](std::size_t q) { return judged_weight(rows(q), weights(), cutoff(q)); });
+                    break;
+                case Operation::ideal:
+                    each([&](std::size_t q) { return ideal(rows(q), weights(), cutoff(q), scratch.sorted); });
+                    break;
+                case Operation::first:
+                    each([&](std::size_t q) { return first_weight(rows(q), weights(), cutoff(q)); });
+                    break;
                 case Operation::total: {
-                    const double n = x[step.a];
-                    if (!(n >= 0 && n < static_cast<double>(weights().total.size()))) return false;
-                    x[i] = weights().total[static_cast<std::size_t>(n)];
+                    const std::vector<double>& total = weights().total;
+                    for (std::size_t q = 0; q < segments.size(); ++q) {
+                        if (!(a(q) >= 0 && a(q) < static_cast<double>(total.size()))) return false;
+                    }
+                    each([&](std::size_t q) { return total[static_cast<std::size_t>(a(q))]; });
                     break;
                 }
             }
         }
-        for (std::size_t m = 0; m < results_.size(); ++m) values[m] = x[results_[m]];
+        for (std::size_t q = 0; q < segments.size(); ++q) {
+            for (const std::size_t result : results_) *values++ = x[result * together + q];
+        }
         return true;
     }
 
@@ -753,20 +795,20 @@ private:
 
     static double nonrelevant(const MeasuredRows& rows) {
         std::size_t many = 0;
-        for (std::size_t j = 0; j < rows.count(); ++j) many += rows.nonrelevant(j);
+        for (std::size_t j = 0; j < rows.count(); ++j) many += rows[j].nonrelevant();
         return static_cast<double>(many);
     }
 
     static double judged_weight(const MeasuredRows& rows, const WeightTables& weights, Cutoff k) {
         return row_sum(rows.count(), [&](std::size_t j) {
-            return rows.grade[j] >= 0 ? mean_weight(rows, j, weights, k) : 0;
+            return rows[j].grade >= 0 ? mean_weight(rows, j, weights, k) : 0;
         });
     }
 
     // The gains of what is retrieved, in the best order.
     static double ideal(const MeasuredRows& rows, const WeightTables& weights, Cutoff k, std::vector<double>& sorted) {
-        const std::span<const double> gains = rows.gains();
-        sorted.assign(gains.begin(), gains.end());
+        sorted.clear();
+        for (std::size_t j = 0; j < rows.count(); ++j) sorted.push_back(rows[j].gain);
         std::sort(sorted.begin(), sorted.end(), std::greater<double>());
         if (k.given) sorted.resize(std::min(sorted.size(), static_cast<std::size_t>(std::max(k.rank, 0.0))));
         return row_sum(sorted.size(), [&](std::size_t j) { return sorted[j] * weights.at[j + 1]; });
@@ -776,8 +818,8 @@ private:
     static double first_weight(const MeasuredRows& rows, const WeightTables& weights, Cutoff k) {
         double highest = 0;
         for (std::size_t j = 0; j < rows.count(); ++j) {
-            const bool counts = rows.gain[j] > 0 && (!k.given || rows.start[j] < k.rank);
-            if (counts) highest = std::max(highest, weights.at[rows.start[j] + 1]);
+            const bool counts = rows[j].gain > 0 && (!k.given || rows[j].start < k.rank);
+            if (counts) highest = std::max(highest, weights.at[rows[j].start + 1]);
         }
         return highest;
     }
@@ -841,8 +883,12 @@ private:
     const std::vector<std::vector<double>> constants_;  // one more than there are queries: of one that is not judged
     const std::vector<Instruction> code_;
     const std::vector<std::size_t> results_;
+    // Queries that take each step together: a step alone would wait for the one before it.
+    static constexpr std::size_t together = 8;
+
     std::size_t ranks_ = 0;                              // rankings are shorter
     std::vector<std::unique_ptr<PythonIds>> documents_;  // of each query, once it has been asked for
+    const PythonIds nothing_;
     std::vector<double> unanswered_;
 };
 

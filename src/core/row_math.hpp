@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "bytes.hpp"
+
 namespace cranfield {
 
 // Tables of up to this many columns are kept column by column.
@@ -19,34 +21,21 @@ inline std::size_t padded(std::size_t width) {
     return width <= narrow ? std::max<std::size_t>(width, 1) : (width + 7) / 8 * 8;
 }
 
-inline double tree(double* values, std::size_t many) {
-    while (many > 1) {
-        const std::size_t pairs = many / 2;
-        for (std::size_t i = 0; i < pairs; ++i) values[i] = values[2 * i] + values[2 * i + 1];
-        if (many % 2 != 0) values[pairs] = values[many - 1];
-        many = pairs + many % 2;
-    }
-    return values[0];
-}
-
 // The values of a row come in order; what is missing of the last eight is 0.
 template <class Value>
-double row_sum(std::size_t width, Value&& value) {
-    if (width <= narrow) {
-        double values[narrow] = {};
-        for (std::size_t i = 0; i < width; ++i) values[i] = value(i);
-        return tree(values, std::max<std::size_t>(width, 1)) + 0.0;  // never -0.0
-    }
-    double total = 0;
+CRANFIELD_INLINE double row_sum(std::size_t width, Value&& value) {
+    double total = 0;  // and so the sum is never -0.0
     for (std::size_t block = 0; block < width; block += 128) {
         double lanes[8] = {};
         const std::size_t end = std::min(block + 128, width);
-        for (std::size_t i = block; i < std::min(block + 8, end); ++i) lanes[i - block] = value(i);
-        for (std::size_t i = block + 8; i < end; ++i) lanes[(i - block) % 8] += value(i);
-        const double sum = tree(lanes, 8);
-        total = block == 0 ? sum : total + sum;
+        std::size_t i = block;
+        for (; i + 8 <= end; i += 8) {
+            for (std::size_t lane = 0; lane < 8; ++lane) lanes[lane] += value(i + lane);
+        }
+        for (; i < end; ++i) lanes[i % 8] += value(i);
+        total += ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
     }
-    return total + 0.0;
+    return total;
 }
 
 template <class Element>

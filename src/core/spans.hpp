@@ -30,16 +30,15 @@ struct Found {
 
 class Locator {
 public:
-    void clear() {
-        judged_.clear();
-        ascending_ = true;
+    // Up to so many rows are to come.
+    void clear(std::size_t most) {
+        if (judged_.size() < most) judged_.resize(most);
+        many_ = 0;
     }
 
     // Says that row `row` is the judged document `document`, both of the query at hand.
     void note(std::size_t row, std::size_t document) {
-        const auto number = [](std::size_t n) { return static_cast<std::uint32_t>(n); };
-        ascending_ &= judged_.empty() || judged_.back().at < row;
-        judged_.push_back({number(row), number(document)});
+        judged_[many_++] = {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(document)};
     }
 
     // Appends, for each key of the settings, a hit for each row noted, best first and tied ones in input order, and the
@@ -47,16 +46,17 @@ public:
     template <class IdOf>
     void locate(std::span<const double> scores, std::span<const double> ranks, const Settings& settings, IdOf id_of,
                 std::array<Found, most_keys>& found) {
-        if (judged_.empty() && settings.top == 0) return;
-        if (!ascending_) {
+        if (many_ == 0 && settings.top == 0) return;
+        const auto before = [](const Judged& a, const Judged& b) { return a.at < b.at; };
+        const std::span<Judged> judged(judged_.data(), many_);
+        if (!std::is_sorted(judged.begin(), judged.end(), before)) {
             // A bit for each row sorts faster than comparisons, unless few of very many rows are judged.
-            if (scores.size() / 256 <= judged_.size()) {
-                place_judged(scores.size(), [](const Judged& judged) { return judged.at; });
+            if (scores.size() / 256 <= many_) {
+                place_judged(scores.size(), [](const Judged& each) { return each.at; });
                 judged_.swap(placed_);
             } else {
-                std::sort(judged_.begin(), judged_.end(), [](const Judged& a, const Judged& b) { return a.at < b.at; });
+                std::sort(judged.begin(), judged.end(), before);
             }
-            ascending_ = true;
         }
         for (std::size_t k = 0; k < settings.keys.size(); ++k) {
             locate(keys_.of(settings.keys[k], scores, ranks), settings, id_of, found[k]);
@@ -74,11 +74,16 @@ private:
         std::uint32_t at, document;
     };
 
+    std::span<const Judged> noted() const { return {judged_.data(), many_}; }
+
     template <class IdOf>
     void locate(std::span<const double> keys, const Settings& settings, IdOf id_of, Found& found) {
-        if (std::is_sorted(keys.begin(), keys.end(), std::greater<double>())) {
-            append(AsGiven{keys}, judged_, settings, id_of, found);
-        } else if (judged_.size() <= few && settings.top == 0) {
+        const auto level = std::adjacent_find(keys.begin(), keys.end(), std::less_equal<double>());
+        if (level == keys.end() && settings.top == 0) {
+            append_untied(found.hits);
+        } else if (std::is_sorted(level, keys.end(), std::greater<double>())) {
+            append(AsGiven{keys}, noted(), settings, id_of, found);
+        } else if (many_ <= few && settings.top == 0) {
             count(keys, settings.by_id, id_of, found.hits);
         } else {
             ranking_.rank(keys);
@@ -93,7 +98,7 @@ private:
     void place_judged(std::size_t n, PlaceOf place_of) {
         is_judged_.assign(n / 64 + 1, 0);
         if (document_at_.size() < n) document_at_.resize(n);
-        for (const Judged& judged : judged_) {
+        for (const Judged& judged : noted()) {
             const std::size_t place = place_of(judged);
             is_judged_[place / 64] |= std::uint64_t{1} << (place % 64);
             document_at_[place] = judged.document;
@@ -108,14 +113,21 @@ private:
     }
 
     template <class Order, class IdOf>
-    void append(const Order& order, const std::vector<Judged>& placed, const Settings& settings, IdOf id_of,
+    void append(const Order& order, std::span<const Judged> placed, const Settings& settings, IdOf id_of,
                 Found& found) {
         append_hits(order, placed, settings.by_id, id_of, found.hits);
         append_tops(order, placed, settings.top, id_of, found.tops);
     }
 
+    // Of rows in the order given, none of them tied.
+    void append_untied(std::vector<Hit>& hits) const {
+        const std::size_t begin = hits.size();
+        hits.resize(begin + many_);
+        for (std::size_t i = 0; i < many_; ++i) hits[begin + i] = {judged_[i].document, judged_[i].at, 1, 0, 0};
+    }
+
     template <class Order, class IdOf>
-    void append_hits(const Order& order, const std::vector<Judged>& placed, bool by_id, IdOf id_of,
+    void append_hits(const Order& order, std::span<const Judged> placed, bool by_id, IdOf id_of,
                      std::vector<Hit>& hits) {
         const auto n = static_cast<std::uint32_t>(order.size());
         const std::size_t begin = hits.size();
@@ -138,7 +150,7 @@ private:
     }
 
     template <class Order, class IdOf>
-    void append_tops(const Order& order, const std::vector<Judged>& placed, std::size_t top, IdOf id_of,
+    void append_tops(const Order& order, std::span<const Judged> placed, std::size_t top, IdOf id_of,
                      std::vector<Top>& tops) {
         const auto n = static_cast<std::uint32_t>(order.size());
         auto judged = placed.begin();
@@ -183,7 +195,7 @@ private:
     template <class IdOf>
     void count(std::span<const double> keys, bool by_id, IdOf id_of, std::vector<Hit>& hits) {
         const auto first = static_cast<std::ptrdiff_t>(hits.size());
-        for (const Judged& judged : judged_) {
+        for (const Judged& judged : noted()) {
             Hit hit{judged.document, 0, 0, 0, 0};
             const double key = keys[judged.at];
             std::uint64_t above = 0, equal = 0;  // as wide as keys, so that several are compared at once
@@ -208,8 +220,8 @@ private:
 
     static constexpr std::size_t few = 8;
 
-    std::vector<Judged> judged_;  // by row
-    bool ascending_ = true;       // whether they are, so far
+    std::vector<Judged> judged_;  // the first `many_` are those of the query at hand
+    std::size_t many_ = 0;
     KeyColumn keys_;
     Ranking ranking_;
     std::vector<std::uint64_t> is_judged_;    // a bit for each place

@@ -233,7 +233,7 @@ def _record(reader: RunReader, columns: Sequence[Column], queries: tuple[str, ..
         reader.by_id,
         _integers([counted, UNDEFINED[policy.undefined], not may_be_fields(queries), MOST_DOCUMENTS, MOST_BYTES]),
         judged.grade,
-        [np.ascontiguousarray(judged.gain(gains)) for gains in tape.gains],
+        [_finite(judged.gain(gains)) for gains in tape.gains],
         _integers(tape.layouts).reshape(-1, 5),
         [_tables(weights) for weights in tape.weights],
         tape.constants,
@@ -244,6 +244,13 @@ def _record(reader: RunReader, columns: Sequence[Column], queries: tuple[str, ..
         tuple(column.label for column in columns),
         _integers([AGGREGATES.get(column.aggregate, OTHER) for column in columns]),
     )
+
+
+def _finite(gain: Floats) -> Floats:
+    """The gains; programs leave out what is below a cutoff, which is nothing only where no gain is infinite."""
+    if not np.isfinite(gain).all():
+        raise NotRecordable("an infinite gain")
+    return np.ascontiguousarray(gain)
 
 
 def _integers(numbers: Any) -> Integers:

@@ -63,10 +63,9 @@ def _read(kind: TableKind, source: Any, name: str | None, columns: Columns) -> A
         return source if name is None else dataclasses.replace(source, name=name)
     if isinstance(source, str | os.PathLike):
         path = os.fsdecode(source)
-        read = getattr(detect_source(path), f"read_{kind}", None)
-        if read is not None:
+        if (found := detect_source(path, kind)) is not None:
             reject_columns(columns)
-            return read(path, name)
+            return getattr(found, f"read_{kind}")(path, name)
     if not is_stream(source):
         return from_object(kind, source, name or kind, columns)
     stream = open_stream(source, kind)

@@ -472,30 +472,37 @@ def formats() -> tuple[FileFormat | SourceFormat, ...]:
 
 
 @cache
-def file_formats() -> tuple[FileFormat, ...]:
-    """The formats of single files, in the order in which they are tried."""
-    records = [record for record in formats() if isinstance(record, FileFormat)]
+def file_formats(kind: ContentKind | None = None) -> tuple[FileFormat, ...]:
+    """The formats of single files, in the order in which they are tried; only those that can hold ``kind``."""
+    records = [record for record in formats() if isinstance(record, FileFormat) and _can_hold(record, kind)]
     return tuple(sorted(records, key=lambda record: record.priority))
+
+
+def _can_hold(record: FileFormat | SourceFormat, kind: ContentKind | None) -> bool:
+    return kind is None or getattr(record, f"read_{kind}") is not None
 
 
 def detect_file(stream: Stream, kind: ContentKind, columns: Columns = None) -> FileFormat:
     """The first format that recognises a stream."""
-    for record in file_formats():
-        if record.recognises(stream, kind, columns) and getattr(record, f"read_{kind}") is not None:
+    for record in file_formats(kind):
+        if record.recognises(stream, kind, columns):
             return record
     what = "a collection of documents" if kind == "documents" else f"a {kind} file"
     raise InputError([f"{stream.source_name}: this is not {what}"], hint=supported_formats(kind))
 
 
 @cache
-def source_formats() -> tuple[SourceFormat, ...]:
-    """The formats of folders and data sets."""
-    return tuple(record for record in formats() if isinstance(record, SourceFormat))
+def source_formats(kind: ContentKind | None = None) -> tuple[SourceFormat, ...]:
+    """The formats of folders and data sets; only those that can hold ``kind``."""
+    return tuple(record for record in formats() if isinstance(record, SourceFormat) and _can_hold(record, kind))
 
 
-def detect_source(path: str) -> SourceFormat | None:
-    """The format that a path itself shows, if any."""
-    return next((record for record in source_formats() if record.recognises(path)), None)
+def detect_source(path: str, kind: ContentKind | None = None) -> SourceFormat | None:
+    """The format that a path itself shows, if any; only one that can hold ``kind``."""
+    for record in source_formats(kind):
+        if record.recognises(path):
+            return record
+    return None
 
 
 def writer(extension: str) -> Callable[[WritableTable], Iterator[bytes]]:
@@ -519,7 +526,7 @@ def document_extensions() -> tuple[str, ...]:
 
 def supported_formats(kind: ContentKind) -> str:
     """A hint that lists the formats of runs and judgments, or of documents."""
-    records = [record for record in file_formats() if record.listed and getattr(record, f"read_{kind}") is not None]
+    records = [record for record in file_formats(kind) if record.listed]
     names = [record.document_name or record.name if kind == "documents" else record.name for record in records]
     if kind == "documents":
         names += ["a folder of text files", "irds:DATASET"]

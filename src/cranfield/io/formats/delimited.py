@@ -243,6 +243,7 @@ class TabSeparated(TextReader):
 
 
 DELIMITERS = ("\t", ",", ";")
+_DELIMITER_BYTES = tuple(delimiter.encode() for delimiter in DELIMITERS)
 WIDTHS = {"run": (3, 4), "qrels": (3,)}
 _NUMBER = re.compile(NUMBER, re.ASCII | re.IGNORECASE)
 _WHOLE = re.compile(r"[0-9]+")
@@ -261,6 +262,8 @@ def _are_numbers(columns: Columns) -> bool:
 
 
 def _headerless_delimiter(stream: Stream, kind: str) -> str:
+    if not any(map(stream.head.__contains__, _DELIMITER_BYTES)):  # as in most runs
+        return ""
     text = stream.head.removeprefix(BOM).decode("utf-8", "replace")
     lines = [line.rstrip("\r") for line in text.split("\n")]
     lines = [line for line in (lines if len(lines) == 1 else lines[:-1])[:20] if line.strip()]
