@@ -9,7 +9,7 @@ every relevant document is computed once, and a subset of the judgments only sel
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -19,9 +19,10 @@ import numpy.typing as npt
 from cranfield.corpus.corpus import Corpus
 from cranfield.corpus.models import Models, PrintedModels, chunks, model_terms, nearness_from_evidence
 from cranfield.data import Floats, Integers, Judgments, TextView
+from cranfield.record import record
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Relevant:
     """Relevant rows of judgments, with their query and the number of the subtopic within it.
 
@@ -162,7 +163,7 @@ class Partial(Reading):
         return nearness_from_evidence(evidence, products.length, models.length[query], mu, models.divergence(mu)[query])
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Products:
     """Products of rankings with the relevant documents of their queries.
 

@@ -19,7 +19,6 @@ scored as a ranking, so that of many numbers only some are tried.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -35,12 +34,13 @@ from cranfield.ranking.batch import COLUMNS, Batch, Documents, GainSums, Prefere
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.row_math import running
 from cranfield.ranking.views import judge_all, with_every_document
+from cranfield.record import record
 
 CELLS = 1 << 17  # number of cells that are processed together; they fit into the processor cache
 TRIED = 257  # the most numbers of relevant documents that are tried; with more, the result is a range
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Bounds:
     """The lowest and highest score of each query; ``hold``: no assignment of grades goes beyond them.
 
@@ -183,7 +183,7 @@ def _parts(cells: Integers) -> Iterator[Integers]:
         i += step
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Assignments:
     """Builds batches in which some of the unjudged documents are relevant, and the others are not.
 
@@ -301,7 +301,7 @@ def _take(table: npt.NDArray[Any], column: Integers) -> npt.NDArray[Any]:
     return np.take_along_axis(table, column, axis=1)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Completions:
     """Rankings in which every document is judged: `GainSums` by (query, completion).
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from cranfield.io.faults import quotable
 from cranfield.io.ids import codes_of, id_text, passage_ids
 from cranfield.io.runs import load, load_unchecked
 from cranfield.ranking.alignment import Alignment
+from cranfield.record import record
 
 if TYPE_CHECKING:
     from cranfield.io.side_tables import DocumentMap
@@ -43,7 +44,7 @@ def check_query_overlap(run: Run, alignment: Alignment) -> None:
         )
 
 
-@dataclass(frozen=True)
+@record
 class Disjoint:
     """The first ids of a run and of judgments that have no document in common.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
@@ -17,6 +17,7 @@ from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.plan import Aggregate, Column, Part, Undefined
 from cranfield.measures import parse
 from cranfield.measures.catalogue import Better, outside_measure
+from cranfield.record import record
 from cranfield.results import Displayed, PathLike, Saved, TableText, plain, table_text, typed
 from cranfield.wording import decodable, few, listed, plural, printable
 
@@ -184,7 +185,7 @@ class ScoreTable(Displayed):
         }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class MeanScores(ScoreTable):
     """Means without per-query values, which are elsewhere, for example in a Spark DataFrame."""
 
@@ -209,7 +210,7 @@ class MeanScores(ScoreTable):
         return replace(self, columns=names, means=self.means[:, kept], sizes=self.sizes[:, kept])
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class Scores(ScoreTable, Saved):
     """Values by (run, column, query). NaN means undefined.
 
@@ -744,7 +745,7 @@ def _saved_values(
     return values, counted
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class ScoreColumn(Displayed, Mapping[str, float]):
     """One column of scores: the mean of each run, by its name. NaN means undefined.
 

@@ -60,8 +60,8 @@ class Section(NamedTuple):
 
         ``types``: names in annotations that the module of the function does not import.
         """
-        function: Any = vars(source)["__init__"] if isinstance(source, type) else source
-        hints = get_type_hints(function, localns=types, include_extras=True)
+        typed: Any = vars(source)["__init__"] if isinstance(source, type) and not is_dataclass(source) else source
+        hints = get_type_hints(typed, localns=types, include_extras=True)
         names = [name for name in signature(source).parameters if name not in without]
         return cls({name: File if _is_open(hints[name]) else hints[name] for name in names})
 

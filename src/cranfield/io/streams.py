@@ -10,13 +10,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from cranfield.data import Opener
 from cranfield.errors import InputError, UsageError, available, optional, reading, reading_failed
 from cranfield.parallel import in_background
+from cranfield.record import record
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -31,7 +32,7 @@ _BLANKS = re.compile("[\t\n\v\f\r ]+")
 MAX_OPEN_FILES = 128  # files that stay open between format detection and reading
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Stream:
     """A source of bytes and its first bytes; each call of ``opener`` starts from the beginning."""
 
@@ -412,7 +413,7 @@ Columns = Mapping[str, str] | None  # which column of a table has which role, wh
 Row = tuple[Any, ...]
 
 
-@dataclass(frozen=True)
+@record
 class WritableTable:
     """A run or judgments in every shape that a writer may need; each call of a function starts again."""
 
@@ -424,7 +425,7 @@ class WritableTable:
     nested: Callable[[], Mapping[str, Any]]  # {query: {document: number}}
 
 
-@dataclass(frozen=True)
+@record
 class FileFormat:
     """A format of one file. Formats with a low ``priority`` are tried first.
 
@@ -445,7 +446,7 @@ class FileFormat:
     listed: bool = True  # whether messages name it among the supported formats
 
 
-@dataclass(frozen=True)
+@record
 class SourceFormat:
     """A format that the path itself shows: a folder with certain files, or the id of a data set.
 
@@ -480,9 +481,9 @@ def file_formats() -> tuple[FileFormat, ...]:
 
 def detect_file(stream: Stream, kind: ContentKind, columns: Columns = None) -> FileFormat:
     """The first format that recognises a stream."""
-    for record in file_formats():
-        if record.recognises(stream, kind, columns) and getattr(record, f"read_{kind}") is not None:
-            return record
+    for file_format in file_formats():
+        if file_format.recognises(stream, kind, columns) and getattr(file_format, f"read_{kind}") is not None:
+            return file_format
     what = "a collection of documents" if kind == "documents" else f"a {kind} file"
     raise InputError([f"{stream.source_name}: this is not {what}"], hint=supported_formats(kind))
 

@@ -22,7 +22,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -34,6 +34,7 @@ from cranfield.data import Booleans, Floats, Integers, Judgments, Labels, Run, S
 from cranfield.errors import InputError, UsageError, check_count
 from cranfield.io import load, write_qrels, write_run
 from cranfield.io.ids import codes_of
+from cranfield.record import record
 from cranfield.settings import Count, Limits, Option, Share
 from cranfield.wording import plural
 
@@ -81,7 +82,7 @@ HIGHER_GRADE = 0.4  # the probability that a relevant document has the next high
 IDS, GRADES, NIL_QUERIES = 1, 2, 8  # purposes of random numbers
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class SimulatedCollection:
     """Queries, documents, and the ground truth."""
 
@@ -259,7 +260,7 @@ SYSTEMS, SCORES = 5, 6  # purposes of random numbers
 Lists = tuple[Integers, Floats, Integers]  # of one query: documents and scores (system, rank), and lengths
 
 
-@dataclass(frozen=True)
+@record
 class System:
     """One system and its parameters.
 
@@ -372,7 +373,7 @@ NIL = "NIL"  # the document with which a system says that there is no answer, or
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Simulation:
     """A collection with runs, judgments and ground truth.
 

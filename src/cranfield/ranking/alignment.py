@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from cranfield.ranking.batch import CELLS, Key, cached_property, ragged
 from cranfield.ranking.rankings import Judged, Pool, Rankings
 from cranfield.ranking.subtopics import Subtopics
 from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
+from cranfield.record import record
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
@@ -124,7 +125,7 @@ class Aligner:
         return AlignedRun(run, alignments, dict(zip(keys, joined.tops, strict=False)))
 
 
-@dataclass(eq=False)
+@record(frozen=False, eq=False)
 class AlignedRun:
     """A run that has been read: an alignment and, if requested, the top documents for each ranking key."""
 
@@ -139,7 +140,7 @@ class AlignedRun:
         return next(iter(self.alignments.values()))
 
 
-@dataclass(eq=False)
+@record(frozen=False, eq=False)
 class Alignment:
     """The positions of the judged documents in a run; `rankings` has them for measures.
 

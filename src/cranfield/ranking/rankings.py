@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
@@ -16,6 +16,7 @@ from cranfield.io.runs import Positions
 from cranfield.ranking.batch import Batch, cached_property
 from cranfield.ranking.row_math import constant, lexsorted, scatter, summed
 from cranfield.ranking.subtopics import GainOfGrade, Subtopics
+from cranfield.record import record
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
@@ -31,7 +32,7 @@ class GainMapping(Protocol):
         """The gain of each grade; ``top`` is the highest grade of the collection."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Judged:
     """The judged documents of a collection and their gains, which all runs share.
 
@@ -105,7 +106,7 @@ class PoolGains(NamedTuple):
         return self._replace(ideal=ideal, R=R, N=N, mass=mass, ideal_sums={})
 
 
-@dataclass(frozen=True)
+@record
 class _GainOfGrade:
     """A gain mapping with the top grade of the collection."""
 
@@ -116,7 +117,7 @@ class _GainOfGrade:
         return self.gains.of(grade, self.top)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Pool:
     """All judged documents of some queries, retrieved or not; they do not depend on the run.
 
@@ -165,7 +166,7 @@ class Pool:
         return self._gains[gains]
 
 
-@dataclass(eq=False)
+@record(frozen=False, eq=False)
 class Rankings:
     """The positions of the judged documents of rankings, with what is judged for their queries.
 

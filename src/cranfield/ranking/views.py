@@ -6,7 +6,7 @@ gain mapping -> ties -> depth -> condense -> terminate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -21,9 +21,10 @@ from cranfield.ranking.batch import COLUMNS, Batch, Key, ragged
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.row_math import summed
 from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
+from cranfield.record import record
 
 
-@dataclass(frozen=True)
+@record
 class Gains:
     """The mapping from grades to gains of a measure: binary, graded, or divided by the gain of the top grade."""
 
@@ -82,7 +83,7 @@ class Gains:
         return np.exp2(grade) - 1 if self.gain == "exp" else grade
 
 
-@dataclass(frozen=True)
+@record
 class Views:
     """How a ranking is prepared for a measure; written in brackets after the name of the measure."""
 

@@ -6,7 +6,7 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from rich.cells import cell_len
@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from cranfield import results
 from cranfield.data import Floats
 from cranfield.errors import UsageError
+from cranfield.record import record
 from cranfield.report.sheet import UNDEFINED, Cell, Row, Sheet, csv_lines, highest_text, shown
 from cranfield.wording import printable
 
@@ -233,7 +234,7 @@ def _set(cell: Cell) -> str:
     return f"{text} {{\\scriptsize {number(cell.one_line_aside)}}}" if cell.aside else text
 
 
-@dataclass(frozen=True)
+@record
 class Page:
     """One table of a result, with its title, and sentences below that say how to read it."""
 

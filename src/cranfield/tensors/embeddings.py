@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +16,7 @@ from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.evaluation.scores import number
 from cranfield.io.faults import quotable
 from cranfield.ranking.tie_rules import Ties
+from cranfield.record import record
 from cranfield.tensors.arrays import (
     Arrays,
     DocumentIds,
@@ -317,7 +317,7 @@ class Located:
         return values, present
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class PrecisionAudit:
     """Scores of the same embeddings in several number types; arrays are (type, measure) unless noted.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -30,6 +29,7 @@ from cranfield.io.streams import (
     open_stream,
     reject_columns,
 )
+from cranfield.record import record
 
 LINES_PER_BLOCK = 20_000
 # What is matched is never tried again in another way (++, *+): a line takes time that grows with its length.
@@ -75,7 +75,7 @@ def read_letor(source: Any, *, name: str | None = None) -> Letor:
     return Letor(read.judgments(name), read.runs(name), np.ascontiguousarray(read.table.T))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Lines:
     """The lines of a file, and the values in them: of line ``row`` and of feature ``numbers[column]``, by column."""
 

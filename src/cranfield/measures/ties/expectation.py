@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -24,13 +24,14 @@ from cranfield.data import Booleans, Floats, Integers
 from cranfield.measures.ties.strategies import Estimate
 from cranfield.ranking.batch import CELLS, COLUMNS, Batch, ragged
 from cranfield.ranking.row_math import take_rows
+from cranfield.record import record
 
 AT_ONCE = 1 << 14  # number of cells that are scored together; they fit into the processor cache
 
 Scorer = Callable[[Batch], Estimate]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class PossibleRankings:
     """The possible rankings of queries with ties.
 
