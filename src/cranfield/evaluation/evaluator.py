@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain, compress, count, islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -610,6 +609,8 @@ def unique_names(names: Sequence[str], sources: Sequence[str]) -> list[str]:
     for plain, source in zip(names, sources, strict=True):
         name = plain
         if name in taken:
+            from pathlib import Path  # slow to load, and rarely needed
+
             parts = Path(source).parts
             shorter = (str(Path(*parts[n:])) for n in range(len(parts) - 2, 0, -1))
             paths = shorter if Path(source).is_absolute() else [source]

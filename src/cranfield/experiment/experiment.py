@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import field, replace
@@ -23,6 +22,7 @@ from cranfield.io.streams import digesting
 from cranfield.io.write import replaced_input
 from cranfield.measures import parse
 from cranfield.record import record
+from cranfield.regex import regex
 from cranfield.report import guard
 from cranfield.results import made_by
 from cranfield.settings import Limits, Positive
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FILE = "cranfield.toml"
 SAVED = ".json"  # the ending of a file of saved scores
 LONGEST_SHOWN = 200  # characters of a path in a message
-PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+PLACEHOLDER = regex(r"\{([^{}]*)\}")
 POLICY = Section.of(evaluate, without=("qrels", "run", "measures", "show", "names"), Duplicates=Duplicates)
 # Files of judgments have columns for samples.
 COLLECTION = Section.of(Collection, without=("name", "types", "strata", "inclusion", "method"), Inference=Inference)

@@ -28,6 +28,7 @@ from cranfield.io.runs import load, load_unchecked
 from cranfield.io.streams import Stream, detect_file, is_stream, open_stream
 from cranfield.io.tables import COLUMN_NAMES, PASSAGE_IDS, is_frame
 from cranfield.record import record
+from cranfield.regex import regex
 from cranfield.wording import few, plural
 
 # Usual names of columns. Grades are not called `score` here, because a table of chunks has scores.
@@ -42,7 +43,7 @@ COLUMNS = {
     "quote": ("quote", "passage", "text"),
 }
 LONGEST = 10**11  # the highest offset; larger ones are no offsets
-_ID = re.compile(rb"(.+):([0-9]{1,11})-([0-9]{1,11})", re.DOTALL)
+_ID = regex(rb"(.+):([0-9]{1,11})-([0-9]{1,11})", re.DOTALL)
 SHAPES = {
     "run": "[(document, start, end), ...], with the score as a fourth value or in order",
     "qrels": "[(document, start, end), ...] or [(document, quote), ...], with the grade as the last value or without",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +17,7 @@ from cranfield.data import Opener
 from cranfield.errors import InputError, UsageError, available, optional, reading, reading_failed
 from cranfield.parallel import in_background
 from cranfield.record import record
+from cranfield.regex import regex
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 HEAD = 4096
 READ_AHEAD = 1 << 17
 SPOOL_IN_MEMORY = 1 << 20
-_BLANKS = re.compile("[\t\n\v\f\r ]+")
+_BLANKS = regex("[\t\n\v\f\r ]+")
 MAX_OPEN_FILES = 128  # files that stay open between format detection and reading
 
 

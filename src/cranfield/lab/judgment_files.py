@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -40,6 +39,7 @@ from cranfield.io.streams import compression_of_name, is_stream, open_stream, wi
 from cranfield.io.tables import QRELS_COLUMNS, choose_columns
 from cranfield.io.write import check_ids, qrels_table, shorten, write_pieces
 from cranfield.record import record
+from cranfield.regex import regex
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown, signed
 from cranfield.statistics.agreement import label_agreement
@@ -48,7 +48,7 @@ from cranfield.wording import plural
 if TYPE_CHECKING:
     from cranfield.lab.proposals import Proposal
 
-_GRADE_LINE = re.compile(r"([0-9])\s*[:=.)-]?\s+(\S.*)")
+_GRADE_LINE = regex(r"([0-9])\s*[:=.)-]?\s+(\S.*)")
 COLUMNS = ("query_id", "doc_id", "relevance", "assessor", "time", "source")
 
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -35,6 +34,7 @@ from cranfield.errors import InputError, UsageError, check_count
 from cranfield.io import load, write_qrels, write_run
 from cranfield.io.ids import codes_of
 from cranfield.record import record
+from cranfield.regex import regex
 from cranfield.settings import Count, Limits, Option, Share
 from cranfield.wording import plural
 
@@ -585,7 +585,7 @@ def _grades(judgments: Judgments, query: int, documents: Strings) -> tuple[Float
 
 TRUTH = "truth.json"
 FILES = ("qrels.txt", "qrels.diversity.txt", "qrels.complete.txt", "docs.jsonl", "queries.jsonl", TRUTH)
-RUN = re.compile(r"s\d+\.run")
+RUN = regex(r"s\d+\.run")
 
 
 def save(

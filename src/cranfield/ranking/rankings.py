@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from _thread import allocate_lock  # the Lock of `threading`, which is slow to load
 from collections.abc import Iterable, Sequence
 from dataclasses import field
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
 
 Position = Literal["by_id", "by_input"]
-NUMBERING = Lock()  # runs are scored in several threads, which must not give one number to different sets
+NUMBERING = allocate_lock()  # runs are scored in several threads, which must not give one number to different sets
 
 
 class GainMapping(Protocol):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
@@ -17,6 +16,7 @@ from cranfield.evaluation.scores import number
 from cranfield.io.faults import quotable
 from cranfield.ranking.tie_rules import Ties
 from cranfield.record import record
+from cranfield.regex import regex
 from cranfield.tensors.arrays import (
     Arrays,
     DocumentIds,
@@ -34,7 +34,7 @@ from cranfield.tensors.ranks import QueryRows, count_run, make_block_evaluator
 Similarity = Literal["dot", "cosine"]
 QUERIES = 8192  # the most queries of one product
 ON_DEVICE, ON_HOST = 1 << 30, 1 << 23  # scores of one product
-NUMBER = re.compile("0|[1-9][0-9]{,17}")  # of 64 bits
+NUMBER = regex("0|[1-9][0-9]{,17}")  # of 64 bits
 EXACT = 1 << 24  # the integers up to this are exact as 32-bit floats
 SMALL = 1e-18  # a shorter vector of 32-bit floats has squares that are not exact
 TYPES = ("float32", "float16", "bfloat16", "int8")

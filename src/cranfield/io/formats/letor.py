@@ -30,14 +30,15 @@ from cranfield.io.streams import (
     reject_columns,
 )
 from cranfield.record import record
+from cranfield.regex import regex
 
 LINES_PER_BLOCK = 20_000
 # What is matched is never tried again in another way (++, *+): a line takes time that grows with its length.
 _NUMBER = rb"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?"
-_LINE = re.compile(rb"\s*+(" + _NUMBER + rb")\s++qid:(\S++)((?:\s++\d++:" + _NUMBER + rb")*+)\s*+(?:#(.*))?", re.DOTALL)
-_FIRST = re.compile(rb"\s*+" + _NUMBER + rb"\s++qid:\S++(?:\s++\d++:\S++)++\s*+(?:#.*)?", re.DOTALL)
-_DOCID = re.compile(rb"\bdocid\s*=\s*(\S+)")
-_FEATURE = re.compile(r"(.+)#(\d+)")
+_LINE = regex(rb"\s*+(" + _NUMBER + rb")\s++qid:(\S++)((?:\s++\d++:" + _NUMBER + rb")*+)\s*+(?:#(.*))?", re.DOTALL)
+_FIRST = regex(rb"\s*+" + _NUMBER + rb"\s++qid:\S++(?:\s++\d++:\S++)++\s*+(?:#.*)?", re.DOTALL)
+_DOCID = regex(rb"\bdocid\s*=\s*(\S+)")
+_FEATURE = regex(r"(.+)#(\d+)")
 EXPECTED = "expected `grade qid:QUERY FEATURE:VALUE ... # docid = ID`"
 
 
