@@ -21,6 +21,7 @@ Floats = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]
 Booleans = np.ndarray[tuple[Any, ...], np.dtype[np.bool_]]
 Integers = np.ndarray[tuple[Any, ...], np.dtype[np.int64]]
 Bytes = np.ndarray[tuple[Any, ...], np.dtype[np.uint8]]
+Array = np.ndarray[tuple[Any, ...], np.dtype[Any]]
 LONG_BLOCK = 8  # adjacent strings from which copying them together saves time
 Smoothing = Literal["dirichlet", "printed"]  # of language models; printed: as Hui et al. (2017) print it
 

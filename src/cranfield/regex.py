@@ -16,8 +16,8 @@ def regex(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 
 
 class _Regex:
-    def __init__(self, pattern: str | bytes, flags: int) -> None:
-        self._arguments = pattern, flags
+    def __init__(self, *arguments: Any) -> None:
+        self._arguments = arguments
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(re.compile(*self._arguments), name)

@@ -13,7 +13,7 @@ from cranfield.cli.commands import Argument, OutputFile, OutputFolder, Settings,
 from cranfield.cli.output import QUIET, progress
 from cranfield.data import Repeats
 from cranfield.errors import InputError, UsageError
-from cranfield.evaluation.days import AbsentDays
+from cranfield.evaluation.collection import AbsentDays
 from cranfield.evaluation.plan import Negative, Queries, Undefined
 from cranfield.io.ids import Duplicates
 from cranfield.ranking.tie_rules import Ties

@@ -14,11 +14,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.corpus.corpus import Corpus
 from cranfield.corpus.models import Models, PrintedModels, chunks, model_terms, nearness_from_evidence
-from cranfield.data import Floats, Integers, Judgments, TextView
+from cranfield.data import Booleans, Floats, Integers, Judgments, TextView
 from cranfield.record import record
 
 
@@ -80,7 +79,7 @@ class Reading:
         """
         return np.clip(self.nearness(query, rows, view, mu), 0, None if view.smoothing == "printed" else 1)
 
-    def defined(self, query: Integers, view: TextView, mu: float) -> npt.NDArray[np.bool_]:
+    def defined(self, query: Integers, view: TextView, mu: float) -> Booleans:
         """Whether each query has a subtopic with a model."""
         return (query >= 0) & ~np.isnan(self.models(view).divergence(mu)[query]).all(axis=1)
 
@@ -127,7 +126,7 @@ def _queries(judgments: Judgments, row: Integers) -> Integers:
     return np.searchsorted(judgments.begin, row, side="right") - 1
 
 
-Booleans = npt.NDArray[np.bool_]
+Booleans = Booleans
 
 
 class Partial(Reading):

@@ -23,10 +23,9 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from cranfield.data import Booleans, Floats, Integers
+from cranfield.data import Array, Booleans, Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures import Measure
 from cranfield.measures.ties.strategies import ClosedForm
@@ -291,13 +290,13 @@ def _columns(chosen: Booleans) -> Integers:
 # follow from running sums of the contributions of documents.
 
 
-def _from_top(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _from_top(x: Array) -> Array:
     """The running sums of each row, beginning with 0."""
     sums = running(x)
     return np.concatenate([np.zeros_like(sums[:, :1]), sums], axis=1)
 
 
-def _take(table: npt.NDArray[Any], column: Integers) -> npt.NDArray[Any]:
+def _take(table: Array, column: Integers) -> Array:
     return np.take_along_axis(table, column, axis=1)
 
 
@@ -437,7 +436,7 @@ class Completions:
         misplaced += _capped(everything, b.relevant, *beyond, cap + above) - above * _between(b.relevant, *beyond)
         return b.relevant.sum(axis=1)[:, None] + self.number - penalty(misplaced.astype(np.float64), pairs)
 
-    def _relevant(self, down: npt.NDArray[Any], up: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _relevant(self, down: Array, up: Array) -> Array:
         """The part of the relevant documents in running sums over unjudged documents, from the top or the bottom."""
         return down[:, [0, -1]] if self.extremes else np.concatenate([down, up[:, -1:] - up], axis=1)
 

@@ -9,9 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from cranfield.data import Floats, Integers
+from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import CranfieldError, InputError, MeasureError, MissingDependency, UnknownName, UsageError
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.plan import Aggregate, Column, Part, Undefined
@@ -228,7 +227,7 @@ class Scores(ScoreTable, Saved):
     columns: tuple[Column, ...]
     queries: tuple[str, ...]
     values: Floats
-    counted: npt.NDArray[np.bool_]
+    counted: Booleans
     undefined: Undefined = "skip"
     notes: tuple[Note, ...] = ()
     predicted: tuple[PredictedMean, ...] = ()  # means from these scores and predicted judgments together
@@ -721,9 +720,7 @@ def _saved_repeats(table: Floats, shape: tuple[int, int]) -> Floats:
     return table
 
 
-def _saved_values(
-    runs: Mapping[str, Any], labels: list[str], queries: tuple[str, ...]
-) -> tuple[Floats, npt.NDArray[np.bool_]]:
+def _saved_values(runs: Mapping[str, Any], labels: list[str], queries: tuple[str, ...]) -> tuple[Floats, Booleans]:
     """The values (run, column, query) in a file of scores, and which queries count for each run."""
     if not runs or not labels:
         raise ValueError("there are no scores")

@@ -15,7 +15,7 @@ from cranfield.data import Run
 from cranfield.errors import InputError, UsageError, long_numbers
 from cranfield.io.faults import Location, quotable
 from cranfield.io.ids import check_duplicates
-from cranfield.io.tables import COLUMN_NAMES, Frame, normalise_name
+from cranfield.io.tables import COLUMN_NAMES, RANKINGS, Frame, normalise_name
 from cranfield.record import record
 
 Accessor = str | Callable[[Any], Any] | None
@@ -29,7 +29,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     ),
     "score": ("score", "_score", "sim", "similarity", "relevance_score"),
     "grade": ("relevance", "rel", "grade", "label", "rating"),
-    "ranking": ("results", "hits", "retrieved", "ranking"),
+    "ranking": RANKINGS,
     # Of chunks: the document that a chunk is of, its offsets, and the text whose length gives the end if nothing else
     # does. LlamaIndex, LangChain and Haystack have names of their own, and others in the dicts that they write.
     "source": (

@@ -8,10 +8,9 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield import native
-from cranfield.data import Booleans, Bytes, Floats, Integers, JudgmentSample, PreferenceJudgments
+from cranfield.data import Array, Booleans, Bytes, Floats, Integers, JudgmentSample, PreferenceJudgments
 from cranfield.io.runs import Positions
 from cranfield.ranking.batch import Batch, cached_property
 from cranfield.ranking.row_math import constant, lexsorted, scatter, summed
@@ -270,7 +269,7 @@ class Rankings:
         kept, at, shape, starts, grades = native.tabulate(row, document, start, keep, judged.grade, len(self.length))
         document = document[kept]
 
-        def table(values: npt.NDArray[Any], empty: float) -> npt.NDArray[Any]:
+        def table(values: Array, empty: float) -> Array:
             return scatter(values, at, shape, empty)
 
         fields = {

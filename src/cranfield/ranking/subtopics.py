@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from cranfield.data import Floats, Integers, Judgments
+from cranfield.data import Booleans, Floats, Integers, Judgments
 from cranfield.errors import MeasureError
 from cranfield.record import record
 
@@ -49,7 +48,7 @@ class Aspects:
     grade: Floats
     count: Integers
     weight: Floats
-    navigational: npt.NDArray[np.bool_]
+    navigational: Booleans
     answerable: Floats
 
 

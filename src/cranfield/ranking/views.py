@@ -11,9 +11,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from cranfield.data import Booleans, Floats, Integers, Judgments, Run, Strings, Table, TableStream
+from cranfield.data import Array, Booleans, Floats, Integers, Judgments, Run, Strings, Table, TableStream
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.io.ids import codes_of
 from cranfield.io.tables import concatenate
@@ -288,7 +287,7 @@ def _with_every_document(batch: Batch, *, subtopics: bool) -> Batch:
         start[row[owner], first[owner] + slot] = first[owner]
         sizes[row[owner], first[owner] + slot] = size[owner]
 
-    def table(values: npt.NDArray[Any], empty: Any) -> npt.NDArray[Any]:
+    def table(values: Array, empty: Any) -> Array:
         laid_out = np.broadcast_to(np.asarray(empty, values.dtype), shape).copy()
         laid_out[at] = values[row, column]
         return laid_out

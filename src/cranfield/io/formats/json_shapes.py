@@ -23,9 +23,8 @@ from cranfield.errors import InputError
 from cranfield.io.faults import TableKind, quotable
 from cranfield.io.formats.json import InvalidJson, is_json, load_json
 from cranfield.io.objects import from_object
-from cranfield.io.records import FIELDS
 from cranfield.io.streams import Columns, ContentKind, FileFormat, Stream, reject_columns
-from cranfield.io.tables import COLUMN_NAMES
+from cranfield.io.tables import COLUMN_NAMES, RANKINGS
 from cranfield.regex import regex
 
 Head = Callable[[bytes], Any]  # whether the first bytes of a file have the shape
@@ -167,7 +166,7 @@ def _find(value: Any, key: str) -> list[Any]:
 
 # sentence-transformers
 
-_RESULTS = regex(rb'"(?:%s)"\s*:\s*\[' % "|".join(FIELDS["ranking"]).encode())
+_RESULTS = regex(rb'"(?:%s)"\s*:\s*\[' % "|".join(RANKINGS).encode())
 _QUERY = regex(rb'^\s*\[?\s*\{[^{\[]*"(?:%s)"\s*:' % "|".join(COLUMN_NAMES["query"]).encode())
 
 

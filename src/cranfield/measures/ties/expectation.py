@@ -18,9 +18,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from cranfield.data import Booleans, Floats, Integers
+from cranfield.data import Array, Booleans, Floats, Integers
 from cranfield.measures.ties.strategies import Estimate
 from cranfield.ranking.batch import CELLS, COLUMNS, Batch, ragged
 from cranfield.ranking.row_math import take_rows
@@ -325,7 +324,7 @@ def _chunks(cells: Integers) -> Iterator[Integers]:
 
 
 def mean_over_ranges(
-    first: Integers, count: Integers, score: Callable[[Integers, Integers, Integers], Floats], *tables: npt.NDArray[Any]
+    first: Integers, count: Integers, score: Callable[[Integers, Integers, Integers], Floats], *tables: Array
 ) -> Floats:
     """The mean of a score over each range; ranges with equal rows in the tables share the scores of their positions.
 
@@ -344,9 +343,7 @@ def mean_over_ranges(
     return total / count
 
 
-def distinct_positions(
-    first: Integers, count: Integers, *tables: npt.NDArray[Any]
-) -> tuple[Integers, Integers, Integers]:
+def distinct_positions(first: Integers, count: Integers, *tables: Array) -> tuple[Integers, Integers, Integers]:
     """The distinct positions of the ranges; ranges with equal rows in the tables share positions.
 
     Returns, for each position, a range that contains it and the position itself; and, for each range, the index of
@@ -365,7 +362,7 @@ def _positions(first: Integers, count: Integers) -> Integers:
 
 
 def _merge_ranges(
-    first: Integers, count: Integers, tables: Sequence[npt.NDArray[Any]]
+    first: Integers, count: Integers, tables: Sequence[Array]
 ) -> tuple[Integers, Integers, Integers, Integers]:
     """Merge ranges with equal rows in the tables that overlap or touch.
 
@@ -384,17 +381,17 @@ def _merge_ranges(
     return order, leader, width, begin - gap[np.cumsum(leads) - 1]
 
 
-def _narrowest(x: Integers) -> npt.NDArray[Any]:
+def _narrowest(x: Integers) -> Array:
     """The same numbers in 16 bits if possible, because NumPy sorts these much faster."""
     return x.astype(np.uint16) if x.max(initial=0) < 1 << 16 else x
 
 
 @lru_cache(maxsize=32)
-def _hash_factors(bits: int) -> npt.NDArray[np.uint64]:
+def _hash_factors(bits: int) -> Array:
     return np.random.default_rng(0).integers(1 << 63, size=(1 << bits, 1), dtype=np.uint64) | np.uint64(1)
 
 
-def group_equal_rows(*tables: npt.NDArray[Any]) -> tuple[Integers, Integers]:
+def group_equal_rows(*tables: Array) -> tuple[Integers, Integers]:
     """A group number for each row, equal for rows that are equal in all tables; and one row of each group."""
     parts = [part for table in tables if len(part := _varying_columns(table))]
     hashed = np.zeros(len(tables[0]), np.uint64)
@@ -408,13 +405,13 @@ def group_equal_rows(*tables: npt.NDArray[Any]) -> tuple[Integers, Integers]:
     return group, example
 
 
-def _varying_columns(table: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
+def _varying_columns(table: Array) -> Array:
     """The bits of a table's columns, without the columns that are the same in all rows."""
     columns = np.ascontiguousarray(table.reshape(len(table), -1).T, np.float64).view(np.uint64)
     return columns[(columns != columns[:, :1]).any(axis=1)]
 
 
-def range_sums(x: npt.NDArray[Any], first: Integers, count: Integers) -> Floats:
+def range_sums(x: Array, first: Integers, count: Integers) -> Floats:
     """The sum of x over each range."""
     total = x[first].astype(np.float64)
     several = np.flatnonzero(count > 1)
@@ -423,7 +420,7 @@ def range_sums(x: npt.NDArray[Any], first: Integers, count: Integers) -> Floats:
     return total
 
 
-def _ascending_range_sums(x: npt.NDArray[Any], first: Integers, count: Integers) -> Floats:
+def _ascending_range_sums(x: Array, first: Integers, count: Integers) -> Floats:
     """The sum of x over each range, where ranges are in order of their first position."""
     # From the last range to the first: reduceat then returns a single number for the gap between two ranges.
     ends = np.empty(2 * len(first), np.int64)
