@@ -11,7 +11,6 @@ most queries have one relevant document.
 from __future__ import annotations
 
 import itertools
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -267,6 +266,8 @@ def _numbered(facts: Floats) -> Floats:
 
 def generator(batch: Batch, seed: int) -> np.random.Generator:
     """A random generator for a batch of one query; its draws do not depend on other queries."""
+    import zlib
+
     documents = ~np.isnan(batch.grade[0])
     content = batch.start[0, documents].tobytes() + batch.gain[0, documents].tobytes()
     return np.random.default_rng([seed, zlib.crc32(content)])
