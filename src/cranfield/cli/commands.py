@@ -16,9 +16,9 @@ module of verbs is imported only when one of them is called: reading one run sho
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import cleandoc, get_annotations, signature
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -277,7 +277,7 @@ def check_outputs(ctx: click.Context) -> None:
         elif type(param.type) is click.Path:
             inputs += texts
         elif type(param.type) is type(click.STRING):  # a baseline is the name of a run, or a file
-            inputs += [text for text in texts if not Path(text).is_dir()]
+            inputs += [text for text in texts if not os.path.isdir(text)]
     check_replaced(outputs, inputs)
 
 

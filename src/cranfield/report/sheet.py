@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -58,6 +57,8 @@ def exact(value: float) -> str:
 
 def csv_lines(rows: Iterable[Iterable[Any]]) -> str:
     """Rows as CSV: numbers at full precision, empty if undefined, and texts that no spreadsheet takes for formulas."""
+    import csv
+
     out = StringIO()
     lines = csv.writer(out, lineterminator="\n")
     for row in rows:
