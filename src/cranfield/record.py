@@ -62,10 +62,10 @@ def record(
 
 def _construction(cls: Any, parts: Fields, *, frozen: bool) -> Methods:
     positional = [f.name for f in parts if f.init and not f.kw_only]
-    accepted = {f.name for f in parts if f.init}
     required = {f.name for f in parts if f.init and f.default is f.default_factory}  # both are missing
-    factories = {f.name: f.default_factory for f in parts if f.default_factory is not MISSING}
+    hidden = {f.name for f in parts if not f.init}
     initial = {f.name: f.default for f in parts if f.init or f.default is not f.default_factory}  # in this order
+    factories = [(f.name, f.default_factory) for f in parts if f.default_factory is not MISSING]
     has_post_init = hasattr(cls, "__post_init__")
     calls = 0
 
@@ -73,13 +73,16 @@ def _construction(cls: Any, parts: Fields, *, frozen: bool) -> Methods:
         nonlocal calls
         calls += 1
         given = dict(zip(positional, values, strict=False), **named)
-        if calls > MANY or len(given) < len(values) + len(named) or not required <= given.keys() <= accepted:
+        state = initial | given
+        valid = len(given) == len(values) + len(named) and len(state) == len(initial) and given.keys() >= required
+        if calls > MANY or not valid or (hidden and not hidden.isdisjoint(given)):
             cls.__init__ = _compiled(cls, parts, frozen=frozen).__init__  # it also raises the errors of Python's own
             cls.__init__(self, *values, **named)
             return
-        self.__dict__.update(initial)
-        self.__dict__.update(given)
-        self.__dict__.update((name, factory()) for name, factory in factories.items() if name not in given)
+        for name, factory in factories:
+            if name not in given:
+                state[name] = factory()
+        self.__dict__.update(state)
         if has_post_init:
             self.__post_init__()
 
