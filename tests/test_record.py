@@ -184,7 +184,7 @@ CALLS: tuple[tuple[tuple[Any, ...], dict[str, Any]], ...] = (
     ((), {"a": 1, "c": 3}),
     ((1,), {"a": 2, "b": 3, "c": 4}),
     ((), {"a": 1}),
-    ((), {"value": float("nan")}),
+    ((), {"value": 2.5}),
     ((5,), {"high": 2}),
     ((2,), {"high": 8}),
     ((1,), {"fourth": 3}),
@@ -276,7 +276,7 @@ def test_replace() -> None:
     for cls in (plain(REAL), plain(record)):
         item = replace(cls(1, option=True), second="changed")
         assert (item.first, item.second, item.option) == (1, "changed", True)
-        with pytest.raises(ValueError, match="init=False"):
+        with pytest.raises((TypeError, ValueError), match="init=False"):
             replace(item, made=[1])
         with pytest.raises(TypeError, match="unexpected keyword argument 'missing'"):
             replace(item, missing=1)
