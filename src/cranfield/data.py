@@ -7,12 +7,13 @@ This module does not know about files (`io`) or measures.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from cranfield.record import record
 from cranfield.wording import decodable, plural, printable
 
 # Written out, because `results.typed` looks into them: numpy.typing.NDArray is opaque since NumPy 2.5.
@@ -20,12 +21,13 @@ Floats = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]
 Booleans = np.ndarray[tuple[Any, ...], np.dtype[np.bool_]]
 Integers = np.ndarray[tuple[Any, ...], np.dtype[np.int64]]
 Bytes = np.ndarray[tuple[Any, ...], np.dtype[np.uint8]]
+Array = np.ndarray[tuple[Any, ...], np.dtype[Any]]
 LONG_BLOCK = 8  # adjacent strings from which copying them together saves time
 LONG_TEXT = 64  # bytes from which strings are compared one by one
 Smoothing = Literal["dirichlet", "printed"]  # of language models; printed: as Hui et al. (2017) print it
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Strings:
     """A column of ids in Arrow's layout: string i is ``data[offsets[i]:offsets[i + 1]]``."""
 
@@ -104,7 +106,7 @@ class Strings:
         return Strings(offsets, self.data[index])
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Labels:
     """Judgments by subtopic: row i says that document ``document[i]`` has ``grade[i]`` for ``subtopic[i]``.
 
@@ -117,7 +119,7 @@ class Labels:
     names: Strings
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Intents:
     """Weights of subtopics: row i says that subtopic ``subtopic[i]`` of query ``query[i]`` has ``weight[i]``.
 
@@ -130,7 +132,7 @@ class Intents:
     weight: Floats
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Navigational:
     """Intents of readers who need one document: row i is subtopic ``subtopic[i]`` of query ``query[i]``.
 
@@ -142,7 +144,7 @@ class Navigational:
     subtopic: Integers
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class PreferenceJudgments:
     """The preferences of all queries; documents are rows of the `Judgments` that have them.
 
@@ -166,7 +168,7 @@ class PreferenceJudgments:
     single: Booleans
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class JudgmentSample:
     """How the documents to judge were drawn, for each row of the `Judgments` that have it.
 
@@ -187,7 +189,7 @@ class JudgmentSample:
         return self.probability is None or len(self.strata.data) > 0
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Passages:
     """Passages of documents: row i is from ``start[i]`` up to ``end[i]``, without it, of ``names[document[i]]``."""
 
@@ -201,7 +203,7 @@ class Passages:
         return replace(self, document=self.document[rows], start=self.start[rows], end=self.end[rows])
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Spans:
     """Judgments of passages; a document of the `Judgments` that have them is a passage.
 
@@ -216,7 +218,7 @@ class Spans:
     cover: float
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Judgments:
     """Relevance judgments: the judged documents of every query, each once, with a grade.
 
@@ -245,7 +247,7 @@ class Judgments:
         return decodable(f"Judgments: {printable(self.name)}, {counts}")
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Table:
     """A run in memory as columns, one row per retrieved document, in input order."""
 
@@ -273,7 +275,7 @@ class Table:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class TableStream:
     """A run in a file of rows that is read piece by piece; each call of ``pieces`` starts from the beginning.
 
@@ -286,7 +288,7 @@ class TableStream:
 ListedItems = Literal["documents", "questions"]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class AnsweredDays:
     """The days that a run of lists of lists answers; ``ranks``: what it ranks for each of its queries.
 
@@ -301,7 +303,7 @@ class AnsweredDays:
 Opener = Callable[[], Any]  # returns a file descriptor or an object with ``readinto``; may be called again
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Run:
     """The rankings of one system; ``source`` has the rows, and is read only when needed.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, reduce
 from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
@@ -27,6 +27,7 @@ from cranfield.measures.weights import count
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.row_math import summed
 from cranfield.ranking.tie_rules import TieRule, Ties
+from cranfield.record import record
 from cranfield.results import Displayed, plain
 from cranfield.statistics.rounding import SAME, levels
 from cranfield.wording import listed
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True)
+@record
 class NilDetection:
     """Counts of queries: all of them, those without relevant documents, those with an empty list, and both.
 
@@ -142,7 +143,7 @@ class Swap(NamedTuple):
         return self.score[0] - self.score[1]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class Audit(Displayed):
     """Scores, and the values that they could have had; arrays are (run, measure) unless noted.
 

@@ -6,7 +6,6 @@ The statistics of judgments are those of Table 1 in Sakai, *Alternatives to Bpre
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from cranfield.io.runs import empty_index
 from cranfield.measures import Measure, parse
 from cranfield.ranking.alignment import Aligner
 from cranfield.ranking.rankings import Judged, Pool, Rankings
+from cranfield.record import record
 from cranfield.results import Displayed, plain
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import listed
@@ -27,7 +27,7 @@ from cranfield.wording import listed
 TOP = 10  # depth for the share of unjudged documents near the top
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class JudgmentStatistics:
     """Counts of judged documents by query; a negative grade is not a judgment.
 
@@ -67,7 +67,7 @@ class JudgmentStatistics:
         }
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class RunStatistics:
     """Counts of one run over the judged queries that it answers.
 
@@ -95,7 +95,7 @@ class RunStatistics:
         return plain({name: value for name, value in counts.items() if name != "name"})
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class CollectionStatistics(Displayed):
     """The statistics of judgments and of any number of runs."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import combinations
 from operator import attrgetter
@@ -37,6 +37,7 @@ from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.scores import Scores, ScoreTable
 from cranfield.measures.catalogue import Better
+from cranfield.record import record
 from cranfield.results import PathLike, Saved, plain, typed
 from cranfield.statistics.design import Repeated, Sample
 from cranfield.statistics.resampling import Anova, Correction, corrected
@@ -103,7 +104,7 @@ class PairComparison(NamedTuple):
         return self._replace(**values, difference=0 - self.difference, effect=0 - self.effect)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class Comparison(Saved):
     """Runs compared in pairs: arrays are (measure, pair) unless noted.
 

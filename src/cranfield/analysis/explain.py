@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal
@@ -35,6 +35,7 @@ from cranfield.ranking.batch import FIELDS, Batch, Documents, GainSums, Preferen
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.tie_rules import DEFAULT
 from cranfield.ranking.views import condense_and_terminate
+from cranfield.record import record
 from cranfield.results import Displayed, plain
 from cranfield.wording import decodable, few, plural, printable
 
@@ -97,7 +98,7 @@ class Asked(Batch):
         return self.sums[weights]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Contributions:
     """What the judged documents of a ranking add to its score, best first.
 
@@ -230,7 +231,7 @@ Part = Literal["documents", "subtopics"]
 END = "(end of the list)"  # the terminal document
 
 
-@dataclass(frozen=True)
+@record
 class Word:
     """A word of a document, and its contribution to the coverage of the subtopic, which may be negative."""
 
@@ -238,7 +239,7 @@ class Word:
     change: float
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@record(eq=False, kw_only=True)
 class Step:
     """What one document adds to a score.
 
@@ -267,7 +268,7 @@ class Step:
         return plain(vars(self))
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@record(eq=False, kw_only=True)
 class TextStep(Step):
     """What one document adds to a measure of document text.
 
@@ -293,7 +294,7 @@ class TextStep(Step):
         return plain(vars(self) | {"words": {word.word: word.change for word in self.words}})
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+@record(eq=False, repr=False, kw_only=True)
 class Explanation(Displayed):
     """The score of one query, rank by rank: ``before`` and what all ``steps`` earn add up to the score.
 
@@ -345,7 +346,7 @@ class Explanation(Displayed):
         return who | sums | {"ranks": self.steps}
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+@record(eq=False, repr=False, kw_only=True)
 class TextExplanation(Explanation):
     """The score of a measure of document text; ``near`` (rank, subtopic) is the coverage of each subtopic so far."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from cranfield.data import Floats, Integers
 from cranfield.errors import UsageError, check_choice, check_count, check_fraction
 from cranfield.parallel import parallel
+from cranfield.record import record
 from cranfield.statistics.design import REPEATED, Error, Repeated, Sample
 from cranfield.statistics.intervals import bca, effect_of_error, effect_size, inverted, student, subset_means
 from cranfield.statistics.resampling import (
@@ -46,7 +47,7 @@ MOST_DRAWN = 1 << 29
 CELLS = 1 << 17  # differences of pairs by query that are held at a time: there are parts for all cores
 
 
-@dataclass(frozen=True)
+@record
 class ComparisonSettings:
     """The arguments of `compare`, which explains them, that do not depend on the scores; checked.
 
@@ -153,7 +154,7 @@ NO_SEEDS = "it does not know how much repeats differ"
 NOT_DESIGNED = {"clusters of queries": INDEPENDENT, "several collections": POOLED, "random repeats": NO_SEEDS}
 
 
-@dataclass(frozen=True)
+@record
 class SignificanceTest:
     """One test.
 

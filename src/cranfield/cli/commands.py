@@ -16,10 +16,9 @@ module of verbs is imported only when one of them is called: reading one run sho
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import cleandoc, get_annotations, signature
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -40,6 +39,7 @@ from cranfield.cli.output import emit, note
 from cranfield.errors import UsageError
 from cranfield.io import remarks_on_judgments
 from cranfield.io.write import check_replaced
+from cranfield.regex import regex
 from cranfield.settings import RARE as RARE
 from cranfield.settings import Choices, Limits
 from cranfield.settings import Option as Option
@@ -51,7 +51,7 @@ SCREEN = 22  # arguments and options of which help shows all
 WIDEST = 22  # characters of the column of options; a longer one has a line of its own
 HELP_ALL = "cranfield.help_all"  # where the context of click keeps --help-all
 # How click writes the range of a number, which the error for a wrong number names as well.
-RANGE = re.compile(r"  \[[^][; ]*x[^][; ]*\]|; [^][; ]*x[^][; ]*(?=\])")
+RANGE = regex(r"  \[[^][; ]*x[^][; ]*\]|; [^][; ]*x[^][; ]*(?=\])")
 CONTAINERS = (tuple, Sequence, Mapping)
 
 
@@ -277,7 +277,7 @@ def check_outputs(ctx: click.Context) -> None:
         elif type(param.type) is click.Path:
             inputs += texts
         elif type(param.type) is type(click.STRING):  # a baseline is the name of a run, or a file
-            inputs += [text for text in texts if not Path(text).is_dir()]
+            inputs += [text for text in texts if not os.path.isdir(text)]
     check_replaced(outputs, inputs)
 
 

@@ -13,12 +13,11 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import import_module
 from typing import Any
 
 import click
 
-from cranfield import __version__, native
+from cranfield import __version__, load_module, native
 from cranfield.cli.commands import LazyGroup
 from cranfield.cli.output import say
 from cranfield.errors import CranfieldError
@@ -67,7 +66,7 @@ class Verbs(LazyGroup):
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in MODULES:
             return None
-        module = import_module(f"cranfield.cli.{MODULES[cmd_name]}")
+        module = load_module(f"cranfield.cli.{MODULES[cmd_name]}")
         command: click.Command = getattr(module, cmd_name.replace("-", "_"), None) or module.command
         return command
 

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import click
-from click.shell_completion import CompletionItem
 
 from cranfield.cli.commands import Argument, OutputFile, OutputFolder, Settings, groups_of
 from cranfield.cli.output import QUIET, progress
 from cranfield.data import Repeats
 from cranfield.errors import InputError, UsageError
-from cranfield.evaluation.days import AbsentDays
+from cranfield.evaluation.collection import AbsentDays
 from cranfield.evaluation.plan import Negative, Queries, Undefined
 from cranfield.io.ids import Duplicates
 from cranfield.ranking.tie_rules import Ties
@@ -24,6 +23,8 @@ from cranfield.settings import Count as Count
 from cranfield.statistics.standardisation import Standardisation
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from cranfield.data import Judgments
     from cranfield.evaluation.collection import Collection
     from cranfield.evaluation.evaluation import Evaluation
@@ -114,6 +115,8 @@ class MeasureName(click.types.StringParamType):
     name = "measure"
 
     def shell_complete(self, _ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
         from cranfield.measures import CATALOGUE
 
         return [CompletionItem(d.symbol, help=d.summary) for d in CATALOGUE.values() if d.symbol.startswith(incomplete)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
@@ -20,9 +19,11 @@ from cranfield.results import with_origin
 from cranfield.settings import Choices, Option
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cranfield.evaluation.designs import Groups
 
-Draw = Callable[[str], list[Path]]
+    Draw = Callable[[str], list[Path]]
 
 
 def _drawable(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:

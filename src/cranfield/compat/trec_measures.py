@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache, reduce
 from typing import Literal
 
@@ -20,6 +20,7 @@ from cranfield.measures.ties.strategies import NO_CUTOFF
 from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.views import Views, condense_and_terminate, ordered
+from cranfield.record import record
 from cranfield.wording import plural
 
 # Measures in the arithmetic of trec_eval: the same operations in the same order, so that no last digit differs.
@@ -246,7 +247,7 @@ RECALLS = tuple(i / 10 for i in range(11))
 MULTIPLES = tuple(i / 5 for i in range(1, 11))
 
 
-@dataclass(frozen=True)
+@record
 class Kind:
     """One measure of trec_eval: ``ours`` is a template for the name of our measure."""
 
@@ -374,7 +375,7 @@ class CoefficientError(ParameterError):
     exit_code = 4
 
 
-@dataclass(frozen=True)
+@record
 class MeasureOptions:
     """The options that all measures of one call share."""
 
@@ -392,7 +393,7 @@ class MeasureOptions:
         return replace(parse(text), views=self.views)
 
 
-@dataclass(frozen=True)
+@record
 class Line:
     """One line of output: the mean of our measures, usually of one."""
 

@@ -9,7 +9,6 @@ import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from queue import SimpleQueue
@@ -31,13 +30,14 @@ from cranfield.io.documents import (
     location_of,
 )
 from cranfield.io.faults import quotable
+from cranfield.record import record
 
 VOCABULARY_CHUNK = 1 << 16
 ONE_TEXT_HINT = "each id must have one text; keep one of them"
 MAX_WORKERS = 8  # more do not help: reading takes the time, and each has its own vocabulary
 
 
-@dataclass(frozen=True)
+@record
 class KeptDocuments:
     """The documents of one block whose words are kept, with a digest of each text to compare repeated ids."""
 
@@ -79,7 +79,7 @@ class WordCounter:
         )
 
 
-@dataclass(frozen=True)
+@record
 class CountedBlock:
     """A block after counting: the counter that was used, the kept documents, and the location of a line."""
 

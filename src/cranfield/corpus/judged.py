@@ -9,19 +9,19 @@ every relevant document is computed once, and a subset of the judgments only sel
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.corpus.corpus import Corpus
 from cranfield.corpus.models import Models, PrintedModels, chunks, model_terms, nearness_from_evidence
-from cranfield.data import Floats, Integers, Judgments, TextView
+from cranfield.data import Booleans, Floats, Integers, Judgments, TextView
+from cranfield.record import record
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Relevant:
     """Relevant rows of judgments, with their query and the number of the subtopic within it.
 
@@ -79,7 +79,7 @@ class Reading:
         """
         return np.clip(self.nearness(query, rows, view, mu), 0, None if view.smoothing == "printed" else 1)
 
-    def defined(self, query: Integers, view: TextView, mu: float) -> npt.NDArray[np.bool_]:
+    def defined(self, query: Integers, view: TextView, mu: float) -> Booleans:
         """Whether each query has a subtopic with a model."""
         return (query >= 0) & ~np.isnan(self.models(view).divergence(mu)[query]).all(axis=1)
 
@@ -126,7 +126,7 @@ def _queries(judgments: Judgments, row: Integers) -> Integers:
     return np.searchsorted(judgments.begin, row, side="right") - 1
 
 
-Booleans = npt.NDArray[np.bool_]
+Booleans = Booleans
 
 
 class Partial(Reading):
@@ -162,7 +162,7 @@ class Partial(Reading):
         return nearness_from_evidence(evidence, products.length, models.length[query], mu, models.divergence(mu)[query])
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Products:
     """Products of rankings with the relevant documents of their queries.
 

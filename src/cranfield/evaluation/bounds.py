@@ -19,15 +19,13 @@ scored as a ranking, so that of many numbers only some are tried.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from cranfield.data import Booleans, Floats, Integers
+from cranfield.data import Array, Booleans, Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures import Measure
 from cranfield.measures.ties.strategies import ClosedForm
@@ -35,12 +33,13 @@ from cranfield.ranking.batch import COLUMNS, Batch, Documents, GainSums, Prefere
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.row_math import running
 from cranfield.ranking.views import judge_all, with_every_document
+from cranfield.record import record
 
 CELLS = 1 << 17  # number of cells that are processed together; they fit into the processor cache
 TRIED = 257  # the most numbers of relevant documents that are tried; with more, the result is a range
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Bounds:
     """The lowest and highest score of each query; ``hold``: no assignment of grades goes beyond them.
 
@@ -183,7 +182,7 @@ def _parts(cells: Integers) -> Iterator[Integers]:
         i += step
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Assignments:
     """Builds batches in which some of the unjudged documents are relevant, and the others are not.
 
@@ -291,17 +290,17 @@ def _columns(chosen: Booleans) -> Integers:
 # follow from running sums of the contributions of documents.
 
 
-def _from_top(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _from_top(x: Array) -> Array:
     """The running sums of each row, beginning with 0."""
     sums = running(x)
     return np.concatenate([np.zeros_like(sums[:, :1]), sums], axis=1)
 
 
-def _take(table: npt.NDArray[Any], column: Integers) -> npt.NDArray[Any]:
+def _take(table: Array, column: Integers) -> Array:
     return np.take_along_axis(table, column, axis=1)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Completions:
     """Rankings in which every document is judged: `GainSums` by (query, completion).
 
@@ -437,7 +436,7 @@ class Completions:
         misplaced += _capped(everything, b.relevant, *beyond, cap + above) - above * _between(b.relevant, *beyond)
         return b.relevant.sum(axis=1)[:, None] + self.number - penalty(misplaced.astype(np.float64), pairs)
 
-    def _relevant(self, down: npt.NDArray[Any], up: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _relevant(self, down: Array, up: Array) -> Array:
         """The part of the relevant documents in running sums over unjudged documents, from the top or the bottom."""
         return down[:, [0, -1]] if self.extremes else np.concatenate([down, up[:, -1:] - up], axis=1)
 

@@ -8,28 +8,27 @@ from dataclasses import fields, replace
 from functools import cached_property, wraps
 from inspect import signature
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args
 
 import numpy as np
 
 from cranfield import io
 from cranfield.data import Integers, Intents, Judgments, Labels, Navigational, Repeats, Run, Strings
 from cranfield.errors import InputError, UsageError, check_choice
-from cranfield.evaluation.days import AbsentDays, fill_days
 from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.evaluation.plan import Negative, Plan, Policy
 from cranfield.evaluation.scores import check_rankings
 from cranfield.io.faults import quotable
-from cranfield.io.side_tables import Weight, read_types, read_weights
 from cranfield.io.tables import is_frame
 from cranfield.wording import few, nearest, one_of
 
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores
-    from cranfield.io.side_tables import DocumentMap
+    from cranfield.io.side_tables import DocumentMap, Weight
     from cranfield.io.spans import Texts
     from cranfield.statistics.survey import Inference
 
+AbsentDays = Literal["error", "empty", "tied"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 # What cannot be combined; the first of each row names the error.
 EXCLUSIVE = (
@@ -268,6 +267,8 @@ class Collection:
     def prepared(self, run: Run) -> Run:
         """The run with source documents in place of chunks, and with all days of lists of lists."""
         if run.days is not None and self.queries:
+            from cranfield.evaluation.days import fill_days
+
             run = fill_days(run, self.queries, self.judgments, self.absent_days)
         if self.map_documents is None:
             return run
@@ -380,6 +381,8 @@ NO_QUERIES = QueryNames()
 
 def with_intents(judgments: Judgments, source: Any) -> tuple[Judgments, list[Note]]:
     """The judgments with weights for their subtopics, and notes on queries and subtopics without weights."""
+    from cranfield.io.side_tables import read_weights
+
     return add_weights(judgments, *read_weights(source))
 
 
@@ -457,6 +460,8 @@ def _subtopics(judgments: Judgments, what: str) -> tuple[Labels, dict[str, int],
 
 def with_types(judgments: Judgments, source: Any) -> Judgments:
     """The judgments with types of intents from ``{query: {subtopic: "inf" or "nav"}}``; other types stay unchanged."""
+    from cranfield.io.side_tables import read_types
+
     types = read_types(source)
     _, queries, subtopics, codes = _subtopics(judgments, "types")
     judged_pairs = set(map(tuple, codes.tolist()))

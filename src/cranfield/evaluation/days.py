@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from cranfield.data import AnsweredDays, Judgments, Run
 from cranfield.errors import InputError, max_faults
 from cranfield.io.faults import quotable
 
-AbsentDays = Literal["error", "empty", "tied"]
+if TYPE_CHECKING:
+    from cranfield.evaluation.collection import AbsentDays
+
 Table = Mapping[str, Mapping[str, str]]
 HINT = (
     'absent_days="empty", or --absent-days empty, takes these days as answered by empty lists; "tied" ranks all known '

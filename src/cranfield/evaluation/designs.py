@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.measures.catalogue import Better
+from cranfield.record import record
 from cranfield.results import Saved
 from cranfield.statistics.design import Design, GroupEffect, Repeated, Sample, group_effect
 from cranfield.wording import few, listed, nearest, plural
@@ -89,7 +90,7 @@ def matched_sample(
     return Sample(values[:, order], design, kept), names
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class Groups(Saved):
     """Scores by the value of an attribute of queries.
 

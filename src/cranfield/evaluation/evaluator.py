@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain, compress, count, islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Repeats, Run, Table, TableStream
@@ -42,6 +40,8 @@ from cranfield.ranking.tie_rules import Ties, tie_rule
 from cranfield.ranking.views import with_nil
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from cranfield.io.ids import Duplicates
 
 Missing = Literal["error", "skip"]
@@ -477,19 +477,19 @@ class Rescorer:
         table = self._documents.documents
         return list(zip(table.query, table.document, strict=True))
 
-    def means(self, scores: npt.ArrayLike) -> dict[str, float]:
+    def means(self, scores: ArrayLike) -> dict[str, float]:
         """`Evaluator.means` of the run with these scores."""
         return self._evaluator.means_of(self._score(scores))
 
-    def per_query(self, scores: npt.ArrayLike) -> dict[str, dict[str, float]]:
+    def per_query(self, scores: ArrayLike) -> dict[str, dict[str, float]]:
         """`Evaluator.per_query` of the run with these scores."""
         return self._evaluator.per_query_of(self._score(scores))
 
-    def values(self, scores: npt.ArrayLike) -> Floats:
+    def values(self, scores: ArrayLike) -> Floats:
         """`Evaluator.values` of the run with these scores."""
         return self._evaluator.values_of(self._score(scores))
 
-    def _score(self, scores: npt.ArrayLike) -> RunScores:
+    def _score(self, scores: ArrayLike) -> RunScores:
         alignments = self._documents.align(scores, self._reader.keys, by_id=self._reader.by_id)
         by_key = {AlignmentKey(False, key): alignment for key, alignment in alignments.items()}
         return RunScores(self._documents.run, by_key, seed=self._evaluator.policy.seed)
@@ -610,6 +610,8 @@ def unique_names(names: Sequence[str], sources: Sequence[str]) -> list[str]:
     for plain, source in zip(names, sources, strict=True):
         name = plain
         if name in taken:
+            from pathlib import Path  # slow to load, and rarely needed
+
             parts = Path(source).parts
             shorter = (str(Path(*parts[n:])) for n in range(len(parts) - 2, 0, -1))
             paths = shorter if Path(source).is_absolute() else [source]

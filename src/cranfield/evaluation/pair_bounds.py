@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -27,6 +27,7 @@ from cranfield.evaluation.plan import Column, Policy
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.measures import CATALOGUE, Measure, parse
 from cranfield.ranking.rankings import from_tables
+from cranfield.record import record
 from cranfield.statistics.rounding import SAME
 
 ENUMERATED = 20  # the most unjudged documents whose completions are enumerated
@@ -78,7 +79,7 @@ class Chances(NamedTuple):
     equal: float
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class PairBounds:
     """The difference of two runs on one query, A minus B, over all completions.
 
@@ -195,7 +196,7 @@ def _linear_chances(fixed: float, delta: Floats, chance: Floats) -> Chances | No
     return _chances(difference, probability)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class PrecisionBounds:
     """The difference of two runs in AP on one query, A minus B, over all completions.
 

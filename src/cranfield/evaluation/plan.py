@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -17,6 +17,7 @@ from cranfield.measures.user_model import HORIZON
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import TIES, Ties
 from cranfield.ranking.views import Views
+from cranfield.record import record
 
 Queries = Literal["judged", "both", "run"]
 Undefined = Literal["skip", "zero", "one", "error"]
@@ -28,7 +29,7 @@ NEGATIVE: tuple[str, ...] = get_args(Negative)
 LONGEST = 10**9
 
 
-@dataclass(frozen=True)
+@record
 class Policy:
     """The checked settings of an evaluation; `evaluate` explains each of them."""
 
@@ -83,7 +84,7 @@ class AlignmentKey(NamedTuple):
     collection: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Column:
     """One column of the scores: a measure, its residual, its lowest or highest value, or its standardised value."""
 
@@ -169,7 +170,7 @@ class Column:
         return self.varied(ties=ties)
 
 
-@dataclass(frozen=True)
+@record
 class Plan:
     """What to compute: the columns and the policy."""
 

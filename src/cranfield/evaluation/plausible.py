@@ -9,7 +9,6 @@ often worse, because judged documents are those that many systems found.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from cranfield.ranking.batch import COLUMNS, Batch, ragged
 from cranfield.ranking.rankings import Position, Rankings
 from cranfield.ranking.row_math import cells, constant, scatter
 from cranfield.ranking.views import with_every_document
+from cranfield.record import record
 
 LAST_RANKS = np.array([5, 10, 20, 50, 100, 200, 500, 1000])  # the last rank of each depth; below is one more
 SCORED = 500  # rankings to score in all draws together
@@ -29,7 +29,7 @@ FEWEST, MOST = 10, 100  # draws
 CELLS = 1 << 18  # cells of a batch of draws
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Deck:
     """How often judged documents have each grade: ``share`` (depth, grade) of the ascending ``grades``."""
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, NamedTuple, get_args
 
 import numpy as np
@@ -25,6 +25,7 @@ from cranfield.evaluation.scores import Scores
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Aligner, FirstPage, ranked_pages
 from cranfield.ranking.rankings import probabilities
+from cranfield.record import record
 from cranfield.statistics import survey
 from cranfield.statistics.survey import (
     MIN_DIFFERENT,
@@ -41,7 +42,7 @@ from cranfield.wording import few, plural
 INFERENCES = get_args(Inference)
 
 
-@dataclass(frozen=True)
+@record
 class PredictedMean:
     """One measure of one run, or the difference of two runs: by humans, by predictions, and by both together.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,7 @@ from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
 from cranfield.ranking.subtopics import diverse
 from cranfield.ranking.views import condense_and_terminate
+from cranfield.record import record
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
@@ -77,7 +77,7 @@ def gain_notes(grades: Floats, columns: Sequence[Column]) -> Iterator[Note]:
             yield Note("above_one", measure=column.label, values=values)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Figures:
     """The counts and sums over the queries of a run that its notes report.
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from cranfield.data import Floats, Integers
+from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import CranfieldError, InputError, MeasureError, MissingDependency, UnknownName, UsageError
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.plan import Aggregate, Column, Part, Undefined
 from cranfield.measures import parse
 from cranfield.measures.catalogue import Better, outside_measure
+from cranfield.record import record
 from cranfield.results import Displayed, PathLike, Saved, TableText, plain, table_text, typed
 from cranfield.wording import decodable, few, listed, plural, printable
 
@@ -184,7 +184,7 @@ class ScoreTable(Displayed):
         }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class MeanScores(ScoreTable):
     """Means without per-query values, which are elsewhere, for example in a Spark DataFrame."""
 
@@ -209,7 +209,7 @@ class MeanScores(ScoreTable):
         return replace(self, columns=names, means=self.means[:, kept], sizes=self.sizes[:, kept])
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class Scores(ScoreTable, Saved):
     """Values by (run, column, query). NaN means undefined.
 
@@ -227,7 +227,7 @@ class Scores(ScoreTable, Saved):
     columns: tuple[Column, ...]
     queries: tuple[str, ...]
     values: Floats
-    counted: npt.NDArray[np.bool_]
+    counted: Booleans
     undefined: Undefined = "skip"
     notes: tuple[Note, ...] = ()
     predicted: tuple[PredictedMean, ...] = ()  # means from these scores and predicted judgments together
@@ -720,9 +720,7 @@ def _saved_repeats(table: Floats, shape: tuple[int, int]) -> Floats:
     return table
 
 
-def _saved_values(
-    runs: Mapping[str, Any], labels: list[str], queries: tuple[str, ...]
-) -> tuple[Floats, npt.NDArray[np.bool_]]:
+def _saved_values(runs: Mapping[str, Any], labels: list[str], queries: tuple[str, ...]) -> tuple[Floats, Booleans]:
     """The values (run, column, query) in a file of scores, and which queries count for each run."""
     if not runs or not labels:
         raise ValueError("there are no scores")
@@ -744,7 +742,7 @@ def _saved_values(
     return values, counted
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class ScoreColumn(Displayed, Mapping[str, float]):
     """One column of scores: the mean of each run, by its name. NaN means undefined.
 

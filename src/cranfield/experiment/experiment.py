@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
@@ -22,6 +21,8 @@ from cranfield.io.ids import Duplicates
 from cranfield.io.streams import digesting
 from cranfield.io.write import replaced_input
 from cranfield.measures import parse
+from cranfield.record import record
+from cranfield.regex import regex
 from cranfield.report import guard
 from cranfield.results import made_by
 from cranfield.settings import Limits, Positive
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 FILE = "cranfield.toml"
 SAVED = ".json"  # the ending of a file of saved scores
 LONGEST_SHOWN = 200  # characters of a path in a message
-PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+PLACEHOLDER = regex(r"\{([^{}]*)\}")
 POLICY = Section.of(evaluate, without=("qrels", "run", "measures", "show", "names"), Duplicates=Duplicates)
 # Files of judgments have columns for samples.
 COLLECTION = Section.of(Collection, without=("name", "types", "strata", "inclusion", "method"), Inference=Inference)
@@ -44,7 +45,7 @@ JUDGED = ("qrels", "prefs", "groups", "spans")
 Names = str | tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@record
 class OutsideScores:
     """Scores from elsewhere: one more measure."""
 
@@ -53,7 +54,7 @@ class OutsideScores:
     lower: Annotated[bool, "Lower values are better."] = False
 
 
-@dataclass(frozen=True)
+@record
 class Design:
     """Which queries belong together."""
 
@@ -65,7 +66,7 @@ class Design:
     )
 
 
-@dataclass(frozen=True)
+@record
 class Gate:
     """What must hold of a measure."""
 
@@ -76,7 +77,7 @@ class Gate:
     runs: Annotated[Names, "The runs that are checked; by default all."] = ()
 
 
-@dataclass(frozen=True)
+@record
 class Report:
     """The HTML report."""
 
@@ -86,7 +87,7 @@ class Report:
     texts: Annotated[tuple[File, ...], "Collections with the texts of documents."] = ()
 
 
-@dataclass(frozen=True)
+@record
 class Save:
     """Files to write."""
 
@@ -96,7 +97,7 @@ class Save:
     junit: Annotated[Output | None, "Write the gates as JUnit XML."] = None
 
 
-@dataclass(frozen=True)
+@record
 class HistoryFile:
     """Where the history is kept."""
 
@@ -124,7 +125,7 @@ class Inputs(NamedTuple):
         return [file for file in (*found, *saved, *self.code, *self.texts) if file]
 
 
-@dataclass(frozen=True)
+@record
 class Experiment:
     """Collections, runs, measures, comparisons, gates and outputs, as one file says them; `read` checks all of it.
 

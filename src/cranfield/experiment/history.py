@@ -11,7 +11,6 @@ import os
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,6 +24,7 @@ from cranfield.evaluation.provenance import COMPARED_FILES
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.formats.json import load_json
 from cranfield.io.streams import open_stream
+from cranfield.record import record
 from cranfield.report.canvas import GREY, ORANGE, PAGE, figure_of, plotted_axes, save
 from cranfield.report.overview import COLOURS
 from cranfield.report.pages import Page, sheet
@@ -128,7 +128,7 @@ class Change(NamedTuple):
     significant: bool | None
 
 
-@dataclass(frozen=True)
+@record
 class History:
     """The entries of a history, in the order of time."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -23,6 +23,7 @@ from cranfield.evaluation.provenance import Provenance, Source
 from cranfield.evaluation.scores import Scores
 from cranfield.experiment.experiment import COMPARING, SAVED, Experiment, listed
 from cranfield.io.write import atomic_write
+from cranfield.record import record
 from cranfield.report import answer, guard
 from cranfield.report import write as write_scores
 from cranfield.report.pages import Page, sheet, write
@@ -33,7 +34,7 @@ from cranfield.wording import few, nearest, shortened
 LOST = 5  # queries that a summary names
 
 
-@dataclass(frozen=True)
+@record
 class Outcome:
     """What an experiment found.
 

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 
 from cranfield.errors import InputError, reading
 from cranfield.io.streams import open_stream, text_digest
+from cranfield.regex import regex
 from cranfield.settings import Limits
 from cranfield.wording import CONTROL, nearest, one_of, printable
 
@@ -27,12 +28,12 @@ PYPROJECT = "pyproject.toml"
 TOOL = "tool", "cranfield"  # where a pyproject has the experiment
 
 # What is between two keys, so that the lines of keys can be found in a file that is known to be right.
-_TOKEN = re.compile(
+_TOKEN = regex(
     r'"""(?:\\.|[^\\])*?"""+|\'\'\'.*?\'\'\'+|"(?:\\.|[^"\\])*"|\'[^\']*\'|\#[^\n]*|[^"\'\#\[\]{}=\n]+|.', re.DOTALL
 )
-_PLACE = re.compile(r" \(at line (\d+), column \d+\)| \(at end of document\)")
+_PLACE = regex(r" \(at line (\d+), column \d+\)| \(at end of document\)")
 # Keys of so many parts take time and memory without end.
-_DEEP = re.compile(r"""(?<![\w.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}""")
+_DEEP = regex(r"""(?<![\w.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}""")
 _NAMES = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
 
 KeyPath = tuple[str, ...]
@@ -60,8 +61,8 @@ class Section(NamedTuple):
 
         ``types``: names in annotations that the module of the function does not import.
         """
-        function: Any = vars(source)["__init__"] if isinstance(source, type) else source
-        hints = get_type_hints(function, localns=types, include_extras=True)
+        typed: Any = vars(source)["__init__"] if isinstance(source, type) and not is_dataclass(source) else source
+        hints = get_type_hints(typed, localns=types, include_extras=True)
         names = [name for name in signature(source).parameters if name not in without]
         return cls({name: File if _is_open(hints[name]) else hints[name] for name in names})
 

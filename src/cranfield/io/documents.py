@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from typing import Any, Protocol
 
@@ -26,6 +26,7 @@ from cranfield.io.streams import (
     without_compression,
 )
 from cranfield.io.tables import strings_of
+from cranfield.record import record
 
 # Usual names of fields. The id is the first of these that exists; the text is all that exist, in this order.
 ID_FIELDS = ("_id", "id", "doc_id", "pid", "docid", "docno", "document_id", "corpus_id")
@@ -50,7 +51,7 @@ MAX_RECORD_BYTES = 1 << 27
 NUL_IN_LINE = "the line contains a NUL byte; this is not a text file"
 
 
-@dataclass(frozen=True)
+@record
 class Fields:
     """The field of a record with its id, and the fields with its text."""
 
@@ -58,7 +59,7 @@ class Fields:
     texts: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@record
 class FieldChoice:
     """The fields that the user named; None to find them by their usual names."""
 
@@ -97,7 +98,7 @@ def field_list(names: Sequence[str]) -> str:
     return f"the fields are {', '.join(quotable(name) for name in names)}" if names else "the record has no fields"
 
 
-@dataclass
+@record(frozen=False)
 class DocumentFaults:
     """The first faults as (line, sentence), and the number of all faults."""
 
@@ -110,7 +111,7 @@ class DocumentFaults:
             self.first.append((line, sentence))
 
 
-@dataclass
+@record(frozen=False)
 class Documents:
     """The documents of a block: line, id and text of each; the texts are concatenated UTF-8."""
 
@@ -173,7 +174,7 @@ def encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-@dataclass(frozen=True)
+@record
 class Block:
     """Records that were read but not parsed: the line of the first one, and the position in the source after them."""
 

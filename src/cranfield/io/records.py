@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -15,7 +15,8 @@ from cranfield.data import Run
 from cranfield.errors import InputError, UsageError, long_numbers
 from cranfield.io.faults import Location, quotable
 from cranfield.io.ids import check_duplicates
-from cranfield.io.tables import COLUMN_NAMES, Frame, normalise_name
+from cranfield.io.tables import COLUMN_NAMES, RANKINGS, Frame, normalise_name
+from cranfield.record import record
 
 Accessor = str | Callable[[Any], Any] | None
 
@@ -28,7 +29,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     ),
     "score": ("score", "_score", "sim", "similarity", "relevance_score"),
     "grade": ("relevance", "rel", "grade", "label", "rating"),
-    "ranking": ("results", "hits", "retrieved", "ranking"),
+    "ranking": RANKINGS,
     # Of chunks: the document that a chunk is of, its offsets, and the text whose length gives the end if nothing else
     # does. LlamaIndex, LangChain and Haystack have names of their own, and others in the dicts that they write.
     "source": (
@@ -55,7 +56,7 @@ MAX_COLUMNS = 200  # a dict with more keys has a key for each query, not for eac
 ID_LIKE = ("id", "source", "file", "path", "url", "uri", "doc", "key", "name")  # parts of names of fields with ids
 
 
-@dataclass
+@record(frozen=False)
 class Accessors:
     """How to read the id and the score of a record, and the offsets of a chunk.
 

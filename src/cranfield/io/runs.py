@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -15,6 +14,7 @@ from cranfield.io.faults import Fault, FaultList, Location, input_error
 from cranfield.io.ids import check_marks, codes_of, first_rows
 from cranfield.io.objects import document_at
 from cranfield.io.tables import concatenate
+from cranfield.record import record
 
 WHOLE_RANKING = 1 << 62  # a rank below the end of every ranking
 
@@ -54,7 +54,7 @@ class TopDocuments(NamedTuple):
     positions: Positions
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class RunQueries:
     """The queries of a run.
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from cranfield.data import Opener
 from cranfield.errors import InputError, UsageError, available, optional, reading, reading_failed
 from cranfield.parallel import in_background
+from cranfield.record import record
+from cranfield.regex import regex
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
 HEAD = 4096
 READ_AHEAD = 1 << 17
 SPOOL_IN_MEMORY = 1 << 20
-_BLANKS = re.compile("[\t\n\v\f\r ]+")
+_BLANKS = regex("[\t\n\v\f\r ]+")
 MAX_OPEN_FILES = 128  # files that stay open between format detection and reading
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Stream:
     """A source of bytes and its first bytes; each call of ``opener`` starts from the beginning."""
 
@@ -412,7 +413,7 @@ Columns = Mapping[str, str] | None  # which column of a table has which role, wh
 Row = tuple[Any, ...]
 
 
-@dataclass(frozen=True)
+@record
 class WritableTable:
     """A run or judgments in every shape that a writer may need; each call of a function starts again."""
 
@@ -424,7 +425,7 @@ class WritableTable:
     nested: Callable[[], Mapping[str, Any]]  # {query: {document: number}}
 
 
-@dataclass(frozen=True)
+@record
 class FileFormat:
     """A format of one file. Formats with a low ``priority`` are tried first.
 
@@ -445,7 +446,7 @@ class FileFormat:
     listed: bool = True  # whether messages name it among the supported formats
 
 
-@dataclass(frozen=True)
+@record
 class SourceFormat:
     """A format that the path itself shows: a folder with certain files, or the id of a data set.
 
@@ -484,9 +485,9 @@ def _can_hold(record: FileFormat | SourceFormat, kind: ContentKind | None) -> bo
 
 def detect_file(stream: Stream, kind: ContentKind, columns: Columns = None) -> FileFormat:
     """The first format that recognises a stream."""
-    for record in file_formats(kind):
-        if record.recognises(stream, kind, columns):
-            return record
+    for file_format in file_formats(kind):
+        if file_format.recognises(stream, kind, columns):
+            return file_format
     what = "a collection of documents" if kind == "documents" else f"a {kind} file"
     raise InputError([f"{stream.source_name}: this is not {what}"], hint=supported_formats(kind))
 
@@ -499,9 +500,9 @@ def source_formats(kind: ContentKind | None = None) -> tuple[SourceFormat, ...]:
 
 def detect_source(path: str, kind: ContentKind | None = None) -> SourceFormat | None:
     """The format that a path itself shows, if any; only one that can hold ``kind``."""
-    for record in source_formats(kind):
-        if record.recognises(path):
-            return record
+    for source_format in source_formats(kind):
+        if source_format.recognises(path):
+            return source_format
     return None
 
 

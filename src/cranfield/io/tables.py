@@ -14,15 +14,15 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield import native
-from cranfield.data import Floats, Integers, Judgments, Run, Strings, Table, TableStream
+from cranfield.data import Array, Floats, Integers, Judgments, Run, Strings, Table, TableStream
 from cranfield.errors import InputError, UsageError, available, max_faults, optional
 from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, input_error, quotable
 from cranfield.io.ids import check_marks, id_text, is_collision, is_id
 from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.streams import Columns
+from cranfield.regex import regex
 
 # Usual names of columns, the most reliable ones first: PyTerrier's frames have the text of
 # the query in ``query`` and internal numbers in ``docid``.
@@ -40,9 +40,10 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
     "run": ("run", "run_id", "run_name", "system"),
     "row": ("row", "line", "position"),
 }
+RANKINGS = ("results", "hits", "retrieved", "ranking")  # fields that hold the ranking of a query
 
 NUMBER = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)"
-_NUMBER = re.compile(rf"\s*{NUMBER}\s*", re.ASCII | re.IGNORECASE)
+_NUMBER = regex(rf"\s*{NUMBER}\s*", re.ASCII | re.IGNORECASE)
 
 
 class Frame:
@@ -467,7 +468,7 @@ def _numbers_of_text(texts: list[str]) -> list[Any]:
 def _numeric(series: Any) -> Floats | None:
     if str(series.dtype).endswith("Int128"):  # of polars; NumPy has no such numbers
         return None
-    values: npt.NDArray[Any] = np.asarray(series.to_numpy())
+    values: Array = np.asarray(series.to_numpy())
     return values.astype(np.float64) if values.dtype.kind in "iufb" and not _has_null(series) else None
 
 

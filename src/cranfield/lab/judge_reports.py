@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,6 +17,7 @@ from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.io import read_qrels
 from cranfield.ranking.alignment import ranked_lists
+from cranfield.record import record
 from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, Drawings, new_figure, plain, plotted_axes
 from cranfield.report.notebook import measure_index
 from cranfield.report.pages import Page, sheet
@@ -48,7 +49,7 @@ PAGE = 10  # documents of a run that count for false positives
 LARGEST = 60  # runs whose names are legible in a figure
 
 
-@dataclass(frozen=True)
+@record
 class Guardrails:
     """What a judge must meet: κ with linear weights, missed top grades, and τ among the five best runs."""
 
@@ -57,7 +58,7 @@ class Guardrails:
     tau_top: float = 0.6
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class MeasureAgreement:
     """One measure: the means of all runs by humans and by the judge, their order, and the judge's bias by run.
 
@@ -106,7 +107,7 @@ class MeasureAgreement:
         return None if self.own is None else {name: getattr(self.own, name) for name in names}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class JudgeReport(Result):
     """One judge beside humans.
 

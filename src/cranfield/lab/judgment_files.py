@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from importlib.resources import files
 from io import BytesIO
@@ -39,6 +38,8 @@ from cranfield.io.named_tables import NamedTable, read_query_texts, read_table
 from cranfield.io.streams import compression_of_name, is_stream, open_stream, without_compression
 from cranfield.io.tables import QRELS_COLUMNS, choose_columns
 from cranfield.io.write import check_ids, qrels_table, shorten, write_pieces
+from cranfield.record import record
+from cranfield.regex import regex
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown, signed
 from cranfield.statistics.agreement import label_agreement
@@ -47,7 +48,7 @@ from cranfield.wording import plural
 if TYPE_CHECKING:
     from cranfield.lab.proposals import Proposal
 
-_GRADE_LINE = re.compile(r"([0-9])\s*[:=.)-]?\s+(\S.*)")
+_GRADE_LINE = regex(r"([0-9])\s*[:=.)-]?\s+(\S.*)")
 COLUMNS = ("query_id", "doc_id", "relevance", "assessor", "time", "source")
 
 
@@ -80,7 +81,7 @@ class AssessorAgreement(NamedTuple):
     kappa: float
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Merged:
     """All judgments together, with the sample that they may be; the new ones, and how many were there already.
 
@@ -370,7 +371,7 @@ class Stratum(NamedTuple):
     rate: float
 
 
-@dataclass(frozen=True)
+@record
 class SampledDocument:
     """One document of a pool: its stratum, whether it was drawn, how likely that was, and its grade (or -1, -2)."""
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
@@ -35,6 +35,7 @@ from cranfield.lab.judgment_files import TO_JUDGE
 from cranfield.measures import Measure, parse
 from cranfield.ranking.alignment import ranked_lists
 from cranfield.ranking.tie_rules import Ties
+from cranfield.record import record
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown, signed
 from cranfield.results import Result
@@ -187,7 +188,7 @@ class Proposal(NamedTuple):
     best_rank: int
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class PairStatus:
     """The mean difference of every pair of runs over all possible grades of unjudged documents; arrays are (pair,).
 
@@ -222,7 +223,7 @@ class PairStatus:
         return np.where(self.decided, 1.0, np.where(spread == 0, fixed, sure))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class NextDocuments(Result):
     """The documents to judge next, and how far the pairs of runs are settled.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial, wraps
 from statistics import NormalDist
 from typing import Any, TypeVar, cast
@@ -24,6 +24,7 @@ from cranfield.io.ids import codes_of
 from cranfield.lab.relabelling import Relabeller
 from cranfield.lab.simulation import variants
 from cranfield.measures import Measure
+from cranfield.record import record
 from cranfield.statistics import standardisation
 from cranfield.statistics.correlation import critical_tau, pearson, rbo, spearman, tau, tau_ap
 from cranfield.statistics.rounding import levels
@@ -45,7 +46,7 @@ def of_rankings(experiment: Experiment) -> Experiment:
     return cast(Experiment, checked)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class SystemValues:
     """The values of runs.
 
@@ -71,7 +72,7 @@ class SystemValues:
         return mean_scores(self.values, self.defined)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class SystemScores(SystemValues):
     """Runs, read once, and their scores under all judgments."""
 
@@ -316,7 +317,7 @@ def undefined_notes(labels: Sequence[str], defined: Booleans, queries: Sequence[
             yield f"{', '.join(names)}: undefined for {omitted}; omitted for all runs, means are over {left} queries"
 
 
-@dataclass(frozen=True)
+@record
 class Coefficient:
     """A coefficient that compares two scorings of the same systems.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +24,7 @@ from cranfield.lab.registry import Progress
 from cranfield.lab.studies.ties import ALL, DEFAULT
 from cranfield.measures import Measure, parse
 from cranfield.ranking.tie_rules import Ties
+from cranfield.record import record
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell
 from cranfield.settings import Count, Option
@@ -40,7 +41,7 @@ COLUMNS = ("evaluate, dicts", "evaluate, file", "means, dicts", SORTED, "arithme
 WITHOUT_SORT = {"RR"}  # the best score of a relevant document, and counts of the documents above it and tied with it
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class FeatureScores:
     """Queries with documents that are all judged, and one feature of every document as its score.
 
@@ -116,7 +117,7 @@ def feature_scores(
     return FeatureScores(query, score, rng.binomial(TOP_GRADE, chance).astype(np.float64), size)
 
 
-@dataclass(frozen=True)
+@record
 class Times:
     """Seconds of the processor with ties broken by document id, and for the expectation over all orders."""
 
@@ -129,7 +130,7 @@ class Times:
         return self.expected / self.trec - 1
 
 
-@dataclass(frozen=True)
+@record
 class TieCosts:
     """Times on one collection, by measure and by what is timed; see `COLUMNS`."""
 

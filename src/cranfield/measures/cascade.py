@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-from cranfield.data import Floats, Integers
+from cranfield.data import Array, Floats, Integers
 from cranfield.ranking.batch import Batch, Weights
 from cranfield.ranking.row_math import summed
 from cranfield.ranking.subtopics import Aspects
@@ -60,7 +57,7 @@ def aspects(b: Batch) -> Aspects:
     return b.subtopics.aspects(b.gain_of_grade)
 
 
-def rows_of_queries(b: Batch, values: npt.NDArray[Any]) -> Floats:
+def rows_of_queries(b: Batch, values: Array) -> Floats:
     """The rows of a table by query that belong to the queries of this batch; 0 for unjudged queries."""
     rows = values[b.query].astype(np.float64)
     rows[b.query < 0] = 0

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield import io, native
 from cranfield.data import Bytes, Floats, Integers, Judgments, Run, Strings, Table
@@ -18,8 +17,11 @@ from cranfield.ranking.batch import CELLS, Key, cached_property, ragged
 from cranfield.ranking.rankings import Judged, Pool, Rankings
 from cranfield.ranking.subtopics import Subtopics
 from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
+from cranfield.record import record
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from cranfield.corpus.judged import Reading
 
 
@@ -124,7 +126,7 @@ class Aligner:
         return AlignedRun(run, alignments, dict(zip(keys, joined.tops, strict=False)))
 
 
-@dataclass(eq=False)
+@record(frozen=False, eq=False)
 class AlignedRun:
     """A run that has been read: an alignment and, if requested, the top documents for each ranking key."""
 
@@ -139,7 +141,7 @@ class AlignedRun:
         return next(iter(self.alignments.values()))
 
 
-@dataclass(eq=False)
+@record(frozen=False, eq=False)
 class Alignment:
     """The positions of the judged documents in a run; `rankings` has them for measures.
 
@@ -300,7 +302,7 @@ class FixedDocuments:
     def __len__(self) -> int:
         return len(self.documents.score)
 
-    def _ordered(self, scores: npt.ArrayLike) -> Floats:
+    def _ordered(self, scores: ArrayLike) -> Floats:
         """The scores in the order of queries; raises if there is not one for each document, or one is NaN."""
         given = np.asarray(scores, np.float64)
         if given.shape != (len(self),):
@@ -313,7 +315,7 @@ class FixedDocuments:
             raise UsageError(f"the score of document {document} is NaN")
         return np.ascontiguousarray(given) if self._in_order else given[self._rows]
 
-    def align(self, scores: npt.ArrayLike, keys: Sequence[Key], *, by_id: bool) -> dict[Key, Alignment]:
+    def align(self, scores: ArrayLike, keys: Sequence[Key], *, by_id: bool) -> dict[Key, Alignment]:
         """The positions of the judged documents with these scores, for each key that ranks documents."""
         ordered = self._ordered(scores)
         located = native.locate(

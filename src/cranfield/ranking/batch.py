@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield import native
-from cranfield.data import Booleans, Floats, Integers, JudgmentSample, PreferenceJudgments
+from cranfield.data import Array, Booleans, Floats, Integers, JudgmentSample, PreferenceJudgments
 from cranfield.ranking.row_math import cells, edges, reorder, running, scatter, summed, take_rows
 from cranfield.ranking.subtopics import GainOfGrade, Subtopics
+from cranfield.record import record
 
 if TYPE_CHECKING:
     from functools import cached_property as cached_property
@@ -38,7 +38,7 @@ Key = Literal["score", "score32", "rank"]
 Documents = Literal["judged", "retrieved"]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Weights:
     """Weights of ranks: ``total`` is the sum over the first n ranks, and ``at`` the exact weight of one rank.
 
@@ -94,7 +94,7 @@ MOST_RANKS = 1000  # the length of most rankings, for which tables of weights su
 CELLS = 1 << 20
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Batch:
     """Rankings as their judged documents, best first; rows are padded with grade NaN and gain 0.
 
@@ -287,13 +287,13 @@ class Batch:
         first[:, 1:] = self.start[:, 1:] != self.start[:, :-1]
         return edges(first)
 
-    def above(self, x: npt.NDArray[Any]) -> Floats:
+    def above(self, x: Array) -> Floats:
         """The sum of x over the documents above the span of each document."""
         if not self.has_ties:
             return (running(x) - x).astype(np.float64, copy=False)
         return reorder(running(x) - x, self._edges[0]).astype(np.float64, copy=False)
 
-    def within(self, x: npt.NDArray[Any]) -> Floats:
+    def within(self, x: Array) -> Floats:
         """The sum of x over the documents in the span of each document, including itself."""
         if not self.has_ties:
             return x.astype(np.float64)
@@ -335,7 +335,7 @@ class Batch:
                 moved[name] = reorder(values, order)
         return self.changed(**moved)
 
-    def rows(self, chosen: npt.NDArray[Any]) -> Batch:
+    def rows(self, chosen: Array) -> Batch:
         """The batch of these queries; queries may repeat."""
         by_query = ["length", "ideal", "R", "N", "mass", "tail", "nil_grade", "query"]
         by_query += [] if self.pool_row is None else ["pool_row"]

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from _thread import allocate_lock  # the Lock of `threading`, which is slow to load
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from threading import Lock
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield import native
-from cranfield.data import Booleans, Bytes, Floats, Integers, JudgmentSample, PreferenceJudgments
+from cranfield.data import Array, Booleans, Bytes, Floats, Integers, JudgmentSample, PreferenceJudgments
 from cranfield.io.runs import Positions
 from cranfield.ranking.batch import Batch, cached_property
 from cranfield.ranking.row_math import constant, lexsorted, scatter, summed
 from cranfield.ranking.subtopics import GainOfGrade, Subtopics
+from cranfield.record import record
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
 
 Position = Literal["by_id", "by_input"]
-NUMBERING = Lock()  # runs are scored in several threads, which must not give one number to different sets
+NUMBERING = allocate_lock()  # runs are scored in several threads, which must not give one number to different sets
 
 
 class GainMapping(Protocol):
@@ -31,7 +31,7 @@ class GainMapping(Protocol):
         """The gain of each grade; ``top`` is the highest grade of the collection."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Judged:
     """The judged documents of a collection and their gains, which all runs share.
 
@@ -105,7 +105,7 @@ class PoolGains(NamedTuple):
         return self._replace(ideal=ideal, R=R, N=N, mass=mass, ideal_sums={})
 
 
-@dataclass(frozen=True)
+@record
 class _GainOfGrade:
     """A gain mapping with the top grade of the collection."""
 
@@ -116,7 +116,7 @@ class _GainOfGrade:
         return self.gains.of(grade, self.top)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Pool:
     """All judged documents of some queries, retrieved or not; they do not depend on the run.
 
@@ -165,7 +165,7 @@ class Pool:
         return self._gains[gains]
 
 
-@dataclass(eq=False)
+@record(frozen=False, eq=False)
 class Rankings:
     """The positions of the judged documents of rankings, with what is judged for their queries.
 
@@ -269,7 +269,7 @@ class Rankings:
         kept, at, shape, starts, grades = native.tabulate(row, document, start, keep, judged.grade, len(self.length))
         document = document[kept]
 
-        def table(values: npt.NDArray[Any], empty: float) -> npt.NDArray[Any]:
+        def table(values: Array, empty: float) -> Array:
             return scatter(values, at, shape, empty)
 
         fields = {

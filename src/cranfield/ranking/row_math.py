@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield import native
-from cranfield.data import Booleans, Floats, Integers
+from cranfield.data import Array, Booleans, Floats, Integers
 
 NARROW = 8  # tables with up to this many columns are stored column by column
 MOST_STATES = 1 << 62  # the most values of a combined key of 64 bits
@@ -25,7 +23,7 @@ def cells(row: Integers, column: Integers, shape: tuple[int, int]) -> Integers:
     return column * shape[0] + row if shape[1] <= NARROW else row * shape[1] + column
 
 
-def scatter(values: npt.NDArray[Any], at: Integers, shape: tuple[int, int], empty: float) -> npt.NDArray[Any]:
+def scatter(values: Array, at: Integers, shape: tuple[int, int], empty: float) -> Array:
     """A table with these values in these `cells`, and ``empty`` in all others."""
     count = shape[0] * shape[1]
     flat = np.full(count, empty, values.dtype) if empty else np.zeros(count, values.dtype)
@@ -34,12 +32,12 @@ def scatter(values: npt.NDArray[Any], at: Integers, shape: tuple[int, int], empt
 
 
 @lru_cache(maxsize=64)
-def constant(value: float, shape: tuple[int, int]) -> npt.NDArray[Any]:
+def constant(value: float, shape: tuple[int, int]) -> Array:
     """A read-only table with the same value in every cell, which needs no memory."""
     return np.broadcast_to(np.array(value, np.bool_ if isinstance(value, bool) else np.int64), shape)
 
 
-def take_rows(x: npt.NDArray[Any], rows: Integers) -> npt.NDArray[Any]:
+def take_rows(x: Array, rows: Integers) -> Array:
     """These rows of a table or column; rows may repeat."""
     if x.ndim == 1 or x.shape[1] > NARROW:
         return x[rows]
@@ -47,13 +45,13 @@ def take_rows(x: npt.NDArray[Any], rows: Integers) -> npt.NDArray[Any]:
     return (x.T.take(rows, axis=1) if x.flags.f_contiguous else x.T[:, rows]).T
 
 
-def reorder(x: npt.NDArray[Any], order: Integers) -> npt.NDArray[Any]:
+def reorder(x: Array, order: Integers) -> Array:
     """The table with each row in its own order."""
     moved = np.take_along_axis(x, order, axis=1)
     return np.asfortranarray(moved) if x.shape[1] <= NARROW else moved
 
 
-def running(x: npt.NDArray[Any], step: np.ufunc = np.add) -> npt.NDArray[Any]:
+def running(x: Array, step: np.ufunc = np.add) -> Array:
     """The running sums of each row; another ufunc gives running products, maxima and so on."""
     if x.shape[1] > NARROW and step is np.add and x.dtype == np.float64:
         return native.running_sums(x)
@@ -75,7 +73,7 @@ def edges(first: Booleans) -> tuple[Integers, Integers]:
     return running(np.where(first, columns, 0), np.maximum), tail
 
 
-def after_first(values: npt.NDArray[Any], first: float) -> npt.NDArray[Any]:
+def after_first(values: Array, first: float) -> Array:
     """Each row moved to the right by a column, with its last value dropped."""
     return np.concatenate([np.full((len(values), 1), first), values[:, :-1]], axis=1)
 
@@ -91,7 +89,7 @@ def ratio(part: Floats, total: Floats) -> Floats:
     return quotient
 
 
-def lexsorted(keys: Sequence[npt.NDArray[Any]]) -> Integers:
+def lexsorted(keys: Sequence[Array]) -> Integers:
     """`numpy.lexsort`; keys of small integers are combined into one, because that is several times faster.
 
     >>> lexsorted([np.array([0, 1, 0]), np.array([2.0, 2.0, -1.0])]).tolist()

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from cranfield.ranking.batch import Batch, Key
 from cranfield.ranking.rankings import Position
+from cranfield.record import record
 
 Ties = Literal["trec", "trec9", "expected", "best", "worst", "input", "rank"]
 TIES: tuple[str, ...] = get_args(Ties)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class TieRule:
     """A rule that orders documents with equal scores.
 

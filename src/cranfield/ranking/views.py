@@ -6,14 +6,13 @@ gain mapping -> ties -> depth -> condense -> terminate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from cranfield.data import Booleans, Floats, Integers, Judgments, Run, Strings, Table, TableStream
+from cranfield.data import Array, Booleans, Floats, Integers, Judgments, Run, Strings, Table, TableStream
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.io.ids import codes_of
 from cranfield.io.tables import concatenate
@@ -21,9 +20,10 @@ from cranfield.ranking.batch import COLUMNS, Batch, Key, ragged
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.row_math import summed
 from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
+from cranfield.record import record
 
 
-@dataclass(frozen=True)
+@record
 class Gains:
     """The mapping from grades to gains of a measure: binary, graded, or divided by the gain of the top grade."""
 
@@ -82,7 +82,7 @@ class Gains:
         return np.exp2(grade) - 1 if self.gain == "exp" else grade
 
 
-@dataclass(frozen=True)
+@record
 class Views:
     """How a ranking is prepared for a measure; written in brackets after the name of the measure."""
 
@@ -287,7 +287,7 @@ def _with_every_document(batch: Batch, *, subtopics: bool) -> Batch:
         start[row[owner], first[owner] + slot] = first[owner]
         sizes[row[owner], first[owner] + slot] = size[owner]
 
-    def table(values: npt.NDArray[Any], empty: Any) -> npt.NDArray[Any]:
+    def table(values: Array, empty: Any) -> Array:
         laid_out = np.broadcast_to(np.asarray(empty, values.dtype), shape).copy()
         laid_out[at] = values[row, column]
         return laid_out

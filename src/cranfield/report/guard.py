@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -12,6 +11,7 @@ from cranfield.analysis.compare import Comparison, PairComparison
 from cranfield.errors import UsageError
 from cranfield.evaluation.scores import ScoreTable
 from cranfield.measures import Measure
+from cranfield.regex import regex
 from cranfield.report.compare import chance_words, method
 from cranfield.report.pages import piped
 from cranfield.report.sheet import shown, signed
@@ -19,7 +19,7 @@ from cranfield.statistics.rounding import SAME
 from cranfield.wording import percent, plural
 
 # Characters that XML cannot represent.
-UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+UNWRITABLE = regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 Outcome = Literal["passed", "failed", "undecided"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from io import StringIO
 from typing import Any, Literal, NamedTuple
@@ -14,6 +13,7 @@ import numpy as np
 from cranfield.data import Floats
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.scores import Interval, Scores, ScoreTable
+from cranfield.record import record
 from cranfield.wording import printable, shortened, spreadsheet_cell
 
 UNDEFINED = "–"
@@ -57,6 +57,8 @@ def exact(value: float) -> str:
 
 def csv_lines(rows: Iterable[Iterable[Any]]) -> str:
     """Rows as CSV: numbers at full precision, empty if undefined, and texts that no spreadsheet takes for formulas."""
+    import csv
+
     out = StringIO()
     lines = csv.writer(out, lineterminator="\n")
     for row in rows:
@@ -68,7 +70,7 @@ ALL = "all"  # the row of means, as trec_eval calls it
 MEAN = "mean"  # the column of the mean over collections
 
 
-@dataclass(frozen=True)
+@record
 class Cell:
     """One number as text; ``aside`` is its interval, if any, or a superscript if ``raised``.
 
@@ -92,7 +94,7 @@ class Cell:
         return self.aside.replace("\n", " ")
 
 
-@dataclass(frozen=True)
+@record
 class Row:
     """Names, then numbers; ``last``: the last row of a run, below which a line may be drawn."""
 
@@ -104,7 +106,7 @@ class Row:
         object.__setattr__(self, "names", tuple(map(printable, self.names)))
 
 
-@dataclass(frozen=True)
+@record
 class Sheet:
     """Headings of names and of numbers, and rows of both; ``folded`` are headings split into several lines.
 
@@ -166,7 +168,7 @@ def parts_of(scores: ScoreTable) -> list[ScoresPart]:
     return [*parts, ScoresPart("", (MEAN,), scores, frozenset())]
 
 
-@dataclass(frozen=True)
+@record
 class Layout:
     """What to show of scores, in any format."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
@@ -47,6 +47,7 @@ from cranfield.io.judgments import NO_SUBTOPIC
 from cranfield.io.side_tables import read_weights
 from cranfield.io.tables import are_subtopics
 from cranfield.ranking.unjudged import check_readable, no_overlap_error
+from cranfield.record import record
 from cranfield.spark import frames, shards, totals
 from cranfield.spark.frames import broadcast as broadcast_value
 from cranfield.spark.shards import Job, Weights
@@ -188,7 +189,7 @@ def _diverse(judgments: Any) -> bool:
     return bool(labels > documents)
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+@record(eq=False, repr=False, kw_only=True)
 class ScoreFrame(MeanScores):
     """Scores in Spark: means and notes on the driver, and the values of all queries in the DataFrame ``frame``.
 
@@ -294,7 +295,7 @@ def _complete(records: Any, overview: _Overview) -> Any:
     return answered.unionByName(missing.select(*(sql.col(name) for name in shards.RECORD)))
 
 
-@dataclass(frozen=True)
+@record
 class _Overview:
     judged: int
     example: str
@@ -472,7 +473,7 @@ def compare_runs(
     return build_comparison(settings, scores, baseline, pairs, all_queries, queries, outcomes)
 
 
-@dataclass(frozen=True)
+@record
 class MeasureOutcome:
     """The outcome for one measure. ``used``: the queries that were compared, as packed bits in the order of ids.
 

@@ -8,7 +8,7 @@ task, and would hide the message.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from cranfield.io.faults import Location, quotable
 from cranfield.io.tables import Frame, arrow_binary, qrels_table, run_table
 from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.views import with_nil
+from cranfield.record import record
 
 # Rows that are scored together: a compromise between the number of Python calls and memory.
 ROWS = 1 << 19
@@ -105,7 +106,7 @@ def binary(strings: Strings) -> Any:
     return arrow_binary(strings).cast(pyarrow.binary())
 
 
-@dataclass(frozen=True)
+@record
 class Job:
     """What every task needs: the plan, facts about all judgments, and the names of columns."""
 

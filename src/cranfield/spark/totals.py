@@ -9,7 +9,7 @@ import heapq
 import math
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import reduce
 from itertools import repeat
 from typing import Any
@@ -24,6 +24,7 @@ from cranfield.evaluation.notes import QueryNames
 from cranfield.evaluation.plan import Aggregate, Plan, Undefined
 from cranfield.evaluation.run_notes import Figures, noted_depths
 from cranfield.evaluation.scores import SMALLEST, averaged
+from cranfield.record import record
 
 MAX_NAMES = 5  # queries that a note names
 
@@ -42,7 +43,7 @@ def exact_parts(values: Sequence[float]) -> list[float]:
     return parts
 
 
-@dataclass(frozen=True)
+@record
 class ExactTotal:
     """A count of values, and the parts of their exact sum."""
 
@@ -72,7 +73,7 @@ class ExactTotal:
         return averaged(math.fsum(parts), count, aggregate)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Summary:
     """The records of a run summed up. Summaries can be added in any order."""
 

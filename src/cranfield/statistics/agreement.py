@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError
+from cranfield.record import record
 from cranfield.statistics.correlation import tau, tau_ap
 from cranfield.statistics.intervals import t_quantile
 from cranfield.statistics.rounding import SAME
@@ -20,7 +20,7 @@ KappaWeights = Literal["none", "linear", "quadratic"]
 ASSIGNMENTS = 10_000  # the most assignments of systems to a family that are enumerated
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class LabelAgreement:
     """The grades of a judge beside those of humans, for documents judged by both.
 
@@ -147,7 +147,7 @@ class TopAgreement(NamedTuple):
     tau_a: float
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class OrderAgreement:
     """The order of systems by a judge beside that by humans.
 
@@ -200,7 +200,7 @@ def order_agreement(human: npt.ArrayLike, judge: npt.ArrayLike) -> OrderAgreemen
     )
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Favour:
     """Whether a judge rates a family of systems higher than humans do, compared with all other systems.
 

@@ -8,7 +8,6 @@ collection, single queries and no repeats, the formulas are those of the paired 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal, NamedTuple, get_args
@@ -18,6 +17,7 @@ import numpy as np
 from cranfield import native
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError
+from cranfield.record import record
 from cranfield.statistics.resampling import draw_counts, random_generator
 from cranfield.statistics.rounding import SAME
 
@@ -60,7 +60,7 @@ class Error(NamedTuple):
         return np.stack([self.estimate - half, self.estimate + half], axis=1)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Design:
     """The collection and the cluster of each query, numbered from 0; a cluster is part of one collection."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -19,6 +18,7 @@ from cranfield import native
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError, check_choice, check_count, check_fraction
 from cranfield.parallel import parallel
+from cranfield.record import record
 from cranfield.results import plain, typed
 from cranfield.statistics.rounding import SAME, equalize
 
@@ -37,7 +37,7 @@ MAX_FLOATS = 2**24  # the most signs that are converted to floats at once
 PREVIEW = 512  # resamples from which the position of the largest values is estimated
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class PairwiseTests:
     """The tests of all pairs of systems; pairs are (0, 1), (0, 2), ..., (1, 2), ...
 

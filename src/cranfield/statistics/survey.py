@@ -11,7 +11,7 @@ In all functions a gain of NaN is a document that was not drawn.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import NormalDist
 from typing import ClassVar, Literal, NamedTuple, get_args
 
@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from cranfield.data import Booleans, Floats
 from cranfield.errors import InputError, UsageError, check_choice, check_fraction
+from cranfield.record import record
 from cranfield.statistics.intervals import t_quantile
 from cranfield.statistics.rounding import SAME
 
@@ -168,7 +169,7 @@ def sum_of_precisions(gain: npt.ArrayLike, probability: npt.ArrayLike, predicted
     return total
 
 
-@dataclass(frozen=True)
+@record
 class MeanOfEstimates:
     """The mean over queries of estimates within queries.
 
@@ -200,7 +201,7 @@ def mean_of_estimates(estimates: npt.ArrayLike, variances: npt.ArrayLike) -> Mea
     return MeanOfEstimates(float(value.mean()), math.sqrt(max(float(variance.sum()), 0.0)) / n, like, n)
 
 
-@dataclass(frozen=True)
+@record
 class Prevalence:
     """A share of relevant documents, corrected for a judge's errors; all but ``raw`` are clipped to [0, 1]."""
 
@@ -291,7 +292,7 @@ MIN_DIFFERENT = 5  # the least number of human queries with a difference for whi
 NO_SPREAD = 1e-15  # predictions with less spread are constant
 
 
-@dataclass(frozen=True)
+@record
 class MeanEstimate:
     """An estimate of a mean over queries, with its standard error and interval; NaN if undefined.
 

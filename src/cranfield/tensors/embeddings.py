@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +17,7 @@ from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.evaluation.scores import number
 from cranfield.io.faults import quotable
 from cranfield.ranking.tie_rules import Ties
+from cranfield.record import record
 from cranfield.tensors.arrays import (
     Arrays,
     DocumentIds,
@@ -403,7 +403,7 @@ class JudgedPairs:
         return self.ops.cast(zeros, self.like.dtype), zeros
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class PrecisionAudit:
     """Scores of the same embeddings in several number types; arrays are (type, measure) unless noted.
 

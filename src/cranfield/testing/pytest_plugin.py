@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cranfield.regex import regex
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores
 
 FOLDER = "baselines"
-TIME = re.compile(rb'"time": "[^"]*"')  # when a baseline was written
+TIME = regex(rb'"time": "[^"]*"')  # when a baseline was written
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -14,7 +14,6 @@ are also a run: the nuggets that an answer supports, with the score 1, or 0.5 if
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -24,9 +23,9 @@ from cranfield.errors import InputError
 from cranfield.io.faults import TableKind, quotable
 from cranfield.io.formats.json import InvalidJson, is_json, load_json
 from cranfield.io.objects import from_object
-from cranfield.io.records import FIELDS
 from cranfield.io.streams import Columns, ContentKind, FileFormat, Stream, reject_columns
-from cranfield.io.tables import COLUMN_NAMES
+from cranfield.io.tables import COLUMN_NAMES, RANKINGS
+from cranfield.regex import regex
 
 Head = Callable[[bytes], Any]  # whether the first bytes of a file have the shape
 Value = Callable[[Stream], Any]  # what a file holds, as an object that `objects` reads
@@ -101,10 +100,10 @@ def _by_query(ratings: Iterable[tuple[Any, list[tuple[Any, Any]]]], stream: Stre
 
 # Elasticsearch and OpenSearch
 
-_RESPONSE = re.compile(rb'"(?:took|hits|responses|metric_score)"\s*:')
-_INSIDE = re.compile(rb'"(?:hits|responses|details)"\s*:\s*[\[{]')
-_REQUEST = re.compile(rb'"requests"\s*:\s*\[')
-_RATINGS = re.compile(rb'"judgmentRatings"\s*:\s*\[')
+_RESPONSE = regex(rb'"(?:took|hits|responses|metric_score)"\s*:')
+_INSIDE = regex(rb'"(?:hits|responses|details)"\s*:\s*[\[{]')
+_REQUEST = regex(rb'"requests"\s*:\s*\[')
+_RATINGS = regex(rb'"judgmentRatings"\s*:\s*\[')
 
 
 def _is_response(head: bytes) -> bool:
@@ -167,8 +166,8 @@ def _find(value: Any, key: str) -> list[Any]:
 
 # sentence-transformers
 
-_RESULTS = re.compile(rb'"(?:%s)"\s*:\s*\[' % "|".join(FIELDS["ranking"]).encode())
-_QUERY = re.compile(rb'^\s*\[?\s*\{[^{\[]*"(?:%s)"\s*:' % "|".join(COLUMN_NAMES["query"]).encode())
+_RESULTS = regex(rb'"(?:%s)"\s*:\s*\[' % "|".join(RANKINGS).encode())
+_QUERY = regex(rb'^\s*\[?\s*\{[^{\[]*"(?:%s)"\s*:' % "|".join(COLUMN_NAMES["query"]).encode())
 
 
 def _is_predictions(head: bytes) -> bool:
@@ -180,8 +179,8 @@ def _is_predictions(head: bytes) -> bool:
 GRADES = {"vital": 2, "okay": 1}
 SUPPORT = {"support": 1.0, "partial_support": 0.5, "not_support": None}
 QUERY_FIELDS = ("qid", "topic_id", "narrative_id", "query_id")
-_NUGGETS = re.compile(rb'"nuggets"\s*:\s*\[')
-_ANSWERS = re.compile(rb'"(?:nuggets|references)"\s*:\s*\[')
+_NUGGETS = regex(rb'"nuggets"\s*:\s*\[')
+_ANSWERS = regex(rb'"(?:nuggets|references)"\s*:\s*\[')
 
 
 def _answers(stream: Stream) -> dict[Any, Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
@@ -28,6 +27,7 @@ from cranfield.lab.registry import Progress, Relevant, Threshold
 from cranfield.lab.systems import of_rankings
 from cranfield.measures import parse
 from cranfield.ranking.alignment import ranked_lists
+from cranfield.record import record
 from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, PURPLE, SKY, Drawings, new_figure
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown
@@ -252,7 +252,7 @@ LIKE = ("humans, t", "ppi, z", "ppi++, z", "ppi++ loo, t", "judge only, t")
 THESE = ("humans, t, these queries", "ppi, t, these queries")
 
 
-@dataclass(frozen=True)
+@record
 class Coverage:
     """How often an interval holds the truth, and its mean width."""
 
@@ -360,7 +360,7 @@ SAMPLED_MEASURES = ("P@10", "DCG@10")
 MANY_QUERIES = 100
 
 
-@dataclass(frozen=True)
+@record
 class JudgingSettings:
     """How the study was run: lowest relevant grade, depth of lists, budgets per query, and repetitions.
 
@@ -379,7 +379,7 @@ class JudgingSettings:
     seed: int
 
 
-@dataclass(frozen=True)
+@record
 class StrategyResult:
     """One strategy after each budget: τ with the order from all judgments, and significant pairs found."""
 
@@ -388,7 +388,7 @@ class StrategyResult:
     found: tuple[float, ...]
 
 
-@dataclass(frozen=True)
+@record
 class DecisionResult:
     """One rule for when a pair is settled: judgments on average, and the share of right signs."""
 
@@ -397,7 +397,7 @@ class DecisionResult:
     right: float
 
 
-@dataclass(frozen=True)
+@record
 class SampleResult:
     """One estimator within queries: its coverage, mean width, and bias in standard errors."""
 
@@ -409,7 +409,7 @@ class SampleResult:
     bias: float
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class Judging(registry.StudyResult):
     """The results of all parts; see their classes. ``different``: documents that differ in a pair, on average."""
 

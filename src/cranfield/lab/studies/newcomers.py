@@ -7,7 +7,6 @@ Each run, or all runs of a group, in turn: the judgments that only it contribute
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -27,6 +26,7 @@ from cranfield.lab.systems import (
     score_systems,
     tie_notes,
 )
+from cranfield.record import record
 from cranfield.report.canvas import BLUE, GREY, ORANGE, Drawings, panels
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import UNDEFINED, Cell, shown
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 DEFAULT = ("bpref", "AP", "AP[condensed]", "Q", "Q[condensed]", "nDCG", "nDCG[condensed]", "P@10")
 
 
-@dataclass(frozen=True)
+@record
 class NewcomersSettings:
     """The pool depth, the coefficient for comparing orders, the lowest relevant grade, and the random seed."""
 
@@ -51,7 +51,7 @@ class NewcomersSettings:
     seed: int = 0
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class Newcomers(registry.StudyResult):
     """Every run with all judgments, and without those that only its group contributed.
 

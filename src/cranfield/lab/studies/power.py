@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -21,6 +21,7 @@ from cranfield.evaluation.plan import Undefined
 from cranfield.lab import registry
 from cranfield.lab.registry import SAKAI, Measures, Progress, Samples, check_alike, mean_of
 from cranfield.lab.systems import SystemValues, columns_of, systems_of
+from cranfield.record import record
 from cranfield.report.canvas import (
     BLACK,
     BLUE,
@@ -60,7 +61,7 @@ DIFFERENCES = (0.02, 0.05, 0.1, 0.2)
 MAX_SWAP_RATE = 0.05  # a difference is large enough if at most this share of pairs is swapped
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Sensitivity:
     """The sensitivity of one measure.
 
@@ -75,7 +76,7 @@ class Sensitivity:
     variance: float
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class Power(registry.StudyResult):
     """The sensitivity of each measure, on the ``queries`` where every measure is defined for every run."""
 

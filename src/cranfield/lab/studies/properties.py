@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
@@ -35,6 +35,7 @@ from cranfield.lab.property_checks import (
 )
 from cranfield.measures import CATALOGUE, Measure, parse
 from cranfield.ranking.views import Views
+from cranfield.record import record
 from cranfield.report import pages
 from cranfield.report.pages import BOLD, PLAIN, Page, escaped, piped, sheet, widths
 from cranfield.report.sheet import UNDEFINED, Cell, csv_lines, exact, shown
@@ -42,7 +43,7 @@ from cranfield.report.sheet import UNDEFINED, Cell, csv_lines, exact, shown
 OPEN_TIES = ("expected", "best", "worst")  # the other rules break ties without looking at relevance
 
 
-@dataclass(frozen=True)
+@record
 class CheckedMeasure:
     """One measure with a verdict on every property, in the order of `PROPERTIES`, and the rankings checked.
 
@@ -64,7 +65,7 @@ class CheckedMeasure:
         return {name: verdict.holds for name, verdict in self.verdicts.items()}
 
 
-@dataclass(frozen=True, repr=False)
+@record(repr=False)
 class Properties(registry.StudyResult):
     """The properties of several measures; ``documents`` and ``grades`` are None if they were not given."""
 

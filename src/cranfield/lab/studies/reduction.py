@@ -7,7 +7,7 @@ and discriminative power, as judgments are removed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -42,6 +42,7 @@ from cranfield.lab.systems import (
 )
 from cranfield.measures import parse
 from cranfield.ranking.views import Views
+from cranfield.record import record
 from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, SKY, Drawings, across, new_figure
 from cranfield.report.pages import Page, column, sheet
 from cranfield.report.sheet import Cell, shown
@@ -60,7 +61,7 @@ ReducedBy = Literal["rates", "depths", "queries"]
 QUANTITIES = ("mean", "agreement", "power")
 
 
-@dataclass(frozen=True)
+@record
 class ReductionSettings:
     """What was removed, and how the rest was evaluated.
 
@@ -80,7 +81,7 @@ class ReductionSettings:
     alpha: float
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class Reduction(registry.StudyResult):
     """Scores, orders and discriminative power at each level of reduction; the first level is the complete data.
 
@@ -231,7 +232,7 @@ def _descending(levels: Sequence[int], name: str, low: int, high: int) -> tuple[
     return check_numbers(name, levels, low, high)[::-1]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class DataSubset:
     """The judgments that are kept (None for all), and the queries that are evaluated."""
 

@@ -12,7 +12,7 @@ probabilities of terms sum to far more than 1, and it held in all data tried. Bo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
@@ -50,6 +50,7 @@ from cranfield.lab.systems import (
 )
 from cranfield.measures import Measure
 from cranfield.measures.content import ranked_rows
+from cranfield.record import record
 from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, Drawings, one_scale, panels
 from cranfield.report.pages import Page, column, sheet
 from cranfield.report.sheet import UNDEFINED, Cell, shown
@@ -65,7 +66,7 @@ DEFAULT = ("alpha_nDCG@20", "ERR_IA@20", "NRBP@20", "ABSRB@20", "DELTARB@20")
 LISTS = ("raw", "condensed")
 
 
-@dataclass(frozen=True)
+@record
 class CandidateMeasures:
     """Reference measures, and the candidates that are compared with each of them.
 
@@ -125,7 +126,7 @@ def binary_judgments(judgments: Judgments, rel: float) -> Judgments:
 ROUNDING = 1e-12  # divergences that differ by less, relative to KLD(q‖D), are equal
 
 
-@dataclass(frozen=True)
+@record
 class DivergenceClaim:
     """How often KLD(q‖R) ≤ KLD(q‖D), over all runs, queries, subtopics, and ranks down to the cutoff.
 
@@ -171,7 +172,7 @@ def _count(relabeller: Relabeller, measure: Measure, smoothing: Smoothing) -> Di
 RATES = (1, 5, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 
 
-@dataclass(frozen=True)
+@record
 class SamplingSettings:
     """How judgments were sampled: rates in percent, repetitions, and the lowest relevant grade.
 
@@ -188,7 +189,7 @@ class SamplingSettings:
     threshold: float = HIGH
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class Sampling(registry.StudyResult):
     """The agreement of orders of systems from samples of the judgments with the order from all of them.
 

@@ -8,7 +8,7 @@ on the other half. The last two also for thresholds on other properties of the s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -27,6 +27,7 @@ from cranfield.measures import Measure
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import COLUMNS, Batch, ragged
 from cranfield.ranking.tie_rules import TIE_RULES
+from cranfield.record import record
 from cranfield.report.canvas import BLUE, GREY, ORANGE, SKY, Drawings, panels
 from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import Cell, shown
@@ -44,7 +45,7 @@ DEFINITE = tuple(name for name, rule in TIE_RULES.items() if rule.key == "score"
 POINTS = 200  # thresholds of a curve that are kept; all are evaluated
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Curve:
     """Mean scores by depth or threshold: ``low`` and ``high`` are 95% confidence intervals over queries (Student's t).
 
@@ -58,7 +59,7 @@ class Curve:
     kept: Floats
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Splits:
     """For each random split: the learned threshold, and the scores on the other half with it and without a cut."""
 
@@ -78,7 +79,7 @@ class Splits:
         return float(low), float(middle), float(high)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class RuleResult:
     """The best threshold of one of `RULES` on all queries, its score there, and thresholds chosen on half of them."""
 
@@ -95,7 +96,7 @@ class RuleResult:
         return float(self.splits.score.mean())
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class CutResult:
     """The best cuts of one run by one measure; all scores are means over queries.
 
@@ -136,7 +137,7 @@ class CutResult:
         return {"score": float(splits.score.mean()), "uncut": float(splits.uncut.mean()), **percentiles}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class Stopping(registry.StudyResult):
     """The best cuts of each run by each measure."""
 
@@ -502,7 +503,7 @@ def _draw_curve(x: Floats, curve: Curve, cut: CutResult, axis: Axes) -> None:
 CELLS = 1 << 17
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class RankedLists:
     """The rankings of one run for the judged queries: the positions of judged documents, and the score at every rank.
 
@@ -573,7 +574,7 @@ def first_columns(batch: Batch, columns: int) -> Batch:
     return batch.changed(**{name: getattr(batch, name)[:, :columns] for name in COLUMNS})
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class DocumentsByScore:
     """All documents of a run by decreasing score; a threshold keeps a prefix of them.
 
@@ -616,7 +617,7 @@ RIDGE = 1.0  # the penalty on the weights of features, which are standardised
 FEWEST = 0.5  # the smallest prediction of R: a list can be cut at any multiple of it
 
 
-@dataclass(frozen=True)
+@record
 class StoppingRule:
     """A rule with one threshold.
 

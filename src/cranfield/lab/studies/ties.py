@@ -9,7 +9,7 @@ closed form with tie rules, with random orders, and with scores that are rounded
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -37,6 +37,7 @@ from cranfield.measures import Measure
 from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.tie_rules import Ties as TieRuleName
+from cranfield.record import record
 from cranfield.report.canvas import BLACK, BLUE, GREY, ORANGE, SKY, Drawings, alone, each, legend_below
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True)
+@record
 class TieCounts:
     """The tied documents of one run, or of all runs, in the rankings of judged queries.
 
@@ -120,7 +121,7 @@ def group_sizes(query: Integers, score: Floats) -> Integers:
     return np.diff(np.append(np.flatnonzero(first), len(query)))
 
 
-@dataclass(frozen=True)
+@record
 class Rounding:
     """Scores rounded to a number of significant decimal digits, or of bits of the significand."""
 
@@ -239,7 +240,7 @@ ALL = "all"
 NEVER = 0.001  # pairs that random orders swap less often are not listed
 
 
-@dataclass(frozen=True)
+@record
 class TiesSettings:
     """The number of random orders of each run, the seed, and the roundings of scores."""
 
@@ -249,7 +250,7 @@ class TiesSettings:
     round_bits: tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class RoundedScores:
     """The effect of rounding the scores of all runs.
 
@@ -265,7 +266,7 @@ class RoundedScores:
     scores: Floats
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class Ties(registry.StudyResult):
     """The tied documents of runs, and their effect on scores and on the order of runs.
 

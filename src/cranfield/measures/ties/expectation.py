@@ -11,26 +11,25 @@ most queries have one relevant document.
 from __future__ import annotations
 
 import itertools
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from cranfield.data import Booleans, Floats, Integers
+from cranfield.data import Array, Booleans, Floats, Integers
 from cranfield.measures.ties.strategies import Estimate
 from cranfield.ranking.batch import CELLS, COLUMNS, Batch, ragged
 from cranfield.ranking.row_math import take_rows
+from cranfield.record import record
 
 AT_ONCE = 1 << 14  # number of cells that are scored together; they fit into the processor cache
 
 Scorer = Callable[[Batch], Estimate]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class PossibleRankings:
     """The possible rankings of queries with ties.
 
@@ -267,6 +266,8 @@ def _numbered(facts: Floats) -> Floats:
 
 def generator(batch: Batch, seed: int) -> np.random.Generator:
     """A random generator for a batch of one query; its draws do not depend on other queries."""
+    import zlib
+
     documents = ~np.isnan(batch.grade[0])
     content = batch.start[0, documents].tobytes() + batch.gain[0, documents].tobytes()
     return np.random.default_rng([seed, zlib.crc32(content)])
@@ -324,7 +325,7 @@ def _chunks(cells: Integers) -> Iterator[Integers]:
 
 
 def mean_over_ranges(
-    first: Integers, count: Integers, score: Callable[[Integers, Integers, Integers], Floats], *tables: npt.NDArray[Any]
+    first: Integers, count: Integers, score: Callable[[Integers, Integers, Integers], Floats], *tables: Array
 ) -> Floats:
     """The mean of a score over each range; ranges with equal rows in the tables share the scores of their positions.
 
@@ -343,9 +344,7 @@ def mean_over_ranges(
     return total / count
 
 
-def distinct_positions(
-    first: Integers, count: Integers, *tables: npt.NDArray[Any]
-) -> tuple[Integers, Integers, Integers]:
+def distinct_positions(first: Integers, count: Integers, *tables: Array) -> tuple[Integers, Integers, Integers]:
     """The distinct positions of the ranges; ranges with equal rows in the tables share positions.
 
     Returns, for each position, a range that contains it and the position itself; and, for each range, the index of
@@ -364,7 +363,7 @@ def _positions(first: Integers, count: Integers) -> Integers:
 
 
 def _merge_ranges(
-    first: Integers, count: Integers, tables: Sequence[npt.NDArray[Any]]
+    first: Integers, count: Integers, tables: Sequence[Array]
 ) -> tuple[Integers, Integers, Integers, Integers]:
     """Merge ranges with equal rows in the tables that overlap or touch.
 
@@ -383,17 +382,17 @@ def _merge_ranges(
     return order, leader, width, begin - gap[np.cumsum(leads) - 1]
 
 
-def _narrowest(x: Integers) -> npt.NDArray[Any]:
+def _narrowest(x: Integers) -> Array:
     """The same numbers in 16 bits if possible, because NumPy sorts these much faster."""
     return x.astype(np.uint16) if x.max(initial=0) < 1 << 16 else x
 
 
 @lru_cache(maxsize=32)
-def _hash_factors(bits: int) -> npt.NDArray[np.uint64]:
+def _hash_factors(bits: int) -> Array:
     return np.random.default_rng(0).integers(1 << 63, size=(1 << bits, 1), dtype=np.uint64) | np.uint64(1)
 
 
-def group_equal_rows(*tables: npt.NDArray[Any]) -> tuple[Integers, Integers]:
+def group_equal_rows(*tables: Array) -> tuple[Integers, Integers]:
     """A group number for each row, equal for rows that are equal in all tables; and one row of each group."""
     parts = [part for table in tables if len(part := _varying_columns(table))]
     hashed = np.zeros(len(tables[0]), np.uint64)
@@ -407,13 +406,13 @@ def group_equal_rows(*tables: npt.NDArray[Any]) -> tuple[Integers, Integers]:
     return group, example
 
 
-def _varying_columns(table: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
+def _varying_columns(table: Array) -> Array:
     """The bits of a table's columns, without the columns that are the same in all rows."""
     columns = np.ascontiguousarray(table.reshape(len(table), -1).T, np.float64).view(np.uint64)
     return columns[(columns != columns[:, :1]).any(axis=1)]
 
 
-def range_sums(x: npt.NDArray[Any], first: Integers, count: Integers) -> Floats:
+def range_sums(x: Array, first: Integers, count: Integers) -> Floats:
     """The sum of x over each range."""
     total = x[first].astype(np.float64)
     several = np.flatnonzero(count > 1)
@@ -422,7 +421,7 @@ def range_sums(x: npt.NDArray[Any], first: Integers, count: Integers) -> Floats:
     return total
 
 
-def _ascending_range_sums(x: npt.NDArray[Any], first: Integers, count: Integers) -> Floats:
+def _ascending_range_sums(x: Array, first: Integers, count: Integers) -> Floats:
     """The sum of x over each range, where ranges are in order of their first position."""
     # From the last range to the first: reduceat then returns a single number for the gap between two ranges.
     ends = np.empty(2 * len(first), np.int64)

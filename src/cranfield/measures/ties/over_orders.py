@@ -9,7 +9,6 @@ import copy
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -29,6 +28,7 @@ from cranfield.measures.ties.expectation import (
 from cranfield.measures.ties.strategies import EXACT, EXACT_CUTS, EXACT_DISTINCT, SAMPLES, SAMPLES_DISTINCT, Estimate
 from cranfield.ranking.batch import CELLS, Batch, ragged
 from cranfield.ranking.row_math import edges
+from cranfield.record import record
 
 
 def over_orders(
@@ -88,7 +88,7 @@ def _mean_over_orders(
     return Estimate.joined(len(chunk), ((part, mean_of_part(part)) for part in parts))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class TiedDocuments:
     """The tied documents of a batch, sorted by kind within each tie; arrays are (query, column).
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,6 +19,7 @@ import numpy as np
 from cranfield.data import Floats
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.views import Views, condense_and_terminate
+from cranfield.record import record
 
 # A query with up to EXACT possibilities is scored exactly; beyond that, SAMPLES of them are drawn. There are separate
 # limits for orders of tied documents, for the number of documents of each kind above a cutoff (CUTS), and for orders
@@ -29,7 +29,7 @@ EXACT_CUTS = 100_000
 EXACT_DISTINCT, SAMPLES_DISTINCT = 1_000, 500
 
 
-@dataclass(eq=False)
+@record(frozen=False, eq=False)
 class Estimate:
     """A value for each query, and its standard error if orders were sampled (else 0)."""
 
@@ -210,7 +210,7 @@ class OverDistinctOrders(TieStrategy):
         return over_distinct_orders(scoring.estimate_uncut, batch, k=k, seed=seed)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Scoring:
     """What strategies need to know about a measure with all its parameters.
 

@@ -1,0 +1,46 @@
+"""What is loaded, and how."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cranfield
+
+UNUSED = (
+    *("concurrent.futures", "numpy.typing", "pathlib", "scipy", "threading", "urllib.parse"),
+    *("cranfield.evaluation.days", "cranfield.io.records", "cranfield.io.side_tables", "cranfield.native.plain"),
+)
+
+
+def test_an_evaluation_of_files_does_not_load_what_it_does_not_use(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 0.5 x\n")
+    code = f"""
+import sys
+import numpy
+before = set(sys.modules)
+import cranfield
+assert cranfield.evaluate("qrels", "run", "AP").means[0, 0] == 1
+print([name for name in {UNUSED} if name in sys.modules.keys() - before])
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_garbage_is_collected_after_loading_as_before(collects: bool) -> None:
+    before = gc.isenabled()
+    try:
+        (gc.enable if collects else gc.disable)()
+        assert cranfield.load_module("cranfield.wording").__name__ == "cranfield.wording"
+        assert gc.isenabled() == collects
+        with pytest.raises(ModuleNotFoundError):
+            cranfield.load_module("cranfield.missing")
+        assert gc.isenabled() == collects
+    finally:
+        (gc.enable if before else gc.disable)()
