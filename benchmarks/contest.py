@@ -171,7 +171,7 @@ def over_floor(work: str, settings: Settings) -> Iterator[Row]:
 def small(settings: Settings) -> Iterator[Row]:
     """The small collection, for the time that a process needs to start."""
     peers = ("pytrec_eval", "ir_measures", "ranx")
-    yield from whole_process("S", "S: file, whole process", peers, 1, settings)
+    yield from whole_process("S", "S: file, whole process", peers, 1.2, settings)
     if floor():
         check("S", settings.folder("S"), ["floor"], settings)
 
