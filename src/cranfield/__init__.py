@@ -99,7 +99,7 @@ def __getattr__(name: str) -> Any:
 
 
 def load_module(name: str) -> Any:
-    """Import a module while garbage collection is paused: imports leave no garbage, and each search for it takes time."""
+    """Import a module without garbage collection: imports leave no garbage, and each search for it takes time."""
     collects = gc.isenabled()
     gc.disable()
     try:

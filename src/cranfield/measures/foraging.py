@@ -209,9 +209,18 @@ def _mean_over_positions(b: Batch, horizon: int, cost: float, continues: Continu
     gain = np.where(b.start < horizon, b.gain, 0)
     totals, level = np.unique(after_first(np.pad(running(gain), ((0, 0), (0, 1))), 0.0), return_inverse=True)
     level = level.reshape(len(gain), -1)  # before each document, and after the last one
+    queries, column = np.arange(len(gain)), np.argmax((gain > 0) & (b.size > 1), axis=1)
+    first, size = b.start[queries, column], b.size[queries, column]
     if len(totals) * horizon > 4 * CELLS and len(gain) > 1:
-        halves = np.array_split(np.arange(len(gain)), 2)
+        halves = np.array_split(queries, 2)
         return np.concatenate([_mean_over_positions(b.rows(half), horizon, cost, continues) for half in halves])
+    if len(totals) * horizon > 4 * CELLS:  # tables would be too large: position by position
+        rows = b.rows(np.zeros(size[0], np.int64))
+        start = rows.start.copy()
+        start[:, column[0]] += np.arange(size[0])
+        return foraging_score(rows.changed(start=start, size=np.ones_like(start)), horizon, cost, continues).mean()[
+            None
+        ]
     with np.errstate(over="ignore", divide="ignore"):
         goes_on = continues(totals[:, None], running(np.full((1, horizon), cost)))
         goes_on = np.array(np.broadcast_to(goes_on, (len(totals), horizon)))
@@ -221,7 +230,6 @@ def _mean_over_positions(b: Batch, horizon: int, cost: float, continues: Continu
     def reaches(level: Integers, above: Integers, position: Integers) -> Floats:
         return np.exp(log[level, position] - log[level, above])
 
-    queries, column = np.arange(len(gain)), np.argmax((gain > 0) & (b.size > 1), axis=1)
     # Down to the last document above the tied one: its position, the probability that it is seen, and sums so far.
     position, p_seen, seen, gained = np.zeros_like(column), np.ones(len(gain)), np.ones(len(gain)), np.zeros(len(gain))
     for j in range(column.max()):
@@ -252,7 +260,6 @@ def _mean_over_positions(b: Batch, horizon: int, cost: float, continues: Continu
         above = seen + p_seen * below[before, position] - p_own * below[before, at]
         return (gained + p_own * (own + p_end * gained_below)) / (above + p_own * (below[after, at] - p_end * fewer))
 
-    first, size = b.start[queries, column], b.size[queries, column]
     inside = np.minimum(size, horizon - first)
     beyond = gained / (seen + p_seen * below[before, position])
     return (inside * mean_over_ranges(first, inside, score, *columns) + (size - inside) * beyond) / size
