@@ -175,13 +175,14 @@ def test_what_is_read_is_compared_with_the_judgments_left(
     judgments = io.read_qrels(judged)
     keep = np.array([d in left.get(q, ()) for q, d in rows_of(judgments)])
     try:
-        every = cf.evaluate(cf.Collection(judged, documents=texts), runs, names).values
-        expected = cf.evaluate(cf.Collection(left, documents=texts), runs, names).values
+        every, expected = (
+            cf.evaluate(cf.Collection(one, documents=texts, allow_disjoint=True), runs, names).values
+            for one in (judged, left)
+        )
     except InputError as error:
-        # Without a relevant document in the corpus, or a judged one in a run, there is nothing to compare with.
-        assert "is in the corpus" in str(error) or "is judged for any query" in str(error)
+        assert "is in the corpus" in str(error)  # where no relevant document is, there is nothing to compare with
         return
-    runs_again = relabelled(runs, judgments, names, documents=texts)
+    runs_again = relabelled(runs, judgments, names, documents=texts, allow_disjoint=True)
     for _ in range(2):  # what was kept from the first time is used the second time
         found = runs_again.scores(keep)
         place = [list(left).index(q) for q in judged if q in left]
