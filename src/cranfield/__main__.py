@@ -3,16 +3,21 @@
 import signal
 
 
-def main() -> None:
-    """The entry point of the command: a Ctrl-C while it loads ends it without a traceback."""
-    interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if interruptible:
+def end_on_interrupt() -> None:
+    """Let a Ctrl-C end the process at once, without a traceback: there is nothing to clean up."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def main() -> None:
+    """The entry point of the command: a Ctrl-C shows no traceback, also while it loads or ends."""
+    end_on_interrupt()
     from cranfield.cli.main import main as command
 
-    if interruptible:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    command()
+    try:
+        command()
+    finally:
+        end_on_interrupt()
 
 
 if __name__ == "__main__":

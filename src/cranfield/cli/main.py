@@ -136,30 +136,39 @@ def cli(ctx: click.Context) -> None:
 
     Every measure handles ties, unjudged documents and short lists. Start with `cranfield demo`.
     """
+    if ctx.obj is not None:
+        ctx.obj()
     native.warn_if_slow(lambda text: say(f"note: {text}"))
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
 def exit_on_signals() -> None:
-    """Exit in an orderly way on SIGTERM and SIGHUP, so that half-written files are removed."""
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)  # not every system has both
+    """Exit in an orderly way on SIGTERM, SIGHUP and SIGINT, so that half-written files are removed."""
+
+    def leave(received: int, _: object) -> None:
+        sys.exit(TERMINATED + received)
+
+    for name, handler in (("SIGTERM", leave), ("SIGHUP", leave), ("SIGINT", signal.default_int_handler)):
+        number = getattr(signal, name, None)  # not every system has all of them
         if number is not None and signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, lambda received, _: sys.exit(TERMINATED + received))
+            signal.signal(number, handler)
 
 
 def main() -> None:
     """Run the command, and end it without delay after a signal."""
-    exit_on_signals()
     native.keep_freed_memory()
     try:
-        cli.main(prog_name="cranfield")
-    except SystemExit as stop:
-        if isinstance(stop.code, int) and stop.code > TERMINATED:
+        # Only when the verb has loaded: an exception while modules load may be wrapped or ignored.
+        cli.main(prog_name="cranfield", obj=exit_on_signals)
+    except BaseException as error:
+        # Python 3.11 wraps what is raised while a class is made, as in a module that the verb loads.
+        stop = error.__cause__ if isinstance(error, RuntimeError) else error
+        code = INTERRUPTED if isinstance(stop, KeyboardInterrupt) else getattr(stop, "code", None)
+        if isinstance(code, int) and code > TERMINATED:
             # After a signal, do not wait for threads that still compute.
             with suppress(OSError, ValueError):
                 sys.stdout.flush()
                 sys.stderr.flush()
-            os._exit(stop.code)
+            os._exit(code)
         raise
