@@ -63,7 +63,7 @@ def test_signals_that_do_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("signal.getsignal", lambda number: signal.SIG_DFL)
     monkeypatch.setattr("signal.signal", lambda number, handler: handled.append(number))
     main.exit_on_signals()
-    assert handled == [signal.SIGTERM]
+    assert handled == [signal.SIGTERM, signal.SIGINT]
 
 
 def test_the_owner_of_a_file_is_not_asked_for_where_there_are_none(
