@@ -776,6 +776,7 @@ NB_MODULE(_core, m) {
     std::free(large);
 #endif
     using namespace cranfield;
+    nb::set_leak_warnings(false);  // what another library still holds when Python ends is nothing to tell a user
     m.doc() = "Bytes to columns; ids joined; positions found. The contract is in cranfield.native.";
     nb::register_exception_translator([](const std::exception_ptr& error, void*) {
         try {
