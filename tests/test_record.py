@@ -264,6 +264,18 @@ def test_subclasses_that_are_no_records_have_attributes_of_their_own() -> None:
             item.first = 2
 
 
+def test_subclasses_that_are_dataclasses() -> None:
+    for base in (plain(REAL), plain(record)):
+        frozen = REAL(type("Frozen", (base,), {"__annotations__": {"own": int}, "own": 0}))
+        assert (frozen(1, own=3).own, frozen(1)) == (3, frozen(1))
+        with pytest.raises(TypeError, match="cannot inherit non-frozen dataclass from a frozen one"):
+            dataclass(type("Mutable", (base,), {}))
+        with pytest.raises(TypeError, match="cannot inherit non-frozen dataclass from a frozen one"):
+            record(frozen=False)(type("Mutable", (base,), {}))
+        with pytest.raises(TypeError, match="cannot inherit frozen dataclass from a non-frozen one"):
+            REAL(type("Frozen", (mutable(record),), {}))
+
+
 def test_mutable() -> None:
     item = mutable(record)(1)
     item.a = 5

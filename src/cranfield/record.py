@@ -45,7 +45,10 @@ def record(
 
     def decorate(cls: Any) -> Any:
         own = {name for name, value in vars(cls).items() if value is not None}  # __eq__ sets __hash__ to None
-        dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
+        base = getattr(cls, "__dataclass_params__", None)
+        inherits = frozen and base is not None and base.frozen  # only then has `dataclass` to know that it is frozen
+        dataclass(init=False, repr=False, eq=False, kw_only=kw_only, frozen=inherits)(cls)
+        cls.__dataclass_params__.frozen = frozen
         parts = fields(cls)
         methods = {
             **_construction(cls, parts, frozen=frozen),

@@ -155,6 +155,24 @@ def test_an_interrupt_while_modules_load_shows_no_traceback(work: float) -> None
     assert process.returncode in (130, -signal.SIGINT)
 
 
+def test_an_error_with_a_code_is_not_taken_for_a_signal() -> None:
+    """Libraries for HTTP have such errors."""
+    program = """
+from cranfield.cli import main
+
+class NotFound(Exception):
+    code = 404
+
+def fail(**_):
+    raise NotFound
+
+main.cli.main = fail
+main.main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.splitlines()[-1:]) == (1, ["NotFound"])
+
+
 def on_terminal(*args: str, **environment: str) -> str:
     """What the command prints when its output is a terminal."""
     import os

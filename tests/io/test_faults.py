@@ -350,3 +350,5 @@ def test_columns_where_they_mean_nothing(run_path: Path) -> None:
     with pytest.raises(CranfieldError) as caught:
         io.read_run(pd.DataFrame({"a": [1]}), columns={"query": "b"})
     assert str(caught.value) == "no column `b`; the columns are a"
+    with pytest.raises(CranfieldError, match="no column `3`; the columns are a"):
+        io.read_run(pd.DataFrame({"a": [1]}), columns={"query": 3})  # type: ignore[dict-item]

@@ -161,12 +161,21 @@ def test_chosen_columns_decide_what_the_numbers_are(name: str, tmp_path: Path) -
         "1 d3 30|1 d1 20|1 d2 10",
         "1 d3 7|2 d1 5",
         "1 d3 1234567890123|1 d1 1|1 d2 2",
+        "1 d3 1.5e308|1 d1 1.2e308",
     ],
 )
 def test_numbers_that_are_scores_for_certain_are_scores(rows: str, tmp_path: Path) -> None:
     path = file(tmp_path, rows.replace(" ", "\t").replace("|", "\n") + "\n", "run.tsv")
     scores = cf.evaluate({"1": {"d1"}}, path, "RR")
     assert any("read as query, document, score" in str(note) for note in scores.notes)
+
+
+@pytest.mark.parametrize("blank", ["\t\t", "\t\t\r", " \t \t ", ""])
+@pytest.mark.parametrize("before", ["", "1\td3\t0.5\n"])
+def test_lines_without_text_are_blank(before: str, blank: str, tmp_path: Path) -> None:
+    content = f"{before}{blank}\n1\td1\t0.4\n{blank}\n"
+    assert list(io.load(io.read_run(file(tmp_path, content, "run.tsv"))).document)[-1] == "d1"
+    assert list(io.read_qrels(file(tmp_path, content, "qrels.tsv")).documents)[-1] == "d1"
 
 
 @pytest.mark.parametrize("name", ["run.tsv", "run.txt"])

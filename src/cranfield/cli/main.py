@@ -164,7 +164,7 @@ def main() -> None:
     except BaseException as error:
         # Python 3.11 wraps what is raised while a class is made, as in a module that the verb loads.
         stop = error.__cause__ if isinstance(error, RuntimeError) else error
-        code = INTERRUPTED if isinstance(stop, KeyboardInterrupt) else getattr(stop, "code", None)
+        code = INTERRUPTED if isinstance(stop, KeyboardInterrupt) else isinstance(stop, SystemExit) and stop.code
         if isinstance(code, int) and code > TERMINATED:
             # After a signal, do not wait for threads that still compute.
             with suppress(OSError, ValueError):

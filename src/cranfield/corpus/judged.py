@@ -126,9 +126,6 @@ def _queries(judgments: Judgments, row: Integers) -> Integers:
     return np.searchsorted(judgments.begin, row, side="right") - 1
 
 
-Booleans = Booleans
-
-
 class Partial(Reading):
     """A reading with a subset of the judgments; subtopics keep their numbers.
 

@@ -187,7 +187,7 @@ def choose_columns(names: Sequence[str], roles: Sequence[str], columns: Columns,
     for role in roles:
         if role in columns:
             if columns[role] not in names:
-                raise _missing_column(f"no column `{quotable(columns[role])}`", names, source_name, "")
+                raise _missing_column(f"no column `{quotable(str(columns[role]))}`", names, source_name, "")
             chosen[role] = columns[role]
         elif column := next((normalised[name] for name in COLUMN_NAMES[role] if name in normalised), None):
             chosen[role] = column

@@ -342,8 +342,9 @@ def _headerless_columns(stream: Stream, kind: TableKind) -> list[Strings]:
     unusual = _UNUSUAL.replace(delimiter.encode(), b"")
     if content.isascii() and len(content.translate(None, unusual)) == len(content):
         plain = native.split_fields(content, delimiter, 0, len(content))
-        if plain is not None:
-            return [Strings(*column) for column in plain]
+        columns = [Strings(*column) for column in plain or ()]
+        if columns and np.diff(columns[0].offsets).all():  # else a line may consist of tabs, and is blank
+            return columns
     rows = _headerless_rows(content.decode("utf-8", "surrogateescape"), delimiter, Location(stream.source_name, kind))
     width = len(rows[0])
     faults = [
@@ -442,7 +443,7 @@ class _ByQuery:
 def _as_ranks(numbers: Floats) -> Floats:
     """Numbers that could be ranks, however they are written (1, 01, 1.0, 1e0); NaN for others. 2.5: of two tied."""
     with np.errstate(invalid="ignore"):
-        could_be = (numbers % 1 == 0) | ((numbers > 1) & (2 * numbers % 1 == 0))
+        could_be = (numbers % 1 == 0) | ((numbers > 1) & (numbers % 0.5 == 0))
     return np.where(could_be & (numbers >= 0) & (numbers < MAX_RANK), numbers, np.nan)
 
 
