@@ -491,7 +491,7 @@ private:
             if (scratch.group.size() == 0 || !same(columns[0], query)) {
                 close();
                 query = columns[0];
-                good &= queries.insert(query).second;
+                good &= queries.insert(query).second && !query.starts_with("\xef\xbb\xbf");  // a byte order mark
             }
             double score = 0;
             good &= parse_number(columns[4], score) && !std::isnan(score);
@@ -508,8 +508,7 @@ private:
     };
 
     bool read(Text text, Scratch& scratch) const {
-        constexpr Text mark = "\xef\xbb\xbf";
-        if (settings_.by_rank() || text.starts_with(mark) || text.find('\0') != Text::npos) return false;
+        if (settings_.by_rank() || text.find('\0') != Text::npos) return false;
         clear(scratch);
         scratch.group.clear(false);
         Lines lines{*this, scratch};

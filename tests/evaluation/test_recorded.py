@@ -198,6 +198,7 @@ TEXTS = {
     "tabs, blanks and carriage returns": "q1\tQ0\ta\t1\t2.0\tt\r\n  q1  Q0 c 2 1.0 t \r\n",
     "comments and blank lines": "# a run\n\nq1 Q0 a 1 2.0 t\n   \nq1 Q0 c 2 2.0 t\n#\n",
     "a byte order mark": "\ufeffq1 Q0 a 1 2.0 t\n",
+    "a byte order mark in between": "q1 Q0 a 1 2.0 t\n\ufeffq2 Q0 x 1 1.0 t\n",
     "a NUL": "q1 Q0 a 1 2.0 t\nq1 Q0 c\0 2 1.0 t\n",
     "a document twice": "q1 Q0 a 1 2.0 t\nq1 Q0 a 2 1.0 t\n",
     "a query in two places": "q1 Q0 a 1 2.0 t\nq2 Q0 x 1 1.0 t\nq1 Q0 c 2 3.0 t\n",

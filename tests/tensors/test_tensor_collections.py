@@ -155,6 +155,20 @@ def test_single_scores_that_round_otherwise_are_counted_again(ties: Any) -> None
     same(ours.scores, cf.evaluate(qrels, run, MEASURES, ties=ties))
 
 
+def test_infinite_product_of_a_query_that_is_counted_again() -> None:
+    """The product with another judged document is NaN, so that it differs from every number."""
+    queries, documents = np.ones((3, 2), np.float16), np.ones((4, 2), np.float16)
+    queries[2], documents[1], documents[2] = 60_000, 60_000, (np.inf, -np.inf)
+    with pytest.raises(CranfieldError, match="query `2`: the product with a judged document is infinite"):
+        evaluate_embeddings({"0": {"0": 1}, "2": {"1": 1, "2": 1}}, queries, documents, "AP")
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.int8])
+def test_embeddings_without_dimensions_are_tied(kind: Any) -> None:
+    ours = evaluate_embeddings({"0": {"1": 1}}, np.zeros((1, 0), kind), np.zeros((2, 0), kind), "RR")
+    assert ours.scores.means.tolist() == [[0.75]]
+
+
 def test_what_precision_does() -> None:
     torch = pytest.importorskip("torch")
     torch.set_num_threads(1)

@@ -15,6 +15,7 @@ from cranfield.ranking.batch import Batch, Documents, GainSums, ragged
 from cranfield.ranking.row_math import ratio, running, summed
 
 EPSILON = 1e-5  # smooths infAP's estimate of precision among judged documents, as in trec_eval
+LARGE = 256  # total gains above this need sums without differences of large numbers
 
 NotNegative = Annotated[float, Range(0, 1e6)]
 
@@ -203,7 +204,26 @@ def blended_weights(b: Batch, beta: float, k: int | None) -> tuple[Floats, Float
         return first + tail, second + beyond - all_gain * tail
 
     start = b.start[row, column]
-    low, high = sums_to(start), sums_to(start + seen[row, column])
+    end = start + seen[row, column]
+    low, high = sums_to(start), sums_to(end)
     weight[row, column] = sums = high[0] - low[0]
     moment[row, column] = high[1] - low[1] - (start + 1) * sums
+    if (large := all_gain > LARGE).any():  # then these differences have few right digits
+        first, second = (t[row, np.minimum(end, depth)] - t[row, np.minimum(start, depth)] for t in table)
+        above = np.maximum(depth - start, 0)  # ranks of the tie in the tables
+        tail, tail_moment = level_sums(all_gain + start + above + 1, np.maximum(end - start - above, 0))
+        weight[row, column] = np.where(large, first + tail, sums)
+        exact = second - (start + 1) * first + above * tail + tail_moment
+        moment[row, column] = np.where(large, exact, moment[row, column])
     return weight, moment
+
+
+def level_sums(a: Floats, n: Integers) -> tuple[Floats, Floats]:
+    """The sums of 1/(a+x) and of x/(a+x) over x = 0, 1, ..., n-1, where a is large (Euler-Maclaurin)."""
+    steps = np.maximum(n - 1, 0)
+    last, v = a + steps, steps / a
+    series = v * v * (1 / 2 - v * (1 / 3 - v * (1 / 4 - v * (1 / 5 - v * (1 / 6 - v * (1 / 7 - v / 8))))))
+    integral = a * np.where(v < 0.01, series, v - np.log1p(v))
+    edges = (last**-2 - a**-2) / 12 - (last**-4 - a**-4) / 120 + (last**-6 - a**-6) / 252
+    second = integral + steps / last / 2 + a * edges
+    return (n - second) / a, second

@@ -102,6 +102,7 @@ def evaluate_embeddings(
         )
     positions = _positions(ids, order, first_document) if rules else None
     counts = located.count(scorer, positions, group, first_document)
+    located.check_finite(counts)
     of_judged = located.query, located.document, located.number
     return evaluator.aligned_evaluation([count_run(evaluator, located.rows, counts, *of_judged, order)])
 
@@ -204,7 +205,7 @@ class Scorer:
         """Scores of pairs of queries and documents of a block, each product by itself."""
         ops, like = self.ops, self.embeddings
         wide = ops.xp.float64 if like.dtype.itemsize > 4 else ops.xp.float32
-        step = max((ON_DEVICE if ops.on_device else ON_HOST) // (4 * self.dimensions), 1)
+        step = max((ON_DEVICE if ops.on_device else ON_HOST) // (4 * max(self.dimensions, 1)), 1)
         scores = ops.cast(ops.zeros(len(query), like), like.dtype)
         with np.errstate(over="ignore", invalid="ignore"):
             for first in range(0, len(query), step):
@@ -351,7 +352,11 @@ class Located:
             part = Located(np.searchsorted(again, self.query[rows]), self.number[rows], self.document[rows], self.rows)
             chosen = scorer.only(again)
             counts.replace(rows, again, part.count(chosen, positions, group, first_document, singly=False))
-        infinite = np.flatnonzero(np.isinf(ops.host(counts.value)))
+        return counts
+
+    def check_finite(self, counts: ScoreCounts) -> None:
+        """Raise an error if the score of a judged document is infinite."""
+        infinite = np.flatnonzero(np.isinf(counts.ops.host(counts.value)))
         if len(infinite):
             example = quotable(self.rows.names[int(self.query[infinite[0]])])
             raise InputError(
@@ -359,7 +364,6 @@ class Located:
                 total=len(infinite),
                 hint="convert the embeddings to a type with higher numbers",
             )
-        return counts
 
 
 class JudgedPairs:
