@@ -57,13 +57,14 @@ def test_cores_without_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_signals_that_do_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows has no SIGHUP."""
-    monkeypatch.delattr("signal.SIGHUP", raising=False)
+    """Windows has neither SIGHUP nor timers."""
+    for name in ("SIGHUP", "setitimer"):
+        monkeypatch.delattr(f"signal.{name}", raising=False)
     handled: list[Any] = []
     monkeypatch.setattr("signal.getsignal", lambda number: signal.SIG_DFL)
     monkeypatch.setattr("signal.signal", lambda number, handler: handled.append(number))
-    main.exit_on_signals()
-    assert handled == [signal.SIGTERM, signal.SIGINT]
+    with main.exit_on_signals():
+        assert handled == [signal.SIGTERM, signal.SIGINT]
 
 
 def test_the_owner_of_a_file_is_not_asked_for_where_there_are_none(

@@ -155,22 +155,18 @@ def test_an_interrupt_while_modules_load_shows_no_traceback(work: float) -> None
     assert process.returncode in (130, -signal.SIGINT)
 
 
-def test_an_error_with_a_code_is_not_taken_for_a_signal() -> None:
-    """Libraries for HTTP have such errors."""
+def test_a_signal_within_an_import_waits_for_its_end(tmp_path: Path) -> None:
+    """An exception there could leave the lock of imports with this thread, and all others would wait for ever."""
+    (tmp_path / "slow.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\nprint('imported')\n")
     program = """
+import signal
 from cranfield.cli import main
-
-class NotFound(Exception):
-    code = 404
-
-def fail(**_):
-    raise NotFound
-
-main.cli.main = fail
-main.main()
+with main.exit_on_signals():
+    import slow
+    signal.pause()
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.splitlines()[-1:]) == (1, ["NotFound"])
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (143, "imported\n", "")
 
 
 def on_terminal(*args: str, **environment: str) -> str:

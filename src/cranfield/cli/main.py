@@ -11,8 +11,9 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import Any
 
 import click
@@ -137,38 +138,52 @@ def cli(ctx: click.Context) -> None:
     Every measure handles ties, unjudged documents and short lists. Start with `cranfield demo`.
     """
     if ctx.obj is not None:
-        ctx.obj()
+        ctx.with_resource(ctx.obj())
     native.warn_if_slow(lambda text: say(f"note: {text}"))
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
-def exit_on_signals() -> None:
+@contextmanager
+def exit_on_signals() -> Iterator[None]:
     """Exit in an orderly way on SIGTERM, SIGHUP and SIGINT, so that half-written files are removed."""
+    numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP", "SIGINT")]  # not every system has all
+    handled = [number for number in numbers if number is not None and signal.getsignal(number) == signal.SIG_DFL]
+    for number in handled:
+        signal.signal(number, _stop)
+    try:
+        yield
+    finally:
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        for number in handled:
+            signal.signal(number, signal.SIG_DFL)
 
-    def leave(received: int, _: object) -> None:
-        sys.exit(TERMINATED + received)
 
-    for name, handler in (("SIGTERM", leave), ("SIGHUP", leave), ("SIGINT", signal.default_int_handler)):
-        number = getattr(signal, name, None)  # not every system has all of them
-        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, handler)
+def _stop(received: int, frame: FrameType | None) -> None:
+    """Raise what ends the command; within an import later, or other threads could wait for Python's lock for ever."""
+    outer = frame
+    while outer is not None and hasattr(signal, "setitimer"):
+        if outer.f_code.co_filename.startswith("<frozen importlib"):
+            signal.signal(signal.SIGALRM, lambda _, then: _stop(received, then))
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+            return
+        outer = outer.f_back
+    if received == signal.SIGINT:
+        raise KeyboardInterrupt
+    sys.exit(TERMINATED + received)
 
 
 def main() -> None:
     """Run the command, and end it without delay after a signal."""
     native.keep_freed_memory()
     try:
-        # Only when the verb has loaded: an exception while modules load may be wrapped or ignored.
         cli.main(prog_name="cranfield", obj=exit_on_signals)
-    except BaseException as error:
-        # Python 3.11 wraps what is raised while a class is made, as in a module that the verb loads.
-        stop = error.__cause__ if isinstance(error, RuntimeError) else error
-        code = INTERRUPTED if isinstance(stop, KeyboardInterrupt) else isinstance(stop, SystemExit) and stop.code
-        if isinstance(code, int) and code > TERMINATED:
+    except SystemExit as stop:
+        if isinstance(stop.code, int) and stop.code > TERMINATED:
             # After a signal, do not wait for threads that still compute.
             with suppress(OSError, ValueError):
                 sys.stdout.flush()
                 sys.stderr.flush()
-            os._exit(code)
+            os._exit(stop.code)
         raise
