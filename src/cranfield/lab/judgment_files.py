@@ -40,8 +40,8 @@ from cranfield.io.tables import QRELS_COLUMNS, choose_columns
 from cranfield.io.write import check_ids, qrels_table, shorten, write_pieces
 from cranfield.record import record
 from cranfield.regex import regex
-from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell, shown, signed
+from cranfield.report.pages import Page, table
+from cranfield.report.sheet import shown, signed
 from cranfield.statistics.agreement import label_agreement
 from cranfield.wording import plural
 
@@ -329,11 +329,8 @@ def agreement(files: Sequence[Sequence[NewJudgment]]) -> Iterator[AssessorAgreem
 
 def agreement_page(found: Sequence[AssessorAgreement], digits: int = 4) -> Page:
     """The agreement of assessors as a table."""
-    rows = [
-        ((a.first, a.second), [Cell(f"{a.documents:,}"), Cell(f"{a.same:.0%}"), Cell(shown(a.kappa, digits))])
-        for a in found
-    ]
-    return Page("Agreement of assessors", sheet(("assessor", "other"), ("documents", "same grade", "linear κ"), rows))
+    rows = [((a.first, a.second), [f"{a.documents:,}", f"{a.same:.0%}", shown(a.kappa, digits)]) for a in found]
+    return table("Agreement of assessors", ("assessor", "other"), ("documents", "same grade", "linear κ"), rows)
 
 
 def changes(before: Scores, after: Scores, digits: int = 4) -> tuple[list[Page], dict[str, Any]]:
@@ -346,10 +343,10 @@ def changes(before: Scores, after: Scores, digits: int = 4) -> tuple[list[Page],
         moved = int(places[0][r] - places[1][r])
         texts = [shown(float(old[r]), digits), shown(float(new[r]), digits), signed(float(new[r] - old[r]), digits)]
         texts += [f"{places[0][r]}", f"{places[1][r]}" + (f" ({moved:+d})" if moved else "")]
-        rows.append(((after.runs[r],), [Cell(text) for text in texts]))
+        rows.append((after.runs[r], texts))
         plain.append({"run": after.runs[r], "before": float(old[r]), "after": float(new[r]), "moved": moved})
     columns = ("before", "after", "change", "place\nbefore", "place\nafter")
-    page = Page(f"{measure} before and after the new judgments", sheet(("run",), columns, rows))
+    page = table(f"{measure} before and after the new judgments", ("run",), columns, rows)
     return [page], {"measure": measure, "runs": plain}
 
 

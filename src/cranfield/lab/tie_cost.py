@@ -25,8 +25,7 @@ from cranfield.lab.studies.ties import ALL, DEFAULT
 from cranfield.measures import Measure, parse
 from cranfield.ranking.tie_rules import Ties
 from cranfield.record import record
-from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell
+from cranfield.report.pages import Page, table
 from cranfield.settings import Count, Option
 
 QUERIES = 28_043  # the number of queries in the paper
@@ -245,11 +244,11 @@ def cost_tables(costs: TieCosts) -> list[Page]:
 
 def _cost_table(title: str, costs: TieCosts, text: Callable[[Times], str]) -> Page:
     rows = [
-        ((measure,), [Cell(text(times[column]) if column in times else "no sort") for column in COLUMNS])
+        (measure, [text(times[column]) if column in times else "no sort" for column in COLUMNS])
         for measure, times in costs.measures.items()
     ]
     heads = [column.replace(", ", ",\n").replace(" and ", " and\n") for column in COLUMNS]
-    return Page(title, sheet(("measure",), heads, rows))
+    return table(title, ("measure",), heads, rows)
 
 
 def _milliseconds(seconds: float) -> str:

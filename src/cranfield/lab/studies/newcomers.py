@@ -28,7 +28,7 @@ from cranfield.lab.systems import (
 )
 from cranfield.record import record
 from cranfield.report.canvas import BLUE, GREY, ORANGE, Drawings, panels
-from cranfield.report.pages import Page, sheet
+from cranfield.report.pages import Page, table
 from cranfield.report.sheet import UNDEFINED, Cell, shown
 from cranfield.settings import Count, Option
 from cranfield.statistics.rounding import levels
@@ -245,11 +245,11 @@ def tables(result: Newcomers, digits: int = 4) -> list[Page]:
         f"Changes of scores and ranks when each run is scored without the judgments that only {owner} contributed:"
         f" {len(result.runs)} runs, {result.queries} queries, pool depth {result.settings.pool_depth}"
     )
-    rows = [((measure,), _summary(result, m, digits)) for m, measure in enumerate(result.measures)]
+    rows = [(measure, _summary(result, m, digits)) for m, measure in enumerate(result.measures)]
     symbol = get_coefficient(result.settings.coefficient).symbol
     heads = ("mean\nchange", "largest\nchange", "of run", "runs with\nnew rank", "largest rank\nchange")
     return [
-        Page(title, sheet(("measure",), (*heads, f"lowest\n{symbol}"), rows)),
+        table(title, ("measure",), (*heads, f"lowest\n{symbol}"), rows),
         *(_run_table(result, m, digits, grouped=grouped) for m in range(len(result.measures))),
     ]
 
@@ -262,20 +262,20 @@ def percent(value: float) -> str:
     return f"{rounded:+.1f}%" if rounded else "0.0%"
 
 
-def _summary(result: Newcomers, m: int, digits: int) -> list[Cell]:
+def _summary(result: Newcomers, m: int, digits: int) -> list[str]:
     change = result.change[m]
     rank_change = result.rank_without[m] - result.rank[m]
     defined = ~np.isnan(change)
     if not defined.any():
-        return [Cell(UNDEFINED)] * 6
+        return [UNDEFINED] * 6
     worst = int(np.nanargmax(np.abs(change)))
     return [
-        Cell(percent(float(change[defined].mean()))),
-        Cell(percent(float(change[worst]))),
-        Cell(result.runs[worst]),
-        Cell(f"{(rank_change != 0).sum()}"),
-        Cell(f"{rank_change[np.abs(rank_change).argmax()]:+d}" if rank_change.any() else "0"),
-        Cell(shown(float(np.fmin.reduce(result.agreement[m])), digits)),
+        percent(float(change[defined].mean())),
+        percent(float(change[worst])),
+        result.runs[worst],
+        f"{(rank_change != 0).sum()}",
+        f"{rank_change[np.abs(rank_change).argmax()]:+d}" if rank_change.any() else "0",
+        shown(float(np.fmin.reduce(result.agreement[m])), digits),
     ]
 
 
@@ -285,18 +285,18 @@ def _run_table(result: Newcomers, m: int, digits: int, *, grouped: bool) -> Page
     rows, groups = [], result.group
     for r in np.lexsort((np.arange(len(result.runs)), result.rank[m])):
         group = groups[r]
-        cells = [
-            *(Cell(f"{count}") for count in result.unique[group]),
-            *(Cell(shown(float(scores[m, r]), digits)) for scores in (result.score, result.without)),
-            Cell(percent(float(result.change[m, r]))),
-            Cell(f"{result.rank[m, r]}"),
+        cells: list[Cell | str] = [
+            *(f"{count}" for count in result.unique[group]),
+            *(shown(float(scores[m, r]), digits) for scores in (result.score, result.without)),
+            percent(float(result.change[m, r])),
+            f"{result.rank[m, r]}",
             Cell(f"{result.rank_without[m, r]}", best=bool(result.rank_without[m, r] != result.rank[m, r])),
         ]
         names = (result.runs[r], result.groups[group]) if grouped else (result.runs[r],)
         rows.append((names, cells))
     owner = "group" if grouped else "run"
     title = f"{result.measures[m]} with all judgments, and without those that only the {owner} contributed"
-    return Page(title, sheet(("run", "group") if grouped else ("run",), heads, rows))
+    return table(title, ("run", "group") if grouped else ("run",), heads, rows)
 
 
 def drawings(result: Newcomers) -> Drawings:

@@ -44,7 +44,7 @@ from cranfield.measures import parse
 from cranfield.ranking.views import Views
 from cranfield.record import record
 from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, SKY, Drawings, across, new_figure
-from cranfield.report.pages import Page, column, sheet
+from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import Cell, shown
 from cranfield.settings import Chance, Option, Whole
 from cranfield.statistics.resampling import discriminative_power, draw_queries
@@ -379,8 +379,8 @@ def _page(title: str, heads: list[str], result: Reduction, values: Floats, digit
         for level, cell in enumerate(cells_of_level[m] for cells_of_level in columns):
             has_deviation = repeated and level and not np.isnan(mean[m, level])
             cells.append(Cell(cell.text, cell.best, f"±{shown(deviation[m, level], digits)}" if has_deviation else ""))
-        rows.append(((measure,), cells))
-    return Page(title, sheet(("measure",), heads, rows, "kept"))
+        rows.append((measure, cells))
+    return table(title, ("measure",), heads, rows, "kept")
 
 
 COLOURS = (BLUE, ORANGE, GREEN, "#CC79A7", "#E69F00", BLACK, SKY, GREY)

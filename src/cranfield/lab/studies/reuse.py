@@ -55,7 +55,7 @@ from cranfield.lab.systems import (
 from cranfield.ranking.unjudged import last_rank_read
 from cranfield.record import record
 from cranfield.report.canvas import GREY, Drawings, one_scale, panels
-from cranfield.report.pages import Page, sheet
+from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown
 from cranfield.settings import Chance, Option
 from cranfield.statistics.rounding import SAME
@@ -360,21 +360,19 @@ def _agreement_table(result: Reuse, reference: int, digits: int, scope: str = ""
     )
     heads = [f"{source}→{target}" for source in result.collections for target in result.collections]
     rows = [
-        ((candidate,), [Cell(shown(value, digits), best=value > threshold) for value in values.ravel().tolist()])
+        (candidate, [Cell(shown(value, digits), best=value > threshold) for value in values.ravel().tolist()])
         for candidate, values in zip(result.candidates, result.agreement[reference], strict=True)
     ]
-    return Page(title, sheet(("measure",), heads, rows, "source → target"))
+    return table(title, ("measure",), heads, rows, "source → target")
 
 
 def _judged_table(result: Reuse) -> Page:
     rows = [
-        ((name,), [Cell(str(int(count))) for count in (*counts, counts.sum(), len(runs))])
+        (name, [str(int(count)) for count in (*counts, counts.sum(), len(runs))])
         for name, counts, runs in zip(result.collections, result.judged, result.searching, strict=True)
     ]
-    return Page(
-        f"Judged documents and runs of each part; split {result.settings.rule}",
-        sheet(("collection",), ("relevant", "other", "judged", "runs"), rows),
-    )
+    title = f"Judged documents and runs of each part; split {result.settings.rule}"
+    return table(title, ("collection",), ("relevant", "other", "judged", "runs"), rows)
 
 
 def drawings(result: Reuse) -> Drawings:

@@ -52,7 +52,7 @@ from cranfield.measures import Measure
 from cranfield.measures.content import ranked_rows
 from cranfield.record import record
 from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, Drawings, one_scale, panels
-from cranfield.report.pages import Page, column, sheet
+from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import UNDEFINED, Cell, shown
 from cranfield.statistics.rounding import SAME
 
@@ -345,10 +345,10 @@ def _sufficient_table(result: Sampling, scope: str) -> Page:
         f"least {result.settings.threshold:g}: {scope}"
     )
     rows = [
-        ((reference,), [Cell(UNDEFINED if rate is None else f"{rate}%") for rate in rates])
+        (reference, [UNDEFINED if rate is None else f"{rate}%" for rate in rates])
         for reference, rates in zip(result.references, result.sufficient_rates(), strict=True)
     ]
-    return Page(title, sheet(("measure",), result.candidates, rows))
+    return table(title, ("measure",), result.candidates, rows)
 
 
 def claim_tables(claims: Sequence[DivergenceClaim]) -> list[Page]:
@@ -356,13 +356,13 @@ def claim_tables(claims: Sequence[DivergenceClaim]) -> list[Page]:
     rows = [
         (
             (claim.measure, claim.smoothing),
-            [Cell(f"{claim.holds}"), Cell(f"{claim.total}"), Cell(f"{claim.holds / claim.total:.2%}")],
+            [f"{claim.holds}", f"{claim.total}", f"{claim.holds / claim.total:.2%}"],
         )
         for claim in claims
         if claim.total
     ]
     title = "KLD(q‖R) ≤ KLD(q‖D), counted over runs, queries, subtopics, and ranks down to the cutoff; all judgments"
-    return [Page(title, sheet(("models of", "smoothing"), ("holds", "of", "share"), rows))] if rows else []
+    return [table(title, ("models of", "smoothing"), ("holds", "of", "share"), rows)] if rows else []
 
 
 def _mean_table(result: Sampling, r: int, digits: int) -> Page:
@@ -378,9 +378,10 @@ def _mean_table(result: Sampling, r: int, digits: int) -> Page:
         cells = column(list(mean[:, level]), digits)
         # A deviation of 0 is not printed.
         asides = [f"±{shown(value, digits)}" if value > SAME else "" for value in deviation[:, level].tolist()]
-        with_deviation = [Cell(cell.text, cell.best, aside) for cell, aside in zip(cells, asides, strict=True)]
-        rows.append(((f"{rate}%",), [Cell(str(int(result.judged[level].sum()))), *with_deviation]))
-    return Page(title, sheet(("judgments",), ("judged", *result.candidates), rows))
+        row: list[Cell | str] = [str(int(result.judged[level].sum()))]
+        row += [Cell(cell.text, cell.best, aside) for cell, aside in zip(cells, asides, strict=True)]
+        rows.append((f"{rate}%", row))
+    return table(title, ("judgments",), ("judged", *result.candidates), rows)
 
 
 def _percentile_table(result: Sampling, r: int, digits: int) -> Page:
@@ -390,10 +391,10 @@ def _percentile_table(result: Sampling, r: int, digits: int) -> Page:
     )
     low, high = result.summary(result.agreement[r])[2:]
     rows = [
-        ((f"{rate}%",), [Cell(_range(*ends, digits)) for ends in zip(low[:, level], high[:, level], strict=True)])
+        (f"{rate}%", [_range(*ends, digits) for ends in zip(low[:, level], high[:, level], strict=True)])
         for level, rate in enumerate(result.settings.rates)
     ]
-    return Page(title, sheet(("judgments",), result.candidates, rows))
+    return table(title, ("judgments",), result.candidates, rows)
 
 
 def _range(low: float, high: float, digits: int) -> str:

@@ -339,14 +339,14 @@ def tables(result: Truncation, digits: int = 4) -> list[Page]:
 
 def _score_table(result: Truncation, digits: int) -> Page:
     x, y = result.means
-    columns: dict[str, list[Cell]] = {}
+    columns: dict[str, Sequence[Cell | str]] = {}
     for m, (plain, terminal) in enumerate(zip(result.measures, result.terminal_measures, strict=True)):
         columns[plain] = column(x[:, m], digits)
         if terminal:
             columns[terminal] = column(y[:, m], digits)
     columns["c@1"] = column([result.c_at_1(r) for r in range(len(result.runs))], digits)
     for i, when in enumerate(_stages(result)):
-        columns[f"short{when}"] = [Cell(f"{share:.1%}") for share in result.short[i]]
+        columns[f"short{when}"] = [f"{share:.1%}" for share in result.short[i]]
     rows = [(run, [cells[r] for cells in columns.values()]) for r, run in enumerate(result.runs)]
     stages = f", before and after cutting them at {result.nil}" if result.nil else ""
     short = f"short: share of lists with fewer than {result.longest} answers{stages}"
