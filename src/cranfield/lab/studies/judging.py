@@ -24,11 +24,22 @@ from cranfield.evaluation.predicted import mapping_of
 from cranfield.lab import registry
 from cranfield.lab.proposals import judging_order
 from cranfield.lab.registry import Progress, Relevant, Threshold
-from cranfield.lab.systems import of_rankings
 from cranfield.measures import parse
 from cranfield.ranking.alignment import ranked_lists
 from cranfield.record import record
-from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, PURPLE, SKY, Drawings, new_figure
+from cranfield.report.canvas import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PAGE,
+    PURPLE,
+    SKY,
+    Drawings,
+    legend_below,
+    new_figure,
+)
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import shown
 from cranfield.settings import Count, Limits, Option
@@ -426,7 +437,6 @@ class Judging(registry.StudyResult):
     notes: tuple[str, ...] = ()
 
 
-@of_rankings
 @registry.recorded
 def judging(
     qrels: Any,
@@ -662,8 +672,7 @@ def draw_budgets(result: Judging) -> Figure:
         axis.axhline(result.settings.threshold, color=GREY, linewidth=0.5, linestyle=":")
         axis.set_xlabel("judgments per query")
         axis.set_ylabel(label)
-    lines, labels = axes[0].get_legend_handles_labels()
-    figure.legend(lines, labels, loc="outside lower center", ncols=4, frameon=False)
+    legend_below(figure, axes[0], 4)
     return figure
 
 
@@ -684,6 +693,5 @@ def draw_coverage(result: Judging) -> Figure:
         axis.set_title(subject)
         axis.set_xlabel("mean width")
         axis.set_ylabel("coverage")
-    lines, labels = axes[0].get_legend_handles_labels()
-    figure.legend(lines, labels, loc="outside lower center", ncols=4, frameon=False)
+    legend_below(figure, axes[0], 4)
     return figure

@@ -22,12 +22,11 @@ from cranfield.lab.systems import (
     defined_for_all,
     get_coefficient,
     mean_scores,
-    of_rankings,
     score_systems,
     tie_notes,
 )
 from cranfield.record import record
-from cranfield.report.canvas import BLUE, GREY, ORANGE, Drawings, panels
+from cranfield.report.canvas import BLUE, GREY, ORANGE, Drawings, each
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import UNDEFINED, Cell, shown
 from cranfield.settings import Count, Option
@@ -35,7 +34,6 @@ from cranfield.statistics.rounding import levels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 DEFAULT = ("bpref", "AP", "AP[condensed]", "Q", "Q[condensed]", "nDCG", "nDCG[condensed]", "P@10")
@@ -99,7 +97,6 @@ class Newcomers(registry.StudyResult):
         )
 
 
-@of_rankings
 @registry.recorded
 def newcomers(
     qrels: Any,
@@ -232,8 +229,7 @@ def _undefined_notes(systems: SystemScores, names: Sequence[str], counted: Integ
 
 
 def _uncontributed_notes(contributed: Booleans, judged: Booleans, depth: int) -> Iterator[str]:
-    count = int((judged & ~contributed.any(axis=0)).sum())
-    if count:
+    if count := int((judged & ~contributed.any(axis=0)).sum()):
         yield f"{count} of {judged.sum()} judged documents are not among the first {depth} of any run; they stay judged"
 
 
@@ -300,16 +296,8 @@ def _run_table(result: Newcomers, m: int, digits: int, *, grouped: bool) -> Page
 
 
 def drawings(result: Newcomers) -> Drawings:
-    """The one figure of the study."""
-    return {"newcomers": partial(draw, result)}
-
-
-def draw(result: Newcomers) -> Figure:
-    """A panel for each measure."""
-    figure, axes = panels(len(result.measures), 2, 2.2)
-    for m, axis in enumerate(axes):
-        draw_changes(result, m, axis)
-    return figure
+    """The one figure of the study, a panel for each measure."""
+    return {"newcomers": partial(each, range(len(result.measures)), 2, 2.2, partial(draw_changes, result))}
 
 
 def draw_changes(result: Newcomers, measure: int, axis: Axes) -> Axes:

@@ -25,8 +25,7 @@ from cranfield.lab.registry import (
     Relevant,
     Repeats,
     Samples,
-    check_alike,
-    mean_of,
+    averaged,
 )
 from cranfield.lab.relabelling import RELEVANT, JudgmentStrata, reduced_sizes, summarize_repeats
 from cranfield.lab.studies.power import resolution_notes
@@ -36,14 +35,25 @@ from cranfield.lab.systems import (
     defined_for_all,
     get_coefficient,
     mean_scores,
-    of_rankings,
     score_systems,
     tie_notes,
 )
 from cranfield.measures import parse
 from cranfield.ranking.views import Views
 from cranfield.record import record
-from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, SKY, Drawings, across, new_figure
+from cranfield.report.canvas import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PAGE,
+    SKY,
+    Drawings,
+    across,
+    legend_below,
+    new_figure,
+)
 from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import Cell, shown
 from cranfield.settings import Chance, Option, Whole
@@ -58,7 +68,6 @@ DEFAULT = ("bpref", "rpref_relative2", "AP[condensed]", "Q[condensed]", "nDCG[co
 PAPER = SAKAI_REDUCED
 RATES = (90, 70, 50, 30, 10)
 ReducedBy = Literal["rates", "depths", "queries"]
-QUANTITIES = ("mean", "agreement", "power")
 
 
 @record
@@ -119,7 +128,6 @@ class Reduction(registry.StudyResult):
     summary = staticmethod(summarize_repeats)
 
 
-@of_rankings
 @registry.recorded
 def reduction(
     qrels: Any,
@@ -166,11 +174,8 @@ def reduction(
     """
     comparison = get_coefficient(coefficient)
     by, levels = _levels(rates, pool_depths, queries)
-    repeats, samples, alpha = (
-        check_count("repeats", repeats),
-        check_count("samples", samples),
-        check_fraction("alpha", alpha),
-    )
+    repeats, samples = check_count("repeats", repeats), check_count("samples", samples)
+    alpha = check_fraction("alpha", alpha)
     relevant, other = least
     least = check_count("least", relevant, 0), check_count("least", other, 0)
     systems = score_systems(qrels, runs, measures, corpus=corpus, seed=seed)
@@ -326,15 +331,8 @@ def tables(result: Reduction, digits: int = 4) -> list[Page]:
 
 def mean_tables(results: list[Reduction], digits: int = 4) -> list[Page]:
     """The same, averaged over collections, with the judged documents of all of them; there is no test of a mean."""
-    check_alike(results, "measures", "settings")
+    mean = averaged(results, ("measures", "settings"), ("mean", "agreement", "power"), ("judged",))
     scope = f"mean over {len(results)} collections"
-    mean = replace(
-        results[0],
-        mean=mean_of([result.mean for result in results]),
-        agreement=mean_of([result.agreement for result in results]),
-        power=mean_of([result.power for result in results]),
-        judged=np.sum([result.judged for result in results], axis=0),
-    )
     return _pages(mean, scope, f", {scope}", f"share of the pairs of runs, {scope},", digits, several=True)
 
 
@@ -403,8 +401,7 @@ def draw(result: Reduction) -> Figure:
     draw_quantity(result, result.mean, left, "mean score")
     draw_quantity(result, result.agreement, middle, f"{symbol} with the order {COMPLETE[result.settings.by]}")
     draw_quantity(result, result.power, right, f"discriminative power at {result.settings.alpha:g}")
-    lines, labels = left.get_legend_handles_labels()
-    figure.legend(lines, labels, loc="outside lower center", ncols=columns, frameon=False)
+    legend_below(figure, left, columns)
     return figure
 
 

@@ -31,8 +31,7 @@ from cranfield.lab.registry import (
     Relevant,
     Threshold,
     Variants,
-    check_alike,
-    mean_of,
+    averaged,
 )
 from cranfield.lab.studies.sampling import (
     CandidateMeasures,
@@ -49,7 +48,6 @@ from cranfield.lab.systems import (
     defined_for_all,
     get_coefficient,
     mean_scores,
-    of_rankings,
     score_systems,
 )
 from cranfield.ranking.unjudged import last_rank_read
@@ -170,7 +168,6 @@ class Reuse(registry.StudyResult):
         return np.array([[run in searching for run in self.runs] for searching in self.searching])
 
 
-@of_rankings
 @registry.recorded
 def reuse(
     qrels: Any,
@@ -344,8 +341,7 @@ def tables(result: Reuse, digits: int = 4) -> list[Page]:
 
 def mean_tables(results: list[Reuse], digits: int = 4) -> list[Page]:
     """The agreement by source and target, averaged over collections."""
-    check_alike(results, "collections", "references", "candidates")
-    mean = replace(results[0], agreement=mean_of([result.agreement for result in results]))
+    mean = averaged(results, ("collections", "references", "candidates"), ("agreement",))
     scope = f"mean over {len(results)} collections"
     return [_agreement_table(mean, r, digits, scope) for r in range(len(mean.references))]
 

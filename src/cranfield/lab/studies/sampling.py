@@ -34,8 +34,7 @@ from cranfield.lab.registry import (
     Repeats,
     Threshold,
     Variants,
-    check_alike,
-    mean_of,
+    averaged,
 )
 from cranfield.lab.relabelling import JudgmentStrata, Relabeller, sample_sizes, summarize_repeats
 from cranfield.lab.systems import (
@@ -45,7 +44,6 @@ from cranfield.lab.systems import (
     defined_for_all,
     get_coefficient,
     mean_scores,
-    of_rankings,
     score_systems,
 )
 from cranfield.measures import Measure
@@ -229,7 +227,6 @@ class Sampling(registry.StudyResult):
         return [[rates[i] for i in row] for row in first.tolist()]
 
 
-@of_rankings
 @registry.recorded
 def sampling(
     qrels: Any,
@@ -326,12 +323,7 @@ def tables(result: Sampling, digits: int = 4) -> list[Page]:
 
 def mean_tables(results: list[Sampling], digits: int = 4) -> list[Page]:
     """The sufficient rates and the agreement at every rate, averaged over collections."""
-    check_alike(results, "references", "candidates", "settings")
-    mean = replace(
-        results[0],
-        agreement=mean_of([result.agreement for result in results]),
-        judged=np.sum([result.judged for result in results], axis=0),
-    )
+    mean = averaged(results, ("references", "candidates", "settings"), ("agreement",), ("judged",))
     scope = f"mean over {len(results)} collections"
     pages = [_mean_table(mean, r, digits) for r in range(len(mean.references))]
     by_reference = [replace(page, title=f"{scope.capitalize()}: {page.title}") for page in pages]

@@ -8,6 +8,7 @@ closed form with tie rules, with random orders, and with scores that are rounded
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -29,7 +30,6 @@ from cranfield.lab.systems import (
     defined_for_all,
     judged_scores,
     mean_scores,
-    of_rankings,
     unanswered_notes,
     undefined_notes,
 )
@@ -83,10 +83,7 @@ class TieCounts:
     @staticmethod
     def total(counts: list[TieCounts]) -> TieCounts:
         """The counts of several runs together."""
-        sizes: dict[int, int] = {}
-        for entry in counts:
-            for size, number in entry.sizes.items():
-                sizes[size] = sizes.get(size, 0) + number
+        sizes = sum((Counter(entry.sizes) for entry in counts), Counter())
         fields = ("retrieved", "tied", "judged", "judged_tied", "decisive", "queries", "queries_tied")
         sums = {name: sum(getattr(entry, name) for entry in counts) for name in fields}
         return TieCounts(**sums, sizes=dict(sorted(sizes.items())))
@@ -324,15 +321,15 @@ class Ties(registry.StudyResult):
         """The ends of the range of 90% of random orders, (2, run)."""
         return self.quantiles[[QUANTILES.index(0.05), QUANTILES.index(0.95)], measure]
 
-    def swappable(self, measure: int, least: float = NEVER) -> list[tuple[str, str, float]]:
-        """Pairs that random orders swap with at least this probability: the run that is ahead, the other, the chance.
+    def swappable(self, measure: int) -> list[tuple[str, str, float]]:
+        """Pairs that random orders swap not just by a rare chance: the run that is ahead, the other, the chance.
 
         The run with the higher expected score is ahead. The most likely swaps come first.
         """
         expected = self.scores[EXPECTED, measure]
         chosen = []
         for (i, j), chance in zip(self.pairs, self.swap_chance[measure].tolist(), strict=True):
-            if chance >= least:
+            if chance >= NEVER:
                 ahead, other = (i, j) if expected[i] >= expected[j] else (j, i)
                 chosen.append((self.runs[ahead], self.runs[other], chance))
         return sorted(chosen, key=lambda pair: -pair[2])
@@ -354,7 +351,6 @@ class Ties(registry.StudyResult):
         return int((ahead & (worst[:, None] < best - SAME)).sum())
 
 
-@of_rankings
 @registry.recorded
 def ties(
     qrels: Any,

@@ -24,7 +24,6 @@ from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import number
 from cranfield.lab import registry
 from cranfield.lab.registry import Progress, check_alike, mean_of
-from cranfield.lab.systems import of_rankings
 from cranfield.measures import Measure, parse
 from cranfield.measures.aliases import LIU, in_notation
 from cranfield.ranking.tie_rules import TIE_RULES, TIES, TieRule, Ties, tie_rule
@@ -217,7 +216,6 @@ class Truncation(registry.StudyResult):
         ]
 
 
-@of_rankings
 @registry.recorded
 def truncation(
     qrels: Any,
