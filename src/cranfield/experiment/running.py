@@ -29,7 +29,7 @@ from cranfield.report import write as write_scores
 from cranfield.report.pages import Page, table, write
 from cranfield.report.sheet import shown, signed
 from cranfield.results import now
-from cranfield.wording import few, nearest, shortened
+from cranfield.wording import did_you_mean, few, shortened
 
 LOST = 5  # queries that a summary names
 
@@ -109,8 +109,7 @@ class Running:
         for key in ("by", "cluster", "average"):
             for name in listed(getattr(self.of.design, key) or ()):
                 if name not in known:
-                    close = nearest(name, known)
-                    also = f"did you mean `{close}`?" if close else f"the attributes are {few(sorted(known), 20)}"
+                    also = did_you_mean(name, known, f"the attributes are {few(sorted(known), 20)}")
                     raise self.of.file.error(
                         f"no query has the attribute `{name}`",
                         ("design", key),

@@ -7,13 +7,10 @@ assessor and the time of each. Where grades of a document differ, nothing is mer
 
 from __future__ import annotations
 
-import json
 import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from html import escape
-from importlib.resources import files
 from io import BytesIO
 from itertools import combinations
 from statistics import median_low
@@ -22,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from cranfield import __version__
 from cranfield.data import Judgments
 from cranfield.errors import InputError, UsageError, check_choice, max_faults
 from cranfield.evaluation.predicted import mapping_of
@@ -40,6 +36,7 @@ from cranfield.io.tables import QRELS_COLUMNS, choose_columns
 from cranfield.io.write import check_ids, qrels_table, shorten, write_pieces
 from cranfield.record import record
 from cranfield.regex import regex
+from cranfield.report.explanation import page_of_data
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import shown, signed
 from cranfield.statistics.agreement import label_agreement
@@ -538,11 +535,7 @@ def judging_page(
     labels = [(grade, *told.grades.get(grade, ("", ""))) for grade in grades]
     labelled = [{"grade": grade, "label": label, "meaning": meaning} for grade, label, meaning in labels]
     data = {"id": page_id, "name": name, "grades": labelled, "guidelines": told.text, "documents": documents}
-    # Nothing in a script may look like its end tag.
-    text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-    template = files("cranfield.lab").joinpath("page.html").read_text(encoding="utf-8")
-    before, _, after = template.partition("{data}")
-    return before.replace("{version}", escape(__version__)) + text + after
+    return page_of_data("cranfield.lab", "page.html", data)
 
 
 def _reason(proposal: Proposal) -> str:

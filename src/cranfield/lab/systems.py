@@ -19,7 +19,7 @@ from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.notes import Note, QueryNames, sentences
 from cranfield.evaluation.plan import Column, Policy, Undefined, make_columns, make_plan
 from cranfield.evaluation.run_notes import reading_notes
-from cranfield.evaluation.scores import Scores
+from cranfield.evaluation.scores import Scores, substituted
 from cranfield.io.ids import codes_of
 from cranfield.lab.relabelling import Relabeller
 from cranfield.lab.simulation import variants
@@ -235,7 +235,7 @@ def _replace_undefined(values: Floats, undefined: Undefined, labels: Sequence[st
             [f"{labels[measure]} is undefined for {QueryNames.of(names)}"],
             hint="these queries have no relevant documents; use undefined=skip, zero or one",
         )
-    return np.where(missing, float(undefined == "one"), values)
+    return substituted(values, undefined)
 
 
 def defined_for_all(values: Floats) -> Booleans:
