@@ -16,9 +16,10 @@ from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.io import read_qrels
+from cranfield.lab.judgment_files import places_of
 from cranfield.ranking.alignment import ranked_lists
 from cranfield.record import record
-from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, Drawings, new_figure, plain, plotted_axes
+from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, Drawings, figure_of, plain, plotted_axes
 from cranfield.report.notebook import measure_index
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown, signed
@@ -39,7 +40,6 @@ from cranfield.wording import decodable, plural, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 DEFAULT_MEASURES = ("nDCG@10", "AP")
@@ -163,13 +163,9 @@ class JudgeReport(Result):
 
     def drawings(self) -> Drawings:
         """A figure for each measure, by name."""
-        return {f"judges-{self.judge}-{one.measure}": partial(self._figure, one) for one in self.measures}
-
-    def _figure(self, one: MeasureAgreement) -> Figure:
-        """Places by humans on the left, by the judge on the right; runs of the judge's family in orange."""
-        figure = new_figure(COLUMN * 1.3, self._height)
-        draw_places(figure.subplots(), self, one)
-        return figure
+        draws = {one.measure: partial(draw_places, report=self, one=one) for one in self.measures}
+        size = COLUMN * 1.3, self._height
+        return {f"judges-{self.judge}-{measure}": partial(figure_of, draw, *size) for measure, draw in draws.items()}
 
     @property
     def _height(self) -> float:
@@ -455,7 +451,7 @@ def _orders(report: JudgeReport, digits: int) -> Page:
 
 def _leaderboard(report: JudgeReport, one: MeasureAgreement, digits: int) -> Page:
     human, judge = one.order.human, one.order.judge
-    places = [np.argsort(np.argsort(-x, kind="stable"), kind="stable") + 1 for x in (human, judge)]
+    places = places_of(human), places_of(judge)
     rows = []
     for r in np.argsort(-human, kind="stable").tolist():
         limits = f"[{signed(float(one.low[r]), digits)}, {signed(float(one.high[r]), digits)}]"
@@ -484,11 +480,9 @@ def _favour(report: JudgeReport, digits: int) -> Page:
 
 
 def draw_places(axis: Axes, report: JudgeReport, one: MeasureAgreement) -> Axes:
-    """A line for each run, from its place by humans to its place by the judge."""
+    """A line for each run, from its place by humans to its place by the judge; those of its family in orange."""
     count = len(report.runs)
-    left, right = (
-        np.argsort(np.argsort(-x, kind="stable"), kind="stable") + 1 for x in (one.order.human, one.order.judge)
-    )
+    left, right = places_of(one.order.human), places_of(one.order.judge)
     size = 7 if count <= 30 else 5
     for r, run in enumerate(report.runs):
         colour = ORANGE if run in report.family else BLUE if left[r] != right[r] else GREY

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from cranfield.data import Judgments
+from cranfield.data import Floats, Integers, Judgments
 from cranfield.errors import InputError, UsageError, check_choice, max_faults
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.evaluation.scores import Scores
@@ -334,7 +334,7 @@ def changes(before: Scores, after: Scores, digits: int = 4) -> tuple[list[Page],
     """The leaderboard before and after a merge: scores and places."""
     measure = after.measures[0]
     old, new = before.means[:, 0], after.means[:, 0]
-    places = [np.argsort(np.argsort(-values, kind="stable"), kind="stable") + 1 for values in (old, new)]
+    places = places_of(old), places_of(new)
     rows, plain = [], []
     for r in np.argsort(-new, kind="stable").tolist():
         moved = int(places[0][r] - places[1][r])
@@ -345,6 +345,11 @@ def changes(before: Scores, after: Scores, digits: int = 4) -> tuple[list[Page],
     columns = ("before", "after", "change", "place\nbefore", "place\nafter")
     page = table(f"{measure} before and after the new judgments", ("run",), columns, rows)
     return [page], {"measure": measure, "runs": plain}
+
+
+def places_of(scores: Floats) -> Integers:
+    """The place of each run, 1 for the highest score; of equal scores the first is ahead."""
+    return np.argsort(np.argsort(-scores, kind="stable"), kind="stable") + 1
 
 
 def merged_note(new: int, repeated: int, output: str) -> str:
