@@ -449,10 +449,8 @@ def compare_runs(
 ) -> Comparison:
     """`cranfield.compare` of a frame with columns measure (an index), query, run and value."""
     runs, columns, measures = scores.runs, scores.columns, scores.measures
-    (baseline, pairs), settings = (
-        compared_pairs(scores, baseline),
-        ComparisonSettings(**terms).for_scores(repeated=False),
-    )
+    baseline, pairs = compared_pairs(scores, baseline)
+    settings = ComparisonSettings(**terms).for_scores(repeated=False)
     # The number of queries is not known here; the memory of a task is limited in other ways.
     settings = choose_samples(settings, 1, number_of_tests(settings, pairs.shape[1], len(measures)))
     check_comparable(columns)
