@@ -34,7 +34,6 @@ MAX_HELD = 2**21  # the most resampled queries that a thread holds at a time, an
 MAX_HELD_BY_ALL = 2**23  # all threads together
 WIDTH = 1024  # resamples in a block of a product
 MAX_FLOATS = 2**24  # the most signs that are converted to floats at once
-PREVIEW = 512  # resamples from which the position of the largest values is estimated
 
 
 @record(eq=False)
@@ -428,18 +427,8 @@ def _index_of_largest(values: Floats, rank: int) -> Integers:
 
 def _largest(values: Floats, rank: int) -> Floats:
     """The ``rank``-th largest value of each row."""
-    rows, samples = values.shape
-    preview = min(samples, PREVIEW)
-    position = min(preview, math.ceil(1.5 * rank * preview / samples) + 8)
-    floor = np.partition(values[:, :preview], preview - position, axis=1)[:, preview - position]
-    above = values >= floor[:, None]
-    count = np.count_nonzero(above, axis=1)
-    width = int(count.max())
-    if count.min() < rank or width > samples // 2:  # the estimate failed
-        return np.partition(values, samples - rank, axis=1)[:, samples - rank]
-    high = np.full((rows, width), -np.inf)
-    high[np.arange(width) < count[:, None]] = values[above]
-    return np.partition(high, width - rank, axis=1)[:, width - rank]
+    at = values.shape[1] - rank
+    return np.partition(values, at, axis=1)[:, at]
 
 
 TESTS: tuple[str, ...] = get_args(Test)
