@@ -184,33 +184,6 @@ def bootstrap_p_values(scores: npt.ArrayLike, *, samples: int, seed: int = 0) ->
     return counts / samples
 
 
-def discriminative_power(scores: npt.ArrayLike, resamples: Integers, alpha: float = 0.05) -> float:
-    """The discriminative power of `bootstrap`, in about half the time.
-
-    >>> x = [[0.3, 0.5, 0.4, 0.8], [0.3, 0.5, 0.4, 0.8], [0.1, 0.3, 0.2, 0.6]]
-    >>> discriminative_power(x, draw_queries(4, 1000)), bootstrap(x, draw_queries(4, 1000)).power
-    (0.6666666666666666, 0.6666666666666666)
-    """
-    x, alpha = check_scores(scores), check_fraction("alpha", alpha)
-    samples, n = resamples.shape
-    if n != x.shape[1]:
-        raise UsageError(f"the resamples are for {n} queries, but there are scores for {x.shape[1]}")
-    counts = draw_counts(resamples)
-    significant = 0
-    for z in _differences(x, samples):
-        observed = _observed_squared_t(z)[:, None] * (1 - TOLERANCE)
-        sums = _product(np.concatenate([z, n * z**2]), counts)
-        total, squares = sums[: len(z)], sums[len(z) :]
-        spread = squares - total**2
-        inexact = np.flatnonzero(((spread <= CANCELLATION * squares) & (squares > 0)).any(axis=1))
-        total -= z.sum(axis=1, keepdims=True)
-        p = (total**2 >= np.where(np.isinf(observed), 0, observed) * spread).mean(axis=1)  # infinite ones are inexact
-        if len(inexact):
-            p[inexact] = (_squared_t(z[inexact], counts, resamples) >= observed[inexact]).mean(axis=1)
-        significant += int((p < alpha).sum())
-    return significant / len(pairs(len(x))[0])
-
-
 def randomisation(scores: npt.ArrayLike, signs: Signs, alpha: float = 0.05) -> PairwiseTests:
     """The paired randomisation test (Fisher).
 

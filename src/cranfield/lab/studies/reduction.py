@@ -57,7 +57,7 @@ from cranfield.report.canvas import (
 from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import Cell, shown
 from cranfield.settings import Chance, Option, Whole
-from cranfield.statistics.resampling import discriminative_power, draw_queries
+from cranfield.statistics.resampling import bootstrap, draw_queries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -278,7 +278,7 @@ def _power(values: Floats, usable: Booleans, settings: ReductionSettings) -> Flo
     for m, queries in enumerate(usable):
         if queries.sum() >= MIN_QUERIES:
             resamples = draw_queries(int(queries.sum()), settings.samples, settings.seed)
-            power[m] = discriminative_power(values[:, m, queries], resamples, settings.alpha)
+            power[m] = bootstrap(values[:, m, queries], resamples, settings.alpha).power
     return power
 
 
