@@ -50,7 +50,7 @@ NAMED_PARTS = {"run": "runs", "measure": "measures", "query": "queries"}  # that
 
 
 class StudyResult(Saved):
-    """The result of a study, which can be saved; ``KIND`` is the name of the study."""
+    """The result of a study, which can be saved; ``KIND`` is the name of the study, and of the class in lower case."""
 
     TAG: ClassVar[str] = "study"
     VERSION: ClassVar[int] = 2
@@ -59,6 +59,9 @@ class StudyResult(Saved):
     INFINITE: ClassVar[bool] = True
 
     notes: tuple[str, ...]
+
+    def __init_subclass__(cls) -> None:
+        cls.KIND = cls.__name__.lower()
 
     def __repr__(self) -> str:
         parts = {noun: getattr(self, name, None) for noun, name in NAMED_PARTS.items()}
@@ -253,7 +256,6 @@ def _find(folder: Path, names: tuple[str, ...]) -> str | None:
 class SeveralCollections(StudyResult):
     """The results of one study, by the name of the collection."""
 
-    KIND: ClassVar[str] = "several"
     JSON: ClassVar[tuple[str, ...]] = ("by_collection = results", "notes")
 
     study: str

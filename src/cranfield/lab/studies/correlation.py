@@ -51,7 +51,6 @@ class Correlation(registry.StudyResult):
     compared with; empty if all are compared with all.
     """
 
-    KIND: ClassVar[str] = "correlation"
     JSON: ClassVar[tuple[str, ...]] = (
         *("settings/coefficient", "settings/alpha", "settings/seed", "settings/threshold", "settings/against"),
         *("queries", "runs", "measures/{measures}/means/[runs]", "measures/{measures}/agreement/{measures} = matrix"),

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -423,8 +423,6 @@ class SampleResult:
 @record(eq=False, repr=False)
 class Judging(registry.StudyResult):
     """The results of all parts; see their classes. ``different``: documents that differ in a pair, on average."""
-
-    KIND: ClassVar[str] = "judging"
 
     settings: JudgingSettings
     runs: tuple[str, ...]

@@ -58,7 +58,6 @@ class Newcomers(registry.StudyResult):
     ``agreement`` (measure, group): between the orders of all runs with and without the group's unique judgments.
     """
 
-    KIND: ClassVar[str] = "newcomers"
     UNIQUE: ClassVar[tuple[str, ...]] = ("unique_relevant", "unique_other")
     JSON: ClassVar[tuple[str, ...]] = (
         *("settings", "queries", "groups/{groups}/runs = members"),

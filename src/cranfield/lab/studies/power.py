@@ -80,7 +80,6 @@ class Sensitivity:
 class Power(registry.StudyResult):
     """The sensitivity of each measure, on the ``queries`` where every measure is defined for every run."""
 
-    KIND: ClassVar[str] = "power"
     JSON: ClassVar[tuple[str, ...]] = (
         *("settings/test", "settings/samples", "settings/alpha", "settings/beta", "settings/differences"),
         *("settings/trials", "settings/undefined", "settings/seed", "runs", "queries"),

@@ -69,7 +69,6 @@ class CheckedMeasure:
 class Properties(registry.StudyResult):
     """The properties of several measures; ``documents`` and ``grades`` are None if they were not given."""
 
-    KIND: ClassVar[str] = "properties"
     JSON: ClassVar[tuple[str, ...]] = (
         "settings/documents",
         "settings/grades",

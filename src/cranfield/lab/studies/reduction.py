@@ -99,7 +99,6 @@ class Reduction(registry.StudyResult):
     queries that they are computed from. ``judged`` (level, repeat): the number of judged documents.
     """
 
-    KIND: ClassVar[str] = "reduction"
     JSON: ClassVar[tuple[str, ...]] = (
         *("settings", "runs", "queries", "levels/[labels]/level = labels", "levels/[labels]/judged"),
         *("measures/{measures}/mean/[labels]", "measures/{measures}/agreement/[labels]"),

@@ -141,7 +141,6 @@ class Reuse(registry.StudyResult):
     results of a run are as close to a subtopic as the collection is, for all judgments.
     """
 
-    KIND: ClassVar[str] = "reuse"
     JUDGED: ClassVar[tuple[str, ...]] = ("relevant", "other")
     JSON: ClassVar[tuple[str, ...]] = (
         *("settings", "runs", "queries"),

@@ -197,7 +197,6 @@ class Sampling(registry.StudyResult):
     often the results of a run are as close to a subtopic as the collection is, for all judgments.
     """
 
-    KIND: ClassVar[str] = "sampling"
     JSON: ClassVar[tuple[str, ...]] = (
         *("settings", "runs", "queries", "judged"),
         "agreement/{references}/{candidates}",

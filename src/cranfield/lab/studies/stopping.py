@@ -141,7 +141,6 @@ class CutResult:
 class Stopping(registry.StudyResult):
     """The best cuts of each run by each measure."""
 
-    KIND: ClassVar[str] = "stopping"
     JSON: ClassVar[tuple[str, ...]] = (
         "settings/repeats",
         "settings/seed",

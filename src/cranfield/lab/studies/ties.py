@@ -274,7 +274,6 @@ class Ties(registry.StudyResult):
     reverse their order by expected scores; pairs are first with second, first with third, and so on.
     """
 
-    KIND: ClassVar[str] = "ties"
     RULES: ClassVar[tuple[str, ...]] = RULES
     QUANTILES: ClassVar[tuple[float, ...]] = QUANTILES
     JSON: ClassVar[tuple[str, ...]] = (

@@ -93,7 +93,6 @@ class Truncation(registry.StudyResult):
     is relevant. ``no_answer``: queries without a relevant document; None in files of earlier versions.
     """
 
-    KIND: ClassVar[str] = "truncation"
     JSON: ClassVar[tuple[str, ...]] = (
         *("settings/nil", "settings/full_length", "settings/ties"),
         *("measures/{measures}/terminal = terminal_measures", "measures/{measures} = agreements"),
