@@ -23,6 +23,7 @@ from cranfield.evaluation.evaluator import Evaluator
 from cranfield.lab.registry import Progress
 from cranfield.lab.studies.ties import ALL, DEFAULT
 from cranfield.measures import Measure, parse
+from cranfield.parallel import followed
 from cranfield.ranking.tie_rules import Ties
 from cranfield.record import record
 from cranfield.report.pages import Page, table
@@ -170,7 +171,7 @@ def tie_costs(
     costs: dict[str, dict[str, Times]] = {}
     with tempfile.TemporaryDirectory() as folder:
         data.save(folder)
-        for name, chosen in rows.items():
+        for name, chosen in followed(rows.items(), progress, len(rows)):
             timed = [timed_work(data, chosen, rule, Path(folder) / RUN_FILE) for rule in RULES]
             sorts = any(measure.definition.symbol not in WITHOUT_SORT for measure in chosen)
             costs[name] = {
@@ -178,8 +179,6 @@ def tie_costs(
                 for column in COLUMNS
                 if sorts or column != SORTED
             }
-            if progress is not None:
-                progress(len(costs), len(rows))
     values = len(np.unique(data.score))
     return TieCosts(len(data.size), len(data.query), values, data.tied, repeats, costs)
 

@@ -25,6 +25,7 @@ from cranfield.lab.systems import (
     score_systems,
     tie_notes,
 )
+from cranfield.parallel import followed
 from cranfield.record import record
 from cranfield.report.canvas import BLUE, GREY, ORANGE, Drawings, each
 from cranfield.report.pages import Page, table
@@ -141,7 +142,7 @@ def newcomers(
     without, rank_without = np.full(score.shape, np.nan), np.zeros(score.shape, np.int64)
     agreement = np.full((len(systems.measures), len(names)), np.nan)
     counted = np.zeros((len(systems.measures), len(names)), np.int64)
-    for g in range(len(names)):
+    for g in followed(range(len(names)), progress, len(names)):
         values = systems.relabeller.scores(~unique[g]) if unique[g].any() else systems.values
         usable = defined_for_all(values)
         counted[:, g] = usable.sum(axis=1)
@@ -150,8 +151,6 @@ def newcomers(
         without[:, members] = means[:, members]
         rank_without[:, members] = _ranks(means)[:, members]
         agreement[defined, g] = comparison.compute(score[defined], means[defined])
-        if progress is not None:
-            progress(g + 1, len(names))
     return Newcomers(
         NewcomersSettings(pool_depth, coefficient, rel, seed),
         systems.runs,

@@ -34,6 +34,7 @@ from cranfield.lab.property_checks import (
     subtopic_kinds,
 )
 from cranfield.measures import CATALOGUE, Measure, parse
+from cranfield.parallel import followed
 from cranfield.ranking.views import Views
 from cranfield.record import record
 from cranfield.report import pages
@@ -117,7 +118,7 @@ def properties(
     families = [(str(measure), family(measure)) for measure in given]
     by_label = {label(measure): measure for _, measure in families}
     checked = []
-    for i, (name, measure) in enumerate(by_label.items()):
+    for name, measure in followed(by_label.items(), progress, len(by_label)):
         kinds, ties = document_kinds(measure, grades), measure.views.ties in OPEN_TIES
         size = default_documents(len(kinds), ties=ties) if documents is None else documents
         check_size(len(kinds), size, ties=ties)
@@ -125,8 +126,6 @@ def properties(
         paired = describe_rankings((*filter(DocumentKind.is_judged, kinds), UNJUDGED), checks.pairs.documents)
         domain = describe_rankings(kinds, size, ties=ties)
         checked.append(CheckedMeasure(name, domain, paired, checks.longest, dict(checks.verdicts())))
-        if progress is not None:
-            progress(i + 1, len(by_label))
     chosen = None if grades is None else tuple(sorted({float(grade) for grade in grades}))
     return Properties(tuple(checked), tuple(_notes(families)), documents, chosen)
 

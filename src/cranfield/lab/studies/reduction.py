@@ -39,6 +39,7 @@ from cranfield.lab.systems import (
     tie_notes,
 )
 from cranfield.measures import parse
+from cranfield.parallel import followed
 from cranfield.ranking.views import Views
 from cranfield.record import record
 from cranfield.report.canvas import (
@@ -187,8 +188,7 @@ def reduction(
     scores = np.full((*shape, len(systems.runs)), np.nan)
     power, counted = np.full(shape, np.nan), np.zeros(shape, np.int64)
     judged = np.zeros(shape[1:], np.int64)
-    steps = 1 + len(levels) * repeats
-    for i, (level, repeat, subset) in enumerate(_subsets(systems, settings)):
+    for level, repeat, subset in followed(_subsets(systems, settings), progress, 1 + len(levels) * repeats):
         values = systems.values if subset.judgments is None else systems.relabeller.scores(subset.judgments)
         usable = defined_for_all(values) & subset.queries
         # The complete data are evaluated once; they are the same in every repetition.
@@ -197,8 +197,6 @@ def reduction(
         counted[cells] = usable.sum(axis=1)[:, None]
         power[cells] = _power(values, usable, settings)[:, None]
         judged[cells[1:]] = _count_judged(systems, subset)
-        if progress is not None:
-            progress(i + 1, steps)
     enough = counted >= MIN_QUERIES
     agreement = np.full(shape, np.nan)
     agreement[enough] = comparison.compute(np.broadcast_to(scores[:, :1, :1], scores.shape)[enough], scores[enough])

@@ -50,6 +50,7 @@ from cranfield.lab.systems import (
     mean_scores,
     score_systems,
 )
+from cranfield.parallel import followed
 from cranfield.ranking.unjudged import last_rank_read
 from cranfield.record import record
 from cranfield.report.canvas import GREY, Drawings, one_scale, panels
@@ -239,7 +240,7 @@ def reuse(
     shape = len(candidates.references), len(candidates.names), len(names), len(names)
     agreement, notes = np.full(shape, np.nan), dict.fromkeys(variant_notes)
     claims: tuple[DivergenceClaim, ...] = ()
-    for t, (target, restricted) in enumerate(zip(names, targets, strict=True)):
+    for t, (target, restricted) in enumerate(followed(zip(names, targets, strict=True), progress, len(names))):
         if target == ALL or len(restricted) >= MIN_RUNS:
             systems = score_systems(judgments, restricted, candidates.columns, corpus=opened, seed=seed)
             if target == ALL:
@@ -253,8 +254,6 @@ def reuse(
                 x, y = np.broadcast_arrays(reference_scores, candidates.candidate_scores(means))
                 both = candidates.candidate_scores(orders) & candidates.reference_scores(target_orders)[:, None]
                 agreement[..., s, t][both] = comparison.compute(x[both], y[both])
-        if progress is not None:
-            progress(t + 1, len(names))
     counts = [[int((judgments.grade[keep] > 0).sum()), int((judgments.grade[keep] == 0).sum())] for keep in judged_in]
     run_names = tuple(run.name for run in loaded)
     return Reuse(

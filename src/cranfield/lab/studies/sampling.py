@@ -48,6 +48,7 @@ from cranfield.lab.systems import (
 )
 from cranfield.measures import Measure
 from cranfield.measures.content import ranked_rows
+from cranfield.parallel import followed
 from cranfield.record import record
 from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, Drawings, one_scale, panels
 from cranfield.report.pages import Page, column, table
@@ -264,12 +265,11 @@ def sampling(
     systems = score_systems(judgments, all_runs, candidates.columns, corpus=corpus, seed=seed)
     shape = len(candidates.columns), len(settings.rates), repeats
     scores, counted = np.full((*shape, len(systems.runs)), np.nan), np.zeros(shape, np.int64)
-    for done, (level, repeat, keep) in enumerate(_samples(systems, settings), 1):
+    samples = followed(_samples(systems, settings), progress, len(settings.rates) * repeats)
+    for level, repeat, keep in samples:
         values = systems.values if keep.all() else systems.relabeller.scores(keep)
         usable = defined_for_all(values)
         scores[:, level, repeat], counted[:, level, repeat] = mean_scores(values, usable), usable.sum(axis=1)
-        if progress is not None:
-            progress(done, len(settings.rates) * repeats)
     reference_scores = candidates.reference_scores(systems.means)[:, None, None, None]
     reference, candidate = np.broadcast_arrays(reference_scores, candidates.candidate_scores(scores))
     enough = candidates.candidate_scores(counted) >= MIN_QUERIES

@@ -24,6 +24,7 @@ from cranfield.lab import registry
 from cranfield.lab.registry import Measures, Progress
 from cranfield.lab.systems import judged_scores
 from cranfield.measures import Measure
+from cranfield.parallel import followed
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import COLUMNS, Batch, ragged
 from cranfield.ranking.tie_rules import TIE_RULES
@@ -192,7 +193,7 @@ def stopping(
     relevant = np.where(np.diff(judgments.begin) > 0, relevant, 0).astype(np.int64)
     results: list[CutResult] = []
     notes: dict[str, None] = {}
-    for i, run in enumerate(all_runs):
+    for run in followed(all_runs, progress, len(all_runs)):
         lists = RankedLists.of(run, aligner)
         check_query_overlap(run, lists.alignment)
         for measure in unique_measures:
@@ -204,8 +205,6 @@ def stopping(
             results.append(replace(cut, rules=tuple(_best_rules(lists, table, defined, relevant, repeats, seed))))
         if "ratio" not in {rule.rule for rule in results[-1].rules}:
             notes[f"{run.name}: no thresholds relative to the top score, because some scores are not positive"] = None
-        if progress is not None:
-            progress(i + 1, len(all_runs))
     return Stopping(tuple(results), repeats, seed, tuple(notes))
 
 

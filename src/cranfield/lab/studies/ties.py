@@ -34,6 +34,7 @@ from cranfield.lab.systems import (
     undefined_notes,
 )
 from cranfield.measures import Measure
+from cranfield.parallel import followed
 from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.tie_rules import Ties as TieRuleName
@@ -386,11 +387,6 @@ def ties(
     judgments = io.read_qrels(qrels)
     roundings = [Rounding("digits", n) for n in digits] + [Rounding("bits", n) for n in bits]
     steps = len(loaded) + len(roundings)
-
-    def step(done: int) -> None:
-        if progress is not None:
-            progress(done, steps)
-
     evaluator = Evaluator.of(Collection(judgments, documents=corpus), plan)
     evaluation = evaluator.evaluation(loaded)
     labels, queries = tuple(column.label for column in plan.columns), evaluation.queries
@@ -403,13 +399,10 @@ def ties(
     counted = defined.sum(axis=1)[:, None]
     error = np.sqrt((np.where(defined, errors[..., : len(queries)], 0) ** 2).sum(axis=-1)).T / np.maximum(counted, 1)
     drawn = np.empty((len(loaded), len(labels), samples))
-    for r, run in enumerate(evaluation.run_scores):
+    for r, run in enumerate(followed(evaluation.run_scores, progress, steps)):
         drawn[r] = _sampled_means(run, plan, by_rule[EXPECTED][r], defined, samples, np.random.SeedSequence([seed, r]))
-        step(r + 1)
-    rounded = []
-    for i, rounding in enumerate(roundings):
-        rounded.append(_round(rounding, loaded, evaluator, defined, labels))
-        step(len(loaded) + i + 1)
+    rounding = followed(roundings, progress, steps, len(loaded))
+    rounded = [_round(one, loaded, evaluator, defined, labels) for one in rounding]
     answered = np.array([run.length >= 0 for run in evaluation.run_scores])
     notes = (
         *unanswered_notes(evaluation.runs, answered, queries),
