@@ -1,4 +1,4 @@
-"""Work on all cores: NumPy, SciPy and the native core let other threads run while they compute."""
+"""Work on all cores: NumPy, SciPy and the native core let other threads run while they compute; and its progress."""
 
 from __future__ import annotations
 
@@ -40,6 +40,16 @@ def parallel(work: Callable[[Part], Result], parts: Iterable[Part], threads: int
             yield waiting.popleft().result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def followed(
+    items: Iterable[Part], progress: Callable[[int, int], None] | None, total: int, done: int = 0
+) -> Iterator[Part]:
+    """The items; once the caller is through with one, ``progress`` is told how many of the total are done."""
+    for number, item in enumerate(items, done + 1):
+        yield item
+        if progress is not None:
+            progress(number, total)
 
 
 def in_background(work: Callable[[], Result]) -> Future[Result]:

@@ -271,13 +271,9 @@ def plain(value: Any, *, infinite: bool = False) -> Any:
         return {str(name): plain(one, infinite=infinite) for name, one in value.items()}
     if hasattr(value, "to_dict"):
         return value.to_dict()
-    if _is_record(type(value)):
+    if is_dataclass(type(value)) or hasattr(type(value), "_fields"):
         return _of_fields(value, infinite=infinite)
     return [plain(one, infinite=infinite) for one in value]
-
-
-def _is_record(kind: Any) -> bool:
-    return is_dataclass(kind) or hasattr(kind, "_fields")
 
 
 class _Entry(NamedTuple):

@@ -21,7 +21,6 @@ from cranfield.statistics.resampling import (
     bootstrap,
     bootstrap_p_values,
     discriminate,
-    discriminative_power,
     draw_queries,
     draw_signs,
     pairs,
@@ -114,13 +113,6 @@ def test_bootstrap_written_out(x: np.ndarray, seed: int, alpha: float) -> None:
     levels, required = written_out(x, queries, alpha)
     assert found.p == pytest.approx(levels, abs=1e-12)
     assert found.required == pytest.approx(required, abs=1e-9)
-
-
-@settings(deadline=None, max_examples=150)
-@given(samples(), st.integers(0, 5), st.sampled_from([0.05, 0.25, 0.5]))
-def test_power_is_that_of_the_bootstrap(x: np.ndarray, seed: int, alpha: float) -> None:
-    queries = draw_queries(x.shape[1], 40, seed)
-    assert discriminative_power(x, queries, alpha) == bootstrap(x, queries, alpha).power
 
 
 @pytest.mark.parametrize("shape", [(1, 2, 1), (37, 43, 1000), (5, 43, 2500), (3, 600, 100)])

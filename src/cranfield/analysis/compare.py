@@ -37,6 +37,7 @@ from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.scores import Scores, ScoreTable
 from cranfield.measures.catalogue import Better
+from cranfield.parallel import followed
 from cranfield.record import record
 from cranfield.results import PathLike, Saved, plain, typed
 from cranfield.statistics.design import Repeated, Sample
@@ -580,11 +581,8 @@ def compare_scores(
     all_queries = sorted(scores.queries[q] for q in np.flatnonzero(scores.counted.any(axis=0)))
     settings = settings_for(scores, settings, baseline)
     matched = _matched(scores, settings, len(all_queries))
-    outcomes = []
-    for i, (sample, _) in enumerate(matched):
-        outcomes.append(test_pairs(sample, pairs[i], settings))
-        if progress is not None:
-            progress(i + 1, len(matched))
+    samples = zip((sample for sample, _ in matched), pairs, strict=True)
+    outcomes = [test_pairs(*one, settings) for one in followed(samples, progress, len(matched))]
     used = [queries for _, queries in matched]
     comparison = build_comparison(settings, scores, baseline, pairs, all_queries, used, outcomes)
     few_repeats = [run for run, table in scores.repeats.items() if table.shape[2] == 2 and settings.repeats == "random"]

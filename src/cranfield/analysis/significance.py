@@ -194,17 +194,7 @@ def _randomisation(sample: Sample, pairs: Integers, settings: ComparisonSettings
     return _of_pairs(p, pairs, len(table))
 
 
-def _randomisation_interval(sample: Sample, pairs: Integers, settings: ComparisonSettings, level: float) -> Floats:
-    return subset_means(sample.units_table, pairs, level=level, seed=settings.seed)
-
-
-def _t(sample: Sample, pairs: Integers, settings: ComparisonSettings) -> Floats:
-    del settings
-    return each_pair(t_test, sample.x, pairs) if sample.is_plain else sample.error(pairs).t_test()
-
-
-def _t_interval(sample: Sample, pairs: Integers, settings: ComparisonSettings, level: float) -> Floats:
-    del settings
+def _t_interval(sample: Sample, pairs: Integers, _: ComparisonSettings, level: float) -> Floats:
     if not sample.is_plain:
         return sample.error(pairs).interval(level)
     return each_pair(lambda differences: student(differences, level=level), sample.x, pairs)
@@ -216,10 +206,6 @@ def _bootstrap(sample: Sample, pairs: Integers, settings: ComparisonSettings) ->
     p = bootstrap_p_values(sample.x, samples=settings.resamples, seed=settings.seed)
     # As in the other tests the data themselves count as a sample: no number of samples makes a p-value 0.
     return (settings.resamples * _of_pairs(p, pairs, len(sample.x)) + 1) / (settings.resamples + 1)
-
-
-def _bootstrap_interval(sample: Sample, pairs: Integers, settings: ComparisonSettings, level: float) -> Floats:
-    return bca(sample, pairs, level=level, seed=settings.seed)
 
 
 def _randomised_tukey(sample: Sample, pairs: Integers, settings: ComparisonSettings) -> Floats:
@@ -234,17 +220,11 @@ def _randomised_tukey_interval(sample: Sample, pairs: Integers, settings: Compar
 
 def _by_difference(title: str, cite: str, test: Callable[[Floats], Floats]) -> SignificanceTest:
     """A test of the signs of single differences."""
-
-    def invert(sample: Sample, pairs: Integers, settings: ComparisonSettings, level: float) -> Floats:
-        del settings
-        limits: Floats = each_pair(lambda differences: inverted(test, differences, 1 - level), sample.x, pairs)
-        return limits
-
     return SignificanceTest(
         title,
         cite,
         lambda sample, pairs, _: each_pair(test, sample.x, pairs),
-        invert,
+        lambda sample, pairs, _, level: each_pair(lambda x: inverted(test, x, 1 - level), sample.x, pairs),
         signs=True,
         undefined=NOT_DESIGNED,
     )
@@ -255,16 +235,27 @@ SIGNIFICANCE_TESTS: dict[Test, SignificanceTest] = {
         "paired randomisation test",
         "fisher1935 smucker2007",
         _randomisation,
-        _randomisation_interval,
+        lambda sample, pairs, how, level: subset_means(sample.units_table, pairs, level=level, seed=how.seed),
         resamples=True,
         signs=True,
         undefined={"random repeats": NO_SEEDS},
     ),
-    "t": SignificanceTest("paired t-test", "student1908", _t, _t_interval),
+    "t": SignificanceTest(
+        "paired t-test",
+        "student1908",
+        lambda sample, pairs, _: (
+            each_pair(t_test, sample.x, pairs) if sample.is_plain else sample.error(pairs).t_test()
+        ),
+        _t_interval,
+    ),
     "wilcoxon": _by_difference("Wilcoxon signed-rank test", "wilcoxon1945", wilcoxon),
     "sign": _by_difference("sign test", "dixon1946", sign_test),
     "bootstrap": SignificanceTest(
-        "paired bootstrap test", "efron1993 sakai2006b", _bootstrap, _bootstrap_interval, resamples=True
+        "paired bootstrap test",
+        "efron1993 sakai2006b",
+        _bootstrap,
+        lambda sample, pairs, how, level: bca(sample, pairs, level=level, seed=how.seed),
+        resamples=True,
     ),
     "tukey": SignificanceTest(
         "Tukey's HSD",

@@ -43,7 +43,7 @@ from cranfield.regex import regex
 from cranfield.settings import RARE as RARE
 from cranfield.settings import Choices, Limits
 from cranfield.settings import Option as Option
-from cranfield.wording import nearest
+from cranfield.wording import did_you_mean, nearest
 
 Callback = Callable[[click.Context, click.Parameter, Any], Any]
 
@@ -361,8 +361,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in self.NAMES and not args[0].startswith("-"):
-            close = nearest(args[0], self.NAMES)
-            hint = f"did you mean `{close}`?" if close else f"use one of {', '.join(self.NAMES)}"
+            hint = did_you_mean(args[0], self.NAMES, f"use one of {', '.join(self.NAMES)}")
             raise UsageError(f"unknown {self.KIND} `{args[0]}`", hint=hint)
         return super().resolve_command(ctx, args)
 

@@ -11,8 +11,7 @@ from cranfield.cli import options, results
 from cranfield.cli.commands import Argument, Option, OutputFile, verb
 from cranfield.cli.output import colour, emit, note, note_remarks, replace, say, width
 from cranfield.errors import UsageError
-from cranfield.report.pages import FORMATS, Page, sheet, write
-from cranfield.report.sheet import Cell
+from cranfield.report.pages import FORMATS, table, write
 from cranfield.settings import Choices
 from cranfield.wording import plural
 
@@ -302,10 +301,10 @@ class DepthFor(options.ReadingRuns, options.Output):
         counted = any("pooled" in entry for entry in entries.values())
         names = ("depth", "pooled", "judged", "judgments") if counted else ("depth", "judgments")
         numbers = {key: [entry.get(name) for name in names] for key, entry in entries.items()}
-        rows = [(key, [Cell("–" if n is None else f"{n:,}") for n in of]) for key, of in numbers.items()]
+        rows = [(key, ["–" if n is None else f"{n:,}" for n in of]) for key, of in numbers.items()]
         heads = [*names[:-1], "to judge"] if counted else names
         title = f"Depth of judging for a residual, and judgments ({scope})"
-        pages = [Page(title, sheet(("measure", "residual"), heads, rows))]
+        pages = [table(title, ("measure", "residual"), heads, rows)]
         result = {"settings": settings, "measures": found}
         emit(write(pages, result, self.format, width=width(), colour=colour(self.output)), self.output)
 

@@ -216,11 +216,8 @@ class Assignments:
     def _ideal(self) -> Floats:
         """Ideal rankings preceded by the highest gain, as often as any query has unjudged documents."""
         most = int(self.unjudged_count.max(initial=0))
-        tops, zeros = (
-            np.full((len(self.unjudged_count), most), self.full.top),
-            np.zeros((len(self.unjudged_count), most)),
-        )
-        return np.concatenate([tops, self.full.ideal, zeros], axis=1)
+        zeros = np.zeros((len(self.unjudged_count), most))
+        return np.concatenate([zeros + self.full.top, self.full.ideal, zeros], axis=1)
 
     def ideal(self, rows: Integers, number: Integers, depth: int) -> Floats:
         """The top of ideal rankings; relevant unjudged documents come first, because they have the highest gain."""

@@ -20,7 +20,7 @@ from cranfield.evaluation.plan import Negative, Plan, Policy
 from cranfield.evaluation.scores import check_rankings
 from cranfield.io.faults import quotable
 from cranfield.io.tables import is_frame
-from cranfield.wording import few, nearest, one_of
+from cranfield.wording import did_you_mean, few, one_of
 
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores
@@ -46,7 +46,6 @@ def check_options(given: Iterable[str], known: Sequence[str]) -> None:
     for name in given:
         if name in known:
             continue
-        close = nearest(name, known)
         if name in PARTS:
             hint = f"it describes the collection: write Collection(qrels, {name}=...) in place of qrels"
         elif name in ("residuals", "bounds", "standard_errors"):
@@ -54,7 +53,7 @@ def check_options(given: Iterable[str], known: Sequence[str]) -> None:
         elif name == "columns":
             hint = "name the columns of a table as you read it: cf.read_run(table, columns=...), cf.read_qrels(...)"
         else:
-            hint = f"did you mean `{close}`?" if close else f"the options are: {', '.join(known)}"
+            hint = did_you_mean(name, known, f"the options are: {', '.join(known)}")
         raise UsageError(f"unknown option `{name}`", hint=hint)
 
 
@@ -225,12 +224,8 @@ class Collection:
 
             judgments = with_sample(judgments, **self._sample)
         if self.intents is not None:
-            from cranfield.evaluation.collection import with_intents
-
             judgments, notes = with_intents(judgments, self.intents)
         if self.types is not None:
-            from cranfield.evaluation.collection import with_types
-
             judgments = with_types(judgments, self.types)
         return judgments, notes
 

@@ -13,12 +13,12 @@ from cranfield.errors import CranfieldError, UsageError, check_fraction
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.provenance import Provenance
-from cranfield.evaluation.scores import COLLECTION, Scores
+from cranfield.evaluation.scores import COLLECTION, Scores, substituted
 from cranfield.measures.catalogue import Better
 from cranfield.record import record
 from cranfield.results import Saved
 from cranfield.statistics.design import Design, GroupEffect, Repeated, Sample, group_effect
-from cranfield.wording import few, listed, nearest, plural
+from cranfield.wording import did_you_mean, few, listed, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,8 +31,7 @@ def attribute_values(scores: Scores, name: str, queries: Sequence[int]) -> list[
     """The value of an attribute for each of these queries; a query without one is an error."""
     known = sorted({key for query in scores.queries for key in scores.attributes.get(query, {})})
     if name not in known:
-        close = nearest(name, known)
-        hint = f"did you mean `{close}`?" if close else f"the attributes are {', '.join(known)}"
+        hint = did_you_mean(name, known, f"the attributes are {', '.join(known)}")
         raise UsageError(
             f"queries have no attribute `{name}`",
             hint=hint if known else "give a table of queries: queries= in Python, --queries-file on the command line",
@@ -162,6 +161,7 @@ def grouped(
     if baseline is not None:
         base = scores.runs.index(baseline)
         pairs = np.array([(r, base) for r in range(len(scores.runs))])
+        group_of = {scores.queries[q]: group for q, group in of_query.items()}
         for m, column in enumerate(scores.columns):
             if column.aggregate == "geometric":  # no difference of means over queries
                 effects.append((NO_EFFECT,) * len(scores.runs))
@@ -172,16 +172,7 @@ def grouped(
                     difference[m, :, g] = sample.means - sample.means[base]
                 if names and sample.units > 1:
                     low[m, :, g], high[m, :, g] = sample.error(pairs).interval(level).T
-            effects.append(
-                _effects(
-                    scores,
-                    m,
-                    base,
-                    dict(zip(map(scores.queries.__getitem__, counted), of_query.values(), strict=True)),
-                    cluster,
-                    seed,
-                )
-            )
+            effects.append(_effects(scores, m, base, group_of, cluster, seed))
     found = Groups(
         attribute,
         tuple(groups),
@@ -230,9 +221,7 @@ def nested_means(scores: Scores, levels: Sequence[str]) -> Scores:
     counted = np.flatnonzero(scores.counted.any(axis=0)).tolist()
     chosen = scores.part(counted)
     labels = list(zip(*(attribute_values(scores, level, counted) for level in levels), strict=True))
-    values = np.where(chosen.counted[:, None], chosen.values, np.nan)
-    if chosen.undefined in ("zero", "one"):
-        values = np.where(chosen.counted[:, None] & np.isnan(values), float(chosen.undefined == "one"), values)
+    values = np.where(chosen.counted[:, None], substituted(chosen.values, chosen.undefined), np.nan)
     answered, repeats = chosen.counted, dict(chosen.repeats)
     for depth in range(len(levels), 0, -1):
         members: dict[tuple[str, ...], list[int]] = {}

@@ -22,7 +22,7 @@ from cranfield.io.score_tables import SHAPE, Cell, Cells, sources_of
 from cranfield.io.streams import is_stream
 from cranfield.measures import parse
 from cranfield.measures.catalogue import outside_measure
-from cranfield.wording import few, nearest, plural
+from cranfield.wording import did_you_mean, few, plural
 
 
 @checked_keywords
@@ -147,8 +147,7 @@ def _scores(cells: Cells, lower: Sequence[str]) -> Scores:
     runs, measures, queries = (tuple(dict.fromkeys(name[i] for name in names)) for i in range(3))
     for name in lower:
         if name not in measures:
-            close = nearest(name, measures)
-            hint = f"did you mean `{close}`?" if close else f"the measures are {few(measures, 10)}"
+            hint = did_you_mean(name, measures, f"the measures are {few(measures, 10)}")
             raise UsageError(f"`{name}` is not one of the measures", hint=hint)
     if not found:
         raise InputError(["scores: there are no scores"], hint=SHAPE)

@@ -18,7 +18,7 @@ from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.run_notes import remark_notes, run_notes, score_notes
 from cranfield.evaluation.run_scores import GroupScores, RunScores, check_columns, group_notes
 from cranfield.evaluation.scores import Scores
-from cranfield.parallel import parallel
+from cranfield.parallel import followed, parallel
 from cranfield.ranking.alignment import FirstPage, first_pages
 from cranfield.ranking.tie_rules import Ties, tie_rule
 from cranfield.results import Displayed
@@ -116,13 +116,8 @@ class Evaluation(Displayed):
             finally:
                 run.release()
 
-        done: list[Result] = []
         share = parallel if len(self.judgments.grade) >= MIN_SHARED else map
-        for result in share(work, self.run_scores):
-            done.append(result)
-            if progress is not None:
-                progress(len(done), len(self.run_scores))
-        return done
+        return list(followed(share(work, self.run_scores), progress, len(self.run_scores)))
 
     def plot(self, curve: Literal["recall", "gain"] = "recall", *, ax: Axes | None = None) -> Axes:
         """Draw precision by recall, or nDCG by cutoff (``gain``), of all runs; returns the Matplotlib axes.

@@ -34,6 +34,7 @@ from cranfield.evaluation.run_scores import (
 from cranfield.evaluation.scores import Scores, check_rankings, handle_undefined, summary_of
 from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
 from cranfield.measures import Measure
+from cranfield.parallel import followed
 from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.spans import judge_chunks
 from cranfield.ranking.tie_rules import Ties, tie_rule
@@ -255,11 +256,9 @@ class Evaluator:
         self, runs: Sequence[Run], readers: Sequence[RunReader], progress: Progress | None
     ) -> Iterator[GroupScores]:
         rows = layer_rows(self._layers)
-        for number, run in enumerate(runs, 1):
+        for run in followed(runs, progress, len(runs)):
             of_layers = [next(reader.scores([run])) for reader in readers]
             yield GroupScores(list(zip(rows, of_layers, strict=True)))
-            if progress is not None:
-                progress(number, len(runs))
 
     def evaluation(
         self,

@@ -95,11 +95,8 @@ def plausible(
         mean[rows] = variance[rows] = np.nan  # the orders of every draw would have to be enumerated
         return Plausible(mean, variance)
     number = draws or int(np.clip(SCORED // len(rows), FEWEST, MOST))
-    drawn, rng, sums = (
-        _Drawn(measure, full, deck, rankings.judged.top),
-        np.random.default_rng(seed),
-        np.zeros((2, len(rows))),
-    )
+    drawn, rng = _Drawn(measure, full, deck, rankings.judged.top), np.random.default_rng(seed)
+    sums = np.zeros((2, len(rows)))
     for part in drawn.parts(number):
         scores = measure.scored(drawn.batch(part, rng), seed=seed).value.reshape(part, -1)
         # The distance from the actual score, so that a query without unjudged documents has variance 0.
@@ -146,29 +143,20 @@ class _Drawn:
         keep[:, self.at] = hit
         draw, cell = np.divmod(np.flatnonzero(keep), len(self.known))
         row = draw * queries + cell // width
-        grade, gain, drawn = (
-            full.grade.reshape(-1)[cell],
-            full.gain.reshape(-1)[cell],
-            np.flatnonzero(~self.known[cell]),
-        )
+        drawn = np.flatnonzero(~self.known[cell])
         # The number of a document picks its grade by the shares of its depth.
         hits = np.flatnonzero(hit)
         number, which = number.reshape(-1)[hits], hits % len(self.at)
         picked = sum((number >= limit[which] for limit in self.limits), np.zeros(len(hits), np.int64))
         picked = np.minimum(picked, len(self.grade) - 1)  # shares may add up to slightly less than 1
-        grade[drawn], gain[drawn] = self.grade[picked], self.gain[picked]
-        columns = {
-            "grade": grade,
-            "gain": gain,
-            "start": full.start.reshape(-1)[cell],
-            "size": full.size.reshape(-1)[cell],
-            "nil": full.nil.reshape(-1)[cell],
-        }
+        names = ("grade", "gain", "start", "size", "nil")
+        columns = {name: getattr(full, name).reshape(-1)[cell] for name in names}
+        columns["grade"][drawn], columns["gain"][drawn] = self.grade[picked], self.gain[picked]
         at, shape = _cells(row, draws * queries)
         tables = {name: scatter(values, at, shape, COLUMNS[name]) for name, values in columns.items()}
         every = np.tile(np.arange(queries), draws)
         by_query = {name: getattr(full, name)[every] for name in ("length", "query", "tail", "nil_grade", "ideal")}
-        row, gain = row[drawn], gain[drawn]
+        row, gain = row[drawn], self.gain[picked]
         gaining = np.bincount(row[gain > 0], minlength=len(every))
         if self.uses_ideal:
             added = scatter(gain, *_cells(row, len(every)), 0)

@@ -21,7 +21,7 @@ from cranfield.data import Floats, Judgments, Run
 from cranfield.errors import InputError, check_choice
 from cranfield.evaluation.pair_bounds import is_linear, rank_weights
 from cranfield.evaluation.plan import Column, Plan
-from cranfield.evaluation.scores import Scores
+from cranfield.evaluation.scores import Scores, substituted
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Aligner, FirstPage, ranked_pages
 from cranfield.ranking.rankings import probabilities
@@ -155,19 +155,12 @@ def _sides_of_run(human: Scores, predicted: Scores, run: int) -> Iterator[tuple[
         if column.part != "value":
             continue
         counted = human.counted[run]
-        y = _handled(human.values[run, m, counted], human)
-        f = _handled(predicted.values[run, m, at][counted], predicted)
-        others = _handled(predicted.values[run, m, rest][predicted.counted[run, rest]], predicted)
+        y = substituted(human.values[run, m, counted], human.undefined)
+        f = substituted(predicted.values[run, m, at][counted], predicted.undefined)
+        others = substituted(predicted.values[run, m, rest][predicted.counted[run, rest]], predicted.undefined)
         _check_defined(column, y, f, [q for q, c in zip(human.queries, counted, strict=True) if c])
         defined = ~np.isnan(y)
         yield m, _Sides(y[defined], f[defined], others[~np.isnan(others)])
-
-
-def _handled(values: Floats, scores: Scores) -> Floats:
-    """Undefined values as 0 or 1 if the policy says so."""
-    if scores.undefined in ("zero", "one"):
-        return np.where(np.isnan(values), float(scores.undefined == "one"), values)
-    return values
 
 
 def _check_defined(column: Column, y: Floats, f: Floats, queries: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ from cranfield.data import Integers, Judgments, Run
 from cranfield.errors import InputError
 from cranfield.evaluation.plan import AlignmentKey, Column, Policy
 from cranfield.evaluation.run_scores import RunScores
+from cranfield.parallel import followed
 from cranfield.ranking.alignment import AlignedRun, Aligner
 from cranfield.ranking.batch import Key
 from cranfield.ranking.spans import judge_chunks
@@ -121,25 +122,16 @@ class RunReader:
         """The scores of all runs in turn; the next few runs are read at the same time."""
         aligned = self._aligned(runs)
         if not self.content_measures:
-            for i, run in enumerate(aligned):
-                yield self.run_scores(run)
-                if progress is not None:
-                    progress(i + 1, len(runs))
+            yield from followed(map(self.run_scores, aligned), progress, len(runs))
             return
         subtopics = self.judgments.labels is not None
         check_readable(self.content_measures, self.corpus, self.judgments.name, subtopics=subtopics)
         # The documents to look up in the corpus are known only after all runs are read.
-        held = []
-        for i, run in enumerate(aligned):
-            held.append(run)
-            if progress is not None:
-                progress(i + 1, 2 * len(runs))
+        held = list(followed(aligned, progress, 2 * len(runs)))
         content = self.content_aligner(held)
         check_corpus_overlap(content, self.content_measures)
-        for i, run in enumerate(held):
+        for run in followed(held, progress, 2 * len(runs), len(runs)):
             yield self.run_scores(run, content)
-            if progress is not None:
-                progress(len(runs) + i + 1, 2 * len(runs))
 
     def content_aligner(self, runs: Sequence[AlignedRun]) -> Aligner:
         """The aligner for measures of document text, with the unjudged documents that they read in these runs."""

@@ -210,31 +210,25 @@ def check_judgments(aligner: Aligner, measure: Measure) -> None:
         )
     if measure.views.sampled:
         check_strata(aligner)
+    judgments, definition = aligner.judgments, measure.definition
+    needed = ""
     if measure.views.groups:
-        raise InputError(
-            [f"{aligner.judgments.name}: {measure} needs judgments by group"],
-            hint="use --judgments groups, or Collection(groups=...), for a file of judgments by group",
-        )
-    if measure.definition.preferences and aligner.judgments.preferences is None:
-        raise InputError(
-            [f"{aligner.judgments.name}: {measure} needs preferences, not grades"],
-            hint="use --judgments preferences, or Collection(prefs=...), for a file of preferences",
-        )
-    if aligner.judgments.preferences is not None and not measure.definition.preferences:
-        raise InputError(
-            [f"{aligner.judgments.name}: {measure} needs judgments by grade, not preferences"],
-            hint="measures of preferences are Prefs, NumPrefs, NumPrefsMet and PrefsR",
-        )
-    if measure.definition.spans and aligner.judgments.spans is None:
-        raise InputError(
-            [f"{aligner.judgments.name}: {measure} needs judgments of passages, not of documents"],
-            hint="use --judgments spans, or Collection(spans=...), for a table of passages",
-        )
-    if measure.definition.subtopics and aligner.judged.subtopics is None:
-        raise InputError(
-            [f"{aligner.judgments.name}: {measure} needs judgments by subtopic"],
-            hint="the subtopic is the second column of a qrels file, or column `subtopic` of a table",
-        )
+        needed = "judgments by group"
+        hint = "use --judgments groups, or Collection(groups=...), for a file of judgments by group"
+    elif definition.preferences and judgments.preferences is None:
+        needed = "preferences, not grades"
+        hint = "use --judgments preferences, or Collection(prefs=...), for a file of preferences"
+    elif judgments.preferences is not None and not definition.preferences:
+        needed = "judgments by grade, not preferences"
+        hint = "measures of preferences are Prefs, NumPrefs, NumPrefsMet and PrefsR"
+    elif definition.spans and judgments.spans is None:
+        needed = "judgments of passages, not of documents"
+        hint = "use --judgments spans, or Collection(spans=...), for a table of passages"
+    elif definition.subtopics and aligner.judged.subtopics is None:
+        needed = "judgments by subtopic"
+        hint = "the subtopic is the second column of a qrels file, or column `subtopic` of a table"
+    if needed:
+        raise InputError([f"{judgments.name}: {measure} needs {needed}"], hint=hint)
 
 
 def check_chunk_measures(columns: Sequence[Column]) -> None:

@@ -278,8 +278,8 @@ class Scores(ScoreTable, Saved):
             values = values.copy()
             for r, counted in enumerate(self.counted):
                 values[r, counted] = handle_undefined(values[r, counted], self.undefined, "credit")
-        elif self.undefined in ("zero", "one"):
-            values = np.where(np.isnan(values), float(self.undefined == "one"), values)
+        else:
+            values = substituted(values, self.undefined)
         common = np.flatnonzero(self.counted.all(axis=0) & ~np.isnan(values).any(axis=0))
         return values[:, common], common
 
@@ -557,9 +557,7 @@ class Scores(ScoreTable, Saved):
         from cranfield.statistics.design import Design, Sample
         from cranfield.statistics.intervals import bca
 
-        values = np.where(self.counted[run], self.values[run, measure], np.nan)
-        if self.undefined in ("zero", "one"):
-            values = np.where(self.counted[run] & np.isnan(values), float(self.undefined == "one"), values)
+        values = np.where(self.counted[run], substituted(self.values[run, measure], self.undefined), np.nan)
         defined = np.flatnonzero(~np.isnan(values))
         names = [self.attributes[self.queries[q]][COLLECTION] for q in defined.tolist()]
         if min((names.count(name) for name in names), default=0) < 2:
@@ -809,9 +807,13 @@ def handle_undefined(values: Floats, undefined: Undefined, kind: Aggregate = "me
         return values
     if kind == "credit":
         return np.where(missing, math.fsum(values[~missing].tolist()) / len(values), values)
-    if undefined in ("zero", "one"):
-        return np.where(missing, float(undefined == "one"), values)
-    return values[~missing]
+    values = substituted(values, undefined)
+    return values[~np.isnan(values)]
+
+
+def substituted(values: Floats, undefined: Undefined) -> Floats:
+    """The values with 0 or 1 in place of undefined ones, if the policy says so."""
+    return np.where(np.isnan(values), float(undefined == "one"), values) if undefined in ("zero", "one") else values
 
 
 def summary_of(sample: Floats, kind: Aggregate) -> float:

@@ -27,7 +27,7 @@ from cranfield.io.streams import open_stream
 from cranfield.record import record
 from cranfield.report.canvas import GREY, ORANGE, PAGE, figure_of, plotted_axes, save
 from cranfield.report.overview import COLOURS
-from cranfield.report.pages import Page, sheet
+from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown, signed
 from cranfield.results import text, with_origin
 from cranfield.wording import plural
@@ -221,7 +221,7 @@ class History:
             about = one["provenance"]
             rows.append(((str(about.get("time", "")), str(one.get("commit") or "")[:9]), cells))
         title = f"{measure} over time; * a significant change (Student's t, p < 0.05), ? not comparable"
-        return Page(title, sheet(("time", "commit"), runs, rows))
+        return table(title, ("time", "commit"), runs, rows)
 
     def pages(self, digits: int = 4) -> list[Page]:
         """A table for each measure."""

@@ -26,10 +26,10 @@ from cranfield.io.write import atomic_write
 from cranfield.record import record
 from cranfield.report import answer, guard
 from cranfield.report import write as write_scores
-from cranfield.report.pages import Page, sheet, write
-from cranfield.report.sheet import Cell, shown, signed
+from cranfield.report.pages import Page, table, write
+from cranfield.report.sheet import shown, signed
 from cranfield.results import now
-from cranfield.wording import few, nearest, shortened
+from cranfield.wording import did_you_mean, few, shortened
 
 LOST = 5  # queries that a summary names
 
@@ -109,8 +109,7 @@ class Running:
         for key in ("by", "cluster", "average"):
             for name in listed(getattr(self.of.design, key) or ()):
                 if name not in known:
-                    close = nearest(name, known)
-                    also = f"did you mean `{close}`?" if close else f"the attributes are {few(sorted(known), 20)}"
+                    also = did_you_mean(name, known, f"the attributes are {few(sorted(known), 20)}")
                     raise self.of.file.error(
                         f"no query has the attribute `{name}`",
                         ("design", key),
@@ -325,8 +324,8 @@ def losses(outcome: Outcome) -> list[Page]:
             numbers = [shown(float(values[row, q]), 4) for row in (base, r)]
             difference = signed(float(values[r, q] - values[base, q]), 4)
             names = query, shortened(scores.texts.get(query, "")), scores.runs[r]
-            rows.append((names, [Cell(text) for text in (*numbers, difference)]))
+            rows.append((names, [*numbers, difference]))
     if not rows:
         return []
     heads = [name, "run", "difference"]
-    return [Page(f"{column.label}: the queries that lost most", sheet(("query", "text", "run"), heads, rows))]
+    return [table(f"{column.label}: the queries that lost most", ("query", "text", "run"), heads, rows)]

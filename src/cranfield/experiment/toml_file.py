@@ -21,7 +21,7 @@ from cranfield.errors import InputError, reading
 from cranfield.io.streams import open_stream, text_digest
 from cranfield.regex import regex
 from cranfield.settings import Limits
-from cranfield.wording import CONTROL, nearest, one_of, printable
+from cranfield.wording import CONTROL, did_you_mean, nearest, one_of, printable
 
 LONGEST = 1 << 20  # bytes of a file: one with more was not written by a person
 PYPROJECT = "pyproject.toml"
@@ -202,9 +202,8 @@ class TomlFile:
             if key in known:
                 values[key] = self.read(known[key][0], value, (*path, key))
                 continue
-            close = nearest(key, known)
-            also = f"; did you mean `{close}`?" if close else f"; the keys here are {', '.join(known)}"
-            self.fault((*path, key), f"unknown key `{printable(key)}`{also}")
+            also = did_you_mean(key, known, f"the keys here are {', '.join(known)}")
+            self.fault((*path, key), f"unknown key `{printable(key)}`; {also}")
         for key, (_, needed) in known.items():
             if needed and key not in data:
                 self.fault(path, f"{'.'.join(path) or 'the experiment'} needs `{key}`")

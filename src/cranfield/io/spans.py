@@ -7,6 +7,7 @@ half-open. A judged passage may be a quote from the text of its document, in pla
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -268,7 +269,7 @@ def _of_table(table: NamedTable, kind: TableKind, name: str, source_name: str) -
         )
     values: list[Any] | None = cells["score" if kind == "run" else "grade"] or None
     if kind == "run" and values is None and cells["rank"]:
-        values = [_negated(rank) for rank in cells["rank"]]
+        values = [rank if math.isnan(number := _number(rank)) else -number for rank in cells["rank"]]
     return Given(
         name,
         source_name,
@@ -306,13 +307,6 @@ def _in(source_name: str) -> Iterator[None]:
     except InputError as error:
         prefix = f"{source_name}: " if source_name else ""
         raise InputError([prefix + fault for fault in error.faults], total=error.total, hint=error.hint) from None
-
-
-def _negated(rank: Any) -> Any:
-    try:
-        return -float(rank)
-    except (TypeError, ValueError):
-        return rank
 
 
 def _of_mapping(source: Mapping[Any, Any], kind: TableKind, name: str, accessors: Accessors, source_name: str) -> Given:
@@ -467,26 +461,21 @@ def _whole(value: Any) -> int | Wrong:
 
 
 def _numbers(given: Given, values: list[Any], role: str) -> Floats:
-    try:
-        numbers = np.fromiter(map(float, values), np.float64, len(values))
-    except (TypeError, ValueError, OverflowError):
-        numbers = np.array([np.nan])
-    if not np.isnan(numbers).any() and (role == "score" or np.isfinite(numbers).all()):
-        return numbers
-    faults = [
-        f"{given.place(row)}: the {role} is not a {'finite ' if role == 'grade' else ''}number: {quotable(repr(value))}"
-        for row, value in enumerate(values)
-        if not _is_number(value, role)
-    ]
-    raise InputError(faults)
+    numbers = np.fromiter(map(_number, values), np.float64, len(values))
+    wrong = np.isnan(numbers) if role == "score" else ~np.isfinite(numbers)
+    if wrong.any():
+        kind = "finite number" if role == "grade" else "number"
+        faults = [(given.place(row), quotable(repr(values[row]))) for row in np.flatnonzero(wrong).tolist()]
+        raise InputError([f"{place}: the {role} is not a {kind}: {value}" for place, value in faults])
+    return numbers
 
 
-def _is_number(value: Any, role: str) -> bool:
+def _number(value: Any) -> float:
+    """A number; NaN for everything else."""
     try:
-        number = float(value)
+        return float(value)
     except (TypeError, ValueError, OverflowError):
-        return False
-    return number == number and (role == "score" or abs(number) != float("inf"))
+        return math.nan
 
 
 class Texts:

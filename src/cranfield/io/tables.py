@@ -611,7 +611,8 @@ def _whole_queries(tables: Iterator[Table]) -> Iterator[Table]:
     """The tables cut where a query ends."""
     held: list[Table] = []
     for table in tables:
-        cut = _start_of_last_query(table)
+        first_rows = np.flatnonzero(np.append(True, ~table.query.same_as_previous()))
+        cut = int(first_rows[-1]) if len(table.score) else 0
         continued = bool(held and len(table.score)) and table.query[0] == held[-1].query[len(held[-1].score) - 1]
         if held and cut == 0 and (continued or not len(table.score)):
             held.append(table)
@@ -624,15 +625,6 @@ def _whole_queries(tables: Iterator[Table]) -> Iterator[Table]:
         held = [replace(table.take(rest), faults=(), faults_total=0)] if len(rest) else []
     if held:
         yield concatenate(held)
-
-
-def _start_of_last_query(table: Table) -> int:
-    """The row where the last query of a table begins."""
-    row = len(table.score)
-    last = table.query[row - 1] if row else ""
-    while row and table.query[row - 1] == last:
-        row -= 1
-    return row
 
 
 def concatenate(tables: Sequence[Table]) -> Table:

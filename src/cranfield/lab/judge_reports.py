@@ -16,11 +16,12 @@ from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.io import read_qrels
+from cranfield.lab.judgment_files import places_of
 from cranfield.ranking.alignment import ranked_lists
 from cranfield.record import record
-from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, Drawings, new_figure, plain, plotted_axes
+from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, Drawings, figure_of, plain, plotted_axes
 from cranfield.report.notebook import measure_index
-from cranfield.report.pages import Page, sheet
+from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown, signed
 from cranfield.results import Result
 from cranfield.statistics.agreement import (
@@ -39,7 +40,6 @@ from cranfield.wording import decodable, plural, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 DEFAULT_MEASURES = ("nDCG@10", "AP")
@@ -163,13 +163,9 @@ class JudgeReport(Result):
 
     def drawings(self) -> Drawings:
         """A figure for each measure, by name."""
-        return {f"judges-{self.judge}-{one.measure}": partial(self._figure, one) for one in self.measures}
-
-    def _figure(self, one: MeasureAgreement) -> Figure:
-        """Places by humans on the left, by the judge on the right; runs of the judge's family in orange."""
-        figure = new_figure(COLUMN * 1.3, self._height)
-        draw_places(figure.subplots(), self, one)
-        return figure
+        draws = {one.measure: partial(draw_places, report=self, one=one) for one in self.measures}
+        size = COLUMN * 1.3, self._height
+        return {f"judges-{self.judge}-{measure}": partial(figure_of, draw, *size) for measure, draw in draws.items()}
 
     @property
     def _height(self) -> float:
@@ -419,8 +415,8 @@ def _labels(report: JudgeReport, digits: int) -> Page:
         ("sensitivity", labels.sensitivity, ""),
         ("specificity", labels.specificity, ""),
     ]
-    rows = [((name,), [Cell(shown(value, digits)), Cell(aside)]) for name, value, aside in values]
-    return Page(f"{report.judge}: grades ({documents}; {others})", sheet(("agreement",), ("value", ""), rows))
+    rows = [(name, [shown(value, digits), aside]) for name, value, aside in values]
+    return table(f"{report.judge}: grades ({documents}; {others})", ("agreement",), ("value", ""), rows)
 
 
 def _confusion(report: JudgeReport) -> Page:
@@ -429,14 +425,12 @@ def _confusion(report: JudgeReport) -> Page:
     rows = [
         (
             (names[i],),
-            [Cell(f"{count:,}", aside=f"{shares[i, j]:.0%}") for j, count in enumerate(row)] + [Cell(f"{sum(row):,}")],
+            [Cell(f"{count:,}", aside=f"{shares[i, j]:.0%}") for j, count in enumerate(row)] + [f"{sum(row):,}"],
         )
         for i, row in enumerate(labels.confusion.tolist())
     ]
     columns = (*(f"judge {name}" for name in names), "all")
-    return Page(
-        f"{report.judge}: documents by human grade (rows) and grade of the judge", sheet(("human",), columns, rows)
-    )
+    return table(f"{report.judge}: documents by human grade (rows) and grade of the judge", ("human",), columns, rows)
 
 
 def _orders(report: JudgeReport, digits: int) -> Page:
@@ -444,29 +438,29 @@ def _orders(report: JudgeReport, digits: int) -> Page:
     for one in report.measures:
         order = one.order
         values = order.tau_a, order.tau_b, order.tau_ap, *one.top_taus
-        cells = [Cell(shown(value, digits)) for value in values]
-        cells += [Cell(str(order.judge_rank_of_best)), Cell(shown(order.loss, digits))]
-        cells += [Cell(shown(one.spread, digits)), Cell(shown(one.with_score, 2))]
-        rows.append(((one.measure,), cells))
+        cells = [shown(value, digits) for value in values]
+        cells += [str(order.judge_rank_of_best), shown(order.loss, digits)]
+        cells += [shown(one.spread, digits), shown(one.with_score, 2)]
+        rows.append((one.measure, cells))
     columns = (
         *("τ-a", "τ-b", "τ_AP", *(f"τ-a top {n}" for n in TOPS)),
         *("judge's rank of the best", "human loss of the choice", "spread of bias", "bias with score, r"),
     )
-    return Page(f"{report.judge}: order of {len(report.runs)} runs, against humans", sheet(("measure",), columns, rows))
+    return table(f"{report.judge}: order of {len(report.runs)} runs, against humans", ("measure",), columns, rows)
 
 
 def _leaderboard(report: JudgeReport, one: MeasureAgreement, digits: int) -> Page:
     human, judge = one.order.human, one.order.judge
-    places = [np.argsort(np.argsort(-x, kind="stable"), kind="stable") + 1 for x in (human, judge)]
+    places = places_of(human), places_of(judge)
     rows = []
     for r in np.argsort(-human, kind="stable").tolist():
         limits = f"[{signed(float(one.low[r]), digits)}, {signed(float(one.high[r]), digits)}]"
         own = " *" if report.runs[r] in report.family else ""
         means = [shown(float(side[r]), digits) for side in (human, judge)]
         texts = [*means, *(f"{side[r]}" for side in places), signed(float(one.bias[r]), digits), limits]
-        rows.append(((report.runs[r] + own,), [Cell(text) for text in texts]))
+        rows.append(((report.runs[r] + own,), texts))
     columns = ("humans", "judge", "place by\nhumans", "place by\njudge", "bias", "95% interval")
-    return Page(f"{report.judge}: {one.measure} by humans and by the judge", sheet(("run",), columns, rows))
+    return table(f"{report.judge}: {one.measure} by humans and by the judge", ("run",), columns, rows)
 
 
 def _favour(report: JudgeReport, digits: int) -> Page:
@@ -480,17 +474,15 @@ def _favour(report: JudgeReport, digits: int) -> Page:
         limits = f"[{signed(own.low, digits)}, {signed(own.high, digits)}]"
         verdict = "favours its own family" if own.favours else "no evidence of favour"
         texts = signed(own.favour, digits), limits, f"{own.p_greater:.4f}", adjusted, verdict
-        rows.append(((one.measure,), [Cell(text) for text in texts]))
+        rows.append((one.measure, texts))
     columns = ("favour", "95% interval", "p", "given the human score", "verdict")
-    return Page(f"{report.judge}: favour for {', '.join(report.family)}", sheet(("measure",), columns, rows))
+    return table(f"{report.judge}: favour for {', '.join(report.family)}", ("measure",), columns, rows)
 
 
 def draw_places(axis: Axes, report: JudgeReport, one: MeasureAgreement) -> Axes:
-    """A line for each run, from its place by humans to its place by the judge."""
+    """A line for each run, from its place by humans to its place by the judge; those of its family in orange."""
     count = len(report.runs)
-    left, right = (
-        np.argsort(np.argsort(-x, kind="stable"), kind="stable") + 1 for x in (one.order.human, one.order.judge)
-    )
+    left, right = places_of(one.order.human), places_of(one.order.judge)
     size = 7 if count <= 30 else 5
     for r, run in enumerate(report.runs):
         colour = ORANGE if run in report.family else BLUE if left[r] != right[r] else GREY

@@ -7,13 +7,10 @@ assessor and the time of each. Where grades of a document differ, nothing is mer
 
 from __future__ import annotations
 
-import json
 import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from html import escape
-from importlib.resources import files
 from io import BytesIO
 from itertools import combinations
 from statistics import median_low
@@ -22,8 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from cranfield import __version__
-from cranfield.data import Judgments
+from cranfield.data import Floats, Integers, Judgments
 from cranfield.errors import InputError, UsageError, check_choice, max_faults
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.evaluation.scores import Scores
@@ -40,8 +36,9 @@ from cranfield.io.tables import QRELS_COLUMNS, choose_columns
 from cranfield.io.write import check_ids, qrels_table, shorten, write_pieces
 from cranfield.record import record
 from cranfield.regex import regex
-from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell, shown, signed
+from cranfield.report.explanation import page_of_data
+from cranfield.report.pages import Page, table
+from cranfield.report.sheet import shown, signed
 from cranfield.statistics.agreement import label_agreement
 from cranfield.wording import plural
 
@@ -329,28 +326,30 @@ def agreement(files: Sequence[Sequence[NewJudgment]]) -> Iterator[AssessorAgreem
 
 def agreement_page(found: Sequence[AssessorAgreement], digits: int = 4) -> Page:
     """The agreement of assessors as a table."""
-    rows = [
-        ((a.first, a.second), [Cell(f"{a.documents:,}"), Cell(f"{a.same:.0%}"), Cell(shown(a.kappa, digits))])
-        for a in found
-    ]
-    return Page("Agreement of assessors", sheet(("assessor", "other"), ("documents", "same grade", "linear κ"), rows))
+    rows = [((a.first, a.second), [f"{a.documents:,}", f"{a.same:.0%}", shown(a.kappa, digits)]) for a in found]
+    return table("Agreement of assessors", ("assessor", "other"), ("documents", "same grade", "linear κ"), rows)
 
 
 def changes(before: Scores, after: Scores, digits: int = 4) -> tuple[list[Page], dict[str, Any]]:
     """The leaderboard before and after a merge: scores and places."""
     measure = after.measures[0]
     old, new = before.means[:, 0], after.means[:, 0]
-    places = [np.argsort(np.argsort(-values, kind="stable"), kind="stable") + 1 for values in (old, new)]
+    places = places_of(old), places_of(new)
     rows, plain = [], []
     for r in np.argsort(-new, kind="stable").tolist():
         moved = int(places[0][r] - places[1][r])
         texts = [shown(float(old[r]), digits), shown(float(new[r]), digits), signed(float(new[r] - old[r]), digits)]
         texts += [f"{places[0][r]}", f"{places[1][r]}" + (f" ({moved:+d})" if moved else "")]
-        rows.append(((after.runs[r],), [Cell(text) for text in texts]))
+        rows.append((after.runs[r], texts))
         plain.append({"run": after.runs[r], "before": float(old[r]), "after": float(new[r]), "moved": moved})
     columns = ("before", "after", "change", "place\nbefore", "place\nafter")
-    page = Page(f"{measure} before and after the new judgments", sheet(("run",), columns, rows))
+    page = table(f"{measure} before and after the new judgments", ("run",), columns, rows)
     return [page], {"measure": measure, "runs": plain}
+
+
+def places_of(scores: Floats) -> Integers:
+    """The place of each run, 1 for the highest score; of equal scores the first is ahead."""
+    return np.argsort(np.argsort(-scores, kind="stable"), kind="stable") + 1
 
 
 def merged_note(new: int, repeated: int, output: str) -> str:
@@ -541,11 +540,7 @@ def judging_page(
     labels = [(grade, *told.grades.get(grade, ("", ""))) for grade in grades]
     labelled = [{"grade": grade, "label": label, "meaning": meaning} for grade, label, meaning in labels]
     data = {"id": page_id, "name": name, "grades": labelled, "guidelines": told.text, "documents": documents}
-    # Nothing in a script may look like its end tag.
-    text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-    template = files("cranfield.lab").joinpath("page.html").read_text(encoding="utf-8")
-    before, _, after = template.partition("{data}")
-    return before.replace("{version}", escape(__version__)) + text + after
+    return page_of_data("cranfield.lab", "page.html", data)
 
 
 def _reason(proposal: Proposal) -> str:

@@ -36,8 +36,8 @@ from cranfield.measures import Measure, parse
 from cranfield.ranking.alignment import ranked_lists
 from cranfield.ranking.tie_rules import Ties
 from cranfield.record import record
-from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell, shown, signed
+from cranfield.report.pages import Page, table
+from cranfield.report.sheet import shown, signed
 from cranfield.results import Result
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import plural
@@ -285,18 +285,18 @@ class NextDocuments(Result):
         reasons = not math.isnan(self.documents[0].weight)
         rows = []
         for place, proposal in enumerate(self.documents, 1):
-            cells = [Cell(str(proposal.best_rank or "–"))]
+            cells = [str(proposal.best_rank or "–")]
             if reasons:
                 limits = f"[{signed(proposal.low, digits)}, {signed(proposal.high, digits)}]"
                 cells += [
-                    Cell(f"{proposal.run} – {proposal.other}"),
-                    Cell(shown(proposal.change, digits + 2)),
-                    Cell(limits),
+                    f"{proposal.run} – {proposal.other}",
+                    shown(proposal.change, digits + 2),
+                    limits,
                 ]
             rows.append(((str(place), proposal.query, proposal.document), cells))
         columns = ("best rank", *(("matters most for", "by up to", "which is within") if reasons else ()))
         title = f"Documents to judge next, for {self.measure}"
-        return [Page(title, sheet(("", "query", "document"), columns, rows))]
+        return [table(title, ("", "query", "document"), columns, rows)]
 
     @property
     def notes(self) -> Iterator[str]:

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import wraps
 from importlib import import_module
-from inspect import signature
+from inspect import Parameter, signature
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, ParamSpec, Self, TypeVar
@@ -26,7 +26,7 @@ from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import unique_names
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.provenance import Provenance, Source
-from cranfield.evaluation.scores import Scores
+from cranfield.evaluation.scores import Scores, check_rankings
 from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
 from cranfield.lab.studies import study_names
 from cranfield.lab.systems import COEFFICIENTS
@@ -50,7 +50,7 @@ NAMED_PARTS = {"run": "runs", "measure": "measures", "query": "queries"}  # that
 
 
 class StudyResult(Saved):
-    """The result of a study, which can be saved; ``KIND`` is the name of the study."""
+    """The result of a study, which can be saved; ``KIND`` is the name of the study, and of the class in lower case."""
 
     TAG: ClassVar[str] = "study"
     VERSION: ClassVar[int] = 2
@@ -59,6 +59,9 @@ class StudyResult(Saved):
     INFINITE: ClassVar[bool] = True
 
     notes: tuple[str, ...]
+
+    def __init_subclass__(cls) -> None:
+        cls.KIND = cls.__name__.lower()
 
     def __repr__(self) -> str:
         parts = {noun: getattr(self, name, None) for noun, name in NAMED_PARTS.items()}
@@ -79,14 +82,10 @@ class StudyResult(Saved):
 
     def pages(self, digits: int = 4) -> list[Page]:
         """The tables of the study."""
-        from cranfield.lab.registry import Study
-
         return Study(self.header()["study"]).tables(self, digits)
 
     def drawings(self) -> canvas.Drawings:
         """The figures of the study, by name: functions that draw them."""
-        from cranfield.lab.registry import Study
-
         return Study(self.header()["study"]).drawings(self)
 
     @classmethod
@@ -112,12 +111,19 @@ class StudyResult(Saved):
 
 
 def recorded(experiment: Callable[P, R]) -> Callable[P, R]:
-    """The experiment of a study whose results know what they were computed from."""
+    """The experiment of a study whose results know what they were computed from.
+
+    If it needs runs, scores in place of judgments are an error that says so.
+    """
+    parameters = signature(experiment).parameters
+    needs_runs = "runs" in parameters and parameters["runs"].default is Parameter.empty
 
     @wraps(experiment)
     def run(*given: P.args, **settings: P.kwargs) -> R:
-        arguments = signature(experiment).bind(*given, **settings).arguments
+        arguments = signature(experiment).bind_partial(*given, **settings).arguments
         qrels, runs = arguments.get("qrels"), arguments.get("runs", ())
+        if needs_runs:
+            check_rankings(qrels, f"the study `{experiment.__name__}`")
         several = list(runs.values()) if is_mapping_of_runs(runs) else runs if is_list_of_runs(runs) else [runs]
         sources = [Source.of("documents", arguments["corpus"])] if arguments.get("corpus") is not None else []
         files = [
@@ -250,7 +256,6 @@ def _find(folder: Path, names: tuple[str, ...]) -> str | None:
 class SeveralCollections(StudyResult):
     """The results of one study, by the name of the collection."""
 
-    KIND: ClassVar[str] = "several"
     JSON: ClassVar[tuple[str, ...]] = ("by_collection = results", "notes")
 
     study: str
@@ -289,7 +294,11 @@ def run_on_collections(
     ``experiment``: a function to run instead of that of the study.
     """
     found = Study(study)
-    found.require_several()
+    if not found.takes_several:
+        raise UsageError(
+            f"the study `{study}` takes one collection: its results have no mean over collections",
+            hint="run it on each collection",
+        )
     parts = [entry if isinstance(entry, CollectionFiles) else CollectionFiles.of(entry) for entry in collections]
     reads_documents = "corpus" in signature(found.experiment).parameters
 
@@ -311,6 +320,14 @@ def mean_of(values: list[Floats]) -> Floats:
     """
     mean: Floats = np.ma.masked_invalid(np.stack(values)).mean(axis=0).filled(np.nan)
     return mean
+
+
+def averaged(results: list[Any], alike: Sequence[str], means: Sequence[str], sums: Sequence[str] = ()) -> Any:
+    """The results as one, with means and sums over collections of some fields; others must be ``alike``."""
+    check_alike(results, *alike)
+    found = {name: mean_of([getattr(result, name) for result in results]) for name in means}
+    found |= {name: np.sum([getattr(result, name) for result in results], axis=0) for name in sums}
+    return replace(results[0], **found)
 
 
 def check_alike(results: list[Any], *fields: str) -> None:
@@ -366,14 +383,6 @@ class Study:
         """Whether scores can take the place of judgments and runs: whether runs may be left out."""
         runs = signature(self.experiment).parameters.get("runs")
         return runs is not None and runs.default is None
-
-    def require_several(self) -> None:
-        """Raise if the study takes one collection only."""
-        if not self.takes_several:
-            raise UsageError(
-                f"the study `{self.name}` takes one collection: its results have no mean over collections",
-                hint="run it on each collection",
-            )
 
     def load(self, path: PathLike) -> StudyResult:
         """Read a saved result of this study, on one or on several collections."""

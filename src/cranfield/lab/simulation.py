@@ -33,6 +33,7 @@ from cranfield.data import Booleans, Floats, Integers, Judgments, Labels, Run, S
 from cranfield.errors import InputError, UsageError, check_count
 from cranfield.io import load, write_qrels, write_run
 from cranfield.io.ids import codes_of
+from cranfield.parallel import followed
 from cranfield.record import record
 from cranfield.regex import regex
 from cranfield.settings import Count, Limits, Option, Share
@@ -459,11 +460,10 @@ def simulate(
         _check(name, value)
     collection = make_collection(queries, documents, subtopics, relevant, grades, seed, nil)
     simulated = make_systems(systems, spread, ties, truncate, seed)
-    lists: list[Lists] = []
-    for query in range(queries):
-        lists.append(rankings(collection, simulated, query, depth, noise, seed, silence=nil > 0))
-        if progress is not None:
-            progress(query + 1, queries)
+    lists: list[Lists] = [
+        rankings(collection, simulated, query, depth, noise, seed, silence=nil > 0)
+        for query in followed(range(queries), progress, queries)
+    ]
     number = min(documents, max(2 * depth, collection.grade.shape[1] + collection.near))
     nil_after = before_nil(lists, standing_out(simulated, noise, number), nil_answers)
     lists = [(*of[:2], np.where(cut < 0, of[2], cut)) for of, cut in zip(lists, nil_after, strict=True)]
@@ -611,10 +611,8 @@ def save(
         _lines(draft / "docs.jsonl", texts)
         _lines(draft / "queries.jsonl", iter(simulation.queries.items()))
         (draft / "runs").mkdir()
-        for i, run in enumerate(simulation.runs):
+        for run in followed(simulation.runs, progress, len(simulation.runs)):
             write_run(run, draft / "runs" / f"{run.name}.run")
-            if progress is not None:
-                progress(i + 1, len(simulation.runs))
         (draft / TRUTH).write_text(json.dumps(simulation.truth, indent=1) + "\n", encoding="ascii")
     return target
 

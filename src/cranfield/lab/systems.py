@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial, wraps
+from functools import partial
 from statistics import NormalDist
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,9 @@ from cranfield.errors import InputError, MeasureError, UsageError, check_count
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.notes import Note, QueryNames, sentences
-from cranfield.evaluation.plan import Column, Negative, Policy, Undefined, make_columns, make_plan
+from cranfield.evaluation.plan import Column, Policy, Undefined, make_columns, make_plan
 from cranfield.evaluation.run_notes import reading_notes
-from cranfield.evaluation.scores import Scores, check_rankings
+from cranfield.evaluation.scores import Scores, substituted
 from cranfield.io.ids import codes_of
 from cranfield.lab.relabelling import Relabeller
 from cranfield.lab.simulation import variants
@@ -30,20 +30,7 @@ from cranfield.statistics.correlation import critical_tau, pearson, rbo, spearma
 from cranfield.statistics.rounding import levels
 from cranfield.statistics.standardisation import Standardisation
 
-Experiment = TypeVar("Experiment", bound=Callable[..., Any])
 MIN_QUERIES = 2  # the fewest queries that give an order of systems or a test
-
-
-def of_rankings(experiment: Experiment) -> Experiment:
-    """An experiment that says so if it is given scores in place of judgments and runs."""
-
-    @wraps(experiment)
-    def checked(*args: Any, **settings: Any) -> Any:
-        for given in (*args[:1], settings.get("qrels")):
-            check_rankings(given, f"the study `{experiment.__name__}`")
-        return experiment(*args, **settings)
-
-    return cast(Experiment, checked)
 
 
 @record(eq=False)
@@ -96,25 +83,16 @@ def systems_of(
     *,
     undefined: Undefined = "skip",
     corpus: Any = None,
-    seed: int = 0,
     standardise: Standardisation | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    **options: Any,
 ) -> SystemValues:
     """The values of systems for studies that need no rankings: given as scores, or by `score_systems`.
 
     Values of a measure of which lower values are better are negated: then higher values of all measures are better.
     """
     if not isinstance(qrels, Scores):
-        return score_systems(
-            qrels,
-            runs,
-            columns,
-            undefined=undefined,
-            corpus=corpus,
-            seed=seed,
-            standardise=standardise,
-            progress=progress,
-        )
+        options |= {"undefined": undefined, "corpus": corpus, "standardise": standardise}
+        return score_systems(qrels, runs, columns, **options)
     if runs is not None or corpus is not None:
         raise UsageError("a study of scores takes no runs and no corpus", hint="give the scores alone")
     _check_systems(len(qrels.runs), columns)
@@ -137,7 +115,6 @@ def score_systems(
     runs: Any,
     measures: Any,
     *,
-    negative: Negative = "unjudged",
     undefined: Undefined = "skip",
     corpus: Any = None,
     seed: int = 0,
@@ -149,9 +126,8 @@ def score_systems(
     ``undefined`` says how an undefined value counts: not at all, as 0, as 1, or as an error. Measures that read
     document text need a ``corpus``. ``standardise``: compare each score with those of the other runs for the query.
     """
-    policy = Policy(negative=negative, undefined=undefined, seed=seed)
     given = [] if runs is None else list(runs) if isinstance(runs, (list, tuple)) else [runs]
-    plan = make_plan(measures, policy)
+    plan = make_plan(measures, Policy(undefined=undefined, seed=seed))
     _check_systems(len(given), plan.columns)
     judgments = io.read_qrels(qrels)
     queries = tuple(judgments.queries)
@@ -259,7 +235,7 @@ def _replace_undefined(values: Floats, undefined: Undefined, labels: Sequence[st
             [f"{labels[measure]} is undefined for {QueryNames.of(names)}"],
             hint="these queries have no relevant documents; use undefined=skip, zero or one",
         )
-    return np.where(missing, float(undefined == "one"), values)
+    return substituted(values, undefined)
 
 
 def defined_for_all(values: Floats) -> Booleans:

@@ -23,10 +23,10 @@ from cranfield.evaluation.evaluator import Evaluator
 from cranfield.lab.registry import Progress
 from cranfield.lab.studies.ties import ALL, DEFAULT
 from cranfield.measures import Measure, parse
+from cranfield.parallel import followed
 from cranfield.ranking.tie_rules import Ties
 from cranfield.record import record
-from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell
+from cranfield.report.pages import Page, table
 from cranfield.settings import Count, Option
 
 QUERIES = 28_043  # the number of queries in the paper
@@ -171,7 +171,7 @@ def tie_costs(
     costs: dict[str, dict[str, Times]] = {}
     with tempfile.TemporaryDirectory() as folder:
         data.save(folder)
-        for name, chosen in rows.items():
+        for name, chosen in followed(rows.items(), progress, len(rows)):
             timed = [timed_work(data, chosen, rule, Path(folder) / RUN_FILE) for rule in RULES]
             sorts = any(measure.definition.symbol not in WITHOUT_SORT for measure in chosen)
             costs[name] = {
@@ -179,8 +179,6 @@ def tie_costs(
                 for column in COLUMNS
                 if sorts or column != SORTED
             }
-            if progress is not None:
-                progress(len(costs), len(rows))
     values = len(np.unique(data.score))
     return TieCosts(len(data.size), len(data.query), values, data.tied, repeats, costs)
 
@@ -245,11 +243,11 @@ def cost_tables(costs: TieCosts) -> list[Page]:
 
 def _cost_table(title: str, costs: TieCosts, text: Callable[[Times], str]) -> Page:
     rows = [
-        ((measure,), [Cell(text(times[column]) if column in times else "no sort") for column in COLUMNS])
+        (measure, [text(times[column]) if column in times else "no sort" for column in COLUMNS])
         for measure, times in costs.measures.items()
     ]
     heads = [column.replace(", ", ",\n").replace(" and ", " and\n") for column in COLUMNS]
-    return Page(title, sheet(("measure",), heads, rows))
+    return table(title, ("measure",), heads, rows)
 
 
 def _milliseconds(seconds: float) -> str:

@@ -280,10 +280,8 @@ def inst_score(b: Batch, target: float, horizon: int) -> Floats:
     weighted_gain[tied], change[tied] = 0, 0
     weighted_gain, change = running(weighted_gain), running(change)
     above, weight_above = weighted_gain[tied], total_weight + change[tied]
-    below, weight_rest = (
-        weighted_gain[query, -1] - above,
-        total_weight + change[query, -1] - weight_above - weight_below[query],
-    )
+    below = weighted_gain[query, -1] - above
+    weight_rest = total_weight + change[query, -1] - weight_above - weight_below[query]
     columns = above, weight_above, below, weight_rest, before[tied], shifts[tied], gain[tied]
 
     def score(which: Integers, times: Integers, position: Integers) -> Floats:

@@ -96,7 +96,7 @@ def most_rows(comparison: Comparison) -> int:
 def answer(comparison: Comparison, digits: int = 4, *, all_runs: bool = False) -> Page:
     """The answer above its table, of many runs the best; below it, how the numbers were found."""
     order, references = order_of(comparison, 0), _references(comparison)
-    found = _versus(comparison, references)
+    found = [dict(_against(comparison, m, reference)) for m, reference in enumerate(references)]
     if len(comparison.runs) == 2:
         return Page(
             _of_two(comparison, found, digits), _table_of_two(comparison, found, digits), (_method(comparison),)
@@ -138,11 +138,6 @@ def _references(comparison: Comparison) -> list[int]:
         return comparison.references
     measures = range(len(comparison.measures))
     return [0 if len(comparison.runs) == 2 else order_of(comparison, m)[0] for m in measures]
-
-
-def _versus(comparison: Comparison, references: Sequence[int]) -> list[dict[int, Versus]]:
-    """For each measure every run against the reference, by the index of the run."""
-    return [dict(_against(comparison, m, reference)) for m, reference in enumerate(references)]
 
 
 def _against(comparison: Comparison, m: int, reference: int) -> Iterator[tuple[int, Versus]]:

@@ -6,8 +6,8 @@ from typing import Any
 
 from cranfield.analysis.collection_statistics import TOP, CollectionStatistics, JudgmentStatistics, RunStatistics
 from cranfield.corpus import Corpus
-from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import UNDEFINED, Cell, shown
+from cranfield.report.pages import Page, table
+from cranfield.report.sheet import UNDEFINED, shown
 from cranfield.wording import few, plural
 
 
@@ -22,22 +22,22 @@ def _judgment_table(judgments: JudgmentStatistics, digits: int) -> Page:
     data = judgments.to_dict()
     lines = {"documents judged": data["judged"], "N (not relevant)": data["N"], "R (relevant)": data["R"]}
     lines |= {f"R, grade {grade}": counts for grade, counts in data["grades"].items()}
-    rows = [((name,), _range_cells(counts, digits)) for name, counts in lines.items()]
+    rows = [(name, _range_cells(counts, digits)) for name, counts in lines.items()]
     title = f"{judgments.name}: {plural(len(judgments.queries), 'query')}, relevant from grade {judgments.rel:g}"
     for sign, names in (("R > N", judgments.more_relevant), ("R = 0", judgments.without_relevant)):
         title += f"; {sign} for {plural(len(names), 'query')}" + (f" ({few(names)})" if names else "")
-    return Page(title, sheet(("per query",), ("lowest", "highest", "mean", "total"), rows))
+    return table(title, ("per query",), ("lowest", "highest", "mean", "total"), rows)
 
 
 def _list_table(runs: tuple[RunStatistics, ...], digits: int) -> Page:
     rows = []
     for run in runs:
-        shares = [Cell(_percent(share, digits)) for share in (run.unjudged, run.unjudged_at_top)]
+        shares = [_percent(share, digits) for share in (run.unjudged, run.unjudged_at_top)]
         lengths = _range_cells(run.to_dict()["length"], digits)
-        rows.append(((run.name,), [Cell(str(run.answered)), *lengths[:3], *shares]))
+        rows.append((run.name, [str(run.answered), *lengths[:3], *shares]))
     heads = ("queries", "shortest", "longest", "mean", "unjudged", f"top {TOP}")
     title = f"Lists of the judged queries that a run answers: lengths, and unjudged documents (all, top {TOP})"
-    return Page(title, sheet(("run",), heads, rows))
+    return table(title, ("run",), heads, rows)
 
 
 def _tie_table(runs: tuple[RunStatistics, ...], digits: int) -> Page:
@@ -46,16 +46,16 @@ def _tie_table(runs: tuple[RunStatistics, ...], digits: int) -> Page:
         documents = int(run.length.sum())
         share = run.tied / documents if documents else float("nan")
         texts = f"{run.tied:,}", _percent(share, digits), str(run.tied_queries), f"{run.largest_tie:,}"
-        rows.append(((run.name,), [Cell(text) for text in texts]))
-    return Page("Documents with tied scores", sheet(("run",), ("documents", "share", "queries", "largest tie"), rows))
+        rows.append((run.name, texts))
+    return table("Documents with tied scores", ("run",), ("documents", "share", "queries", "largest tie"), rows)
 
 
-def _range_cells(counts: dict[str, Any], digits: int) -> list[Cell]:
+def _range_cells(counts: dict[str, Any], digits: int) -> list[str]:
     """Lowest, highest, mean and total."""
     lowest, highest, mean = (counts[name] for name in ("lowest", "highest", "mean"))
     if mean is None:
-        return [Cell(UNDEFINED)] * 4
-    return [Cell(f"{lowest:,}"), Cell(f"{highest:,}"), Cell(shown(mean, digits)), Cell(f"{counts['total']:,}")]
+        return [UNDEFINED] * 4
+    return [f"{lowest:,}", f"{highest:,}", shown(mean, digits), f"{counts['total']:,}"]
 
 
 def _percent(share: float, digits: int) -> str:
@@ -77,8 +77,8 @@ def summary(corpus: Corpus) -> dict[str, int]:
 
 def page(corpus: Corpus) -> Page:
     """The same as a table."""
-    rows = [((name,), (Cell(f"{value:,}"),)) for name, value in summary(corpus).items()]
-    return Page(f"Corpus: {corpus.settings}", sheet(("",), ("number",), rows))
+    rows = [(name, (f"{value:,}",)) for name, value in summary(corpus).items()]
+    return table(f"Corpus: {corpus.settings}", ("",), ("number",), rows)
 
 
 def notes(corpus: Corpus) -> list[str]:

@@ -311,9 +311,14 @@ def lesson(found: Explanation, text: str = "") -> str:
     }
     if not any(data["measures"][0]["gains"]):
         raise UsageError(f"the page cannot compute {measure}: no grade of the collection has a gain")
-    script = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")  # no end tag inside
-    template = files("cranfield.report").joinpath("lesson.html").read_text(encoding="utf-8")
-    before, _, after = template.partition("{data}")
+    return page_of_data("cranfield.report", "lesson.html", data)
+
+
+def page_of_data(package: str, template: str, data: Any) -> str:
+    """The HTML of a template of a package, with the version and the data that its script reads."""
+    before, _, after = files(package).joinpath(template).read_text(encoding="utf-8").partition("{data}")
+    # Nothing in a script may look like its end tag.
+    script = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     return before.replace("{version}", escape(__version__)) + script + after
 
 

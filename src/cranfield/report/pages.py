@@ -320,24 +320,27 @@ def exchanged(
 ) -> Page:
     """Pairs of runs that two measures order differently, with their means: all pairs, or the first ``most``."""
     first, second = measures
-    rows = [
-        (pair, [Cell(shown(float(means[run][i]), digits)) for i in (0, 1) for run in pair]) for pair in pairs[:most]
-    ]
+    rows = [(pair, [shown(float(means[run][i]), digits) for i in (0, 1) for run in pair]) for pair in pairs[:most]]
     part = f", first {most} of {len(pairs)}" if most is not None and len(pairs) > most else ""
-    return Page(
-        f"Pairs in different order: A is ahead in {first}, B in {second}{part}",
-        sheet(("A", "B"), (f"{first}\nof A", "\nof B", f"{second}\nof A", "\nof B"), rows),
-    )
+    title = f"Pairs in different order: A is ahead in {first}, B in {second}{part}"
+    return table(title, ("A", "B"), (f"{first}\nof A", "\nof B", f"{second}\nof A", "\nof B"), rows)
 
 
 def sheet(
     names: Sequence[str],
     columns: Sequence[str],
-    rows: Sequence[tuple[Sequence[str], Sequence[Cell]]],
+    rows: Iterable[tuple[str | Sequence[str], Iterable[Cell | str]]],
     across: str = "measure",
 ) -> Sheet:
-    """A sheet from rows of names and cells."""
-    return Sheet(tuple(names), tuple(columns), tuple(Row(tuple(n), tuple(c)) for n, c in rows), across=across)
+    """A sheet from rows of names, of which there may be one, and cells, which may be texts."""
+    lines = (
+        Row(
+            (name,) if isinstance(name, str) else tuple(name),
+            tuple(Cell(cell) if isinstance(cell, str) else cell for cell in cells),
+        )
+        for name, cells in rows
+    )
+    return Sheet(tuple(names), tuple(columns), tuple(lines), across=across)
 
 
 def table(
@@ -347,9 +350,5 @@ def table(
     rows: Iterable[tuple[str | Sequence[str], Iterable[Cell | str]]],
     across: str = "measure",
 ) -> Page:
-    """A titled table of rows of names, of which there may be one, and cells, which may be texts."""
-    lines = [
-        ((name,) if isinstance(name, str) else name, [Cell(cell) if isinstance(cell, str) else cell for cell in cells])
-        for name, cells in rows
-    ]
-    return Page(title, sheet(names, columns, lines, across))
+    """A titled table of rows; see `sheet`."""
+    return Page(title, sheet(names, columns, rows, across))

@@ -11,7 +11,7 @@ import numpy as np
 
 from cranfield.analysis.per_query import DocumentRanks, PerQueryScores
 from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, PAGE, figure_of, ink, plotted_axes, save
-from cranfield.report.pages import Page, sheet
+from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown, signed
 from cranfield.wording import decodable, plural, printable, shortened
 
@@ -42,6 +42,7 @@ def queries(
     lines = []
     for q in rows:
         values = scores.values[:, q]
+        cells: list[Cell | str]
         if wide:
             cells = [Cell(shown(float(v), digits), bool(v == values.max() > values.min())) for v in values]
         else:
@@ -49,16 +50,14 @@ def queries(
             cells = [Cell(shown(float(values[r]), digits), aside=scores.runs[r]) for r in ends]
         if pair:
             gap = float(scores.difference[q])
-            cells += [Cell(signed(gap, digits)), *([Cell(bar(gap, longest))] if bars else [])]
+            cells += [signed(gap, digits), *([bar(gap, longest)] if bars else [])]
         else:
-            cells += [Cell(shown(float(scores.mean[q]), digits)), Cell(shown(float(scores.deviation[q]), digits))]
+            cells += [shown(float(scores.mean[q]), digits), shown(float(scores.deviation[q]), digits)]
         name = scores.queries[q]
         lines.append(((name, shortened(texts.get(name, ""))) if texts else (name,), cells))
     part = f", {len(rows)} of {len(scores.queries)} queries" if len(rows) < len(scores.queries) else ""
     gaps = f"; difference: {scores.runs[1]} minus {scores.runs[0]}" if pair else ""
-    return Page(
-        f"{scores.measure} by query{part}{gaps}", sheet(("query", "text") if texts else ("query",), heads, lines)
-    )
+    return table(f"{scores.measure} by query{part}{gaps}", ("query", "text") if texts else ("query",), heads, lines)
 
 
 def bar(gap: float, longest: float) -> str:
@@ -86,12 +85,10 @@ def first_pages(
     for rank in range(1, max(map(max, filter(None, sides)), default=0) + 1):
         old, new = (side.get(rank) for side in sides)
         before = "" if old is None else f"{_graded(old)}{'' if old.second is not None else ' (lost)'}"
-        rows.append(
-            ((str(rank), before, "" if new is None else _graded(new)), [Cell("" if new is None else _moved(new))])
-        )
+        rows.append(((str(rank), before, "" if new is None else _graded(new)), ["" if new is None else _moved(new)]))
     named = f"{query} ({shortened(text)})" if text else query
     title = f"Query {named}: {score}{'; ' if score else ''}first {page} documents, grades first (? = unjudged)"
-    return Page(title, sheet(("", *map(printable, runs)), ("change",), rows))
+    return table(title, ("", *map(printable, runs)), ("change",), rows)
 
 
 def lost_page(

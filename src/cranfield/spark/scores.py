@@ -41,7 +41,7 @@ from cranfield.evaluation.run_notes import (
     subtopic_notes,
     undefined_note,
 )
-from cranfield.evaluation.scores import MeanScores, ScoreTable
+from cranfield.evaluation.scores import MeanScores, ScoreTable, substituted
 from cranfield.io import read_qrels
 from cranfield.io.judgments import NO_SUBTOPIC
 from cranfield.io.side_tables import read_weights
@@ -449,10 +449,8 @@ def compare_runs(
 ) -> Comparison:
     """`cranfield.compare` of a frame with columns measure (an index), query, run and value."""
     runs, columns, measures = scores.runs, scores.columns, scores.measures
-    (baseline, pairs), settings = (
-        compared_pairs(scores, baseline),
-        ComparisonSettings(**terms).for_scores(repeated=False),
-    )
+    baseline, pairs = compared_pairs(scores, baseline)
+    settings = ComparisonSettings(**terms).for_scores(repeated=False)
     # The number of queries is not known here; the memory of a task is limited in other ways.
     settings = choose_samples(settings, 1, number_of_tests(settings, pairs.shape[1], len(measures)))
     check_comparable(columns)
@@ -493,8 +491,7 @@ def measure_outcomes(
     """Rows of measure (a number), query, run and value, sorted by the first two, in; packed outcomes out."""
     for measure, rows in _by_measure(batches):
         names, values, counted = _table(runs, rows)
-        if undefined in ("zero", "one"):
-            values = np.where(np.isnan(values), float(undefined == "one"), values)
+        values = substituted(values, undefined)
         used = counted & ~np.isnan(values).any(axis=0)
         outcome: MeasureComparison | CranfieldError | None = None
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,6 @@ from cranfield.statistics.correlation import tau, tau_ap
 from cranfield.statistics.intervals import t_quantile
 from cranfield.statistics.rounding import SAME
 
-KappaWeights = Literal["none", "linear", "quadratic"]
 ASSIGNMENTS = 10_000  # the most assignments of systems to a family that are enumerated
 
 

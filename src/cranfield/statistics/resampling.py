@@ -34,7 +34,6 @@ MAX_HELD = 2**21  # the most resampled queries that a thread holds at a time, an
 MAX_HELD_BY_ALL = 2**23  # all threads together
 WIDTH = 1024  # resamples in a block of a product
 MAX_FLOATS = 2**24  # the most signs that are converted to floats at once
-PREVIEW = 512  # resamples from which the position of the largest values is estimated
 
 
 @record(eq=False)
@@ -183,33 +182,6 @@ def bootstrap_p_values(scores: npt.ArrayLike, *, samples: int, seed: int = 0) ->
             counts[done : done + len(z)] += np.count_nonzero(reached, axis=1)
             done += len(z)
     return counts / samples
-
-
-def discriminative_power(scores: npt.ArrayLike, resamples: Integers, alpha: float = 0.05) -> float:
-    """The discriminative power of `bootstrap`, in about half the time.
-
-    >>> x = [[0.3, 0.5, 0.4, 0.8], [0.3, 0.5, 0.4, 0.8], [0.1, 0.3, 0.2, 0.6]]
-    >>> discriminative_power(x, draw_queries(4, 1000)), bootstrap(x, draw_queries(4, 1000)).power
-    (0.6666666666666666, 0.6666666666666666)
-    """
-    x, alpha = check_scores(scores), check_fraction("alpha", alpha)
-    samples, n = resamples.shape
-    if n != x.shape[1]:
-        raise UsageError(f"the resamples are for {n} queries, but there are scores for {x.shape[1]}")
-    counts = draw_counts(resamples)
-    significant = 0
-    for z in _differences(x, samples):
-        observed = _observed_squared_t(z)[:, None] * (1 - TOLERANCE)
-        sums = _product(np.concatenate([z, n * z**2]), counts)
-        total, squares = sums[: len(z)], sums[len(z) :]
-        spread = squares - total**2
-        inexact = np.flatnonzero(((spread <= CANCELLATION * squares) & (squares > 0)).any(axis=1))
-        total -= z.sum(axis=1, keepdims=True)
-        p = (total**2 >= np.where(np.isinf(observed), 0, observed) * spread).mean(axis=1)  # infinite ones are inexact
-        if len(inexact):
-            p[inexact] = (_squared_t(z[inexact], counts, resamples) >= observed[inexact]).mean(axis=1)
-        significant += int((p < alpha).sum())
-    return significant / len(pairs(len(x))[0])
 
 
 def randomisation(scores: npt.ArrayLike, signs: Signs, alpha: float = 0.05) -> PairwiseTests:
@@ -428,18 +400,8 @@ def _index_of_largest(values: Floats, rank: int) -> Integers:
 
 def _largest(values: Floats, rank: int) -> Floats:
     """The ``rank``-th largest value of each row."""
-    rows, samples = values.shape
-    preview = min(samples, PREVIEW)
-    position = min(preview, math.ceil(1.5 * rank * preview / samples) + 8)
-    floor = np.partition(values[:, :preview], preview - position, axis=1)[:, preview - position]
-    above = values >= floor[:, None]
-    count = np.count_nonzero(above, axis=1)
-    width = int(count.max())
-    if count.min() < rank or width > samples // 2:  # the estimate failed
-        return np.partition(values, samples - rank, axis=1)[:, samples - rank]
-    high = np.full((rows, width), -np.inf)
-    high[np.arange(width) < count[:, None]] = values[above]
-    return np.partition(high, width - rank, axis=1)[:, width - rank]
+    at = values.shape[1] - rank
+    return np.partition(values, at, axis=1)[:, at]
 
 
 TESTS: tuple[str, ...] = get_args(Test)

@@ -22,8 +22,7 @@ from cranfield.evaluation.notes import sentences
 from cranfield.evaluation.plan import make_columns
 from cranfield.evaluation.scores import Scores
 from cranfield.report import guard, per_query
-from cranfield.report.pages import Page, sheet, write
-from cranfield.report.sheet import Cell
+from cranfield.report.pages import Page, table, write
 from cranfield.results import PathLike
 from cranfield.wording import few
 
@@ -182,18 +181,13 @@ def _culprits(scores: Scores, evaluation: Evaluation, measure: int, worst: int, 
 def _ranking(evaluation: Evaluation, query: str, page: int) -> Page:
     """The top documents of the run, and the relevant documents that are not among them."""
     top = top_documents(evaluation, query, page)
-    rows = [
-        ((document,), [Cell("?" if grade is None else f"{grade:g}"), Cell(str(i))])
-        for i, (document, grade) in enumerate(top, 1)
-    ]
+    rows = [(document, ["?" if grade is None else f"{grade:g}", str(i)]) for i, (document, grade) in enumerate(top, 1)]
     present = {document for document, _ in top}
     missed = [(d, g) for d, g in judged_grades(evaluation, query).items() if g > 0 and d not in present]
     missed.sort(key=lambda pair: -pair[1])
-    rows += [((document,), [Cell(f"{grade:g}"), Cell("–")]) for document, grade in missed[:page]]
-    return Page(
-        f"Query {query}: the top {page}, then relevant documents that are not there (? = unjudged)",
-        sheet(("document",), ("grade", "rank"), rows),
-    )
+    rows += [(document, [f"{grade:g}", "–"]) for document, grade in missed[:page]]
+    title = f"Query {query}: the top {page}, then relevant documents that are not there (? = unjudged)"
+    return table(title, ("document",), ("grade", "rank"), rows)
 
 
 def save_baseline(path: PathLike, qrels: Any, run: Any, measures: Measures, **options: Any) -> Scores:

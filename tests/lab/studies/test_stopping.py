@@ -13,7 +13,7 @@ from study_samples import call
 import cranfield as cf
 from cranfield import example, io
 from cranfield.lab.simulation import Simulation
-from cranfield.lab.studies.stopping import RULES, CutResult, RankedLists, ScoredLists, Stopping, stopping
+from cranfield.lab.studies.stopping import RULES, CutResult, RankedLists, Stopping, stopping
 from cranfield.ranking.alignment import Aligner
 
 QRELS = example.path(example.QRELS)
@@ -241,8 +241,8 @@ def test_rules_against_all_thresholds(rule: str) -> None:
 
 
 def test_a_predicted_number_of_relevant_documents_is_learned_from_training_queries() -> None:
-    run = RankedLists.of(io.read_run(RULE_RUN), Aligner(io.read_qrels(RULE_QRELS)))
-    scored, relevant = ScoredLists(run), np.array([2, 2, 2, 2])
+    scored = RankedLists.of(io.read_run(RULE_RUN), Aligner(io.read_qrels(RULE_QRELS)))
+    relevant = np.array([2, 2, 2, 2])
     training = np.array([True, True, False, False])
     assert scored.predicted_relevant(relevant, training) == pytest.approx([2, 2, 2, 2])
     # What is relevant for other queries has no influence.
@@ -252,7 +252,7 @@ def test_a_predicted_number_of_relevant_documents_is_learned_from_training_queri
     # Longer lists with more relevant documents: more are predicted, within what was seen.
     lengths = {f"q{n}": {f"d{i}": float(n - i) for i in range(n)} for n in (2, 4, 8, 16)}
     qrels = {q: dict.fromkeys(ranked, 1) for q, ranked in lengths.items()}
-    by_length = ScoredLists(RankedLists.of(io.read_run(lengths), Aligner(io.read_qrels(qrels))))
+    by_length = RankedLists.of(io.read_run(lengths), Aligner(io.read_qrels(qrels)))
     predicted = by_length.predicted_relevant(np.array([2, 4, 8, 16]), np.ones(4, bool))
     assert (np.diff(predicted) > 0).all() and predicted.min() >= 2 and predicted.max() <= 16.001
 

@@ -42,7 +42,7 @@ def read_json(kind: TableKind, stream: Stream, name: str, columns: Columns) -> A
     """A run or judgments from nested objects or from rows."""
     if is_json_lines(stream):
         return read_rows(kind, lambda: parse_json_lines(stream), name, columns, stream.source_name)
-    value = _parse(stream)
+    value = read_value(stream)
     if isinstance(value, list) and value and isinstance(value[0], list):  # the rankings of queries 1, 2, 3, ...
         return from_object(kind, value, name, columns, stream.source_name)
     content = _rows_or_objects(value, stream)
@@ -93,14 +93,20 @@ def parse_json(stream: Stream) -> Mapping[Any, Any] | Frame:
         frame, faults = next(parse_json_lines(stream, sys.maxsize))
         FaultList(faults).raise_if_any(Location(stream.source_name, "qrels"))
         return frame
-    return _rows_or_objects(_parse(stream), stream)
+    return _rows_or_objects(read_value(stream), stream)
 
 
-def _parse(stream: Stream) -> Any:
+def read_value(stream: Stream) -> Any:
+    """The value of a file that is one JSON text."""
+    return parse_value(stream.read_text(), stream.source_name)
+
+
+def parse_value(text: str, source_name: str, line: int = 1) -> Any:
+    """The value of a JSON text that begins in this line of a file; an error names the file and the line."""
     try:
-        return load_json(stream.read_text())
+        return load_json(text)
     except InvalidJson as error:
-        where = f"{stream.source_name}:{error.line}" if error.line else stream.source_name
+        where = f"{source_name}:{line + error.line - 1}" if error.line else source_name
         raise InputError([f"{where}: {error.reason}"]) from error
 
 

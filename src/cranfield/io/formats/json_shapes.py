@@ -21,7 +21,7 @@ from typing import Any
 
 from cranfield.errors import InputError
 from cranfield.io.faults import TableKind, quotable
-from cranfield.io.formats.json import InvalidJson, is_json, load_json
+from cranfield.io.formats.json import is_json, parse_value, read_value
 from cranfield.io.objects import from_object
 from cranfield.io.streams import Columns, ContentKind, FileFormat, Stream, reject_columns
 from cranfield.io.tables import COLUMN_NAMES, RANKINGS
@@ -46,31 +46,19 @@ def _format(name: str, priority: int, run: tuple[Head, Value] | None, qrels: tup
     return FileFormat(name, priority, recognises, **readers, listed=False)  # type: ignore[arg-type]
 
 
-def _read_json(stream: Stream) -> Any:
-    return _load(stream.read_text(), stream.source_name, 1)
-
-
 def _read_json_lines(stream: Stream) -> list[Any]:
     """The values of JSON Lines, or the items of one JSON list."""
     text = stream.read_text()
     if text.lstrip().startswith("["):
-        return list(_load(text, stream.source_name, 1))
+        return list(parse_value(text, stream.source_name))
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     try:
-        return [_load(line, stream.source_name, number) for number, line in lines]
+        return [parse_value(line, stream.source_name, number) for number, line in lines]
     except InputError:
         if len(lines) == 1:
             raise
-        value = _load(text, stream.source_name, 1)  # one object over several lines
+        value = parse_value(text, stream.source_name)  # one object over several lines
         return value if isinstance(value, list) else [value]
-
-
-def _load(text: str, source_name: str, line: int) -> Any:
-    try:
-        return load_json(text)
-    except InvalidJson as error:
-        where = f"{source_name}:{line + error.line - 1}" if error.line else source_name
-        raise InputError([f"{where}: {error.reason}"]) from error
 
 
 @contextmanager
@@ -113,7 +101,7 @@ def _is_response(head: bytes) -> bool:
 
 def _responses(stream: Stream) -> Any:
     """The rankings of the responses."""
-    value = _read_json(stream)
+    value = read_value(stream)
     if isinstance(value, dict) and isinstance(value.get("details"), dict):
         with _expecting("`details`: {query: {hits: [{hit: ...}, ...]}, ...}", stream):
             return {query: [hit["hit"] for hit in detail["hits"]] for query, detail in value["details"].items()}
@@ -125,7 +113,7 @@ def _request(stream: Stream) -> dict[Any, Any]:
     with _expecting("`requests`: [{id, ratings: [{_id, rating}, ...]}, ...]", stream):
         requests = [
             (request["id"], [(rating["_id"], rating["rating"]) for rating in request["ratings"]])
-            for request in _read_json(stream)["requests"]
+            for request in read_value(stream)["requests"]
         ]
         return _by_query(requests, stream)
 
@@ -135,7 +123,7 @@ def _judgment_list(stream: Stream) -> dict[Any, Any]:
     with _expecting("`judgmentRatings`: [{query, ratings: [{docId, rating}, ...]}, ...]", stream):
         entries = [
             (entry["query"], [(rating["docId"], _grade(rating, entry, stream)) for rating in entry["ratings"]])
-            for entry in _find(_read_json(stream), "judgmentRatings")
+            for entry in _find(read_value(stream), "judgmentRatings")
         ]
         return _by_query(entries, stream)
 

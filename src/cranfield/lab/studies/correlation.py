@@ -11,7 +11,7 @@ import numpy as np
 from cranfield.data import Floats
 from cranfield.errors import UsageError, check_fraction
 from cranfield.lab import registry
-from cranfield.lab.registry import HIGH, SAKAI, Coefficient, Measures, Progress, Threshold, check_alike, mean_of
+from cranfield.lab.registry import HIGH, SAKAI, Coefficient, Measures, Progress, Threshold, averaged
 from cranfield.lab.systems import columns_of, get_coefficient, systems_of, tie_notes
 from cranfield.record import record
 from cranfield.report.canvas import BLUE, COLUMN, GREY, PAGE, Drawings, new_figure, panels
@@ -51,7 +51,6 @@ class Correlation(registry.StudyResult):
     compared with; empty if all are compared with all.
     """
 
-    KIND: ClassVar[str] = "correlation"
     JSON: ClassVar[tuple[str, ...]] = (
         *("settings/coefficient", "settings/alpha", "settings/seed", "settings/threshold", "settings/against"),
         *("queries", "runs", "measures/{measures}/means/[runs]", "measures/{measures}/agreement/{measures} = matrix"),
@@ -188,8 +187,7 @@ def tables(result: Correlation, digits: int = 4) -> list[Page]:
 
 def mean_tables(results: list[Correlation], digits: int = 4) -> list[Page]:
     """The agreement of every pair of measures, averaged over collections; there is no test of a mean."""
-    check_alike(results, "measures", "against", "coefficient", "threshold")
-    mean = replace(results[0], matrix=mean_of([result.matrix for result in results]))
+    mean = averaged(results, ("measures", "against", "coefficient", "threshold"), ("matrix",))
     return [_page(mean, f"mean over {len(results)} collections", digits, -1)]
 
 

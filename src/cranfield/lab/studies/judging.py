@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -24,13 +24,24 @@ from cranfield.evaluation.predicted import mapping_of
 from cranfield.lab import registry
 from cranfield.lab.proposals import judging_order
 from cranfield.lab.registry import Progress, Relevant, Threshold
-from cranfield.lab.systems import of_rankings
 from cranfield.measures import parse
 from cranfield.ranking.alignment import ranked_lists
 from cranfield.record import record
-from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, PURPLE, SKY, Drawings, new_figure
-from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell, shown
+from cranfield.report.canvas import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PAGE,
+    PURPLE,
+    SKY,
+    Drawings,
+    legend_below,
+    new_figure,
+)
+from cranfield.report.pages import Page, table
+from cranfield.report.sheet import shown
 from cranfield.settings import Count, Limits, Option
 from cranfield.statistics.correlation import tau
 from cranfield.statistics.intervals import t_quantile
@@ -413,8 +424,6 @@ class SampleResult:
 class Judging(registry.StudyResult):
     """The results of all parts; see their classes. ``different``: documents that differ in a pair, on average."""
 
-    KIND: ClassVar[str] = "judging"
-
     settings: JudgingSettings
     runs: tuple[str, ...]
     queries: int
@@ -426,7 +435,6 @@ class Judging(registry.StudyResult):
     notes: tuple[str, ...] = ()
 
 
-@of_rankings
 @registry.recorded
 def judging(
     qrels: Any,
@@ -593,22 +601,22 @@ def _strategy_table(result: Judging) -> Page:
     rows = []
     for one in result.strategies:
         enough = [sufficient(values, settings.budgets, settings.threshold) for values in (one.tau, one.found)]
-        cells = [Cell("never" if budget is None else str(budget)) for budget in enough]
-        cells += [Cell(shown(value, 2)) for value in one.tau]
-        rows.append(((one.strategy,), cells))
+        cells = ["never" if budget is None else str(budget) for budget in enough]
+        cells += [shown(value, 2) for value in one.tau]
+        rows.append((one.strategy, cells))
     columns = (
         f"until τ ≥ {settings.threshold:g}",
         f"until {settings.threshold:.0%} of significant pairs",
         *(f"τ at {budget}" for budget in settings.budgets),
     )
     title = f"Judgments per query of each strategy (AP, grade {settings.rel:g} or higher, lists of {settings.depth})"
-    return Page(title, sheet(("strategy",), columns, rows))
+    return table(title, ("strategy",), columns, rows)
 
 
 def _decision_table(result: Judging) -> Page:
-    rows = [((one.rule,), [Cell(f"{one.judgments:,.0f}"), Cell(f"{one.right:.1%}")]) for one in result.decisions]
+    rows = [(one.rule, [f"{one.judgments:,.0f}", f"{one.right:.1%}"]) for one in result.decisions]
     title = f"Judgments until a pair is settled, {DECISION_MEASURE}; {result.different:,.0f} documents differ"
-    return Page(title, sheet(("rule",), ("judgments", "right sign"), rows))
+    return table(title, ("rule",), ("judgments", "right sign"), rows)
 
 
 def _coverage_tables(result: Judging, digits: int) -> list[Page]:
@@ -622,11 +630,11 @@ def _coverage_tables(result: Judging, digits: int) -> list[Page]:
             cells = []
             for judge in judges:
                 one = chosen[judge, method]
-                cells += [Cell(shown(one.coverage, 3)), Cell(shown(one.width, digits))]
-            rows.append(((method,), cells))
+                cells += [shown(one.coverage, 3), shown(one.width, digits)]
+            rows.append((method, cells))
         columns = [text for judge in judges for text in (f"{judge}: coverage", f"{judge}: width")]
         title = f"95% intervals of {INTERVAL_MEASURE}, {subject}: {settings.human} human queries of {result.queries}"
-        pages.append(Page(f"{title}, {settings.repeats:,} repetitions", sheet(("interval",), columns, rows)))
+        pages.append(table(f"{title}, {settings.repeats:,} repetitions", ("interval",), columns, rows))
     return pages
 
 
@@ -634,12 +642,12 @@ def _sample_table(result: Judging, digits: int) -> Page:
     rows = [
         (
             (one.judge, one.measure, one.estimator),
-            [Cell(shown(one.coverage, 3)), Cell(shown(one.width, digits)), Cell(shown(one.bias, 2))],
+            [shown(one.coverage, 3), shown(one.width, digits), shown(one.bias, 2)],
         )
         for one in result.samples
     ]
     title = f"Estimates within queries, {result.settings.chance:.0%} of the documents judged"
-    return Page(title, sheet(("judge", "measure", "estimator"), ("coverage", "width", "bias in standard errors"), rows))
+    return table(title, ("judge", "measure", "estimator"), ("coverage", "width", "bias in standard errors"), rows)
 
 
 COLOURS = (BLACK, BLUE, ORANGE, SKY, GREEN, PURPLE, GREY)
@@ -662,8 +670,7 @@ def draw_budgets(result: Judging) -> Figure:
         axis.axhline(result.settings.threshold, color=GREY, linewidth=0.5, linestyle=":")
         axis.set_xlabel("judgments per query")
         axis.set_ylabel(label)
-    lines, labels = axes[0].get_legend_handles_labels()
-    figure.legend(lines, labels, loc="outside lower center", ncols=4, frameon=False)
+    legend_below(figure, axes[0], 4)
     return figure
 
 
@@ -684,6 +691,5 @@ def draw_coverage(result: Judging) -> Figure:
         axis.set_title(subject)
         axis.set_xlabel("mean width")
         axis.set_ylabel("coverage")
-    lines, labels = axes[0].get_legend_handles_labels()
-    figure.legend(lines, labels, loc="outside lower center", ncols=4, frameon=False)
+    legend_below(figure, axes[0], 4)
     return figure

@@ -22,20 +22,19 @@ from cranfield.lab.systems import (
     defined_for_all,
     get_coefficient,
     mean_scores,
-    of_rankings,
     score_systems,
     tie_notes,
 )
+from cranfield.parallel import followed
 from cranfield.record import record
-from cranfield.report.canvas import BLUE, GREY, ORANGE, Drawings, panels
-from cranfield.report.pages import Page, sheet
+from cranfield.report.canvas import BLUE, GREY, ORANGE, Drawings, each
+from cranfield.report.pages import Page, table
 from cranfield.report.sheet import UNDEFINED, Cell, shown
 from cranfield.settings import Count, Option
 from cranfield.statistics.rounding import levels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 DEFAULT = ("bpref", "AP", "AP[condensed]", "Q", "Q[condensed]", "nDCG", "nDCG[condensed]", "P@10")
@@ -60,7 +59,6 @@ class Newcomers(registry.StudyResult):
     ``agreement`` (measure, group): between the orders of all runs with and without the group's unique judgments.
     """
 
-    KIND: ClassVar[str] = "newcomers"
     UNIQUE: ClassVar[tuple[str, ...]] = ("unique_relevant", "unique_other")
     JSON: ClassVar[tuple[str, ...]] = (
         *("settings", "queries", "groups/{groups}/runs = members"),
@@ -99,7 +97,6 @@ class Newcomers(registry.StudyResult):
         )
 
 
-@of_rankings
 @registry.recorded
 def newcomers(
     qrels: Any,
@@ -145,7 +142,7 @@ def newcomers(
     without, rank_without = np.full(score.shape, np.nan), np.zeros(score.shape, np.int64)
     agreement = np.full((len(systems.measures), len(names)), np.nan)
     counted = np.zeros((len(systems.measures), len(names)), np.int64)
-    for g in range(len(names)):
+    for g in followed(range(len(names)), progress, len(names)):
         values = systems.relabeller.scores(~unique[g]) if unique[g].any() else systems.values
         usable = defined_for_all(values)
         counted[:, g] = usable.sum(axis=1)
@@ -154,8 +151,6 @@ def newcomers(
         without[:, members] = means[:, members]
         rank_without[:, members] = _ranks(means)[:, members]
         agreement[defined, g] = comparison.compute(score[defined], means[defined])
-        if progress is not None:
-            progress(g + 1, len(names))
     return Newcomers(
         NewcomersSettings(pool_depth, coefficient, rel, seed),
         systems.runs,
@@ -232,8 +227,7 @@ def _undefined_notes(systems: SystemScores, names: Sequence[str], counted: Integ
 
 
 def _uncontributed_notes(contributed: Booleans, judged: Booleans, depth: int) -> Iterator[str]:
-    count = int((judged & ~contributed.any(axis=0)).sum())
-    if count:
+    if count := int((judged & ~contributed.any(axis=0)).sum()):
         yield f"{count} of {judged.sum()} judged documents are not among the first {depth} of any run; they stay judged"
 
 
@@ -245,11 +239,11 @@ def tables(result: Newcomers, digits: int = 4) -> list[Page]:
         f"Changes of scores and ranks when each run is scored without the judgments that only {owner} contributed:"
         f" {len(result.runs)} runs, {result.queries} queries, pool depth {result.settings.pool_depth}"
     )
-    rows = [((measure,), _summary(result, m, digits)) for m, measure in enumerate(result.measures)]
+    rows = [(measure, _summary(result, m, digits)) for m, measure in enumerate(result.measures)]
     symbol = get_coefficient(result.settings.coefficient).symbol
     heads = ("mean\nchange", "largest\nchange", "of run", "runs with\nnew rank", "largest rank\nchange")
     return [
-        Page(title, sheet(("measure",), (*heads, f"lowest\n{symbol}"), rows)),
+        table(title, ("measure",), (*heads, f"lowest\n{symbol}"), rows),
         *(_run_table(result, m, digits, grouped=grouped) for m in range(len(result.measures))),
     ]
 
@@ -262,20 +256,20 @@ def percent(value: float) -> str:
     return f"{rounded:+.1f}%" if rounded else "0.0%"
 
 
-def _summary(result: Newcomers, m: int, digits: int) -> list[Cell]:
+def _summary(result: Newcomers, m: int, digits: int) -> list[str]:
     change = result.change[m]
     rank_change = result.rank_without[m] - result.rank[m]
     defined = ~np.isnan(change)
     if not defined.any():
-        return [Cell(UNDEFINED)] * 6
+        return [UNDEFINED] * 6
     worst = int(np.nanargmax(np.abs(change)))
     return [
-        Cell(percent(float(change[defined].mean()))),
-        Cell(percent(float(change[worst]))),
-        Cell(result.runs[worst]),
-        Cell(f"{(rank_change != 0).sum()}"),
-        Cell(f"{rank_change[np.abs(rank_change).argmax()]:+d}" if rank_change.any() else "0"),
-        Cell(shown(float(np.fmin.reduce(result.agreement[m])), digits)),
+        percent(float(change[defined].mean())),
+        percent(float(change[worst])),
+        result.runs[worst],
+        f"{(rank_change != 0).sum()}",
+        f"{rank_change[np.abs(rank_change).argmax()]:+d}" if rank_change.any() else "0",
+        shown(float(np.fmin.reduce(result.agreement[m])), digits),
     ]
 
 
@@ -285,31 +279,23 @@ def _run_table(result: Newcomers, m: int, digits: int, *, grouped: bool) -> Page
     rows, groups = [], result.group
     for r in np.lexsort((np.arange(len(result.runs)), result.rank[m])):
         group = groups[r]
-        cells = [
-            *(Cell(f"{count}") for count in result.unique[group]),
-            *(Cell(shown(float(scores[m, r]), digits)) for scores in (result.score, result.without)),
-            Cell(percent(float(result.change[m, r]))),
-            Cell(f"{result.rank[m, r]}"),
+        cells: list[Cell | str] = [
+            *(f"{count}" for count in result.unique[group]),
+            *(shown(float(scores[m, r]), digits) for scores in (result.score, result.without)),
+            percent(float(result.change[m, r])),
+            f"{result.rank[m, r]}",
             Cell(f"{result.rank_without[m, r]}", best=bool(result.rank_without[m, r] != result.rank[m, r])),
         ]
         names = (result.runs[r], result.groups[group]) if grouped else (result.runs[r],)
         rows.append((names, cells))
     owner = "group" if grouped else "run"
     title = f"{result.measures[m]} with all judgments, and without those that only the {owner} contributed"
-    return Page(title, sheet(("run", "group") if grouped else ("run",), heads, rows))
+    return table(title, ("run", "group") if grouped else ("run",), heads, rows)
 
 
 def drawings(result: Newcomers) -> Drawings:
-    """The one figure of the study."""
-    return {"newcomers": partial(draw, result)}
-
-
-def draw(result: Newcomers) -> Figure:
-    """A panel for each measure."""
-    figure, axes = panels(len(result.measures), 2, 2.2)
-    for m, axis in enumerate(axes):
-        draw_changes(result, m, axis)
-    return figure
+    """The one figure of the study, a panel for each measure."""
+    return {"newcomers": partial(each, range(len(result.measures)), 2, 2.2, partial(draw_changes, result))}
 
 
 def draw_changes(result: Newcomers, measure: int, axis: Axes) -> Axes:

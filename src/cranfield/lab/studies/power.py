@@ -36,7 +36,7 @@ from cranfield.report.canvas import (
     new_figure,
     room,
 )
-from cranfield.report.pages import Page, sheet
+from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown
 from cranfield.settings import Chance, Count, Option, Positive
 from cranfield.statistics.resampling import TESTS, PairwiseTests, Test, discriminate
@@ -80,7 +80,6 @@ class Sensitivity:
 class Power(registry.StudyResult):
     """The sensitivity of each measure, on the ``queries`` where every measure is defined for every run."""
 
-    KIND: ClassVar[str] = "power"
     JSON: ClassVar[tuple[str, ...]] = (
         *("settings/test", "settings/samples", "settings/alpha", "settings/beta", "settings/differences"),
         *("settings/trials", "settings/undefined", "settings/seed", "runs", "queries"),
@@ -292,27 +291,23 @@ def mean_tables(results: list[Power], digits: int = 4) -> list[Page]:
     best = power[:, 0].max() if np.ptp(power[:, 0]) > 0 else np.nan
     power_rows, swap_rows, query_rows = [], [], []
     for m in order:
-        name = (first.measures[m],)
+        name = first.measures[m]
         share, required = power[m].tolist()
-        power_rows.append((name, [Cell(f"{share:.1%}", best=share == best), Cell(two_digits(required))]))
+        power_rows.append((name, (Cell(f"{share:.1%}", best=share == best), two_digits(required))))
         swap_rows.append((name, _swap_cells(swaps[m].tolist(), digits)))
         pooled = replace(first.sensitivities[m], variance=float(variance[m, 0]))
         query_rows.append((name, _query_cells(first, pooled, digits)))
+    titles = (
+        f"Discriminative power, {scope}: share of the pairs of runs that differ significantly at {first.alpha:g}"
+        f" ({_test(first)})",
+        f"Swap rates, {scope}: pairs whose order differs between two halves of the queries ({first.trials} trials),"
+        f" and the smallest difference with a swap rate of at most {MAX_SWAP_RATE:.0%} (–: none)",
+        f"{_needed(first)}: from the variance of differences, {scope}",
+    )
     return [
-        Page(
-            f"Discriminative power, {scope}: share of the pairs of runs that differ significantly at {first.alpha:g}"
-            f" ({_test(first)})",
-            sheet(("measure",), ("power", "difference\nrequired"), power_rows, ""),
-        ),
-        Page(
-            f"Swap rates, {scope}: pairs whose order differs between two halves of the queries ({first.trials} trials),"
-            f" and the smallest difference with a swap rate of at most {MAX_SWAP_RATE:.0%} (–: none)",
-            sheet(("measure",), (*SWAP_HEADS, "difference,\nall queries"), swap_rows, ""),
-        ),
-        Page(
-            f"{_needed(first)}: from the variance of differences, {scope}",
-            sheet(("measure",), _query_heads(first), query_rows, ""),
-        ),
+        table(titles[0], ("measure",), ("power", "difference\nrequired"), power_rows, ""),
+        table(titles[1], ("measure",), (*SWAP_HEADS, "difference,\nall queries"), swap_rows, ""),
+        table(titles[2], ("measure",), _query_heads(first), query_rows, ""),
     ]
 
 
@@ -328,22 +323,17 @@ def _test(result: Power) -> str:
 def _power_table(result: Power) -> Page:
     ranked = result.ranked
     best, worst = ranked[0].tests.power, ranked[-1].tests.power
-    rows = [
-        (
-            (sensitivity.measure,),
-            [
-                Cell(f"{sensitivity.tests.significant.sum()}/{len(sensitivity.tests.p)}"),
-                Cell(f"{sensitivity.tests.power:.1%}", best=0 < best == sensitivity.tests.power and best > worst),
-                Cell(two_digits(sensitivity.tests.difference_required)),
-            ],
-        )
-        for sensitivity in ranked
-    ]
+    rows = []
+    for sensitivity in ranked:
+        tests = sensitivity.tests
+        share = Cell(f"{tests.power:.1%}", best=0 < best == tests.power and best > worst)
+        pairs = f"{tests.significant.sum()}/{len(tests.p)}"
+        rows.append((sensitivity.measure, (pairs, share, two_digits(tests.difference_required))))
     title = (
         f"Discriminative power: pairs of {len(result.runs)} runs that differ significantly at {result.alpha:g},"
         f" {len(result.queries)} queries ({_test(result)})"
     )
-    return Page(title, sheet(("measure",), ("pairs", "power", "difference\nrequired"), rows, ""))
+    return table(title, ("measure",), ("pairs", "power", "difference\nrequired"), rows, "")
 
 
 def _swap_values(sensitivity: Sensitivity) -> tuple[float, float, float, float]:
@@ -353,21 +343,20 @@ def _swap_values(sensitivity: Sensitivity) -> tuple[float, float, float, float]:
     return swaps.swapped[-1].sum() / swaps.compared[-1].sum(), required, swaps.share(required), extrapolated
 
 
-def _swap_cells(values: Sequence[float], digits: int) -> list[Cell]:
+def _swap_cells(values: Sequence[float], digits: int) -> list[str]:
     swapped, required, share, extrapolated = values
-    texts = (f"{swapped:.1%}", shown(required, digits), f"{share:.1%}", shown(extrapolated, digits))
-    return [Cell(text) for text in texts]
+    return [f"{swapped:.1%}", shown(required, digits), f"{share:.1%}", shown(extrapolated, digits)]
 
 
 def _swap_table(result: Power, digits: int) -> Page:
-    rows = [((part.measure,), _swap_cells(_swap_values(part), digits)) for part in result.ranked]
+    rows = [(part.measure, _swap_cells(_swap_values(part), digits)) for part in result.ranked]
     size = int(result.sensitivities[0].swaps.sizes[-1])
     title = (
         f"Swap rates: pairs whose order differs between two sets of {size} queries ({result.trials} trials), and the"
         f" smallest difference with a swap rate of at most {MAX_SWAP_RATE:.0%} (–: none)"
     )
     heads = (*SWAP_HEADS, f"difference,\n{len(result.queries)} queries")
-    return Page(title, sheet(("measure",), heads, rows, ""))
+    return table(title, ("measure",), heads, rows, "")
 
 
 def _needed(result: Power) -> str:
@@ -381,21 +370,21 @@ def _query_heads(result: Power) -> tuple[str, ...]:
     return "deviation of\ndifferences", *(f"{difference:g}" for difference in result.differences)
 
 
-def _query_cells(result: Power, sensitivity: Sensitivity, digits: int) -> list[Cell]:
+def _query_cells(result: Power, sensitivity: Sensitivity, digits: int) -> list[str]:
     """The deviation of differences, and the number of queries for each difference."""
     counts = [result.queries_needed(sensitivity, difference) for difference in result.differences]
-    cells = [Cell(f"> {MAX_QUERIES:,}" if count is None else f"{count:,}") for count in counts]
-    return [Cell(shown(float(np.sqrt(sensitivity.variance)), digits)), *cells]
+    cells = [f"> {MAX_QUERIES:,}" if count is None else f"{count:,}" for count in counts]
+    return [shown(float(np.sqrt(sensitivity.variance)), digits), *cells]
 
 
 def _query_table(result: Power, digits: int) -> Page:
     rows = []
     for part in result.ranked:
-        detectable = Cell(shown(result.detectable_difference(part), digits))
-        rows.append(((part.measure,), [*_query_cells(result, part, digits), detectable]))
+        detectable = shown(result.detectable_difference(part), digits)
+        rows.append((part.measure, [*_query_cells(result, part, digits), detectable]))
     queries = f"{len(result.queries)} queries"
     heads = (*_query_heads(result), f"detectable,\n{queries}")
-    return Page(f"{_needed(result)}, and the difference that {queries} detect", sheet(("measure",), heads, rows, ""))
+    return table(f"{_needed(result)}, and the difference that {queries} detect", ("measure",), heads, rows, "")
 
 
 def two_digits(value: float) -> str:

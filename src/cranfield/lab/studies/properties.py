@@ -34,10 +34,11 @@ from cranfield.lab.property_checks import (
     subtopic_kinds,
 )
 from cranfield.measures import CATALOGUE, Measure, parse
+from cranfield.parallel import followed
 from cranfield.ranking.views import Views
 from cranfield.record import record
 from cranfield.report import pages
-from cranfield.report.pages import BOLD, PLAIN, Page, escaped, piped, sheet, widths
+from cranfield.report.pages import BOLD, PLAIN, Page, escaped, piped, sheet, table, widths
 from cranfield.report.sheet import UNDEFINED, Cell, csv_lines, exact, shown
 
 OPEN_TIES = ("expected", "best", "worst")  # the other rules break ties without looking at relevance
@@ -69,7 +70,6 @@ class CheckedMeasure:
 class Properties(registry.StudyResult):
     """The properties of several measures; ``documents`` and ``grades`` are None if they were not given."""
 
-    KIND: ClassVar[str] = "properties"
     JSON: ClassVar[tuple[str, ...]] = (
         "settings/documents",
         "settings/grades",
@@ -118,7 +118,7 @@ def properties(
     families = [(str(measure), family(measure)) for measure in given]
     by_label = {label(measure): measure for _, measure in families}
     checked = []
-    for i, (name, measure) in enumerate(by_label.items()):
+    for name, measure in followed(by_label.items(), progress, len(by_label)):
         kinds, ties = document_kinds(measure, grades), measure.views.ties in OPEN_TIES
         size = default_documents(len(kinds), ties=ties) if documents is None else documents
         check_size(len(kinds), size, ties=ties)
@@ -126,8 +126,6 @@ def properties(
         paired = describe_rankings((*filter(DocumentKind.is_judged, kinds), UNJUDGED), checks.pairs.documents)
         domain = describe_rankings(kinds, size, ties=ties)
         checked.append(CheckedMeasure(name, domain, paired, checks.longest, dict(checks.verdicts())))
-        if progress is not None:
-            progress(i + 1, len(by_label))
     chosen = None if grades is None else tuple(sorted({float(grade) for grade in grades}))
     return Properties(tuple(checked), tuple(_notes(families)), documents, chosen)
 
@@ -358,7 +356,7 @@ def _property_tables(
         by_property = sheet(
             ("property",),
             [measure.measure for measure in measures],
-            [((name,), [_cell(holds=measure.holds[name]) for measure in measures]) for name in columns],
+            [(name, [_cell(holds=measure.holds[name]) for measure in measures]) for name in columns],
         )
         fits = format == "table" and not classes and sum(widths(by_property)) <= width
         yield Page(f"Properties on {domain} ({scope})", by_property if fits else by_measure)
@@ -510,7 +508,7 @@ def table2(
         "answers": len(PRINTED) * len(columns),
         "footnotes": NOTES,
     }
-    page = Page(title, sheet(("Metrics" if classes else "Metric",), [SHORT.get(name, name) for name in columns], rows))
+    page = table(title, ("Metrics" if classes else "Metric",), [SHORT.get(name, name) for name in columns], rows)
     text = pages.write([page], data, format, width=width, colour=colour)
     if format == "json":
         return text
@@ -552,16 +550,16 @@ def table1(format: str = "table", *, digits: int = 2, width: int = 80, colour: b
             score, dcg = (parse(f"{symbol}@{k}")(grades, missed) for symbol in (ours, "DCG"))
             data[theirs]["examples"][ranking] = {"dcg": dcg, "denominator": dcg / score, "score": score}
 
-    def cell(example: dict[str, float]) -> Cell:
+    def cell(example: dict[str, float]) -> str:
         dcg, denominator, score = (shown(example[name], digits) for name in ("dcg", "denominator", "score"))
-        return Cell(f"{dcg} / {denominator} = {score}")
+        return f"{dcg} / {denominator} = {score}"
 
     title = "Variants of DCG (Moffat, AIRS 2013, Table 1): DCG@k is divided by the highest score that is possible for"
-    denominators = [((name,), [Cell(entry["maximum_over"])]) for name, entry in data.items()]
-    examples = [((name,), [cell(example) for example in entry["examples"].values()]) for name, entry in data.items()]
+    denominators = [(name, [entry["maximum_over"]]) for name, entry in data.items()]
+    examples = [(name, [cell(example) for example in entry["examples"].values()]) for name, entry in data.items()]
     page_list = [
-        Page(title, sheet(("Method",), ("denominator",), denominators)),
-        Page(f"Rankings of the paper at k = {k}, with R = {RELEVANT}", sheet(("Method",), EXAMPLES, examples)),
+        table(title, ("Method",), ("denominator",), denominators),
+        table(f"Rankings of the paper at k = {k}, with R = {RELEVANT}", ("Method",), EXAMPLES, examples),
     ]
     result = {"title": title, "k": k, "R": RELEVANT, "methods": data}
     return pages.write(page_list, result, format, width=width, colour=colour)

@@ -25,8 +25,7 @@ from cranfield.lab.registry import (
     Relevant,
     Repeats,
     Samples,
-    check_alike,
-    mean_of,
+    averaged,
 )
 from cranfield.lab.relabelling import RELEVANT, JudgmentStrata, reduced_sizes, summarize_repeats
 from cranfield.lab.studies.power import resolution_notes
@@ -36,18 +35,30 @@ from cranfield.lab.systems import (
     defined_for_all,
     get_coefficient,
     mean_scores,
-    of_rankings,
     score_systems,
     tie_notes,
 )
 from cranfield.measures import parse
+from cranfield.parallel import followed
 from cranfield.ranking.views import Views
 from cranfield.record import record
-from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, SKY, Drawings, across, new_figure
-from cranfield.report.pages import Page, column, sheet
+from cranfield.report.canvas import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PAGE,
+    SKY,
+    Drawings,
+    across,
+    legend_below,
+    new_figure,
+)
+from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import Cell, shown
 from cranfield.settings import Chance, Option, Whole
-from cranfield.statistics.resampling import discriminative_power, draw_queries
+from cranfield.statistics.resampling import bootstrap, draw_queries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +69,6 @@ DEFAULT = ("bpref", "rpref_relative2", "AP[condensed]", "Q[condensed]", "nDCG[co
 PAPER = SAKAI_REDUCED
 RATES = (90, 70, 50, 30, 10)
 ReducedBy = Literal["rates", "depths", "queries"]
-QUANTITIES = ("mean", "agreement", "power")
 
 
 @record
@@ -90,7 +100,6 @@ class Reduction(registry.StudyResult):
     queries that they are computed from. ``judged`` (level, repeat): the number of judged documents.
     """
 
-    KIND: ClassVar[str] = "reduction"
     JSON: ClassVar[tuple[str, ...]] = (
         *("settings", "runs", "queries", "levels/[labels]/level = labels", "levels/[labels]/judged"),
         *("measures/{measures}/mean/[labels]", "measures/{measures}/agreement/[labels]"),
@@ -119,7 +128,6 @@ class Reduction(registry.StudyResult):
     summary = staticmethod(summarize_repeats)
 
 
-@of_rankings
 @registry.recorded
 def reduction(
     qrels: Any,
@@ -166,11 +174,8 @@ def reduction(
     """
     comparison = get_coefficient(coefficient)
     by, levels = _levels(rates, pool_depths, queries)
-    repeats, samples, alpha = (
-        check_count("repeats", repeats),
-        check_count("samples", samples),
-        check_fraction("alpha", alpha),
-    )
+    repeats, samples = check_count("repeats", repeats), check_count("samples", samples)
+    alpha = check_fraction("alpha", alpha)
     relevant, other = least
     least = check_count("least", relevant, 0), check_count("least", other, 0)
     systems = score_systems(qrels, runs, measures, corpus=corpus, seed=seed)
@@ -183,8 +188,7 @@ def reduction(
     scores = np.full((*shape, len(systems.runs)), np.nan)
     power, counted = np.full(shape, np.nan), np.zeros(shape, np.int64)
     judged = np.zeros(shape[1:], np.int64)
-    steps = 1 + len(levels) * repeats
-    for i, (level, repeat, subset) in enumerate(_subsets(systems, settings)):
+    for level, repeat, subset in followed(_subsets(systems, settings), progress, 1 + len(levels) * repeats):
         values = systems.values if subset.judgments is None else systems.relabeller.scores(subset.judgments)
         usable = defined_for_all(values) & subset.queries
         # The complete data are evaluated once; they are the same in every repetition.
@@ -193,8 +197,6 @@ def reduction(
         counted[cells] = usable.sum(axis=1)[:, None]
         power[cells] = _power(values, usable, settings)[:, None]
         judged[cells[1:]] = _count_judged(systems, subset)
-        if progress is not None:
-            progress(i + 1, steps)
     enough = counted >= MIN_QUERIES
     agreement = np.full(shape, np.nan)
     agreement[enough] = comparison.compute(np.broadcast_to(scores[:, :1, :1], scores.shape)[enough], scores[enough])
@@ -273,7 +275,7 @@ def _power(values: Floats, usable: Booleans, settings: ReductionSettings) -> Flo
     for m, queries in enumerate(usable):
         if queries.sum() >= MIN_QUERIES:
             resamples = draw_queries(int(queries.sum()), settings.samples, settings.seed)
-            power[m] = discriminative_power(values[:, m, queries], resamples, settings.alpha)
+            power[m] = bootstrap(values[:, m, queries], resamples, settings.alpha).power
     return power
 
 
@@ -326,15 +328,8 @@ def tables(result: Reduction, digits: int = 4) -> list[Page]:
 
 def mean_tables(results: list[Reduction], digits: int = 4) -> list[Page]:
     """The same, averaged over collections, with the judged documents of all of them; there is no test of a mean."""
-    check_alike(results, "measures", "settings")
+    mean = averaged(results, ("measures", "settings"), ("mean", "agreement", "power"), ("judged",))
     scope = f"mean over {len(results)} collections"
-    mean = replace(
-        results[0],
-        mean=mean_of([result.mean for result in results]),
-        agreement=mean_of([result.agreement for result in results]),
-        power=mean_of([result.power for result in results]),
-        judged=np.sum([result.judged for result in results], axis=0),
-    )
     return _pages(mean, scope, f", {scope}", f"share of the pairs of runs, {scope},", digits, several=True)
 
 
@@ -379,8 +374,8 @@ def _page(title: str, heads: list[str], result: Reduction, values: Floats, digit
         for level, cell in enumerate(cells_of_level[m] for cells_of_level in columns):
             has_deviation = repeated and level and not np.isnan(mean[m, level])
             cells.append(Cell(cell.text, cell.best, f"±{shown(deviation[m, level], digits)}" if has_deviation else ""))
-        rows.append(((measure,), cells))
-    return Page(title, sheet(("measure",), heads, rows, "kept"))
+        rows.append((measure, cells))
+    return table(title, ("measure",), heads, rows, "kept")
 
 
 COLOURS = (BLUE, ORANGE, GREEN, "#CC79A7", "#E69F00", BLACK, SKY, GREY)
@@ -403,8 +398,7 @@ def draw(result: Reduction) -> Figure:
     draw_quantity(result, result.mean, left, "mean score")
     draw_quantity(result, result.agreement, middle, f"{symbol} with the order {COMPLETE[result.settings.by]}")
     draw_quantity(result, result.power, right, f"discriminative power at {result.settings.alpha:g}")
-    lines, labels = left.get_legend_handles_labels()
-    figure.legend(lines, labels, loc="outside lower center", ncols=columns, frameon=False)
+    legend_below(figure, left, columns)
     return figure
 
 

@@ -31,8 +31,7 @@ from cranfield.lab.registry import (
     Relevant,
     Threshold,
     Variants,
-    check_alike,
-    mean_of,
+    averaged,
 )
 from cranfield.lab.studies.sampling import (
     CandidateMeasures,
@@ -49,13 +48,13 @@ from cranfield.lab.systems import (
     defined_for_all,
     get_coefficient,
     mean_scores,
-    of_rankings,
     score_systems,
 )
+from cranfield.parallel import followed
 from cranfield.ranking.unjudged import last_rank_read
 from cranfield.record import record
 from cranfield.report.canvas import GREY, Drawings, one_scale, panels
-from cranfield.report.pages import Page, sheet
+from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown
 from cranfield.settings import Chance, Option
 from cranfield.statistics.rounding import SAME
@@ -143,7 +142,6 @@ class Reuse(registry.StudyResult):
     results of a run are as close to a subtopic as the collection is, for all judgments.
     """
 
-    KIND: ClassVar[str] = "reuse"
     JUDGED: ClassVar[tuple[str, ...]] = ("relevant", "other")
     JSON: ClassVar[tuple[str, ...]] = (
         *("settings", "runs", "queries"),
@@ -170,7 +168,6 @@ class Reuse(registry.StudyResult):
         return np.array([[run in searching for run in self.runs] for searching in self.searching])
 
 
-@of_rankings
 @registry.recorded
 def reuse(
     qrels: Any,
@@ -243,7 +240,7 @@ def reuse(
     shape = len(candidates.references), len(candidates.names), len(names), len(names)
     agreement, notes = np.full(shape, np.nan), dict.fromkeys(variant_notes)
     claims: tuple[DivergenceClaim, ...] = ()
-    for t, (target, restricted) in enumerate(zip(names, targets, strict=True)):
+    for t, (target, restricted) in enumerate(followed(zip(names, targets, strict=True), progress, len(names))):
         if target == ALL or len(restricted) >= MIN_RUNS:
             systems = score_systems(judgments, restricted, candidates.columns, corpus=opened, seed=seed)
             if target == ALL:
@@ -257,8 +254,6 @@ def reuse(
                 x, y = np.broadcast_arrays(reference_scores, candidates.candidate_scores(means))
                 both = candidates.candidate_scores(orders) & candidates.reference_scores(target_orders)[:, None]
                 agreement[..., s, t][both] = comparison.compute(x[both], y[both])
-        if progress is not None:
-            progress(t + 1, len(names))
     counts = [[int((judgments.grade[keep] > 0).sum()), int((judgments.grade[keep] == 0).sum())] for keep in judged_in]
     run_names = tuple(run.name for run in loaded)
     return Reuse(
@@ -344,8 +339,7 @@ def tables(result: Reuse, digits: int = 4) -> list[Page]:
 
 def mean_tables(results: list[Reuse], digits: int = 4) -> list[Page]:
     """The agreement by source and target, averaged over collections."""
-    check_alike(results, "collections", "references", "candidates")
-    mean = replace(results[0], agreement=mean_of([result.agreement for result in results]))
+    mean = averaged(results, ("collections", "references", "candidates"), ("agreement",))
     scope = f"mean over {len(results)} collections"
     return [_agreement_table(mean, r, digits, scope) for r in range(len(mean.references))]
 
@@ -360,21 +354,19 @@ def _agreement_table(result: Reuse, reference: int, digits: int, scope: str = ""
     )
     heads = [f"{source}→{target}" for source in result.collections for target in result.collections]
     rows = [
-        ((candidate,), [Cell(shown(value, digits), best=value > threshold) for value in values.ravel().tolist()])
+        (candidate, [Cell(shown(value, digits), best=value > threshold) for value in values.ravel().tolist()])
         for candidate, values in zip(result.candidates, result.agreement[reference], strict=True)
     ]
-    return Page(title, sheet(("measure",), heads, rows, "source → target"))
+    return table(title, ("measure",), heads, rows, "source → target")
 
 
 def _judged_table(result: Reuse) -> Page:
     rows = [
-        ((name,), [Cell(str(int(count))) for count in (*counts, counts.sum(), len(runs))])
+        (name, [str(int(count)) for count in (*counts, counts.sum(), len(runs))])
         for name, counts, runs in zip(result.collections, result.judged, result.searching, strict=True)
     ]
-    return Page(
-        f"Judged documents and runs of each part; split {result.settings.rule}",
-        sheet(("collection",), ("relevant", "other", "judged", "runs"), rows),
-    )
+    title = f"Judged documents and runs of each part; split {result.settings.rule}"
+    return table(title, ("collection",), ("relevant", "other", "judged", "runs"), rows)
 
 
 def drawings(result: Reuse) -> Drawings:

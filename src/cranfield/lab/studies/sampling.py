@@ -34,8 +34,7 @@ from cranfield.lab.registry import (
     Repeats,
     Threshold,
     Variants,
-    check_alike,
-    mean_of,
+    averaged,
 )
 from cranfield.lab.relabelling import JudgmentStrata, Relabeller, sample_sizes, summarize_repeats
 from cranfield.lab.systems import (
@@ -45,14 +44,14 @@ from cranfield.lab.systems import (
     defined_for_all,
     get_coefficient,
     mean_scores,
-    of_rankings,
     score_systems,
 )
 from cranfield.measures import Measure
 from cranfield.measures.content import ranked_rows
+from cranfield.parallel import followed
 from cranfield.record import record
 from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, Drawings, one_scale, panels
-from cranfield.report.pages import Page, column, sheet
+from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import UNDEFINED, Cell, shown
 from cranfield.statistics.rounding import SAME
 
@@ -199,7 +198,6 @@ class Sampling(registry.StudyResult):
     often the results of a run are as close to a subtopic as the collection is, for all judgments.
     """
 
-    KIND: ClassVar[str] = "sampling"
     JSON: ClassVar[tuple[str, ...]] = (
         *("settings", "runs", "queries", "judged"),
         "agreement/{references}/{candidates}",
@@ -229,7 +227,6 @@ class Sampling(registry.StudyResult):
         return [[rates[i] for i in row] for row in first.tolist()]
 
 
-@of_rankings
 @registry.recorded
 def sampling(
     qrels: Any,
@@ -268,12 +265,11 @@ def sampling(
     systems = score_systems(judgments, all_runs, candidates.columns, corpus=corpus, seed=seed)
     shape = len(candidates.columns), len(settings.rates), repeats
     scores, counted = np.full((*shape, len(systems.runs)), np.nan), np.zeros(shape, np.int64)
-    for done, (level, repeat, keep) in enumerate(_samples(systems, settings), 1):
+    samples = followed(_samples(systems, settings), progress, len(settings.rates) * repeats)
+    for level, repeat, keep in samples:
         values = systems.values if keep.all() else systems.relabeller.scores(keep)
         usable = defined_for_all(values)
         scores[:, level, repeat], counted[:, level, repeat] = mean_scores(values, usable), usable.sum(axis=1)
-        if progress is not None:
-            progress(done, len(settings.rates) * repeats)
     reference_scores = candidates.reference_scores(systems.means)[:, None, None, None]
     reference, candidate = np.broadcast_arrays(reference_scores, candidates.candidate_scores(scores))
     enough = candidates.candidate_scores(counted) >= MIN_QUERIES
@@ -326,12 +322,7 @@ def tables(result: Sampling, digits: int = 4) -> list[Page]:
 
 def mean_tables(results: list[Sampling], digits: int = 4) -> list[Page]:
     """The sufficient rates and the agreement at every rate, averaged over collections."""
-    check_alike(results, "references", "candidates", "settings")
-    mean = replace(
-        results[0],
-        agreement=mean_of([result.agreement for result in results]),
-        judged=np.sum([result.judged for result in results], axis=0),
-    )
+    mean = averaged(results, ("references", "candidates", "settings"), ("agreement",), ("judged",))
     scope = f"mean over {len(results)} collections"
     pages = [_mean_table(mean, r, digits) for r in range(len(mean.references))]
     by_reference = [replace(page, title=f"{scope.capitalize()}: {page.title}") for page in pages]
@@ -345,10 +336,10 @@ def _sufficient_table(result: Sampling, scope: str) -> Page:
         f"least {result.settings.threshold:g}: {scope}"
     )
     rows = [
-        ((reference,), [Cell(UNDEFINED if rate is None else f"{rate}%") for rate in rates])
+        (reference, [UNDEFINED if rate is None else f"{rate}%" for rate in rates])
         for reference, rates in zip(result.references, result.sufficient_rates(), strict=True)
     ]
-    return Page(title, sheet(("measure",), result.candidates, rows))
+    return table(title, ("measure",), result.candidates, rows)
 
 
 def claim_tables(claims: Sequence[DivergenceClaim]) -> list[Page]:
@@ -356,13 +347,13 @@ def claim_tables(claims: Sequence[DivergenceClaim]) -> list[Page]:
     rows = [
         (
             (claim.measure, claim.smoothing),
-            [Cell(f"{claim.holds}"), Cell(f"{claim.total}"), Cell(f"{claim.holds / claim.total:.2%}")],
+            [f"{claim.holds}", f"{claim.total}", f"{claim.holds / claim.total:.2%}"],
         )
         for claim in claims
         if claim.total
     ]
     title = "KLD(q‖R) ≤ KLD(q‖D), counted over runs, queries, subtopics, and ranks down to the cutoff; all judgments"
-    return [Page(title, sheet(("models of", "smoothing"), ("holds", "of", "share"), rows))] if rows else []
+    return [table(title, ("models of", "smoothing"), ("holds", "of", "share"), rows)] if rows else []
 
 
 def _mean_table(result: Sampling, r: int, digits: int) -> Page:
@@ -378,9 +369,10 @@ def _mean_table(result: Sampling, r: int, digits: int) -> Page:
         cells = column(list(mean[:, level]), digits)
         # A deviation of 0 is not printed.
         asides = [f"±{shown(value, digits)}" if value > SAME else "" for value in deviation[:, level].tolist()]
-        with_deviation = [Cell(cell.text, cell.best, aside) for cell, aside in zip(cells, asides, strict=True)]
-        rows.append(((f"{rate}%",), [Cell(str(int(result.judged[level].sum()))), *with_deviation]))
-    return Page(title, sheet(("judgments",), ("judged", *result.candidates), rows))
+        row: list[Cell | str] = [str(int(result.judged[level].sum()))]
+        row += [Cell(cell.text, cell.best, aside) for cell, aside in zip(cells, asides, strict=True)]
+        rows.append((f"{rate}%", row))
+    return table(title, ("judgments",), ("judged", *result.candidates), rows)
 
 
 def _percentile_table(result: Sampling, r: int, digits: int) -> Page:
@@ -390,10 +382,10 @@ def _percentile_table(result: Sampling, r: int, digits: int) -> Page:
     )
     low, high = result.summary(result.agreement[r])[2:]
     rows = [
-        ((f"{rate}%",), [Cell(_range(*ends, digits)) for ends in zip(low[:, level], high[:, level], strict=True)])
+        (f"{rate}%", [_range(*ends, digits) for ends in zip(low[:, level], high[:, level], strict=True)])
         for level, rate in enumerate(result.settings.rates)
     ]
-    return Page(title, sheet(("judgments",), result.candidates, rows))
+    return table(title, ("judgments",), result.candidates, rows)
 
 
 def _range(low: float, high: float, digits: int) -> str:

@@ -22,8 +22,9 @@ from cranfield.evaluation.overlap import check_query_overlap
 from cranfield.evaluation.plan import make_columns
 from cranfield.lab import registry
 from cranfield.lab.registry import Measures, Progress
-from cranfield.lab.systems import judged_scores, of_rankings
+from cranfield.lab.systems import judged_scores
 from cranfield.measures import Measure
+from cranfield.parallel import followed
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import COLUMNS, Batch, ragged
 from cranfield.ranking.tie_rules import TIE_RULES
@@ -141,7 +142,6 @@ class CutResult:
 class Stopping(registry.StudyResult):
     """The best cuts of each run by each measure."""
 
-    KIND: ClassVar[str] = "stopping"
     JSON: ClassVar[tuple[str, ...]] = (
         "settings/repeats",
         "settings/seed",
@@ -165,7 +165,6 @@ class Stopping(registry.StudyResult):
         return tuple(dict.fromkeys(result.measure for result in self.results))
 
 
-@of_rankings
 @registry.recorded
 def stopping(
     qrels: Any,
@@ -194,21 +193,18 @@ def stopping(
     relevant = np.where(np.diff(judgments.begin) > 0, relevant, 0).astype(np.int64)
     results: list[CutResult] = []
     notes: dict[str, None] = {}
-    for i, run in enumerate(all_runs):
+    for run in followed(all_runs, progress, len(all_runs)):
         lists = RankedLists.of(run, aligner)
         check_query_overlap(run, lists.alignment)
-        scored = ScoredLists(lists)
         for measure in unique_measures:
             table = lists.scores_by_depth(measure)
             defined = np.any(~np.isnan(table), axis=1)
             if not defined.all():
                 notes[f"{measure} is undefined for {(~defined).sum()} of {len(defined)} queries: omitted"] = None
             cut = _best_cuts(run.name, measure, lists, table, defined, repeats, seed)
-            results.append(replace(cut, rules=tuple(_best_rules(scored, table, defined, relevant, repeats, seed))))
+            results.append(replace(cut, rules=tuple(_best_rules(lists, table, defined, relevant, repeats, seed))))
         if "ratio" not in {rule.rule for rule in results[-1].rules}:
             notes[f"{run.name}: no thresholds relative to the top score, because some scores are not positive"] = None
-        if progress is not None:
-            progress(i + 1, len(all_runs))
     return Stopping(tuple(results), repeats, seed, tuple(notes))
 
 
@@ -260,16 +256,16 @@ def _best_cuts(
 
 
 def _best_rules(
-    scored: ScoredLists, table: Floats, defined: Booleans, relevant: Integers, repeats: int, seed: int
+    lists: RankedLists, table: Floats, defined: Booleans, relevant: Integers, repeats: int, seed: int
 ) -> Iterator[RuleResult]:
     """The results of the rules besides the absolute one, as far as they can be applied to these scores."""
     values = np.where(defined[:, None], np.nan_to_num(table), 0)
     for rule in list(RULES.values())[1:]:
-        documents = scored.documents(rule, relevant, defined)
+        documents = lists.documents(rule, relevant, defined)
         if documents is None:
             continue
         key, kept = documents.best_threshold(documents.steps(values), defined)
-        learn = partial(scored.documents, rule, relevant) if rule.learned else None
+        learn = partial(lists.documents, rule, relevant) if rule.learned else None
         splits = _test_on_splits(documents, values, defined, repeats, seed, learn)
         thresholds = np.array([rule.threshold(float(x)) for x in splits.threshold])
         score = float(documents.totals(values)[kept] / defined.sum())
@@ -404,7 +400,7 @@ def rule_threshold(rule: str, value: float) -> str:
     >>> rule_threshold("gap", float("inf")), rule_threshold("ratio", float("inf")), rule_threshold("gap", 0.25)
     ('no cut', 'empty', '0.25')
     """
-    return threshold(RULES[rule].key(value)) if np.isinf(value) else threshold(value)
+    return threshold(RULES[rule].threshold(value)) if np.isinf(value) else threshold(value)
 
 
 def threshold(score: float) -> str:
@@ -508,11 +504,14 @@ class RankedLists:
     """The rankings of one run for the judged queries: the positions of judged documents, and the score at every rank.
 
     ``score``: from the top down for the first query, then for the second, and so on; ``length`` (q,): of each list.
+    ``query``, ``position``: of each document, from 0.
     """
 
     alignment: Alignment
     score: Floats
     length: Integers
+    query: Integers
+    position: Integers
 
     @classmethod
     def of(cls, run: Run, aligner: Aligner) -> RankedLists:
@@ -520,13 +519,17 @@ class RankedLists:
         table = io.load(run)
         alignment = aligner.align(replace(run, source=table))
         # The aligner decides which document holds a rank; the scores by rank only need sorting.
-        return cls(alignment, judged_scores(table, aligner.judgments)[1], np.maximum(alignment.length, 0))
+        length = np.maximum(alignment.length, 0)
+        return cls(alignment, judged_scores(table, aligner.judgments)[1], length, *ragged(length))
 
     def scores_by_depth(self, measure: Measure) -> Floats:
         """The score of every query with its list cut at every depth: (query, depth), from no document to all."""
         table = np.zeros((len(self.length), int(self.length.max(initial=0)) + 1))
         for rankings in self.alignment.rankings:
-            queries, ordered = rankings.query, without_unused_columns(measure.ordered(rankings))
+            queries, ordered = rankings.query, measure.ordered(rankings)
+            # Without columns that no measure reads once gains are computed, because rows are copied often.
+            width = max(int((ordered.ideal > 0).sum(axis=1).max(initial=0)), 1)
+            ordered = ordered.changed(ideal=ordered.ideal[:, :width])
             for row, depth, cut in cut_at_all_depths(ordered):
                 table[queries[row], depth] = measure.scored(cut).value
             depths = np.minimum(np.arange(table.shape[1]), ordered.length[:, None])
@@ -540,17 +543,73 @@ class RankedLists:
 
     def documents_by(self, key: Floats) -> DocumentsByScore:
         """All documents by a decreasing key, which takes the place of scores; within a list it must not rise."""
-        query, position = ragged(self.length)
         order = np.argsort(-key, kind="stable")
         score = key[order]
         last = np.flatnonzero(np.append(score[1:] != score[:-1], True)) if len(score) else np.zeros(0, np.int64)
-        return DocumentsByScore(query[order], position[order] + 1, score, last)
+        return DocumentsByScore(self.query[order], self.position[order] + 1, score, last)
 
+    def documents(self, rule: StoppingRule, relevant: Integers, training: Booleans) -> DocumentsByScore | None:
+        """The documents by decreasing key; None if the rule cannot be applied to these scores.
 
-def without_unused_columns(batch: Batch) -> Batch:
-    """The batch without columns that no measure reads once gains are computed, because its rows are copied often."""
-    width = max(int((batch.ideal > 0).sum(axis=1).max(initial=0)), 1)
-    return batch.changed(ideal=batch.ideal[:, :width])
+        ``relevant``: the number of relevant documents of each query, of which only the training queries are used.
+        """
+        score = self.score
+        if rule.name == "ratio":
+            if (score <= 0).any():
+                return None
+            key = score / self.top
+        elif rule.name == "distance":
+            key = score - self.top
+        elif rule.name == "gap":
+            key = -self.largest_gap
+        elif rule.name == "predicted R":
+            key = -(self.position + 1) / self.predicted_relevant(relevant, training)[self.query]
+        else:
+            key = score
+        return self.documents_by(key)
+
+    @property
+    def top(self) -> Floats:
+        """The highest score of its list, for each document."""
+        return self.score[(np.cumsum(self.length) - self.length)[self.query]]
+
+    @property
+    def largest_gap(self) -> Floats:
+        """The largest gap between scores above each document."""
+        score = self.score
+        gap = np.where(self.position > 0, np.append(0, score[:-1]) - score, 0)
+        # The running maximum of each list: gaps are ranked, and an offset makes the ranks of a list higher than all
+        # before.
+        gaps, rank = np.unique(gap, return_inverse=True)
+        offset = self.query * (len(gap) + 1)
+        return gaps[np.maximum.accumulate(rank + offset) - offset]
+
+    def predicted_relevant(self, relevant: Integers, training: Booleans) -> Floats:
+        """The predicted number of relevant documents of each query, learned from the training queries.
+
+        Ridge regression of log(1 + R) on the top score, the mean and the standard deviation of the scores of a list,
+        and the logarithm of its length.
+        """
+        x, y = self.features, np.log1p(relevant.astype(np.float64))
+        centre, spread = x[training].mean(axis=0), x[training].std(axis=0)
+        z = (x - centre) / np.where(spread > 0, spread, 1)
+        mean = y[training].mean()
+        a = z[training].T @ z[training] + RIDGE * np.eye(z.shape[1])
+        weights = np.linalg.solve(a, z[training].T @ (y[training] - mean))
+        # No prediction beyond what was seen: weights learned from few queries extrapolate badly.
+        low, high = y[training].min(), y[training].max()
+        return np.maximum(np.expm1(np.clip(mean + z @ weights, low, high)), FEWEST)
+
+    @cached_property
+    def features(self) -> Floats:
+        """The features of each list, (query, feature); 0 for an empty one."""
+        score, query, length = self.score, self.query, self.length
+        count = np.maximum(length, 1)
+        mean = np.bincount(query, score, len(length)) / count
+        deviation = np.sqrt(np.bincount(query, (score - mean[query]) ** 2, len(length)) / count)
+        top = np.zeros(len(length))
+        top[length > 0] = score[(np.cumsum(length) - length)[length > 0]]
+        return np.stack([top, mean, deviation, np.log1p(length)], axis=1)
 
 
 def cut_at_all_depths(batch: Batch) -> Iterator[tuple[Integers, Integers, Batch]]:
@@ -563,15 +622,11 @@ def cut_at_all_depths(batch: Batch) -> Iterator[tuple[Integers, Integers, Batch]
         end = begin + max(1, CELLS // (batch.start.shape[1] + batch.ideal.shape[1]))
         q, d = row[begin:end], depth[begin:end]
         inside = ~np.isnan(batch.grade) & (batch.start < d[-1])
-        part = first_columns(batch, max(int(inside.sum(axis=1).max(initial=0)), 1)).rows(q)
+        width = max(int(inside.sum(axis=1).max(initial=0)), 1)
+        part = batch.changed(**{name: getattr(batch, name)[:, :width] for name in COLUMNS}).rows(q)
         keep = ~np.isnan(part.grade) & (part.start < d[:, None])
         yield q, d, part.only(keep).changed(length=d)
         begin = end
-
-
-def first_columns(batch: Batch, columns: int) -> Batch:
-    """The first columns of every row."""
-    return batch.changed(**{name: getattr(batch, name)[:, :columns] for name in COLUMNS})
 
 
 @record(eq=False)
@@ -631,12 +686,8 @@ class StoppingRule:
     learned: bool = False
 
     def threshold(self, key: float) -> float:
-        """The threshold that keeps documents down to this key."""
+        """The threshold that keeps documents down to this key; and the lowest key that a threshold keeps."""
         return 0.0 - key if self.falling else key
-
-    def key(self, threshold: float) -> float:
-        """The lowest key that a threshold keeps."""
-        return 0.0 - threshold if self.falling else threshold
 
 
 RULES = {
@@ -651,75 +702,3 @@ RULES = {
         ),
     )
 }
-
-
-class ScoredLists:
-    """The lists of a run, and the keys of their documents by every rule."""
-
-    def __init__(self, lists: RankedLists) -> None:
-        self.lists = lists
-        self.query, self.position = ragged(lists.length)
-        self.first = np.cumsum(lists.length) - lists.length
-        self.features = _features(lists.score, self.query, lists.length)
-
-    def documents(self, rule: StoppingRule, relevant: Integers, training: Booleans) -> DocumentsByScore | None:
-        """The documents by decreasing key; None if the rule cannot be applied to these scores.
-
-        ``relevant``: the number of relevant documents of each query, of which only the training queries are used.
-        """
-        score = self.lists.score
-        if rule.name == "ratio":
-            if (score <= 0).any():
-                return None
-            key = score / self.top
-        elif rule.name == "distance":
-            key = score - self.top
-        elif rule.name == "gap":
-            key = -self.largest_gap
-        elif rule.name == "predicted R":
-            key = -(self.position + 1) / self.predicted_relevant(relevant, training)[self.query]
-        else:
-            key = score
-        return self.lists.documents_by(key)
-
-    @property
-    def top(self) -> Floats:
-        """The highest score of its list, for each document."""
-        return self.lists.score[self.first[self.query]]
-
-    @property
-    def largest_gap(self) -> Floats:
-        """The largest gap between scores above each document."""
-        score = self.lists.score
-        gap = np.where(self.position > 0, np.append(0, score[:-1]) - score, 0)
-        # The running maximum of each list: gaps are ranked, and an offset makes the ranks of a list higher than all
-        # before.
-        gaps, rank = np.unique(gap, return_inverse=True)
-        offset = self.query * (len(gap) + 1)
-        return gaps[np.maximum.accumulate(rank + offset) - offset]
-
-    def predicted_relevant(self, relevant: Integers, training: Booleans) -> Floats:
-        """The predicted number of relevant documents of each query, learned from the training queries.
-
-        Ridge regression of log(1 + R) on the top score, the mean and the standard deviation of the scores of a list,
-        and the logarithm of its length.
-        """
-        x, y = self.features, np.log1p(relevant.astype(np.float64))
-        centre, spread = x[training].mean(axis=0), x[training].std(axis=0)
-        z = (x - centre) / np.where(spread > 0, spread, 1)
-        mean = y[training].mean()
-        a = z[training].T @ z[training] + RIDGE * np.eye(z.shape[1])
-        weights = np.linalg.solve(a, z[training].T @ (y[training] - mean))
-        # No prediction beyond what was seen: weights learned from few queries extrapolate badly.
-        low, high = y[training].min(), y[training].max()
-        return np.maximum(np.expm1(np.clip(mean + z @ weights, low, high)), FEWEST)
-
-
-def _features(score: Floats, query: Integers, length: Integers) -> Floats:
-    """The features of each list, (query, feature); 0 for an empty one."""
-    count = np.maximum(length, 1)
-    mean = np.bincount(query, score, len(length)) / count
-    deviation = np.sqrt(np.bincount(query, (score - mean[query]) ** 2, len(length)) / count)
-    top = np.zeros(len(length))
-    top[length > 0] = score[(np.cumsum(length) - length)[length > 0]]
-    return np.stack([top, mean, deviation, np.log1p(length)], axis=1)

@@ -8,6 +8,7 @@ closed form with tie rules, with random orders, and with scores that are rounded
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -29,11 +30,11 @@ from cranfield.lab.systems import (
     defined_for_all,
     judged_scores,
     mean_scores,
-    of_rankings,
     unanswered_notes,
     undefined_notes,
 )
 from cranfield.measures import Measure
+from cranfield.parallel import followed
 from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.tie_rules import Ties as TieRuleName
@@ -83,10 +84,7 @@ class TieCounts:
     @staticmethod
     def total(counts: list[TieCounts]) -> TieCounts:
         """The counts of several runs together."""
-        sizes: dict[int, int] = {}
-        for entry in counts:
-            for size, number in entry.sizes.items():
-                sizes[size] = sizes.get(size, 0) + number
+        sizes = sum((Counter(entry.sizes) for entry in counts), Counter())
         fields = ("retrieved", "tied", "judged", "judged_tied", "decisive", "queries", "queries_tied")
         sums = {name: sum(getattr(entry, name) for entry in counts) for name in fields}
         return TieCounts(**sums, sizes=dict(sorted(sizes.items())))
@@ -277,7 +275,6 @@ class Ties(registry.StudyResult):
     reverse their order by expected scores; pairs are first with second, first with third, and so on.
     """
 
-    KIND: ClassVar[str] = "ties"
     RULES: ClassVar[tuple[str, ...]] = RULES
     QUANTILES: ClassVar[tuple[float, ...]] = QUANTILES
     JSON: ClassVar[tuple[str, ...]] = (
@@ -324,15 +321,15 @@ class Ties(registry.StudyResult):
         """The ends of the range of 90% of random orders, (2, run)."""
         return self.quantiles[[QUANTILES.index(0.05), QUANTILES.index(0.95)], measure]
 
-    def swappable(self, measure: int, least: float = NEVER) -> list[tuple[str, str, float]]:
-        """Pairs that random orders swap with at least this probability: the run that is ahead, the other, the chance.
+    def swappable(self, measure: int) -> list[tuple[str, str, float]]:
+        """Pairs that random orders swap not just by a rare chance: the run that is ahead, the other, the chance.
 
         The run with the higher expected score is ahead. The most likely swaps come first.
         """
         expected = self.scores[EXPECTED, measure]
         chosen = []
         for (i, j), chance in zip(self.pairs, self.swap_chance[measure].tolist(), strict=True):
-            if chance >= least:
+            if chance >= NEVER:
                 ahead, other = (i, j) if expected[i] >= expected[j] else (j, i)
                 chosen.append((self.runs[ahead], self.runs[other], chance))
         return sorted(chosen, key=lambda pair: -pair[2])
@@ -354,7 +351,6 @@ class Ties(registry.StudyResult):
         return int((ahead & (worst[:, None] < best - SAME)).sum())
 
 
-@of_rankings
 @registry.recorded
 def ties(
     qrels: Any,
@@ -391,11 +387,6 @@ def ties(
     judgments = io.read_qrels(qrels)
     roundings = [Rounding("digits", n) for n in digits] + [Rounding("bits", n) for n in bits]
     steps = len(loaded) + len(roundings)
-
-    def step(done: int) -> None:
-        if progress is not None:
-            progress(done, steps)
-
     evaluator = Evaluator.of(Collection(judgments, documents=corpus), plan)
     evaluation = evaluator.evaluation(loaded)
     labels, queries = tuple(column.label for column in plan.columns), evaluation.queries
@@ -408,13 +399,10 @@ def ties(
     counted = defined.sum(axis=1)[:, None]
     error = np.sqrt((np.where(defined, errors[..., : len(queries)], 0) ** 2).sum(axis=-1)).T / np.maximum(counted, 1)
     drawn = np.empty((len(loaded), len(labels), samples))
-    for r, run in enumerate(evaluation.run_scores):
+    for r, run in enumerate(followed(evaluation.run_scores, progress, steps)):
         drawn[r] = _sampled_means(run, plan, by_rule[EXPECTED][r], defined, samples, np.random.SeedSequence([seed, r]))
-        step(r + 1)
-    rounded = []
-    for i, rounding in enumerate(roundings):
-        rounded.append(_round(rounding, loaded, evaluator, defined, labels))
-        step(len(loaded) + i + 1)
+    rounding = followed(roundings, progress, steps, len(loaded))
+    rounded = [_round(one, loaded, evaluator, defined, labels) for one in rounding]
     answered = np.array([run.length >= 0 for run in evaluation.run_scores])
     notes = (
         *unanswered_notes(evaluation.runs, answered, queries),

@@ -24,7 +24,6 @@ from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import number
 from cranfield.lab import registry
 from cranfield.lab.registry import Progress, check_alike, mean_of
-from cranfield.lab.systems import of_rankings
 from cranfield.measures import Measure, parse
 from cranfield.measures.aliases import LIU, in_notation
 from cranfield.ranking.tie_rules import TIE_RULES, TIES, TieRule, Ties, tie_rule
@@ -94,7 +93,6 @@ class Truncation(registry.StudyResult):
     is relevant. ``no_answer``: queries without a relevant document; None in files of earlier versions.
     """
 
-    KIND: ClassVar[str] = "truncation"
     JSON: ClassVar[tuple[str, ...]] = (
         *("settings/nil", "settings/full_length", "settings/ties"),
         *("measures/{measures}/terminal = terminal_measures", "measures/{measures} = agreements"),
@@ -217,7 +215,6 @@ class Truncation(registry.StudyResult):
         ]
 
 
-@of_rankings
 @registry.recorded
 def truncation(
     qrels: Any,
@@ -339,14 +336,14 @@ def tables(result: Truncation, digits: int = 4) -> list[Page]:
 
 def _score_table(result: Truncation, digits: int) -> Page:
     x, y = result.means
-    columns: dict[str, list[Cell]] = {}
+    columns: dict[str, Sequence[Cell | str]] = {}
     for m, (plain, terminal) in enumerate(zip(result.measures, result.terminal_measures, strict=True)):
         columns[plain] = column(x[:, m], digits)
         if terminal:
             columns[terminal] = column(y[:, m], digits)
     columns["c@1"] = column([result.c_at_1(r) for r in range(len(result.runs))], digits)
     for i, when in enumerate(_stages(result)):
-        columns[f"short{when}"] = [Cell(f"{share:.1%}") for share in result.short[i]]
+        columns[f"short{when}"] = [f"{share:.1%}" for share in result.short[i]]
     rows = [(run, [cells[r] for cells in columns.values()]) for r, run in enumerate(result.runs)]
     stages = f", before and after cutting them at {result.nil}" if result.nil else ""
     short = f"short: share of lists with fewer than {result.longest} answers{stages}"
