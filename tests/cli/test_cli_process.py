@@ -155,15 +155,16 @@ def test_an_interrupt_while_modules_load_shows_no_traceback(work: float) -> None
     assert process.returncode in (130, -signal.SIGINT)
 
 
-def test_a_signal_within_an_import_waits_for_its_end(tmp_path: Path) -> None:
+@pytest.mark.parametrize("then", ["signal.pause()", "raise ValueError"])
+def test_a_signal_within_an_import_waits_for_its_end(tmp_path: Path, then: str) -> None:
     """An exception there could leave the lock of imports with this thread, and all others would wait for ever."""
     (tmp_path / "slow.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\nprint('imported')\n")
-    program = """
+    program = f"""
 import signal
 from cranfield.cli import main
 with main.exit_on_signals():
     import slow
-    signal.pause()
+    {then}
 """
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (143, "imported\n", "")

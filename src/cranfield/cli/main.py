@@ -154,10 +154,10 @@ def exit_on_signals() -> Iterator[None]:
     try:
         yield
     finally:
-        if hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_REAL, 0)
         for number in handled:
             signal.signal(number, signal.SIG_DFL)
+        if hasattr(signal, "setitimer") and signal.setitimer(signal.ITIMER_REAL, 0)[0]:
+            signal.raise_signal(signal.SIGALRM)  # one that waits for the end of an import
 
 
 def _stop(received: int, frame: FrameType | None) -> None:
