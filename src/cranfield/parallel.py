@@ -45,7 +45,7 @@ def parallel(work: Callable[[Part], Result], parts: Iterable[Part], threads: int
 def followed(
     items: Iterable[Part], progress: Callable[[int, int], None] | None, total: int, done: int = 0
 ) -> Iterator[Part]:
-    """The items; once the caller is through with one, ``progress`` is told how many of the total are done."""
+    """The items; after each one, ``progress`` is told how many of the total are done."""
     for number, item in enumerate(items, done + 1):
         yield item
         if progress is not None:

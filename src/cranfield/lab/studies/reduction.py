@@ -49,6 +49,7 @@ from cranfield.report.canvas import (
     GREY,
     ORANGE,
     PAGE,
+    PURPLE,
     SKY,
     Drawings,
     across,
@@ -378,7 +379,7 @@ def _page(title: str, heads: list[str], result: Reduction, values: Floats, digit
     return table(title, ("measure",), heads, rows, "kept")
 
 
-COLOURS = (BLUE, ORANGE, GREEN, "#CC79A7", "#E69F00", BLACK, SKY, GREY)
+COLOURS = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", BLACK, SKY, GREY)
 X_LABELS = {"rates": "judgments kept (%)", "depths": "pool depth", "queries": "queries"}
 MARKERS = "osD^v<>hpd"
 
