@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+import answers
 import table_of_values as values
 from doors import DOORS
 from outputs_of_verbs import OUTPUTS, every, outputs, prepare
@@ -41,7 +42,8 @@ def write() -> None:
         prepare(Path(folder))
         found = outputs(Path(folder), every())
     OUTPUTS.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    for path in (values.TABLE, values.PLAIN_VALUES, values.OF_DOORS, OUTPUTS):
+    answers.ANSWERS.write_text(json.dumps(answers.table(), indent=1) + "\n", encoding="utf-8")
+    for path in (values.TABLE, values.PLAIN_VALUES, values.OF_DOORS, OUTPUTS, answers.ANSWERS):
         print(path)
 
 

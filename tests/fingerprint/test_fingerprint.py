@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import answers
 import doors
 import outputs_of_verbs
 import pytest
@@ -88,3 +89,12 @@ def test_every_verb_is_stored() -> None:
 def test_outputs_of_verbs(words: str, example: Path) -> None:
     found: dict[str, Any] = json.loads(json.dumps(outputs_of_verbs.output(words, example)))
     assert found == STORED_OUTPUTS[words]
+
+
+@rounds_alike
+@pytest.mark.parametrize("concept", answers.CONCEPTS)
+def test_answers_through_every_door(concept: str) -> None:
+    """Where a door differs from the others, or refuses a concept, is committed."""
+    pytest.importorskip("vl_convert", reason="the report needs an extra")
+    found = {door: answers.cell(answers.CONCEPTS[concept], door) for door in answers.DOORS}
+    assert found == json.loads(answers.ANSWERS.read_text(encoding="utf-8"))[concept]
