@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 import tempfile
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -162,8 +161,7 @@ def answer(saved: Mapping[str, Any], groups: Any = None) -> dict[str, Any]:
     """The answer of a comparison that was written as JSON."""
     found: dict[str, Any] = {}
     for one in saved["pairs"]:
-        numbers = {name: one[name] for name in FIELDS} | {"p": one["p"][saved["test"]]}
-        numbers |= {"low": one["test_low"], "high": one["test_high"]}
+        numbers = {name: one[name] for name in FIELDS}
         numbers |= {"doubts": one["doubts"], "means": one["mean"] - one["other_mean"]}
         found.setdefault(one["measure"], {})[f"{one['run']} - {one['other']}"] = numbers
     for one in saved.get("predicted", ()):
@@ -179,15 +177,14 @@ def of_groups(found: Any) -> Any:
 
 
 def compared(concept: Concept, source: Any, *given: Any, scores: Any = None) -> dict[str, Any]:
-    found = cf.compare(source, *given, baseline=concept.baseline, **SETTINGS)
+    baseline = path("saved.json") if concept.saved else concept.baseline
+    found = cf.compare(source, *given, baseline=baseline, **SETTINGS)
     groups = of_groups(scores.by(concept.by, concept.baseline, seed=3)) if concept.by else None
     return answer(json.loads(json.dumps(found.to_dict())), groups)
 
 
 def from_runs(concept: Concept) -> dict[str, Any]:
     """``cf.compare(judgments, runs, measures)``."""
-    if concept.saved:
-        return from_scores(concept)
     scores = cf.evaluate(collection(concept), runs(concept), MEASURES) if concept.by else None
     return compared(concept, collection(concept), runs(concept), MEASURES, scores=scores)
 
@@ -195,15 +192,13 @@ def from_runs(concept: Concept) -> dict[str, Any]:
 def from_scores(concept: Concept) -> dict[str, Any]:
     """``cf.compare(scores)``."""
     scores = cf.evaluate(collection(concept), runs(concept), MEASURES)
-    if concept.saved:
-        scores = scores.with_run(cf.load(path("saved.json")))
     return compared(concept, scores, scores=scores)
 
 
 def from_evaluation(concept: Concept) -> dict[str, Any]:
     """``cf.compare(evaluation)``."""
-    if concept.several or concept.saved:
-        raise Refused("an evaluation is of one collection, and of rankings")
+    if concept.several:
+        raise Refused("an evaluation is of one collection")
     evaluation = cf.Evaluator(collection(concept), MEASURES).evaluation(runs(concept))
     return compared(concept, evaluation, scores=evaluation.scores)
 
@@ -242,9 +237,11 @@ def of_page(text: str) -> dict[str, Any]:
             else packed
         )
 
-    places = pairs.get("pairs") or [
-        [(a, b) for a in range(len(names)) for b in range(a + 1, len(names))] for _ in data["measures"]
-    ]
+    number, baselines = len(names), pairs["baseline"]
+    if baselines is None:
+        places = [[(b, a) for a in range(number) for b in range(a + 1, number)] for _ in data["measures"]]
+    else:
+        places = [[(a, b) for a in range(number) if a != b] for b in baselines]
     found: dict[str, Any] = {}
     for m, measure in enumerate(data["measures"]):
         for p, (a, b) in enumerate(places[m]):

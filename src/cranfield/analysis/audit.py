@@ -384,7 +384,7 @@ def reversible(
         parts = evaluation.for_each_run(limits_of, progress)
         causes: tuple[Cause, ...] = ("ties", "unjudged")
         limits = {cause: _limits_of(parts, cause) for cause in causes}
-        return tuple(_swaps(evaluation.scores, limits, _lowest_differences(evaluation)))
+        return tuple(_swaps(evaluation.ranking_scores, limits, _lowest_differences(evaluation)))
 
     return evaluation.remember("reversible", find) if runs is None else find()
 
@@ -398,7 +398,7 @@ class Auditor:
     """Computes an audit from an evaluation, run by run."""
 
     def __init__(self, evaluation: Evaluation, *, plausible: bool = False) -> None:
-        self.evaluation, self.scores, self.plausible = evaluation, evaluation.scores, plausible
+        self.evaluation, self.scores, self.plausible = evaluation, evaluation.ranking_scores, plausible
         self.row = {run.run.name: r for r, run in enumerate(evaluation.run_scores)}
 
     def audit(self, interval: Interval, progress: Progress | None = None) -> Audit:
@@ -599,7 +599,9 @@ def _reversible(score: Floats, low: Floats, high: Floats) -> Booleans:
 
 def _lowest_differences(evaluation: Evaluation) -> list[Floats | None]:
     """For each column the lowest difference of every pair of runs that unjudged documents allow, if it is known."""
-    return [lowest_differences(evaluation, m) for m in range(len(evaluation.columns))]
+    return evaluation.remember(
+        "lowest differences", lambda: [lowest_differences(evaluation, m) for m in range(len(evaluation.columns))]
+    )
 
 
 def _swaps(

@@ -3,46 +3,48 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
-from functools import cached_property
+from collections.abc import Container, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import combinations
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_type_hints
 
 import numpy as np
 
-from cranfield.analysis.audit import Audit, Cause, Swap, reversible
+from cranfield.analysis.audit import Cause, reversible
 from cranfield.analysis.significance import (
+    BY_PAIR,
     DEFAULT_SAMPLES,
     SIGNIFICANCE_TESTS,
     ComparisonSettings,
     Family,
     MeasureComparison,
+    PairComparison,
     Test,
     choose_samples,
+    compare_pairs,
+    correct,
     lowest_p,
-    test_pairs,
+    p_values,
 )
-from cranfield.data import Floats, Integers, Run
-from cranfield.errors import InputError, MissingDependency, UsageError
+from cranfield.data import Integers
+from cranfield.errors import InputError, MeasureError, MissingDependency, UnknownName, UsageError
 from cranfield.evaluation.collection import is_several
 from cranfield.evaluation.designs import matched_sample
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures, evaluate
 from cranfield.evaluation.notes import Note, QueryNames, sentences
 from cranfield.evaluation.plan import Column
-from cranfield.evaluation.predicted import PredictedMean, check_queries, judged_per_query, predicted_differences
+from cranfield.evaluation.predicted import PredictedMean
 from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.scores import Scores, ScoreTable
-from cranfield.measures.catalogue import Better
-from cranfield.parallel import followed
-from cranfield.record import record
+from cranfield.measures import parse
+from cranfield.parallel import followed, in_background
 from cranfield.results import PathLike, Saved, plain, typed
 from cranfield.statistics.design import Repeated, Sample
-from cranfield.statistics.resampling import Anova, Correction, corrected
-from cranfield.statistics.rounding import SAME
+from cranfield.statistics.resampling import Correction
 from cranfield.wording import decodable, few, listed, plural, printable
 
 if TYPE_CHECKING:
@@ -53,79 +55,24 @@ ComparisonTable = Literal["means", "pairs"]
 
 SELECTED = "the best run was selected by the scores that it is tested on: p-values do not account for the selection"
 BEST = "best"  # the baseline that is the best run of each measure
+SAVED = ".json"  # the ending of a file of saved scores
 # What could reverse a difference without any new query.
 DOUBTS: tuple[Cause, ...] = ("ties", "unjudged")
 
-
-SAVED_UNCHANGED = (
-    *("test", "correction", "family", "alpha", "level", "samples", "seed"),
-    *("cluster", "collection", "repeats", "baseline", "runs", "measures"),
+SAVED_SETTINGS = (
+    *("test", "tests", "correction", "family", "alpha", "level", "samples", "seed", "cluster", "collection"),
+    *("repeats", "baseline", "audit", "together"),
 )
-SAVED_BY_MEASURE = ("queries", "units", "better", "lowest_p", "anova")
+SAVED_BY_MEASURE = ("queries", "units", "better", "lowest_p", "anova", "sources")
 
 
-NUMBERS = ("difference", "low", "high", "t_low", "t_high", "test_low", "test_high", "degrees", "corrected")
-
-
-class PairComparison(NamedTuple):
-    """One measure of two runs, the first against the second."""
-
-    measure: str
-    run: str
-    other: str
-    mean: float
-    other_mean: float
-    difference: float
-    low: float
-    high: float
-    t_low: float
-    t_high: float
-    test_low: float
-    test_high: float
-    variance: tuple[float, float]
-    degrees: float
-    effect: float
-    effect_low: float
-    effect_high: float
-    wins: int
-    ties: int
-    losses: int
-    p: dict[Test, float]
-    corrected: float
-    significant: bool
-    doubts: tuple[Cause, ...]
-
-    @property
-    def turned(self) -> PairComparison:
-        """The same, the second run against the first."""
-        ends = {"low": "high", "t_low": "t_high", "test_low": "test_high", "effect_low": "effect_high"}
-        others = {"run": "other", "mean": "other_mean", "wins": "losses"}
-        values = {a: getattr(self, b) for pair in others.items() for a, b in (pair, pair[::-1])}
-        values |= {a: 0 - getattr(self, b) for pair in ends.items() for a, b in (pair, pair[::-1])}
-        return self._replace(**values, difference=0 - self.difference, effect=0 - self.effect)
-
-
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Saved):
-    """Runs compared in pairs: arrays are (measure, pair) unless noted.
+    """Runs compared in pairs: how it was done, and what was found in each measure.
 
-    ``pairs`` (measure, pair, 2): indices into ``runs``; a difference is the mean of the first minus that of the second.
-    With a baseline it is the second; the baseline ``best`` is the best run of each measure.
-    ``queries``: for each measure the queries for which every run has a value; only these are compared.
-    ``means`` (measure, run): over these queries, or over the means of collections. ``test_low``, ``test_high``: the
-    confidence interval of the difference that belongs to the test; if p-values are corrected, all intervals hold
-    together. ``low``, ``high``: the interval of the difference alone, by the BCa bootstrap; ``t_low``, ``t_high``: by
-    Student's t. ``variance`` (measure, pair, 2): of the difference, by queries and by random repeats;
-    ``degrees``: the degrees of freedom of both together.
-    ``effect`` (measure, pair, 3): the difference in units of its standard deviation, and both ends of its interval.
-    ``wins``, ``losses``: queries on which the first is better, or worse. ``p``: by test. ``corrected``: of ``test``.
-    ``doubts``: what could reverse the difference, if an audit was given. ``better``: whether higher or lower values
-    are better. ``units``: how many independent queries, or clusters of them, each measure has; ``cluster``,
-    ``collection``: the attributes that say so, and ``repeats``: random or fixed, if runs have repeats. ``sources``: by
-    measure and repeated run, the variance of a score between queries, between repeats, and the rest.
-    ``lowest_p`` (measure,): the lowest corrected p-value that the test could give; if it is not below ``alpha``, no
-    difference can be significant. ``query_notes``, ``resolution_notes``: which queries were compared, and whether the
-    test can decide; ``notes`` are both.
+    ``comparison["nDCG@10"].pairs`` are the pairs of runs. ``query_notes``, ``resolution_notes``: which queries were
+    compared, and whether the test can decide; ``notes`` are both. ``predicted``: the differences by human and predicted
+    judgments together.
     """
 
     KIND: ClassVar[str] = "comparison"
@@ -134,109 +81,71 @@ class Comparison(Saved):
         "save a comparison with `cranfield compare ... --format json -o FILE` or `comparison.save(FILE)`"
     )
 
-    runs: tuple[str, ...]
-    measures: tuple[str, ...]
-    pairs: Integers
-    baseline: str | None
-    queries: tuple[tuple[str, ...], ...]
-    means: Floats
-    difference: Floats
-    low: Floats
-    high: Floats
-    t_low: Floats
-    t_high: Floats
-    test_low: Floats
-    test_high: Floats
-    variance: Floats
-    degrees: Floats
-    effect: Floats
-    wins: Integers
-    losses: Integers
-    p: dict[Test, Floats]
-    corrected: Floats
-    doubts: tuple[tuple[tuple[Cause, ...], ...], ...]
-    anova: tuple[Anova, ...]
-    test: Test
-    correction: Correction
-    family: str
-    alpha: float
-    level: float
-    samples: int
-    seed: int
-    lowest_p: Floats
-    better: tuple[Better, ...]
-    units: tuple[int, ...]
-    cluster: str | None = None
-    collection: str | None = None
-    repeats: Repeated | None = None
-    sources: Mapping[str, Mapping[str, tuple[float, float, float]]] = field(default_factory=dict)
+    settings: ComparisonSettings
+    by_measure: tuple[MeasureComparison, ...]
     query_notes: tuple[Note, ...] = ()
     resolution_notes: tuple[Note, ...] = ()
-    predicted: tuple[PredictedMean, ...] = ()  # the differences with predicted judgments
+    predicted: tuple[PredictedMean, ...] = ()
     provenance: Provenance | None = None
 
     @property
-    def references(self) -> list[int] | None:
-        """The index of the baseline of each measure, or None without a baseline."""
-        return None if self.baseline is None else self.pairs[:, 0, 1].tolist()
+    def runs(self) -> tuple[str, ...]:
+        """The names of the runs."""
+        return self.by_measure[0].runs
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The labels of the measures."""
+        return tuple(one.measure for one in self.by_measure)
+
+    @property
+    def baseline(self) -> str | None:
+        """The run that all others are compared with; None for all pairs, ``best`` for the best run of each measure."""
+        return self.settings.baseline
+
+    def __getitem__(self, measure: str) -> MeasureComparison:
+        """The comparison by one measure, given by its label or by any of its names."""
+        if measure not in self.measures:
+            with suppress(MeasureError):
+                measure = str(parse(measure))
+        for one in self.by_measure:
+            if one.measure == measure:
+                return one
+        raise UnknownName(f"`{measure}` is not one of the measures", hint=f"they are {', '.join(self.measures)}")
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.measures)
 
     def __repr__(self) -> str:
-        one = self.baseline
-        against = plural(self.pairs.shape[1], "pair") if one is None else f"each against {printable(one)}"
-        significant = (self.corrected < self.alpha).sum(axis=1).tolist()
-        counts = [f"{m} {n}" for m, n in zip(self.measures, significant, strict=True)]
+        against = plural(self.size, "pair") if self.baseline is None else f"each against {printable(self.baseline)}"
+        counts = [f"{one.measure} {one.significant.sum()}" for one in self.by_measure]
         return decodable(
             f"Comparison: {listed(self.runs, 'run')}, {against}; "
-            f"significant differences (p < {self.alpha:g}): {few(counts)}"
+            f"significant differences (p < {self.settings.alpha:g}): {few(counts)}"
         )
+
+    @property
+    def size(self) -> int:
+        """The number of pairs of a measure."""
+        return len(self.by_measure[0].places)
+
+    @property
+    def pairs(self) -> tuple[PairComparison, ...]:
+        """The pairs of all measures."""
+        return tuple(pair for one in self.by_measure for pair in one.pairs)
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """The queries that were compared, and whether the test can decide."""
         return self.query_notes + self.resolution_notes
 
-    def with_swaps(self, swaps: Sequence[Swap]) -> Comparison:
-        """The same comparison, each pair with what could reverse it; ``swaps`` are of the same runs and measures."""
-        causes: dict[tuple[str, frozenset[str]], list[Cause]] = {}
-        for swap in swaps:
-            if swap.cause in DOUBTS:
-                causes.setdefault((swap.measure, frozenset((swap.higher, swap.lower))), []).append(swap.cause)
-        doubts = tuple(
-            tuple(tuple(causes.get((measure, frozenset((self.runs[a], self.runs[b]))), ())) for a, b in pairs)
-            for measure, pairs in zip(self.measures, self.pairs.tolist(), strict=True)
-        )
-        return replace(self, doubts=doubts)
-
-    def contest(self, measure: int, pair: int) -> PairComparison:
-        """The comparison of one pair of runs by one measure, given by their indices."""
-        at = measure, pair
-        a, b = self.pairs[at].tolist()
-        wins, losses = int(self.wins[at]), int(self.losses[at])
-        effect, effect_low, effect_high = self.effect[at].tolist()
-        of_queries, of_repeats = self.variance[at].tolist()
-        return PairComparison(
-            measure=self.measures[measure],
-            run=self.runs[a],
-            other=self.runs[b],
-            mean=float(self.means[measure, a]),
-            other_mean=float(self.means[measure, b]),
-            effect=effect,
-            effect_low=effect_low,
-            effect_high=effect_high,
-            variance=(of_queries, of_repeats),
-            wins=wins,
-            ties=len(self.queries[measure]) - wins - losses,
-            losses=losses,
-            p={test: float(p[at]) for test, p in self.p.items()},
-            significant=bool(self.corrected[at] < self.alpha),
-            doubts=self.doubts[measure][pair],
-            **{name: float(getattr(self, name)[at]) for name in NUMBERS},
-        )
-
     @property
-    def signs(self) -> Integers:
-        """For each measure 1, or -1 if lower values are better."""
-        return np.array([-1 if better == "lower" else 1 for better in self.better])
+    def family(self) -> str:
+        """What the correction is over, in words."""
+        other = "the best run" if self.baseline == BEST and BEST not in self.runs else self.baseline
+        against = plural(self.size, "pair") if self.baseline is None else f"{plural(self.size, 'run')} against {other}"
+        across = self.settings.family == "all"
+        return f"{against} in all {len(self.by_measure)} measures" if across else f"{against} per measure"
 
     @cached_property
     def ranks(self) -> dict[str, dict[str, tuple[int, int]]]:
@@ -253,67 +162,17 @@ class Comparison(Saved):
         """
         if self.baseline is not None:
             raise UsageError("ranks need a comparison of all pairs of runs", hint="compare without a baseline")
-        ranks = {}
-        for m, measure in enumerate(self.measures):
-            significant = np.where(self.corrected[m] < self.alpha, np.sign(self.difference[m]) * self.signs[m], 0)
-            first, second = self.pairs[m].T
-            runs = len(self.runs)
-            ahead = np.bincount(first, significant < 0, runs) + np.bincount(second, significant > 0, runs)
-            behind = np.bincount(first, significant > 0, runs) + np.bincount(second, significant < 0, runs)
-            limits = zip((1 + ahead).astype(int).tolist(), (runs - behind).astype(int).tolist(), strict=True)
-            ranks[measure] = dict(zip(self.runs, limits, strict=True))
-        return ranks
-
-    def one_sided(self, measure: int, runs: tuple[str, str]) -> tuple[float, float]:
-        """The bounds that the difference of two runs exceeds, and stays below, each with confidence 1 - alpha."""
-        from scipy.special import stdtrit
-
-        named = enumerate(self.pairs[measure].tolist())
-        pair = next(p for p, (a, b) in named if (self.runs[a], self.runs[b]) == runs)
-        deviation = math.sqrt(float(self.variance[measure, pair].sum()))
-        half = float(stdtrit(self.degrees[measure, pair], 1 - self.alpha)) * deviation
-        difference = float(self.difference[measure, pair])
-        return difference - half, difference + half
-
-    def queries_needed(self, measure: int, pair: int, *, power: float = 0.8) -> int | None:
-        """How many queries a test would need to find a difference of this size with this power; None if too many.
-
-        Of queries in clusters, it is the number if clusters are as large as these.
-        """
-        from cranfield.statistics.sample_size import queries_needed
-
-        used, difference = len(self.queries[measure]), abs(float(self.difference[measure, pair]))
-        variance = float(self.variance[measure, pair, 0]) * used
-        return queries_needed(variance, difference, alpha=self.alpha, power=power) if difference > SAME else None
-
-    @property
-    def contests(self) -> list[PairComparison]:
-        """The comparisons of all pairs of runs by all measures, the first run of a pair against the second."""
-        return [self.contest(m, p) for m in range(len(self.measures)) for p in range(self.pairs.shape[1])]
-
-    @property
-    def rows(self) -> list[PairComparison]:
-        """The same as tables, files and figures have them: each run minus the baseline, or minus an earlier run."""
-        return [one.turned if self.baseline is None else one for one in self.contests]
-
-    @property
-    def predicted_rows(self) -> tuple[PredictedMean, ...]:
-        """The differences with predicted judgments, as tables and files have them: see `rows`."""
-        return tuple(one.turned if self.baseline is None else one for one in self.predicted)
+        return {one.measure: one.ranks for one in self.by_measure}
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Columns by name, a row for each measure of each pair: what ``--format csv`` writes.
-
-        A difference is that of a run from the baseline, or from an earlier run.
-        """
-        contests = self.rows
-        fields = [name for name in PairComparison._fields if name not in ("p", "doubts", "variance")]
-        settings = {name: [getattr(self, name)] * len(contests) for name in ("test", "correction", "family")}
+        """Columns by name, a row for each measure of each pair: what ``--format csv`` writes."""
+        fields = [name for name in PairComparison._fields if name not in ("tests", "doubts", "variance")]
+        settings = {"test": self.settings.test, "correction": self.settings.correction, "family": self.family}
         return {
-            **{name: [getattr(one, name) for one in contests] for name in fields},
-            **{f"p {test}": [one.p[test] for one in contests] for test in self.p},
-            "doubts": [" ".join(one.doubts) for one in contests],
-            **settings,
+            **{name: [getattr(one, name) for one in self.pairs] for name in fields},
+            **{f"p {test}": [one.tests[test] for one in self.pairs] for test in self.settings.tests},
+            "doubts": [NOT_AUDITED if one.doubts is None else " ".join(one.doubts) for one in self.pairs],
+            **{name: [value] * len(self.pairs) for name, value in settings.items()},
         }
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -348,64 +207,43 @@ class Comparison(Saved):
         """Plain data for JSON, which `load` reads."""
         return {
             **self.header(),
-            **{name: plain(getattr(self, name)) for name in SAVED_UNCHANGED},
-            **{name: plain(dict(zip(self.measures, getattr(self, name), strict=True))) for name in SAVED_BY_MEASURE},
-            "pairs": plain(self.rows),
+            **{name: plain(getattr(self.settings, name)) for name in SAVED_SETTINGS},
+            "runs": list(self.runs),
+            "measures": list(self.measures),
+            **{name: plain({m.measure: getattr(m, name) for m in self.by_measure}) for name in SAVED_BY_MEASURE},
+            "pairs": plain(self.pairs),
             "notes": sentences(self.notes),
             "resolution_notes": sentences(self.resolution_notes),
-            **({"predicted": plain(self.predicted_rows)} if self.predicted else {}),
-            **({"sources": plain(self.sources)} if self.sources else {}),
+            **({"predicted": plain(self.predicted)} if self.predicted else {}),
             **({"provenance": self.provenance.data} if self.provenance is not None else {}),
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The comparison that `to_dict` returned."""
-        hints = get_type_hints(cls)
-        values = {name: typed(hints[name], data[name], name) for name in SAVED_UNCHANGED}
-        runs, measures, baseline = (values[name] for name in ("runs", "measures", "baseline"))
-        if baseline not in (None, BEST, *runs):
-            raise ValueError(f"the baseline `{baseline}` is not one of the runs")
-        ComparisonSettings(**{name: values[name] for name in ("test", "alpha", "level", "samples", "seed")})
-        for name in SAVED_BY_MEASURE:
-            values[name] = typed(hints[name], [data[name][measure] for measure in measures], name)
-        notes, resolution = (typed(tuple[str, ...], data[name], name) for name in ("notes", "resolution_notes"))
-        contests = typed(tuple[PairComparison, ...], data["pairs"], "pairs")
-        place = {run: r for r, run in enumerate(runs)}
-        predicted = typed(hints["predicted"], data.get("predicted", []), "predicted")
-        if baseline is None:  # a row is that of the later run
-            contests, predicted = (
-                tuple(one.turned if place[one.run] > place[one.other] else one for one in rows)
-                for rows in (contests, predicted)
+        hints = get_type_hints(ComparisonSettings)
+        settings = ComparisonSettings(**{name: typed(hints[name], data[name], name) for name in SAVED_SETTINGS})
+        runs, measures = (typed(tuple[str, ...], data[name], name) for name in ("runs", "measures"))
+        if settings.baseline not in (None, BEST, *runs):
+            raise ValueError(f"the baseline `{settings.baseline}` is not one of the runs")
+        pairs = typed(tuple[PairComparison, ...], data["pairs"], "pairs")
+        rows = [[row for row in pairs if row.measure == measure] for measure in measures]
+        _check_saved(rows, runs, settings)
+        types = get_type_hints(MeasureComparison)
+        found = [
+            _saved_measure(
+                runs, of_measure, {name: typed(types[name], data[name][measure], name) for name in SAVED_BY_MEASURE}
             )
-        pairs, rows = _saved_pairs(contests, runs, measures, same=baseline != BEST)
-        tests = list(rows[0][0].p)
-        if any(list(row.p) != tests for of_measure in rows for row in of_measure):
-            raise ValueError("pairs have p-values of other tests")
-
-        def table(value: Callable[[PairComparison], Any]) -> Any:
-            return np.array([[value(row) for row in of_measure] for of_measure in rows])
-
-        means = np.full((len(rows), len(runs)), np.nan)
-        np.put_along_axis(means, pairs[..., 0], table(lambda row: row.mean), axis=1)
-        np.put_along_axis(means, pairs[..., 1], table(lambda row: row.other_mean), axis=1)
-        numbers = {name: table(attrgetter(name)) for name in (*NUMBERS, "wins", "losses")}
-        for name, infinite in (("test_low", -np.inf), ("test_high", np.inf)):
-            numbers[name] = np.where(np.isnan(numbers[name]), infinite, numbers[name])  # null in JSON
+            for measure, of_measure in zip(measures, rows, strict=True)
+        ]
+        notes, resolution = (typed(tuple[str, ...], data[name], name) for name in ("notes", "resolution_notes"))
         return cls(
-            pairs=pairs,
-            means=means,
-            variance=table(lambda row: row.variance),
-            effect=table(_saved_effect),
-            p=dict(zip(tests, np.moveaxis(table(lambda row: list(row.p.values())), 2, 0), strict=True)),
-            doubts=tuple(tuple(row.doubts for row in of_measure) for of_measure in rows),
-            query_notes=tuple(map(Note.saved, notes[: len(notes) - len(resolution)])),
-            resolution_notes=tuple(map(Note.saved, resolution)),
-            predicted=predicted,
-            sources=typed(hints["sources"], data.get("sources", {}), "sources"),
-            provenance=Provenance.of_file(data),
-            **values,
-            **numbers,
+            settings,
+            tuple(found),
+            tuple(map(Note.saved, notes[: len(notes) - len(resolution)])),
+            tuple(map(Note.saved, resolution)),
+            typed(tuple[PredictedMean, ...], data.get("predicted", []), "predicted"),
+            Provenance.of_file(data),
         )
 
     def save(self, path: PathLike) -> None:
@@ -416,29 +254,46 @@ class Comparison(Saved):
         >>> cf.load("comparison.json")  # doctest: +SKIP
         Comparison: 2 runs (old, new), 1 pair; significant differences (p < 0.05): RR 1
         """
-        if not np.isfinite(self.means).all():
+        if not all(np.isfinite(one.means).all() for one in self.by_measure):
             raise UsageError("a comparison with infinite means cannot be saved")
         super().save(path)
 
 
-def _saved_pairs(
-    contests: Sequence[PairComparison], runs: Sequence[str], measures: Sequence[str], *, same: bool
-) -> tuple[Integers, list[list[PairComparison]]]:
-    """The pairs of runs, (measure, pair, 2), and the rows of each measure; ``same``: all have the same pairs."""
-    rows = [[row for row in contests if row.measure == measure] for measure in measures]
-    index = {run: r for r, run in enumerate(runs)}
-    named = [[(index[row.run], index[row.other]) for row in of_measure] for of_measure in rows]
+NOT_AUDITED = "not audited"
+
+
+def _check_saved(rows: Sequence[Sequence[PairComparison]], runs: Sequence[str], settings: ComparisonSettings) -> None:
+    """Raise if the pairs of a file do not fit each other."""
+    named = [[(row.run, row.other) for row in of_measure] for of_measure in rows]
+    same = settings.baseline != BEST
     if not named or not named[0] or any(pairs != named[0] if same else len(pairs) != len(named[0]) for pairs in named):
         raise ValueError("the measures do not have the same pairs of runs")
-    if len(index) < len(runs) or any({run for pair in pairs for run in pair} != set(index.values()) for pairs in named):
+    if len(set(runs)) < len(runs) or any({run for pair in pairs for run in pair} != set(runs) for pairs in named):
         raise ValueError("the pairs do not cover the runs")
-    return np.array(named), rows
+    if any(tuple(row.tests) != settings.tests for of_measure in rows for row in of_measure):
+        raise ValueError("pairs have p-values of other tests")
 
 
-def _saved_effect(row: PairComparison) -> list[float]:
-    """The effect and its interval; JSON has no infinity, so that an infinite effect is null."""
-    effect = math.copysign(math.inf, row.difference) if math.isnan(row.effect) else row.effect
-    return [effect, row.effect_low, row.effect_high]
+def _saved_measure(runs: tuple[str, ...], rows: Sequence[PairComparison], known: dict[str, Any]) -> MeasureComparison:
+    """One measure from its pairs; JSON has no infinity, so that the end of an infinite interval is null there."""
+    index = {run: r for r, run in enumerate(runs)}
+    means = {run: mean for row in rows for run, mean in ((row.run, row.mean), (row.other, row.other_mean))}
+    columns: dict[str, Any] = {name: np.array([getattr(row, name) for row in rows]) for name in BY_PAIR}
+    for name, infinite in (("low", -np.inf), ("high", np.inf)):
+        columns[name] = np.where(np.isnan(columns[name]), infinite, columns[name])
+    effect = columns["effect"]
+    columns["effect"] = np.where(np.isnan(effect), np.copysign(math.inf, columns["difference"]), effect)
+    return MeasureComparison(
+        measure=rows[0].measure,
+        runs=runs,
+        places=np.array([(index[row.run], index[row.other]) for row in rows]),
+        means=np.array([means[run] for run in runs]),
+        tests={test: np.array([row.tests[test] for row in rows]) for test in rows[0].tests},
+        variance=np.array([row.variance for row in rows]),
+        doubts=tuple(row.doubts for row in rows),
+        **columns,
+        **known,
+    )
 
 
 def compare(
@@ -447,7 +302,7 @@ def compare(
     measures: Measures | None = None,
     *,
     baseline: str | None = None,
-    audit: Audit | None = None,
+    audit: bool = True,
     test: Test | None = None,
     tests: Sequence[Test] = (),
     correction: Correction = "holm",
@@ -466,15 +321,15 @@ def compare(
 
     Takes judgments or a `Collection`, runs and measures as `evaluate` does, with its ``options``; or `Scores`; or an
     `Evaluation`. Compares every pair of runs, or each run with the ``baseline``, over the queries for which all runs
-    have a value. A difference is ``run`` minus ``other``: a run minus the baseline, or of a pair the first minus the
-    second; tables show the later run minus the earlier one. The baseline ``"best"`` is the best
-    run by each measure, unless a run has this name. To compare only the best ten runs:
-    ``compare(scores.of_runs(scores.best(10)))``.
+    have a value. A difference is ``run`` minus ``other``: a run minus the baseline, or the later run minus the earlier
+    one. The baseline ``"best"`` is the best run by each measure, unless a run has this name; ``FILE.json`` or
+    ``FILE.json#RUN`` are saved scores, which must be of the same judgments.
+    To compare only the best ten runs: ``compare(scores.of_runs(scores.best(10)))``.
     The p-values of ``test`` are corrected over all pairs of a measure or, with ``family="all"``, over all pairs of all
     measures; ``tests`` are computed as well, uncorrected. ``level``: of intervals, by default 1 - ``alpha``.
     ``samples`` is the number of resamples of tests that cannot try every possibility: by default 100,000, or more if
     that is too few for the number of pairs. Each pair says whether ties or unjudged documents could reverse the
-    difference, unless only scores are given; then pass an ``audit`` of the same runs and measures. ``cluster``: the
+    difference; with ``audit=False``, and of scores without rankings, that is not checked. ``cluster``: the
     attribute of queries that are not independent, such as a topic or conversation. ``collection``: the attribute whose
     means are averaged. ``repeats``: whether the repeats of runs stand for others (random), or are the only ones of
     interest (fixed). If the collection has predicted judgments, the comparison has the differences from human and
@@ -485,8 +340,9 @@ def compare(
     >>> qrels = {q: {"a": 1} for q in "123456"}
     >>> old, new = {q: {"b": 2.0, "a": 1.0} for q in "123456"}, {q: {"a": 2.0, "b": 1.0} for q in "123456"}
     >>> comparison = cf.compare(qrels, {"old": old, "new": new}, "RR", baseline="old")
-    >>> comparison.contests[0].difference, round(comparison.contests[0].corrected, 5)
-    (0.5, 0.03125)
+    >>> pair = comparison["RR"].pairs[0]
+    >>> pair.run, pair.other, pair.difference, round(pair.corrected, 5)
+    ('new', 'old', 0.5, 0.03125)
     """
     settings = ComparisonSettings(
         test=test,
@@ -500,138 +356,174 @@ def compare(
         cluster=cluster,
         collection=collection,
         repeats=repeats,
+        baseline=baseline,
+        audit=audit,
     )
-    if isinstance(qrels, (Scores, Evaluation)) and (run is not None or measures is not None or options):
-        raise UsageError(
-            f"compare takes no runs, measures or options together with {type(qrels).__name__}",
-            hint="use baseline= to name the run to compare with",
-        )
-    if isinstance(qrels, Scores):
-        comparison = compare_scores(qrels, settings, baseline, progress)
-        return comparison if audit is None else comparison.with_swaps(audit.swaps)
-    runs: list[Run] = []
-    if isinstance(qrels, Evaluation):
-        evaluation = qrels
-    elif is_several(qrels, run) and measures is not None:
-        return compare_scores(evaluate(qrels, run, measures, **options, seed=seed), settings, baseline, progress)
+    source: Evaluation | Scores
+    if isinstance(qrels, (Scores, Evaluation)):
+        if run is not None or measures is not None or options:
+            raise UsageError(
+                f"compare takes no runs, measures or options together with {type(qrels).__name__}",
+                hint="use baseline= to name the run to compare with",
+            )
+        source = qrels
     elif run is None or measures is None:
         raise UsageError(
             "compare needs judgments, runs and measures", hint="call compare(qrels, runs, measures), or compare(scores)"
         )
+    elif is_several(qrels, run):
+        source = evaluate(qrels, run, measures, **options, seed=seed)
     else:
-        names = options.pop("names", None)
-        evaluator = Evaluator(qrels, measures, **options, seed=seed)
-        runs = evaluator.read_runs(run, names)
-        if any(item.system for item in runs):
-            # A difference between means over repeats is not one of single rankings, which an audit could turn.
-            return compare_scores(evaluator(runs), settings, baseline, progress)
-        evaluation = evaluator.evaluation(runs)
-    comparison = compare_scores(evaluation.scores, settings, baseline, progress).with_swaps(reversible(evaluation))
-    has_predictions = runs and evaluation.collection.predicted is not None
-    return with_predictions(comparison, evaluation, runs) if has_predictions else comparison
+        how = {name: options.pop(name) for name in ("names", "duplicates") if name in options}
+        source = Evaluator(qrels, measures, **options, seed=seed).evaluation(run, **how)
+    evaluation = source if isinstance(source, Evaluation) else None
+    scores = source if isinstance(source, Scores) else source.scores
+    return compare_scores(*with_baseline(scores, settings), evaluation, progress)
 
 
-def with_predictions(comparison: Comparison, evaluation: Evaluation, runs: Sequence[Run]) -> Comparison:
-    """The comparison, with the difference of each pair from human and predicted judgments together."""
-    predicted, inference = evaluation.collection.predicted, evaluation.collection.inference
-    assert predicted is not None
-    check_queries(evaluation.queries, list(predicted.queries))
-    scores = Evaluator.of(predicted, evaluation.plan)(list(runs), names=evaluation.runs)
-    rows = [evaluation.runs.index(name) for name in comparison.runs]
-    differences = predicted_differences(
-        evaluation.scores.of_runs(rows),
-        scores.of_runs(rows),
-        comparison.pairs.tolist(),
-        inference=inference,
-        alpha=1 - comparison.level,
-        judged_per_query=judged_per_query(evaluation.judgments),
-    )
-    return replace(comparison, predicted=differences)
+def with_baseline(
+    scores: Scores, settings: ComparisonSettings, *, changed_judgments: bool = False
+) -> tuple[Scores, ComparisonSettings]:
+    """The scores with those of a saved baseline before them, and settings that name it.
 
-
-def with_reversals(
-    comparison: Comparison, evaluation: Evaluation, *, only_significant: bool, progress: Progress | None = None
-) -> Comparison:
-    """The comparison, each pair with what could reverse it; only runs of significant differences are audited, if asked.
-
-    Differences that are not significant then have no doubts.
+    ``changed_judgments``: queries whose judgments have changed are allowed, and do not count.
     """
-    if not only_significant:
-        some = None if len(comparison.runs) == len(evaluation.runs) else comparison.runs
-        return comparison.with_swaps(reversible(evaluation, progress, some))
-    significant = comparison.corrected < comparison.alpha
-    runs = {comparison.runs[r] for r in comparison.pairs[significant].flatten().tolist()}
-    if not runs:
-        return comparison
-    audited = comparison.with_swaps(reversible(evaluation, progress, runs))
-    doubts = tuple(
-        tuple(of_pair if found else () for of_pair, found in zip(of_measure, row, strict=True))
-        for of_measure, row in zip(audited.doubts, significant.tolist(), strict=True)
-    )
-    return replace(audited, doubts=doubts)
+    saved = saved_baseline(settings.baseline, scores.runs)
+    if saved is None:
+        return scores, settings
+    found = scores.with_run(saved, changed_judgments=changed_judgments)
+    return found, replace(settings, baseline=found.runs[0])
+
+
+def saved_baseline(baseline: str | None, runs: Container[str]) -> Scores | None:
+    """The scores of one run, if the baseline is not one of the runs, but FILE.json or FILE.json#RUN."""
+    path, _, name = (baseline or "").partition("#")
+    if baseline in runs or not path.endswith(SAVED):
+        return None
+    scores = Scores.load(path)
+    if name and name not in scores.runs:
+        raise UsageError(f"{path} has no run `{name}`", hint=f"its runs are {few(scores.runs, 10)}")
+    if not name and len(scores.runs) > 1:
+        raise UsageError(f"{path} has {len(scores.runs)} runs", hint=f"name one of them: {path}#{scores.runs[0]}")
+    return scores.only_run(name or scores.runs[0])
 
 
 def compare_scores(
-    scores: Scores, settings: ComparisonSettings, baseline: str | None = None, progress: Progress | None = None
+    scores: Scores,
+    settings: ComparisonSettings,
+    evaluation: Evaluation | None = None,
+    progress: Progress | None = None,
 ) -> Comparison:
-    """`compare` of scores: significance, intervals and effect sizes."""
-    selected = baseline == BEST and BEST not in scores.runs
-    baseline, pairs = compared_pairs(scores, baseline)
+    """The comparison of scores: every door comes here.
+
+    ``evaluation``: the rankings behind the scores, if they are here; what could reverse a difference is computed from
+    them, where the scores are those of single rankings.
+    """
+    if evaluation is None or not settings.audit:
+        comparison = _tested(scores, settings, progress)
+    else:
+        pending = in_background(partial(_tested, scores, settings))  # most of it runs beside Python
+        reversals = _reversals(scores, evaluation, progress)
+        comparison = pending.result()
+        doubtful = [replace(one, doubts=reversals.of(one)) for one in comparison.by_measure]
+        comparison = replace(comparison, by_measure=tuple(doubtful))
+    if scores.predictions is not None:
+        pairs = [one.places.tolist() for one in comparison.by_measure]
+        differences = scores.predictions.differences(scores, pairs, alpha=1 - settings.confidence)
+        comparison = replace(comparison, predicted=differences)
+    return comparison
+
+
+def _tested(scores: Scores, settings: ComparisonSettings, progress: Progress | None = None) -> Comparison:
+    """The comparison, without what could reverse it."""
+    selected = settings.baseline == BEST and BEST not in scores.runs
     check_comparable(scores.columns)
+    settings, places = settings_for(scores, settings)
     all_queries = sorted(scores.queries[q] for q in np.flatnonzero(scores.counted.any(axis=0)))
-    settings = settings_for(scores, settings, baseline)
     matched = _matched(scores, settings, len(all_queries))
-    samples = zip((sample for sample, _ in matched), pairs, strict=True)
-    outcomes = [test_pairs(*one, settings) for one in followed(samples, progress, len(matched))]
-    used = [queries for _, queries in matched]
-    comparison = build_comparison(settings, scores, baseline, pairs, all_queries, used, outcomes)
+    samples = [sample for sample, _ in matched]
+    steps = followed(zip(samples, places, strict=True), progress, 2 * len(samples))
+    p = [p_values(sample, pairs, settings) for sample, pairs in steps]
+    corrections = correct([of_measure[settings.chosen] for of_measure in p], settings)
+    parts = followed(zip(samples, places, p, corrections, strict=True), progress, 2 * len(samples), len(samples))
+    outcomes = [compare_pairs(sample, pairs, settings, of_tests, done) for sample, pairs, of_tests, done in parts]
+    sources = [
+        {scores.runs[run]: shares for run, shares in sample.sources().items()} if sample.repeats else {}
+        for sample in samples
+    ]
+    comparison = build_comparison(scores, settings, places, all_queries, [names for _, names in matched], outcomes)
+    by_measure = [replace(one, sources=shares) for one, shares in zip(comparison.by_measure, sources, strict=True)]
     few_repeats = [run for run, table in scores.repeats.items() if table.shape[2] == 2 and settings.repeats == "random"]
-    two = (
-        [Note.saved(f"two repeats are few to know how much repeats differ: {few(few_repeats)}")] if few_repeats else []
-    )
+    said = [SELECTED] if selected else []
+    if few_repeats:
+        said.append(f"two repeats are too few to estimate the variance between repeats: {few(few_repeats)}")
     return replace(
         comparison,
-        query_notes=(*comparison.query_notes, *([Note.saved(SELECTED)] if selected else []), *two),
+        by_measure=tuple(by_measure),
+        query_notes=(*comparison.query_notes, *map(Note.saved, said)),
         provenance=scores.provenance,
-        repeats=settings.repeats if scores.repeats else None,
-        sources={
-            measure: {scores.runs[run]: parts for run, parts in sample.sources().items()}
-            for measure, (sample, _) in zip(scores.measures, matched, strict=True)
-            if sample.repeats
-        },
     )
 
 
-def settings_for(scores: Scores, settings: ComparisonSettings, baseline: str | None = None) -> ComparisonSettings:
-    """The settings with a number of resamples that fits the number of pairs and queries."""
-    pairs = compared_pairs(scores, baseline)[1]
-    tests = number_of_tests(settings, pairs.shape[1], len(scores.measures))
-    return choose_samples(settings.for_scores(repeated=bool(scores.repeats)), len(scores.queries), tests)
+class _Reversals(NamedTuple):
+    """What could reverse differences: the causes by measure and pair, for these measures and runs."""
+
+    measures: frozenset[str]
+    runs: frozenset[str]
+    causes: dict[tuple[str, frozenset[str]], list[Cause]]
+
+    def of(self, one: MeasureComparison) -> tuple[tuple[Cause, ...] | None, ...]:
+        """What could reverse each pair of a measure; None where that is not known."""
+        named = [frozenset((one.runs[a], one.runs[b])) for a, b in one.places.tolist()]
+        known = one.measure in self.measures
+        return tuple(
+            tuple(self.causes.get((one.measure, pair), ())) if known and pair <= self.runs else None for pair in named
+        )
 
 
-def number_of_tests(settings: ComparisonSettings, pairs: int, measures: int) -> int:
-    """The number of p-values that are corrected together."""
-    return pairs * measures if settings.family == "all" else pairs
+def _reversals(scores: Scores, evaluation: Evaluation, progress: Progress | None) -> _Reversals:
+    """What ties and unjudged documents could reverse.
+
+    It is known for pairs of single rankings whose values are those of the evaluation: not for means over repeats, saved
+    scores, nested means and standardised scores.
+    """
+    same = set(evaluation.queries) <= set(scores.queries)
+    columns = {
+        column.label for column in scores.columns if column in evaluation.columns and not column.depends_on_above
+    }
+    rankings = {run.run.name for run in evaluation.run_scores if run.run.system is None}
+    found = _Reversals(frozenset(columns if same else ()), frozenset(rankings.intersection(scores.runs)), {})
+    for swap in reversible(evaluation, progress) if found.measures and len(found.runs) > 1 else ():
+        if swap.cause in DOUBTS:
+            found.causes.setdefault((swap.measure, frozenset((swap.higher, swap.lower))), []).append(swap.cause)
+    return found
 
 
-def resolution_of(scores: Scores, settings: ComparisonSettings, baseline: str | None = None) -> list[Note]:
+def settings_for(scores: ScoreTable, settings: ComparisonSettings) -> tuple[ComparisonSettings, Integers]:
+    """The settings for these runs and measures, and the runs of every pair in each measure, (measure, pair, 2).
+
+    A test is chosen, a number of resamples that fits the number of pairs and queries, and a baseline: ``best`` is the
+    best run of each measure, unless a run has this name; if one run is the best in all, it is that one.
+    """
+    baseline, measures = settings.baseline, len(scores.columns)
+    of_measure = [baseline] * measures
+    if baseline == BEST and BEST not in scores.runs:
+        of_measure = [scores.runs[scores.order(measure)[0]] for measure in scores.measures]
+        baseline = of_measure[0] if len(set(of_measure)) == 1 else BEST
+    places = np.array([run_pairs(scores.runs, run) for run in of_measure])
+    tests = places.shape[1] * (measures if settings.family == "all" else 1)
+    repeated = isinstance(scores, Scores) and bool(scores.repeats)
+    settings = replace(settings, baseline=baseline).for_scores(repeated=repeated)
+    number = len(scores.queries) if isinstance(scores, Scores) else 1
+    return choose_samples(settings, number, tests), places
+
+
+def resolution_of(scores: Scores, settings: ComparisonSettings) -> list[Note]:
     """Before anything is computed: the number of resamples, if it was raised, and whether the test can decide."""
     check_comparable(scores.columns)
-    settings = settings_for(scores, settings, baseline)
+    settings, _ = settings_for(scores, settings)
     units = [sample.units for sample, _ in _matched(scores, settings, int(scores.counted.any(axis=0).sum()))]
     return resolution_notes(settings, scores.measures, units)
-
-
-def compared_pairs(scores: ScoreTable, baseline: str | None) -> tuple[str | None, Integers]:
-    """The baseline, and the runs of every pair in each measure, (measure, pair, 2).
-
-    ``best`` is the best run of each measure, unless a run has this name; if one run is the best in all, it is that one.
-    """
-    if baseline != BEST or BEST in scores.runs:
-        return baseline, np.array([run_pairs(scores.runs, baseline)] * len(scores.measures))
-    best = [scores.runs[scores.order(measure)[0]] for measure in scores.measures]
-    pairs = np.array([run_pairs(scores.runs, run) for run in best])
-    return best[0] if len(set(best)) == 1 else BEST, pairs
 
 
 def run_pairs(runs: Sequence[str], baseline: str | None) -> Integers:
@@ -658,6 +550,15 @@ def check_comparable(columns: Sequence[Column]) -> None:
             )
 
 
+def comparable(scores: Scores) -> list[int]:
+    """The columns that can be compared: they have a value of every run for two queries or more."""
+    return [
+        m
+        for m, column in enumerate(scores.columns)
+        if column.aggregate != "geometric" and len(scores.matched(m)[1]) > 1
+    ]
+
+
 def check_query_count(measure: str, used: int, of: int) -> None:
     """Raise if too few queries have a value in every run."""
     if used < 2:
@@ -677,58 +578,40 @@ def _matched(scores: Scores, settings: ComparisonSettings, of: int) -> list[tupl
 
 
 def build_comparison(
-    settings: ComparisonSettings,
     scores: ScoreTable,
-    baseline: str | None,
-    pairs: Integers,
+    settings: ComparisonSettings,
+    places: Integers,
     all_queries: Sequence[str],
     queries: Sequence[tuple[str, ...]],
-    outcomes: Sequence[MeasureComparison],
+    outcomes: Sequence[dict[str, Any]],
 ) -> Comparison:
-    """The comparisons of all measures together: p-values corrected, and notes.
+    """The comparisons of all measures together, with notes.
 
-    ``all_queries`` are the queries that count for some run, ``queries`` those on which each measure was compared.
+    ``all_queries`` are the queries that count for some run, ``queries`` those on which each measure was compared,
+    ``outcomes`` what was found there.
     """
-    test, runs, measures = settings.chosen, scores.runs, scores.measures
-    units = tuple(outcome.units for outcome in outcomes)
-    p: dict[Test, Floats] = {name: np.array([outcome.p[name] for outcome in outcomes]) for name in settings.tests}
-    fields = [name for name in MeasureComparison._fields if name not in ("p", "anova", "units")]
-    arrays: dict[str, Any] = {name: np.array([getattr(outcome, name) for outcome in outcomes]) for name in fields}
-    lower = [[column.lower_is_better] for column in scores.columns]
-    up, down = arrays.pop("higher"), arrays.pop("lower")
-    number = pairs.shape[1]
-    other = "the best run" if baseline == BEST and BEST not in runs else baseline
-    against = plural(number, "pair") if baseline is None else f"{plural(number, 'run')} against {other}"
-    across = settings.family == "all"
+    found = []
+    for m, (column, outcome) in enumerate(zip(scores.columns, outcomes, strict=True)):
+        if column.lower_is_better:
+            outcome |= {"wins": outcome["losses"], "losses": outcome["wins"]}
+        one = MeasureComparison(
+            measure=column.label,
+            better=column.better,
+            runs=scores.runs,
+            queries=queries[m],
+            places=places[m],
+            sources={},
+            doubts=(None,) * len(places[m]),
+            **outcome,
+        )
+        # Of two runs without a baseline, the later is compared with the earlier.
+        found.append(one if settings.baseline is not None else one.turned)
+    units = [one.units for one in found]
     return Comparison(
-        runs=runs,
-        measures=measures,
-        pairs=pairs,
-        baseline=baseline,
-        queries=tuple(queries),
-        p=p,
-        corrected=corrected(p[test], settings.correction)
-        if across
-        else np.array([corrected(row, settings.correction) for row in p[test]]),
-        doubts=(((),) * number,) * len(measures),
-        anova=tuple(outcome.anova for outcome in outcomes),
-        test=test,
-        correction=settings.correction,
-        family=f"{against} in all {len(measures)} measures" if across else f"{against} per measure",
-        alpha=settings.alpha,
-        level=settings.confidence,
-        samples=settings.resamples,
-        seed=settings.seed,
-        lowest_p=np.array([lowest_p(settings, number) for number in units]),
-        better=tuple(column.better for column in scores.columns),
-        units=units,
-        cluster=settings.cluster,
-        collection=settings.collection,
-        query_notes=tuple(_query_notes(measures, all_queries, queries)),
-        resolution_notes=tuple(resolution_notes(settings, measures, units)),
-        wins=np.where(lower, down, up),
-        losses=np.where(lower, up, down),
-        **arrays,
+        settings,
+        tuple(found),
+        tuple(_query_notes(scores.measures, all_queries, queries)),
+        tuple(resolution_notes(settings, scores.measures, units)),
     )
 
 

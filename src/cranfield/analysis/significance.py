@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from cranfield.data import Floats, Integers
+from cranfield.analysis.audit import Cause
+from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError, check_choice, check_count, check_fraction
+from cranfield.measures.catalogue import Better
 from cranfield.parallel import parallel
 from cranfield.record import record
 from cranfield.statistics.design import REPEATED, Error, Repeated, Sample
@@ -24,10 +27,12 @@ from cranfield.statistics.resampling import (
     Correction,
     anova,
     bootstrap_p_values,
+    corrected,
     discriminate,
     randomisation_p_values,
     sign_test,
     t_test,
+    tested_at,
     tukey,
     tukey_distance,
     wilcoxon,
@@ -53,8 +58,10 @@ class ComparisonSettings:
 
     ``test``: None until `for_scores` has chosen it; ``tests`` begins with it. ``samples``: the number of resamples;
     None until `choose_samples` has chosen it. ``level``: of intervals; None for 1 - alpha. A joint test needs no
-    correction. ``cluster``, ``collection``: attributes of queries; ``repeats``: whether the repeats of runs stand for
-    others (random), or are the only ones of interest (fixed).
+    correction. ``baseline``: the run that all others are compared with; None for all pairs. ``cluster``,
+    ``collection``: attributes of queries; ``repeats``: whether the repeats of runs stand for others (random), or are
+    the only ones of interest (fixed); None if no run has any. ``audit``: whether it is checked what could reverse a
+    difference.
     """
 
     test: Test | None = None
@@ -67,12 +74,14 @@ class ComparisonSettings:
     seed: int = 0
     cluster: str | None = None
     collection: str | None = None
-    repeats: Repeated = "random"
+    repeats: Repeated | None = "random"
+    baseline: str | None = None
+    audit: bool = True
     together: int = 1  # the number of p-values that are corrected together; set by `choose_samples`
 
     def __post_init__(self) -> None:
         for name, value, choices in (
-            ("repeats", self.repeats, REPEATED),
+            ("repeats", self.repeats or "random", REPEATED),
             ("test", self.test or "randomisation", TESTS),
             ("correction", self.correction, CORRECTIONS),
             ("family", self.family, FAMILIES),
@@ -95,8 +104,9 @@ class ComparisonSettings:
 
     def for_scores(self, *, repeated: bool) -> ComparisonSettings:
         """The settings with a test: by default randomisation, and Student's t if runs have random repeats."""
-        default: Test = "t" if repeated and self.repeats == "random" else "randomisation"
-        return self if self.test else replace(self, test=default)
+        repeats = self.repeats if repeated else None
+        default: Test = "t" if repeats == "random" else "randomisation"
+        return replace(self, repeats=repeats, test=self.test or default)
 
     @property
     def chosen(self) -> Test:
@@ -123,11 +133,6 @@ class ComparisonSettings:
     def of_groups(self) -> dict[str, Any]:
         """The arguments of `Scores.by` for the same design."""
         return {"cluster": self.cluster, "repeats": self.repeats, "level": self.confidence, "seed": self.seed}
-
-    @property
-    def interval_level(self) -> float:
-        """The level of one interval such that all of them hold together, as the correction makes p-values do."""
-        return self.confidence if self.correction == "none" else 1 - (1 - self.confidence) / self.together
 
     def check_design(self, sample: Sample) -> None:
         """Raise if a test is not defined for the design."""
@@ -159,7 +164,8 @@ class SignificanceTest:
     """One test.
 
     ``title`` is its name in reports. ``p_values`` takes a sample and pairs of runs, and returns a p-value for each
-    pair; ``interval`` also takes a level, and returns the differences, (pair, 2), between which the test rejects none.
+    pair; ``interval`` also takes the level of each interval, and returns the differences, (pair, 2), between which the
+    test rejects none.
     A ``joint`` test tests all pairs of a measure at once and needs no correction. A test that ``resamples`` cannot give
     a p-value below one over the number of samples; a test of ``signs``, below one over the number of their patterns.
     ``undefined``: the designs that it cannot test, with reasons. ``cite``: keys of the bibliography.
@@ -168,7 +174,7 @@ class SignificanceTest:
     title: str
     cite: str
     p_values: Callable[[Sample, Integers, ComparisonSettings], Floats]
-    interval: Callable[[Sample, Integers, ComparisonSettings, float], Floats]
+    interval: Callable[[Sample, Integers, ComparisonSettings, Floats], Floats]
     joint: bool = False
     resamples: bool = False
     signs: bool = False
@@ -194,10 +200,10 @@ def _randomisation(sample: Sample, pairs: Integers, settings: ComparisonSettings
     return _of_pairs(p, pairs, len(table))
 
 
-def _t_interval(sample: Sample, pairs: Integers, _: ComparisonSettings, level: float) -> Floats:
+def _t_interval(sample: Sample, pairs: Integers, _: ComparisonSettings, level: Floats) -> Floats:
     if not sample.is_plain:
         return sample.error(pairs).interval(level)
-    return each_pair(lambda differences: student(differences, level=level), sample.x, pairs)
+    return each_pair(lambda differences, level: student(differences, level=level), sample.x, pairs, level)
 
 
 def _bootstrap(sample: Sample, pairs: Integers, settings: ComparisonSettings) -> Floats:
@@ -213,8 +219,9 @@ def _randomised_tukey(sample: Sample, pairs: Integers, settings: ComparisonSetti
     return _of_pairs(p, pairs, len(sample.x))
 
 
-def _randomised_tukey_interval(sample: Sample, pairs: Integers, settings: ComparisonSettings, level: float) -> Floats:
-    tests = discriminate(sample.x, "randomised-tukey", samples=settings.resamples, alpha=1 - level, seed=settings.seed)
+def _randomised_tukey_interval(sample: Sample, pairs: Integers, settings: ComparisonSettings, _: Floats) -> Floats:
+    alpha = 1 - settings.confidence
+    tests = discriminate(sample.x, "randomised-tukey", samples=settings.resamples, alpha=alpha, seed=settings.seed)
     return _around(sample, pairs, _of_pairs(tests.required, pairs, len(sample.x)))
 
 
@@ -224,7 +231,7 @@ def _by_difference(title: str, cite: str, test: Callable[[Floats], Floats]) -> S
         title,
         cite,
         lambda sample, pairs, _: each_pair(test, sample.x, pairs),
-        lambda sample, pairs, _, level: each_pair(lambda x: inverted(test, x, 1 - level), sample.x, pairs),
+        lambda sample, pairs, _, level: each_pair(lambda x, p: inverted(test, x, p), sample.x, pairs, 1 - level),
         signs=True,
         undefined=NOT_DESIGNED,
     )
@@ -261,7 +268,7 @@ SIGNIFICANCE_TESTS: dict[Test, SignificanceTest] = {
         "Tukey's HSD",
         "tukey1949",
         lambda sample, pairs, _: tukey(sample.x, pairs),
-        lambda sample, pairs, _, level: _around(sample, pairs, tukey_distance(sample.x, level)),
+        lambda sample, pairs, how, _: _around(sample, pairs, tukey_distance(sample.x, how.confidence)),
         joint=True,
         undefined=NOT_DESIGNED,
     ),
@@ -279,35 +286,184 @@ SIGNIFICANCE_TESTS: dict[Test, SignificanceTest] = {
 CORRECTION_PAPERS: dict[str, str] = {"holm": "holm1979", "bonferroni": "dunn1961", "bh": "benjamini1995"}
 
 
-def each_pair(statistic: Callable[[Floats], Any], x: Floats, pairs: Integers) -> Any:
-    """A statistic of the differences (pair, query), for some pairs at a time."""
+def each_pair(statistic: Callable[..., Any], x: Floats, pairs: Integers, *of_pairs: Floats) -> Any:
+    """A statistic of the differences (pair, query), for some pairs at a time; ``of_pairs``: more arguments, by pair."""
     step = max(1, CELLS // x.shape[1])
-    parts = (pairs[i : i + step].T for i in range(0, len(pairs), step))
-    return np.concatenate([*parallel(lambda part: statistic(x[part[0]] - x[part[1]]), parts)])
+    parts = (slice(i, i + step) for i in range(0, len(pairs), step))
+
+    def of_part(part: slice) -> Any:
+        first, second = pairs[part].T
+        return statistic(x[first] - x[second], *(values[part] for values in of_pairs))
+
+    return np.concatenate([*parallel(of_part, parts)])
 
 
-class MeasureComparison(NamedTuple):
-    """The comparison of one measure; arrays are by pair, as in `Comparison`, except ``means``, which are by run.
+class PairComparison(NamedTuple):
+    """One measure of two runs: how much ``run`` differs from ``other``, and what it means.
 
-    ``higher``, ``lower``: the number of queries with a higher or a lower value of the first run.
+    ``difference``: the mean of ``run`` minus that of ``other``. ``low``, ``high``: its interval by the test, at the
+    level at which the correction tested the pair: it excludes 0 if and only if the difference is significant.
+    ``p``: of the test; ``corrected``: the same for the number of pairs. ``doubts``: what could reverse the difference
+    without any new query; None if that was not checked. ``t_low``, ``t_high``, ``bca_low``, ``bca_high``: intervals of
+    this difference alone, by Student's t and by the bootstrap. ``effect``: the difference in units of its standard
+    deviation. ``variance``: of the difference, by queries and by random repeats; ``degrees``: of freedom, of both
+    together. ``wins``, ``ties``, ``losses``: queries on which ``run`` is better, equal or worse. ``tests``: the
+    p-values of all tests.
     """
 
+    measure: str
+    run: str
+    other: str
+    mean: float
+    other_mean: float
+    difference: float
+    low: float
+    high: float
+    p: float
+    corrected: float
+    significant: bool
+    doubts: tuple[Cause, ...] | None
+    t_low: float
+    t_high: float
+    bca_low: float
+    bca_high: float
+    effect: float
+    effect_low: float
+    effect_high: float
+    variance: tuple[float, float]
+    degrees: float
+    wins: int
+    ties: int
+    losses: int
+    tests: dict[Test, float]
+
+    @property
+    def queries(self) -> int:
+        """The number of queries that were compared."""
+        return self.wins + self.ties + self.losses
+
+    def one_sided(self, alpha: float) -> tuple[float, float]:
+        """The bounds that the difference exceeds, and stays below, each with confidence 1 - alpha."""
+        from scipy.special import stdtrit
+
+        half = float(stdtrit(self.degrees, 1 - alpha)) * math.sqrt(sum(self.variance))
+        return self.difference - half, self.difference + half
+
+    def queries_needed(self, alpha: float, *, power: float = 0.8) -> int | None:
+        """How many queries a test would need to find a difference of this size with this power; None if too many.
+
+        Of queries in clusters, it is the number if clusters are as large as these.
+        """
+        from cranfield.statistics.sample_size import queries_needed
+
+        if abs(self.difference) <= SAME:
+            return None
+        return queries_needed(self.variance[0] * self.queries, abs(self.difference), alpha=alpha, power=power)
+
+
+# Arrays of a `MeasureComparison` by pair that change their sign if its runs change places; and ends of intervals.
+SIGNED = ("difference", "effect")
+ENDS = (("low", "high"), ("t_low", "t_high"), ("bca_low", "bca_high"), ("effect_low", "effect_high"))
+
+
+@dataclass(frozen=True, eq=False)
+class MeasureComparison:
+    """The comparison of one measure. Arrays are by pair, and ``means`` by run; `pairs` has the same with names.
+
+    ``places`` (pair, 2): the index of the run and of the other one. ``queries``: those for which every run has a value;
+    only these are compared. ``means``: over these queries, or over the means of collections. ``units``: how many
+    independent queries, or clusters of them, there are. ``lowest_p``: the lowest corrected p-value that the test could
+    give; if it is not below alpha, no difference can be significant. ``sources``: of each repeated run, the variance
+    of a score between queries, between repeats, and the rest. The other fields are those of `PairComparison`.
+    """
+
+    measure: str
+    better: Better
+    runs: tuple[str, ...]
+    queries: tuple[str, ...]
+    places: Integers
     means: Floats
     difference: Floats
     low: Floats
     high: Floats
+    tests: dict[Test, Floats]
+    p: Floats
+    corrected: Floats
+    significant: Booleans
     t_low: Floats
     t_high: Floats
-    test_low: Floats
-    test_high: Floats
+    bca_low: Floats
+    bca_high: Floats
     effect: Floats
+    effect_low: Floats
+    effect_high: Floats
     variance: Floats
     degrees: Floats
-    higher: Integers
-    lower: Integers
-    p: dict[Test, Floats]
-    anova: Anova
+    wins: Integers
+    losses: Integers
     units: int
+    lowest_p: float
+    anova: Anova
+    sources: dict[str, tuple[float, float, float]]
+    doubts: tuple[tuple[Cause, ...] | None, ...]
+
+    @property
+    def sign(self) -> int:
+        """1, or -1 if lower values are better."""
+        return -1 if self.better == "lower" else 1
+
+    @cached_property
+    def pairs(self) -> tuple[PairComparison, ...]:
+        """Every pair of runs that was compared."""
+        wins, losses = self.wins.tolist(), self.losses.tolist()
+        means = self.means.tolist()
+        columns: dict[str, Sequence[Any]] = {
+            **{name: getattr(self, name).tolist() for name in BY_PAIR},
+            "variance": list(map(tuple, self.variance.tolist())),
+            "doubts": self.doubts,
+            "run": [self.runs[a] for a, _ in self.places.tolist()],
+            "other": [self.runs[b] for _, b in self.places.tolist()],
+            "mean": [means[a] for a, _ in self.places.tolist()],
+            "other_mean": [means[b] for _, b in self.places.tolist()],
+            "measure": [self.measure] * len(wins),
+            "ties": [len(self.queries) - won - lost for won, lost in zip(wins, losses, strict=True)],
+            "tests": [
+                dict(zip(self.tests, of_pair, strict=True))
+                for of_pair in zip(*(p.tolist() for p in self.tests.values()), strict=True)
+            ],
+        }
+        rows = zip(*(columns[name] for name in PairComparison._fields), strict=True)
+        return tuple(PairComparison(*row) for row in rows)
+
+    @cached_property
+    def ranks(self) -> dict[str, tuple[int, int]]:
+        """The ranks that each run may have, if all pairs were compared."""
+        verdict = np.where(self.significant, np.sign(self.difference) * self.sign, 0)
+        first, second = self.places.T
+        runs = len(self.runs)
+        ahead = np.bincount(first, verdict < 0, runs) + np.bincount(second, verdict > 0, runs)
+        behind = np.bincount(first, verdict > 0, runs) + np.bincount(second, verdict < 0, runs)
+        limits = zip((1 + ahead).astype(int).tolist(), (runs - behind).astype(int).tolist(), strict=True)
+        return dict(zip(self.runs, limits, strict=True))
+
+    @property
+    def order(self) -> list[int]:
+        """The indices of the runs, best first."""
+        order: list[int] = np.argsort(-self.means * self.sign, kind="stable").tolist()
+        return order
+
+    @property
+    def turned(self) -> MeasureComparison:
+        """The same, with the other run of each pair first."""
+        changed: dict[str, Any] = {name: 0 - getattr(self, name) for name in SIGNED}
+        changed |= {a: 0 - getattr(self, b) for pair in ENDS for a, b in (pair, pair[::-1])}
+        return replace(self, places=self.places[:, ::-1], wins=self.losses, losses=self.wins, **changed)
+
+
+BY_PAIR = (
+    *("difference", "low", "high", "p", "corrected", "significant", "t_low", "t_high", "bca_low", "bca_high"),
+    *("effect", "effect_low", "effect_high", "degrees", "wins", "losses"),
+)
 
 
 def choose_samples(settings: ComparisonSettings, queries: int, tests: int) -> ComparisonSettings:
@@ -341,43 +497,98 @@ def lowest_p(settings: ComparisonSettings, units: int) -> float:
     return min(1 / patterns * (settings.together if settings.multiplied else 1), 1.0)
 
 
-def test_pairs(sample: Sample, pairs: Integers, settings: ComparisonSettings) -> MeasureComparison:
-    """One measure compared, from its values, all of them defined."""
+def p_values(sample: Sample, pairs: Integers, settings: ComparisonSettings) -> dict[Test, Floats]:
+    """The p-values of all tests, from values that are all defined."""
     settings.check_design(sample)
+    sample = sample._replace(x=np.ascontiguousarray(sample.x))  # so that results do not depend on memory layout
+    return {test: SIGNIFICANCE_TESTS[test].p_values(sample, pairs, settings) for test in settings.tests}
+
+
+class Corrected(NamedTuple):
+    """P-values of one measure, corrected, and the level at which the correction tested each."""
+
+    p: Floats
+    level: Floats
+
+
+def correct(p: Sequence[Floats], settings: ComparisonSettings) -> list[Corrected]:
+    """The p-values of all measures, corrected within each measure or together."""
+    if settings.family == "all":
+        every = np.array(p)
+        return [*map(Corrected, *(f(every) for f in _corrections(settings)))]
+    return [Corrected(*(f(of_measure) for f in _corrections(settings))) for of_measure in p]
+
+
+def _corrections(settings: ComparisonSettings) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
+    method, alpha = settings.correction, settings.alpha
+    return (lambda p: corrected(p, method)), (lambda p: tested_at(p, method, alpha))
+
+
+def compare_pairs(
+    sample: Sample, pairs: Integers, settings: ComparisonSettings, p: dict[Test, Floats], correction: Corrected
+) -> dict[str, Any]:
+    """The fields of a `MeasureComparison` that do not name anything, from values that are all defined."""
     x = np.ascontiguousarray(sample.x)  # so that results do not depend on memory layout
     sample = sample._replace(x=x)
-    low, high = bca(sample, pairs, level=settings.confidence, seed=settings.seed).T
-    t_low, t_high = _t_interval(sample, pairs, settings, settings.confidence).T
-    p = {test: SIGNIFICANCE_TESTS[test].p_values(sample, pairs, settings) for test in settings.tests}
-    level = settings.interval_level
-    interval = SIGNIFICANCE_TESTS[settings.chosen].interval(sample, pairs, settings, level)
-    # Interval and test are the same statement; resamples of one and the other may differ at the limit.
-    undecided = p[settings.chosen] >= (1 - level) * (1 - SAME)
-    test_low, test_high = np.where(undecided, [interval[:, 0].clip(max=0), interval[:, 1].clip(min=0)], interval.T)
+    confidence, significant = settings.confidence, correction.p < settings.alpha
+    bca_low, bca_high = bca(sample, pairs, level=confidence, seed=settings.seed).T
+    t_low, t_high = _t_interval(sample, pairs, settings, np.full(len(pairs), confidence)).T
+    low, high = _test_interval(sample, pairs, settings, p[settings.chosen], correction)
     if sample.is_plain:
         difference = each_pair(lambda differences: differences.mean(axis=1), x, pairs)
-        effect = each_pair(lambda differences: effect_size(differences, level=settings.confidence), x, pairs)
+        effect = each_pair(lambda differences: effect_size(differences, level=confidence), x, pairs)
         of_queries = each_pair(lambda differences: differences.var(axis=1, ddof=1) / x.shape[1], x, pairs)
         error = Error(difference, of_queries, np.zeros(len(pairs)), np.full(len(pairs), x.shape[1] - 1.0))
     else:
         error = sample.error(pairs)
         spread = each_pair(lambda differences: differences.std(axis=1, ddof=1), x, pairs)
-        effect = effect_of_error(error, spread, level=settings.confidence)
-    return MeasureComparison(
-        sample.means,
-        error.estimate,
-        low,
-        high,
-        t_low,
-        t_high,
-        test_low,
-        test_high,
-        effect,
-        np.stack([error.from_queries, error.from_repeats], axis=1),
-        error.degrees,
-        each_pair(lambda differences: (differences > SAME).sum(axis=1), x, pairs),
-        each_pair(lambda differences: (differences < -SAME).sum(axis=1), x, pairs),
-        p,
-        anova(x),
-        sample.units,
-    )
+        effect = effect_of_error(error, spread, level=confidence)
+    return {
+        "means": _means(sample),
+        "difference": error.estimate,
+        "low": low,
+        "high": high,
+        "tests": p,
+        "p": p[settings.chosen],
+        "corrected": correction.p,
+        "significant": significant,
+        "t_low": t_low,
+        "t_high": t_high,
+        "bca_low": bca_low,
+        "bca_high": bca_high,
+        **dict(zip(("effect", "effect_low", "effect_high"), effect.T, strict=True)),
+        "variance": np.stack([error.from_queries, error.from_repeats], axis=1),
+        "degrees": error.degrees,
+        "wins": each_pair(lambda differences: (differences > SAME).sum(axis=1), x, pairs),
+        "losses": each_pair(lambda differences: (differences < -SAME).sum(axis=1), x, pairs),
+        "units": sample.units,
+        "lowest_p": lowest_p(settings, sample.units),
+        "anova": anova(x),
+    }
+
+
+def _means(sample: Sample) -> Floats:
+    """The mean of each run, rounded once as those of scores; of several collections, the mean of their means."""
+    collection = np.zeros(sample.x.shape[1], np.int64) if sample.design is None else sample.design.collection
+    parts = [sample.x[:, collection == c].tolist() for c in range(int(collection.max()) + 1)]
+    means = ([math.fsum(row) / len(row) for row in part] for part in parts)
+    return np.array([math.fsum(of_run) / len(of_run) for of_run in zip(*means, strict=True)])
+
+
+def _test_interval(
+    sample: Sample, pairs: Integers, settings: ComparisonSettings, p: Floats, correction: Corrected
+) -> Floats:
+    """The interval of each difference at the level at which it was tested, (2, pair).
+
+    Interval and test are one statement, but may be drawn from other resamples: at the limit, the test decides.
+    """
+    error = (1 - settings.confidence) * (correction.level / settings.alpha)
+    test = SIGNIFICANCE_TESTS[settings.chosen]
+    low, high = test.interval(sample, pairs, settings, 1 - error).T
+    open_ = p >= error * (1 - SAME)
+    if settings.confidence == 1 - settings.alpha:
+        open_ = correction.p >= settings.alpha
+    low, high = np.where(open_, low.clip(max=0), low), np.where(open_, high.clip(min=0), high)
+    contains = ~open_ & (low <= 0) & (high >= 0)
+    above = contains & (high > -low)
+    return np.array([np.where(above, SAME, low), np.where(contains & ~above, -SAME, high)])

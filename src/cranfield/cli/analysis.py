@@ -74,7 +74,7 @@ class Queries(options.OwnMeasures, options.Elsewhere, options.Evaluating, result
             bars = not texts and self.format == "table"
             pages = [report.queries(by_query, self.digits, most=self.top, bars=bars, texts=texts)]
             draw = partial(report.figures, by_query)
-            if len(scores.runs) == 2 and not self.scores:
+            if len(scores.runs) == 2 and not self.scores and not scores.repeats:
                 result["lost"] = {}
                 for name in by_query.lost(MOST_LOST):
                     ranks = per_query.documents(evaluation, name, page, self.ties)
@@ -182,7 +182,7 @@ class Audit(options.Measures, options.Evaluating, options.Predictions, results.R
         evaluation, notes = self.read(self.measures)
         with progress("Auditing runs") as step:
             audit = audit_evaluation(evaluation, interval=self.interval, plausible=True, progress=step)
-        predicted = self.predicted_means(evaluation)
+        predicted = evaluation.scores.predicted
         text = report.write(
             audit,
             self.format,

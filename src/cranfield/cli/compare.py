@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -23,16 +23,10 @@ from cranfield.statistics.resampling import Correction
 if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison
     from cranfield.analysis.significance import ComparisonSettings
+    from cranfield.evaluation.evaluation import Evaluation
     from cranfield.evaluation.plan import Column
     from cranfield.evaluation.scores import Scores
 
-NOT_AUDITED = (
-    "with --engine spark, there is no check whether ties or unjudged documents could reverse a difference; "
-    "use `cranfield audit` for that"
-)
-SCORES_ONLY = (
-    "the baseline has scores only, so there is no check whether ties or unjudged documents could reverse a difference"
-)
 UNCORRECTED = "p-values do not account for this selection"
 SAVED = ".json"  # in the names of files of saved scores
 MOST_LOST = 5  # queries that a job summary names
@@ -48,13 +42,10 @@ class Outcome(NamedTuple):
     compared: Scores | None = None  # with a saved baseline, or nested means
 
 
-def _top_runs(scores: Scores, top: int, baseline: str | None, *, saved: bool) -> Scores:
-    """The best runs by the first measure, and the baseline, which counts as one of the runs unless it is ``saved``."""
-    skipped = 1 if saved else 0  # saved scores are the first run
-    rows = {skipped + row for row in scores.of_runs(range(skipped, len(scores.runs))).best(top)}
-    if baseline in scores.runs:
-        rows.add(scores.runs.index(baseline))
-    return scores.of_runs(sorted(rows))
+def _top_runs(own: Scores, compared: Scores, top: int, baseline: str | None) -> Scores:
+    """The best runs by the first measure, and the baseline, which counts as one of the runs unless it is saved."""
+    best = {own.runs[row] for row in own.best(top)} | {baseline}
+    return compared.of_runs([row for row, run in enumerate(compared.runs) if run in best])
 
 
 def _losses(outcome: Outcome, measure: str, digits: int) -> list[Page]:
@@ -63,11 +54,10 @@ def _losses(outcome: Outcome, measure: str, digits: int) -> list[Page]:
     from cranfield.report import per_query
 
     comparison, scores = outcome.comparison, outcome.compared
-    if scores is None or comparison.references is None:
+    if scores is None or comparison.baseline is None:
         return []
-    m = comparison.measures.index(measure)
-    pair = int((comparison.difference[m] * comparison.signs[m]).argmin())
-    run, other = comparison.pairs[m, pair].tolist()
+    one = comparison[measure]
+    other, run = one.places[int((one.difference * one.sign).argmin())].tolist()[::-1]
     found = queries(scores.of_runs([other, run]), measure, "loss")
     lost = len(found.lost(MOST_LOST))
     return [per_query.queries(found, digits, most=lost, bars=False, texts=scores.texts)] if lost else []
@@ -169,36 +159,38 @@ class Compare(
         Option(default="the answer; in latex, means"),
     ] = None
     audit: Annotated[
-        bool | None,
-        "Check whether ties or unjudged documents could reverse a difference: for all pairs, or not at all.",
-        Option("--audit/--no-audit", rare=True, default="for significant differences; in json and csv, for all"),
-    ] = None
+        bool,
+        "Check whether ties or unjudged documents could reverse a difference.",
+        Option("--audit/--no-audit", rare=True),
+    ] = True
     format: Annotated[str, Choices(FORMATS), "Output format. json and csv have full precision and all pairs."] = "table"
 
     def run(self) -> None:
+        from cranfield.analysis.gates import verdict
         from cranfield.analysis.significance import ComparisonSettings
-        from cranfield.report import answer, guard
+        from cranfield.report import answer
         from cranfield.report import compare as report
+        from cranfield.report.gates import markdown
         from cranfield.report.pages import write
 
         self._check()
-        settings = ComparisonSettings(seed=self.seed, **self.testing)
+        settings = ComparisonSettings(seed=self.seed, audit=self.audit, **self.testing)
         with results.digests_for(self.format):
             outcome = (self._compare_on_spark if self.engine == "spark" else self._compare)(settings)
-        comparison, label_of, notes = outcome.comparison, outcome.label_of, outcome.notes
-        checks = guard.check_regressions(
-            comparison,
-            [label_of[name] for name in self.guarded],
+        comparison, label_of, notes, means = outcome.comparison, outcome.label_of, outcome.notes, outcome.scores
+        gates = gate.gates_of(
+            label_of,
+            self.limits,
+            self.margins,
+            self.guarded,
             self.margin,
             significance=not self.ignore_significance,
         )
-        checks += guard.check_margins(comparison, gate.limits_of(self.margins, label_of, strictest=min))
-        if outcome.scores is not None and self.limits:
+        if means is not None and self.collection_by is not None:
             from cranfield.evaluation.designs import over_collections
 
-            by = self.collection_by
-            averaged = outcome.scores if by is None else over_collections(outcome.scores, by)
-            checks += guard.check_limits(averaged, gate.limits_of(self.limits, label_of))
+            means = over_collections(means, self.collection_by)
+        checked = verdict(gates, means, comparison, outcome.compared) if gates else None
         table = self.table or ("means" if self.format == "latex" and not self.details else None)
         if self.format == "csv":
             text = report.csv(comparison)
@@ -208,27 +200,26 @@ class Compare(
             if comparison.predicted:
                 from cranfield.report import predicted as lines
 
-                pages += lines.pages(comparison.predicted_rows, self.digits)
+                pages += lines.pages(comparison.predicted, self.digits)
                 notes = [*notes, *lines.notes(comparison.predicted)]
             result = comparison.to_dict() if self.format == "json" else {}  # which takes digests of the inputs
             text = write(pages, result, self.format, width=width(), colour=colour(self.output))
-            if self.format == "markdown" and checks:
+            if self.format == "markdown" and checked is not None:
                 losses = write(_losses(outcome, label_of[self._checked[0]], self.digits), {}, "markdown")
-                text = "\n".join(filter(None, (f"{guard.markdown(checks)}{text}", losses)))
+                text = "\n".join(filter(None, (f"{markdown(checked)}{text}", losses)))
         if self.group_by is not None:
             assert outcome.compared is not None  # as --engine spark does not work with groups
             layout: dict[str, Any] = {"width": width(), "colour": colour(self.output)}
-            first = comparison.references
-            baseline = None if first is None else comparison.runs[first[0]]
+            baseline = None if comparison.baseline is None else comparison.by_measure[0].pairs[0].other
             found = outcome.compared.by(self.group_by, baseline, **settings.of_groups)
             text = results.with_groups(text, found, self.format, self.digits, **layout)
         emit(results.for_file(text, self.format, self.output), self.output)
         if self.format != "json":
             note([*notes, *answer.notes(comparison, table=table, details=self.details)])
             if self.format == "table" and table is None and not self.details:
-                say_written("more: --details")
+                say_written("use --details for effect sizes, wins and losses")
         results.save_figures(partial(report.figures, comparison), self.figures)
-        gate.conclude(checks, self.junit, "cranfield compare", gate.REMEDY if self.guarded else gate.MORE)
+        gate.conclude(checked, self.junit, "cranfield compare", gate.REMEDY if self.guarded else gate.MORE)
 
     def _check(self) -> None:
         """Raise if options do not work together."""
@@ -281,77 +272,45 @@ class Compare(
         return name_of.get(self.baseline, self.baseline)
 
     def _compare(self, settings: ComparisonSettings) -> Outcome:
-        """The comparison of runs that are read here."""
-        from cranfield.analysis.compare import compare_scores, resolution_of, with_reversals
+        """The comparison of runs that are read here, or of scores from elsewhere."""
+        from cranfield.analysis.compare import compare_scores, resolution_of, saved_baseline, with_baseline
         from cranfield.evaluation.notes import input_notes, sentences
 
+        evaluation: Evaluation | None = None
+        notes: list[str] = []
         if self.scores:
-            return self._compare_scores(settings)
-        checked, measures, standardise = self._checked, self.measures, self.standardise
-        audit = True if self.format in ("csv", "json") and self.audit is None else self.audit
-        saved = None
-        if self.baseline is not None and SAVED in self.baseline:
-            from cranfield.experiment.running import saved_baseline
-
-            saved = saved_baseline(self.baseline, self.runs)
-        if saved is not None and measures is None and not checked:
-            measures = [str(column.measure) for column in saved.columns if column.part == "value"]
-        evaluation, notes = self.read(measures, guarded=checked)
-        label_of = gate.labels_of(evaluation.columns, checked, options.guarded_columns(checked, evaluation.policy))
-        systems = [one.run.system for one in evaluation.run_scores]
-        own = evaluation.scores.with_repeats(systems)
-        scores = self.averaged(own if standardise is None else own.standardised(standardise))
-        paths = options.named_runs(self.runs)[2]
-        names = [system or run for system, run in zip(systems, evaluation.runs, strict=True)]
-        # The first, if a file is given twice.
-        name_of = dict(zip(reversed(paths), reversed(names), strict=True))
-        if saved is not None:
-            scores = scores.with_run(saved, changed_judgments=self.allow_changed_judgments)
-            notes += sentences(scores.notes[len(own.notes) :])  # queries with other judgments
-            name: str | None = scores.runs[0]
+            own = self.outside_scores(self.measures)
+            label_of = {name: own.measures[own.column_of(name)] for name in self._checked}
+            name_of: Mapping[str, str] = {}
         else:
-            name = self._baseline_name(scores.runs, name_of)
+            measures, saved = self.measures, saved_baseline(self.baseline, self.runs)
+            if saved is not None and measures is None and not self._checked:
+                measures = [str(column.measure) for column in saved.columns if column.part == "value"]
+            evaluation, notes = self.read(measures, guarded=self._checked)
+            own = evaluation.scores
+            asked = options.guarded_columns(self._checked, evaluation.policy)
+            label_of = gate.labels_of(evaluation.columns, self._checked, asked)
+            names = [one.run.system or one.run.name for one in evaluation.run_scores]
+            # The first, if a file is given twice.
+            name_of = dict(zip(reversed(options.named_runs(self.runs)[2]), reversed(names), strict=True))
+        scores = self.averaged(own if self.standardise is None else own.standardised(self.standardise))
+        settings = replace(settings, baseline=self._baseline_name(scores.runs, name_of))
+        compared, settings = with_baseline(scores, settings, changed_judgments=self.allow_changed_judgments)
+        notes += sentences(compared.notes[len(scores.notes) :])  # queries with other judgments
         if self.top is not None and self.top < len(own.runs):
             best = f"those with the highest {scores.measures[0]}"
             notes.append(f"{self.top} of {len(own.runs)} runs are compared, {best}: {UNCORRECTED}")
-            scores = _top_runs(scores, self.top, name, saved=saved is not None)
-            if len(scores.runs) < 2:
+            compared = _top_runs(scores, compared, self.top, settings.baseline)
+            if len(compared.runs) < 2:
                 raise UsageError(
                     "compare needs at least two runs, and --top 1 leaves one",
                     hint="use --top 2 or more, or name another run as the baseline",
                 )
-        self._announce(sentences(resolution_of(scores, settings, name)))
-        with progress("Comparing measures") as step:
-            comparison = compare_scores(scores, settings, name, step)
-        notes += input_notes(scores.notes)
-        if saved is not None:
-            return Outcome(comparison, label_of, notes + ([] if audit is False else [SCORES_ONLY]), own, scores)
-        if standardise is None and audit is not False and not self.average and not any(systems):
-            with progress("Auditing runs") as step:
-                comparison = with_reversals(comparison, evaluation, only_significant=not audit, progress=step)
-        if evaluation.collection.predicted is not None and standardise is None and not any(systems):
-            from cranfield.analysis.compare import with_predictions
-            from cranfield.evaluation.evaluator import read_runs
-
-            comparison = with_predictions(
-                comparison, evaluation, read_runs(list(self.runs), duplicates=self.duplicates)
-            )
-        return Outcome(comparison, label_of, notes, own, scores)
-
-    def _compare_scores(self, settings: ComparisonSettings) -> Outcome:
-        """The comparison of scores from elsewhere."""
-        from cranfield.analysis.compare import compare_scores, resolution_of
-        from cranfield.evaluation.notes import sentences
-
-        scores = self.averaged(self.outside_scores(self.measures))
-        label_of = {name: scores.measures[scores.column_of(name)] for name in self._checked}
-        name = self._baseline_name(scores.runs, {})
-        if self.top is not None:
-            scores = _top_runs(scores, self.top, name, saved=False)
-        self._announce(sentences(resolution_of(scores, settings, name)))
-        with progress("Comparing measures") as step:
-            comparison = compare_scores(scores, settings, name, step)
-        return Outcome(comparison, label_of, sentences(scores.notes), scores, scores)
+        self._announce(sentences(resolution_of(compared, settings)))
+        with progress("Comparing runs") as step:
+            comparison = compare_scores(compared, settings, evaluation, step)
+        notes += sentences(compared.notes) if self.scores else input_notes(compared.notes)
+        return Outcome(comparison, label_of, notes, own, compared)
 
     def _compare_on_spark(self, settings: ComparisonSettings) -> Outcome:
         """The same, computed by Spark."""
@@ -370,11 +329,10 @@ class Compare(
         columns += options.absent(asked, columns)
         label_of = gate.labels_of(columns, checked, asked)
         with spark.evaluate(collection, self.runs, columns, self.master, self.write_scores, chosen) as (frame, name_of):
-            name = self._baseline_name(frame.runs, name_of)
-            comparison = frame.compare(name, **asdict(settings))
+            settings = replace(settings, baseline=self._baseline_name(frame.runs, name_of))
+            comparison = frame.compare(**asdict(settings))
             self._announce(sentences(comparison.resolution_notes))
-            notes += [*sentences(frame.evaluation_notes), *([] if self.audit is False else [NOT_AUDITED])]
-            return Outcome(comparison, label_of, notes)
+            return Outcome(comparison, label_of, [*notes, *sentences(frame.evaluation_notes)])
 
 
 command = verb(Compare, "Test which differences between runs are significant.")

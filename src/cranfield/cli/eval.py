@@ -85,7 +85,11 @@ class Eval(
             if self.standardise is not None:
                 table = table.standardised(self.standardise)
             table = self.averaged(table)
-        checks = gate.check_limits(table, gate.limits_of(self.limits, label_of))
+        checked = None
+        if self.limits:
+            from cranfield.analysis.gates import verdict
+
+            checked = verdict(gate.gates_of(label_of, self.limits), table)
         by_input = self.top is None and self.format in ("json", "csv", "trec")
         in_order = table.order(self.sort or ("input" if by_input else None))
         by = None if self.sort in ("name", "input") else self.sort
@@ -99,10 +103,10 @@ class Eval(
         text = report.write(
             table, self.format, per_query=self.per_query, digits=self.digits, interval=method, seed=self.seed, **layout
         )
-        if self.format == "markdown" and checks:
-            from cranfield.report import guard
+        if self.format == "markdown" and checked is not None:
+            from cranfield.report.gates import markdown
 
-            text = f"{guard.markdown(checks)}{text}"
+            text = f"{markdown(checked)}{text}"
         if means := getattr(table, "predicted", ()):
             from cranfield.report import predicted as lines
 
@@ -116,7 +120,7 @@ class Eval(
         if self.format != "json":
             note(run_notes(table.notes, verbose=self.verbose))
             note([INTERVALS[method].format(seed=self.seed)] if method else [])
-        gate.conclude(checks, self.junit, "cranfield eval")
+        gate.conclude(checked, self.junit, "cranfield eval")
 
     def _check(self) -> None:
         """Raise if options do not work together."""

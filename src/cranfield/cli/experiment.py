@@ -65,7 +65,7 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
 
     def run(self) -> None:
         from cranfield.experiment.experiment import Experiment
-        from cranfield.report import guard
+        from cranfield.report.gates import markdown
 
         if self.init or self.schema:
             return self._start()
@@ -86,8 +86,8 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
         text = write(pages, result, self.format, **layout)
         if comparison is None and self.format != "json":
             text = write_scores(outcome.scores, self.format, digits=self.digits, **layout) + text
-        if self.format == "markdown" and outcome.checks:
-            text = f"{guard.markdown(outcome.checks)}{text}"
+        if self.format == "markdown" and outcome.verdict.checks:
+            text = f"{markdown(outcome.verdict)}{text}"
         emit(text, self.output)
         if self.format != "json":
             note(run_notes(outcome.compared.notes, verbose=self.verbose))
@@ -100,7 +100,7 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
             replace(self.summary, text.encode("utf-8", "surrogateescape"))
         for path in experiment.outputs:
             say_written(f"{experiment.output(*path)} written")
-        gate.conclude(outcome.checks, None, "cranfield run", gate.MORE)
+        gate.conclude(outcome.verdict, None, "cranfield run", gate.MORE)
 
     def _start(self) -> None:
         from cranfield.experiment.starting import first_experiment, schema

@@ -122,10 +122,11 @@ class FileReport(NamedTuple):
 
 def check_experiment(path: str) -> list[FileReport]:
     """A report on the file of an experiment, and on every file that it reads."""
+    from cranfield.analysis.compare import saved_baseline
     from cranfield.evaluation.elsewhere import read_scores
     from cranfield.experiment.experiment import Experiment
     from cranfield.experiment.history import History
-    from cranfield.experiment.running import Running, saved_baseline
+    from cranfield.experiment.running import Running
     from cranfield.io.documents import read_texts
 
     reports: list[FileReport] = []

@@ -14,9 +14,8 @@ from cranfield.cli.commands import RARE, Option, Settings
 from cranfield.cli.output import quiet, replace, say
 
 if TYPE_CHECKING:
+    from cranfield.analysis.gates import Gate, Verdict
     from cranfield.evaluation.plan import Column, Policy
-    from cranfield.evaluation.scores import ScoreTable
-    from cranfield.report.guard import Check
 
 WORSE = 3  # the exit code if a check fails
 UNDECIDED = 4  # the exit code if no check fails, but one cannot be decided
@@ -71,23 +70,12 @@ def _margins(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
 
 
 def _check_limit(measure: str, limit: float) -> None:
+    from cranfield.analysis.gates import check_limit
     from cranfield.errors import MeasureError
     from cranfield.measures import parse
-    from cranfield.report.guard import check_limit
 
     with suppress(MeasureError):  # of scores from elsewhere, any text is a measure; others are refused later
         check_limit(parse(measure), limit)
-
-
-def limits_of(
-    limits: Mapping[str, float], label_of: Mapping[str, str], strictest: Callable[..., float] = max
-) -> dict[str, float]:
-    """The limit of each column; of several limits under different names, the strictest."""
-    chosen: dict[str, float] = {}
-    for name, limit in limits.items():
-        label = label_of[name]
-        chosen[label] = strictest(limit, chosen.get(label, limit))
-    return chosen
 
 
 class Baselines(Settings):
@@ -149,6 +137,34 @@ class Limits(Settings):
     junit: Annotated[options.OutputPath | None, "Write the results as JUnit XML, for CI servers.", RARE] = None
 
 
+def gates_of(
+    label_of: Mapping[str, str],
+    at_least: Mapping[str, float],
+    not_worse_by: Mapping[str, float] | None = None,
+    guarded: Sequence[str] = (),
+    margin: float = 0.0,
+    *,
+    significance: bool = True,
+) -> dict[str, Gate]:
+    """What must hold of each column; of several limits of one measure under different names, the strictest."""
+    from cranfield.analysis.gates import Gate
+
+    found: dict[str, dict[str, Any]] = {}
+
+    def add(name: str, rule: str, number: float, strictest: Callable[..., float]) -> None:
+        of_label = found.setdefault(label_of[name], {})
+        of_label[rule] = strictest(number, of_label.get(rule, number))
+
+    for name in guarded:
+        add(name, "margin" if significance else "may_drop", margin, min)
+        found[label_of[name]]["no_significant_loss"] = significance
+    for name, number in (not_worse_by or {}).items():
+        add(name, "not_worse_by", number, min)
+    for name, number in at_least.items():
+        add(name, "at_least", number, max)
+    return {label: Gate(**of_label) for label, of_label in found.items()}
+
+
 def labels_of(columns: Sequence[Column], names: Sequence[str], asked: Sequence[Column]) -> dict[str, str]:
     """The label of the column of each checked measure, by the name that the user gave.
 
@@ -174,36 +190,26 @@ def with_checked(
     return [*measures, *extra], labels_of([*columns, *extra], checked, asked)
 
 
-def check_limits(scores: ScoreTable, limits: Mapping[str, float]) -> list[Check]:
-    """The checks of means against lower limits; without limits, nothing is loaded."""
-    if not limits:
-        return []
-    from cranfield.report import guard
-
-    return guard.check_limits(scores, limits)
-
-
-def conclude(checks: Sequence[Check], junit: str | None, command: str, hint: str = "") -> None:
+def conclude(verdict: Verdict | None, junit: str | None, command: str, hint: str = "") -> None:
     """Write JUnit XML, print a sentence for each check that did not pass, and exit with the code of the checks.
 
     If all passed, and are not too many, each has its sentence. ``hint``: what to do if a check cannot be decided.
     """
-    if not checks and not junit:
+    if verdict is None or not (verdict.checks or junit):
         return
-    from cranfield.report.guard import headline, junit_xml
+    from cranfield.report.gates import headline, junit_xml, sentences
 
     if junit:
-        replace(junit, junit_xml(checks, command).encode())
-    if not checks:
+        replace(junit, junit_xml(verdict, command).encode())
+    number, passed = len(verdict.checks), verdict.outcome == "passed"
+    if not number:
         return
-    failed = [check for check in checks if check.outcome == "failed"]
-    undecided = [check for check in checks if check.outcome == "undecided"]
-    passed = not failed + undecided
-    if (len(checks) > 1 or passed) and not quiet():
-        say(headline(checks))
-    for check in checks if passed and len(checks) <= MOST_PASSED and not quiet() else [*undecided, *failed]:
-        say(check.sentence)
-    if undecided and not failed and hint:
+    if (number > 1 or passed) and not quiet():
+        say(headline(verdict))
+    shown = sentences(verdict, "undecided") + sentences(verdict, "failed")
+    for text in sentences(verdict) if passed and number <= MOST_PASSED and not quiet() else shown:
+        say(text)
+    if verdict.outcome == "undecided" and hint:
         say(f"\nhint: {hint}")
-    if failed or undecided:
-        click.get_current_context().exit(WORSE if failed else UNDECIDED)
+    if not passed:
+        click.get_current_context().exit(WORSE if verdict.outcome == "failed" else UNDECIDED)

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from cranfield.evaluation.collection import Collection
     from cranfield.evaluation.evaluation import Evaluation
     from cranfield.evaluation.plan import Column, Policy
-    from cranfield.evaluation.predicted import PredictedMean
     from cranfield.evaluation.scores import Scores
 
 # The defaults cover the whole ranking (AP, bpref), the first page, the first relevant document, and recall.
@@ -408,15 +407,6 @@ class Predictions(Settings):
         "With --predicted: intervals for new queries of this kind (loo), or for this query set only (fixed).",
         RARE,
     ] = "loo"
-
-    def predicted_means(self, evaluation: Evaluation) -> tuple[PredictedMean, ...]:
-        """The means from human and predicted judgments together; the runs are read once more for these."""
-        if self.predicted is None:
-            return ()
-        from cranfield.evaluation.evaluator import Evaluator
-
-        evaluator = Evaluator.of(evaluation.collection, evaluation.plan)
-        return evaluator.with_predicted(evaluation.scores, [one.run for one in evaluation.run_scores]).predicted
 
 
 class Standardising(Settings):

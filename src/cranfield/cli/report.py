@@ -20,7 +20,6 @@ from cranfield.wording import few
 
 if TYPE_CHECKING:
     from cranfield.evaluation.evaluation import Evaluation
-    from cranfield.evaluation.predicted import PredictedMean
     from cranfield.evaluation.scores import Scores
 
 REPORT = "report.html"
@@ -41,8 +40,8 @@ class Report(
 
     The report is one file that needs no network, so it can be sent and archived. It ends with the commands that
     reproduce its numbers. If QRELS has judgments by subtopic, the default is a set of diversity measures. A report on
-    scores from elsewhere, on nested means or on repeats has no rankings, curves and audit. It opens on the two best
-    runs or, with --baseline, on the best run and the baseline; without it, the baseline of groups is the first run.
+    scores from elsewhere, on nested means or on repeats has no rankings, curves and audit. With --baseline, every run
+    is tested against it, and the report opens on it and the best run; without it, all pairs are tested.
 
     \b
     cranfield report qrels.txt *.run -o report.html --title "Museum search" \\
@@ -69,6 +68,8 @@ class Report(
     ] = ()
 
     def run(self) -> None:
+        from cranfield.analysis.compare import comparable, compare_scores
+        from cranfield.analysis.significance import ComparisonSettings
         from cranfield.report.html import contents, html, require
 
         require()
@@ -86,24 +87,27 @@ class Report(
                 f"{output}: the file exists and is not a Cranfield report",
                 hint="give another name, or this one, with -o FILE",
             )
-        source: Evaluation | Scores
+        evaluation: Evaluation | None = None
         names: dict[str, str] = {}
         notes: list[str] = []
-        predicted: tuple[PredictedMean, ...] = ()
         if self.scores:
-            source = scores = self.averaged(self.outside_scores(self.measures))
-            baseline = self._baseline(scores, names)
-            files, lines = self.score_files, self.commands_of_scores(scores, baseline)
+            scores = self.averaged(self.outside_scores(self.measures))
         else:
             with digesting():
                 evaluation, notes = self.read(self.measures, page=self.top_documents)
-            predicted = self.predicted_means(evaluation)
-            systems = [one.run.system for one in evaluation.run_scores]
-            scores = self.averaged(evaluation.scores.with_repeats(systems))
-            source = scores if scores.repeats or self.average else evaluation
-            runs = [system or run for system, run in zip(systems, evaluation.runs, strict=True)]
-            names = dict(zip(options.named_runs(self.runs)[2], runs, strict=True))
-            baseline = self._baseline(scores, names)
+                scores = self.averaged(evaluation.scores)
+            systems = [one.run.system or one.run.name for one in evaluation.run_scores]
+            names = dict(zip(options.named_runs(self.runs)[2], systems, strict=True))
+        baseline = self._baseline(scores, names)
+        settings = ComparisonSettings(seed=self.seed, baseline=baseline, **self.testing)
+        comparison = None
+        columns = comparable(scores)
+        if len(scores.runs) > 1 and columns:
+            with progress("Comparing runs") as step:
+                comparison = compare_scores(scores.only(columns), settings, evaluation, step)
+        if evaluation is None:
+            files, lines = self.score_files, self.commands_of_scores(scores, baseline)
+        else:
             files, lines = self.inputs, self.commands(evaluation, scores, baseline)
         folder = Path(output).absolute().parent
         commands = [f"cranfield {beside(line, folder)}" for line in lines]
@@ -111,15 +115,14 @@ class Report(
         texts = self.texts or ((self.corpus,) if self.judgments == "spans" and self.corpus else ())
         with progress("Building the report") as step:
             data = contents(
-                source,
+                scores,
+                settings,
+                comparison,
+                evaluation,
                 texts=texts,
-                query_texts=scores.texts,
-                comparing={"seed": self.seed, **self.testing},
                 group_by=self.group_by,
-                baseline=baseline,
                 date=self.date if self.date is not None else today.today().isoformat(),
                 commands=commands,
-                predicted=predicted,
                 progress=step,
             )
         if self.texts and not data["texts"]:
@@ -158,6 +161,7 @@ class Report(
         lines = [] if self.average else [["queries", *files, *about, "-m", scores.measures[0]]]
         if len(scores.runs) > 1:
             comparing = [*files, *measuring, *about, *self.averaging, *self.typed(*groups_of(Testing), "seed")]
+            comparing += [] if baseline is None else ["--baseline", baseline]
             lines += [["compare", *comparing, "--table", "pairs"], *self.grouping(comparing, baseline, scores)]
             if len(scores.measures) > 1 and not self.average:
                 lines += [["study", "correlation", *files, *measuring, "--coefficient", "tau-b"]]
@@ -165,8 +169,8 @@ class Report(
 
     def grouping(self, words: Sequence[str], baseline: str | None, scores: Scores) -> list[list[str]]:
         """The command for the section on groups, if there is one."""
-        against = baseline or scores.runs[0]
-        return [["compare", *words, *self.typed("group_by"), "--baseline", against]] if self.group_by else []
+        against = [] if baseline else ["--baseline", scores.runs[0]]
+        return [["compare", *words, *self.typed("group_by"), *against]] if self.group_by else []
 
     @property
     def averaging(self) -> list[str]:
@@ -196,6 +200,7 @@ class Report(
         ]
         if len(self.runs) > 1:
             comparing = [*files, *measuring, *self.averaging, *self.typed(*groups_of(Testing))]
+            comparing += [] if baseline is None else ["--baseline", baseline]
             lines += [["compare", *comparing, "--table", "pairs"], *self.grouping(comparing, baseline, scores)]
         if len(self.runs) > 1 and ranked:
             old_and_new = [_word(paths[r]) for r in reversed(opened(scores, baseline))]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from cranfield.data import Booleans, Floats, Integers, Judgments, Strings
+from cranfield.data import Booleans, Floats, Integers, Judgments, Run, Strings
 from cranfield.errors import UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.notes import Note
@@ -27,6 +27,8 @@ from cranfield.wording import listed, plural
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from cranfield.evaluation.predicted import PredictedMean
+
 Result = TypeVar("Result")
 # The judged documents from which several threads save time; calls of NumPy for fewer are so short that threads mostly
 # wait for each other.
@@ -34,13 +36,19 @@ MIN_SHARED = 1 << 16
 
 
 class ScoredRun(NamedTuple):
-    """What scores keep of a run: lengths of its lists, unjudged queries, values (column, query), and notes."""
+    """What scores keep of a run: lengths of its lists, unjudged queries, values (column, query), and notes.
 
-    name: str
+    ``predicted``: the same by predicted judgments; ``within_queries``: the means of both, if the human judgments are a
+    sample of each query's documents.
+    """
+
+    run: Run
     length: Integers
     unjudged_queries: Strings
     values: Floats
     notes: Sequence[Note] = ()
+    predicted: ScoredRun | None = None
+    within_queries: tuple[PredictedMean, ...] = ()
 
     @classmethod
     def of(cls, run: RunScores, plan: Plan, *, notes: bool = True) -> ScoredRun:
@@ -50,7 +58,8 @@ class ScoredRun(NamedTuple):
             counted = counted_queries(run.length, len(run.unjudged_queries), plan.policy)
             of_run = group_notes(run, plan.columns) if isinstance(run, GroupScores) else run_notes(run, plan, counted)
             found = [*remark_notes(run.run), *of_run]
-        return cls(run.run.name, run.length, run.unjudged_queries, values, found)
+        predicted = None if run.predicted is None else cls.of(run.predicted, plan, notes=False)
+        return cls(run.run, run.length, run.unjudged_queries, values, found, predicted, run.within_queries)
 
 
 class Evaluation(Displayed):
@@ -127,11 +136,20 @@ class Evaluation(Displayed):
         return self._draw(curve=curve, ax=ax)
 
     @cached_property
+    def _scored(self) -> list[ScoredRun]:
+        return self.for_each_run(lambda run: ScoredRun.of(run, self.plan))
+
+    @cached_property
     def scores(self) -> Scores:
-        """The scores of all runs, with notes."""
-        parts = self.for_each_run(lambda run: ScoredRun.of(run, self.plan))
-        scores = build_scores(parts, self.queries, self.plan, self._notes)
-        return self.collection.describe(scores, self.plan, [one.run for one in self.run_scores])
+        """The scores of all systems, with notes; the values of a system with repeats are means over them."""
+        return complete_scores(self._scored, self.queries, self.plan, self.collection, self._notes)
+
+    @cached_property
+    def ranking_scores(self) -> Scores:
+        """The scores of every ranking, with notes; each repeat of a system has its own."""
+        if not any(run.run.system for run in self.run_scores):
+            return self.scores
+        return build_scores(self._scored, self.queries, self.plan, self._notes)
 
     def scores_of(self, measures: Any, **views: Any) -> Scores:
         """The scores of other measures, without notes; ``views`` replace fields of the policy."""
@@ -175,6 +193,24 @@ def counted_queries(length: Integers, unjudged: int, policy: Policy) -> Booleans
     return counted
 
 
+def complete_scores(
+    scored: Sequence[ScoredRun], queries: tuple[str, ...], plan: Plan, collection: Collection, notes: Sequence[Note]
+) -> Scores:
+    """The scores of systems: repeats together, with predictions, the attributes of queries and the provenance."""
+    runs = [part.run for part in scored]
+    systems = [run.system for run in runs]
+    scores = collection.describe(build_scores(scored, queries, plan, notes), plan, runs).with_repeats(systems)
+    judged = [part.predicted for part in scored if part.predicted is not None]
+    if collection.predicted is None or not judged:
+        return scores
+    from cranfield.evaluation.predicted import Predictions, judged_per_query
+
+    by_predictions = build_scores(judged, tuple(collection.predicted.queries), plan).with_repeats(systems)
+    predictions = Predictions(by_predictions, collection.inference, judged_per_query(collection.judgments))
+    within = tuple(mean for part in scored for mean in part.within_queries)
+    return replace(scores, predictions=predictions, predicted=within or predictions.means(scores))
+
+
 def build_scores(
     scored: Sequence[ScoredRun], names: tuple[str, ...], plan: Plan, notes: Sequence[Note] | None = None
 ) -> Scores:
@@ -197,7 +233,7 @@ def build_scores(
             at = [others[query] for query in run.unjudged_queries]
             values[r][:, at] = run.values[:, judged:]
             counted[r, at] = True
-    runs = tuple(run.name for run in scored)
+    runs = tuple(part.run.name for part in scored)
     scores = Scores(runs, plan.columns, (*names, *others), values, counted, policy.undefined)
     if policy.undefined == "error":
         _ = scores.means  # raises if a value is undefined

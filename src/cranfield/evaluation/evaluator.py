@@ -17,7 +17,7 @@ from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Repeats, Run, Table, TableStream
 from cranfield.errors import InputError, UsageError, check_choice, reading
 from cranfield.evaluation.collection import Collection, checked_keywords, is_several
-from cranfield.evaluation.evaluation import Evaluation, ScoredRun, build_scores, counted_queries
+from cranfield.evaluation.evaluation import Evaluation, ScoredRun, complete_scores, counted_queries
 from cranfield.evaluation.notes import Note
 from cranfield.evaluation.overlap import check_query_overlap, find_disjoint, has_one_query
 from cranfield.evaluation.plan import AlignmentKey, Column, Plan, Policy, Queries, Shown, Undefined, make_plan
@@ -218,38 +218,53 @@ class Evaluator:
         runs = self.read_runs(run, names, duplicates)
         found = self._with_overlap(self._scores(runs, self._readers, progress))
         scored = [ScoredRun.of(scores, self.plan) for scores in found]
-        table = build_scores(scored, self._queries, self.plan, self._notes)
-        table = self.collection.describe(table, self.plan, runs)
-        table = table if self.collection.predicted is None else self.with_predicted(table, runs)
-        return table.with_repeats([run.system for run in runs])
+        return complete_scores(scored, self._queries, self.plan, self.collection, self._notes)
 
-    def with_predicted(self, scores: Scores, runs: list[Run]) -> Scores:
-        """The scores, with means from human and predicted judgments together."""
-        from cranfield.evaluation import predicted as prediction
+    @cached_property
+    def _judge(self) -> Evaluator | None:
+        """The same measures by predicted judgments; None if there are none."""
+        predicted = self.collection.predicted
+        if predicted is None:
+            return None
+        allowed = self.collection.allow_disjoint
+        if not self._samples_documents:
+            from cranfield.evaluation.predicted import check_queries
 
-        predicted, sampled = self.collection.predicted, self.judgments.sample
-        assert predicted is not None
-        if sampled is not None and (sampled.probability is not None or (self.judgments.grade < 0).any()):
-            means = prediction.predicted_in_sample(self.judgments, predicted, runs, self.plan)
-        else:
-            prediction.check_queries(self._queries, list(predicted.queries))
-            allowed = self.collection.allow_disjoint
-            other = Evaluator.of(Collection(predicted, documents=self.corpus, allow_disjoint=allowed), self.plan)
-            means = prediction.predicted_means(
-                scores,
-                other(runs),
-                inference=self.collection.inference,
-                judged_per_query=prediction.judged_per_query(self.judgments),
-            )
-        return replace(scores, predicted=means)
+            check_queries(self._queries, list(predicted.queries))
+        return Evaluator.of(Collection(predicted, documents=self.corpus, allow_disjoint=allowed), self.plan)
+
+    @property
+    def _samples_documents(self) -> bool:
+        """Whether the human judgments are a sample of each query's documents."""
+        sample = self.judgments.sample
+        return sample is not None and (sample.probability is not None or bool((self.judgments.grade < 0).any()))
 
     def _scores(
         self, runs: Sequence[Run], readers: Sequence[RunReader], progress: Progress | None = None
     ) -> Iterator[RunScores]:
-        for scores in (
-            self._group_scores(runs, readers, progress) if self._layers else readers[0].scores(runs, progress)
-        ):
+        if self._layers:
+            found: Iterable[RunScores] = self._group_scores(runs, readers, progress)
+        elif self._judge is not None:
+            found = self._with_predictions(runs, readers[0], self._judge, progress)
+        else:
+            found = readers[0].scores(runs, progress)
+        for scores in found:
             self._check(scores)
+            yield scores
+
+    def _with_predictions(
+        self, runs: Sequence[Run], reader: RunReader, judge: Evaluator, progress: Progress | None
+    ) -> Iterator[RunScores]:
+        """The scores by human and by predicted judgments of runs that are opened once."""
+        held, release = zip(*map(io.held, runs), strict=True)
+        both = zip(reader.scores(held, progress), judge._scores(held, judge._readers), strict=True)
+        for run, kept, free, (scores, by_predictions) in zip(runs, held, release, both, strict=True):
+            if self._samples_documents:
+                from cranfield.evaluation.predicted import predicted_in_sample
+
+                scores.within_queries = predicted_in_sample(self.judgments, judge.judgments, kept, self.plan)
+            scores.predicted, scores.run, by_predictions.run = by_predictions, run, run
+            free()
             yield scores
 
     def _group_scores(
@@ -303,6 +318,8 @@ class Evaluator:
 
     def aligned_evaluation(self, runs: Sequence[AlignedRun]) -> Evaluation:
         """The evaluation of runs that were aligned elsewhere with the aligner of `reader`."""
+        if self.collection.predicted is not None:
+            raise UsageError("predicted judgments need rankings of documents", hint="leave out predicted")
         scores = [self.reader.run_scores(run) for run in runs]
         for of_run in scores:
             self._check(of_run)

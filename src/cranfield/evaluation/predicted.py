@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple, get_args
 
 import numpy as np
@@ -38,8 +38,6 @@ from cranfield.statistics.survey import (
     undefined_mean,
 )
 from cranfield.wording import few, plural
-
-INFERENCES = get_args(Inference)
 
 
 @record
@@ -67,16 +65,6 @@ class PredictedMean:
     judgments: float
     reason: str = ""
 
-    @property
-    def turned(self) -> PredictedMean:
-        """The same difference, the second run minus the first."""
-
-        def of(one: MeanEstimate) -> MeanEstimate:
-            return replace(one, estimate=0 - one.estimate, low=0 - one.high, high=0 - one.low)
-
-        human, predicted, both = map(of, (self.human, self.predicted, self.both))
-        return replace(self, run=self.other, other=self.run, human=human, predicted=predicted, both=both)
-
 
 class _Sides(NamedTuple):
     """The scores of one run and measure: by humans and by predictions, of the human queries and of the others."""
@@ -86,45 +74,63 @@ class _Sides(NamedTuple):
     others: Floats
 
 
-def predicted_means(
-    human: Scores,
-    predicted: Scores,
-    *,
-    inference: Inference = "loo",
-    alpha: float = 0.05,
-    judged_per_query: float = math.nan,
-) -> tuple[PredictedMean, ...]:
-    """The means of all runs and measures; both scores are of the same runs and measures."""
-    check_choice("inference", inference, INFERENCES)
-    check_queries(human.queries, predicted.queries)
-    return tuple(
-        _estimate(human.columns[m], run, "", sides, inference, alpha, judged_per_query)
-        for r, run in enumerate(human.runs)
-        for m, sides in _sides_of_run(human, predicted, r)
-    )
+@dataclass(frozen=True)
+class Predictions:
+    """What predicted judgments say of the runs and measures of human scores, beside which this stands.
 
+    ``scores``: by predicted judgments, of all queries that have them. ``inference``: whether intervals are for new
+    queries or for these. ``judged_per_query``: how many documents humans judged for a query.
+    """
 
-def predicted_differences(
-    human: Scores,
-    predicted: Scores,
-    pairs: Sequence[Sequence[Sequence[int]]],
-    *,
-    inference: Inference = "loo",
-    alpha: float = 0.05,
-    judged_per_query: float = math.nan,
-) -> tuple[PredictedMean, ...]:
-    """The mean differences of the pairs of runs of each measure, the first minus the second."""
-    check_choice("inference", inference, INFERENCES)
-    check_queries(human.queries, predicted.queries)
-    of_run = [dict(_sides_of_run(human, predicted, r)) for r in range(len(human.runs))]
-    found = []
-    for m, column in enumerate(human.columns):
-        if m not in of_run[0]:
-            continue
-        for a, b in pairs[m]:
-            sides = _Sides(*(x - y for x, y in zip(of_run[a][m], of_run[b][m], strict=True)))
-            found.append(_estimate(column, human.runs[a], human.runs[b], sides, inference, alpha, judged_per_query))
-    return tuple(found)
+    scores: Scores
+    inference: Inference
+    judged_per_query: float
+
+    def __post_init__(self) -> None:
+        check_choice("inference", self.inference, get_args(Inference))
+
+    def only(self, rows: Sequence[int] | None = None, columns: Sequence[int] | None = None) -> Predictions:
+        """Those of some runs or columns."""
+        scores = self.scores if rows is None else self.scores.of_runs(rows)
+        return replace(self, scores=scores if columns is None else scores.only(columns))
+
+    def means(self, human: Scores, alpha: float = 0.05) -> tuple[PredictedMean, ...]:
+        """The means of all runs and measures."""
+        check_queries(human.queries, self.scores.queries)
+        return tuple(
+            self._estimate(human.columns[m], run, "", sides, alpha)
+            for r, run in enumerate(human.runs)
+            for m, sides in _sides_of_run(human, self.scores, r)
+        )
+
+    def differences(
+        self, human: Scores, pairs: Sequence[Sequence[Sequence[int]]], alpha: float = 0.05
+    ) -> tuple[PredictedMean, ...]:
+        """The mean differences of the pairs of runs of each measure, the first minus the second."""
+        check_queries(human.queries, self.scores.queries)
+        of_run = [dict(_sides_of_run(human, self.scores, r)) for r in range(len(human.runs))]
+        found = []
+        for m, column in enumerate(human.columns):
+            for a, b in pairs[m] if m in of_run[0] else ():
+                sides = _Sides(*(x - y for x, y in zip(of_run[a][m], of_run[b][m], strict=True)))
+                found.append(self._estimate(column, human.runs[a], human.runs[b], sides, alpha))
+        return tuple(found)
+
+    def _estimate(self, column: Column, run: str, other: str, sides: _Sides, alpha: float) -> PredictedMean:
+        if column.aggregate != "mean":
+            return _no_mean(column, run, other, "predictions of queries cannot be added")
+        human = human_mean(sides.human, alpha=alpha, method="human")
+        every = np.concatenate([sides.predicted, sides.others])
+        predicted = human_mean(every, alpha=alpha, method="predicted")
+        both = ppi_mean(sides.human, sides.predicted, sides.others, method=self.inference, alpha=alpha)
+        reason = _reason(sides, other, both)
+        if reason:
+            both = undefined_mean(self.inference, len(sides.human), len(sides.others))
+            if "differ" in reason:  # no interval holds for so few differences
+                human = replace(human, low=math.nan, high=math.nan)
+        worth = equivalent_queries(both, human) - len(sides.human)
+        judgments = worth * self.judged_per_query
+        return PredictedMean(column.label, run, other, human, predicted, both, worth, judgments, reason)
 
 
 def _covered(queries: Sequence[str]) -> str:
@@ -175,30 +181,6 @@ def _check_defined(column: Column, y: Floats, f: Floats, queries: Sequence[str])
         )
 
 
-def _estimate(
-    column: Column,
-    run: str,
-    other: str,
-    sides: _Sides,
-    inference: Inference,
-    alpha: float,
-    judged_per_query: float,
-) -> PredictedMean:
-    if column.aggregate != "mean":
-        return _no_mean(column, run, other, "predictions of queries cannot be added")
-    human = human_mean(sides.human, alpha=alpha, method="human")
-    every = np.concatenate([sides.predicted, sides.others])
-    predicted = human_mean(every, alpha=alpha, method="predicted")
-    both = ppi_mean(sides.human, sides.predicted, sides.others, method=inference, alpha=alpha)
-    reason = _reason(sides, other, both)
-    if reason:
-        both = undefined_mean(inference, len(sides.human), len(sides.others))
-        if "differ" in reason:  # no interval holds for so few differences
-            human = replace(human, low=math.nan, high=math.nan)
-    worth = equivalent_queries(both, human) - len(sides.human)
-    return PredictedMean(column.label, run, other, human, predicted, both, worth, worth * judged_per_query, reason)
-
-
 def _no_mean(column: Column, run: str, other: str, consequence: str) -> PredictedMean:
     """The record of a measure that is a geometric mean, a sum or another aggregate of queries: it has no means."""
     nothing = undefined_mean("none")
@@ -218,9 +200,9 @@ def _reason(sides: _Sides, other: str, both: MeanEstimate) -> str:
 
 
 def predicted_in_sample(
-    judgments: Judgments, predicted: Judgments, runs: Sequence[Run], plan: Plan, *, alpha: float = 0.05
+    judgments: Judgments, predicted: Judgments, run: Run, plan: Plan, *, alpha: float = 0.05
 ) -> tuple[PredictedMean, ...]:
-    """The means of runs whose human judgments are a sample of documents: the difference estimator of each query.
+    """The means of a run if the human judgments are a sample of documents: the difference estimator of each query.
 
     The interval is for queries like these: the spread of the estimates contains both stages.
     """
@@ -237,38 +219,37 @@ def predicted_in_sample(
     chances = mapping_of(replace(judgments, grade=by_row))
     top = max(aligner.judged.top, float(predicted.grade.max(initial=0)))
     rules = {column.measure.views.ties for column in plan.columns}
-    pages = {ties: ranked_pages(runs, judgments, ties) for ties in rules}
+    pages = {ties: ranked_pages([run], judgments, ties)[0] for ties in rules}
     found = []
-    for r, run in enumerate(runs):
-        for column in plan.columns:
-            ranking = pages[column.measure.views.ties][r]
-            measure = replace(column.measure, views=replace(column.measure.views, sampled=False))
-            if column.part != "value":
-                continue
-            if column.aggregate != "mean":
-                found.append(_no_mean(column, run.name, "", "its estimates in queries have no mean"))
-                continue
-            by_grade = not measure.views.rule.fixes_order and not measure.views.rule.leaves_ties
-            tied = any(max(page.ties, default=1) > 1 for page in ranking.values())
-            if not is_linear(measure) or (by_grade and tied):
-                nothing = undefined_mean("none")
-                reason = f"{column.label} is not linear in the gains of documents"
-                if is_linear(measure):
-                    reason = f"{column.label} orders tied documents by their grades"
-                reason += ": a sample within queries has no unbiased difference estimator"
-                estimates = (nothing, nothing, nothing, math.nan)
-                found.append(PredictedMean(column.label, run.name, "", *estimates, math.nan, reason))
-                continue
-            totals = [
-                _within(measure, ranking.get(query), human[query], chances[query], said.get(query, {}), top)
-                for query in human
-            ]
-            by_humans, by_judge, together = (
-                human_mean(values, alpha=alpha, method=method)
-                for values, method in zip(np.array(totals).T, ("human", "predicted", "both"), strict=True)
-            )
-            worth = equivalent_queries(together, by_humans) - len(human)
-            found.append(PredictedMean(column.label, run.name, "", by_humans, by_judge, together, worth, math.nan))
+    for column in plan.columns:
+        ranking = pages[column.measure.views.ties]
+        measure = replace(column.measure, views=replace(column.measure.views, sampled=False))
+        if column.part != "value":
+            continue
+        if column.aggregate != "mean":
+            found.append(_no_mean(column, run.name, "", "its estimates in queries have no mean"))
+            continue
+        by_grade = not measure.views.rule.fixes_order and not measure.views.rule.leaves_ties
+        tied = any(max(page.ties, default=1) > 1 for page in ranking.values())
+        if not is_linear(measure) or (by_grade and tied):
+            nothing = undefined_mean("none")
+            reason = f"{column.label} is not linear in the gains of documents"
+            if is_linear(measure):
+                reason = f"{column.label} orders tied documents by their grades"
+            reason += ": a sample within queries has no unbiased difference estimator"
+            estimates = (nothing, nothing, nothing, math.nan)
+            found.append(PredictedMean(column.label, run.name, "", *estimates, math.nan, reason))
+            continue
+        totals = [
+            _within(measure, ranking.get(query), human[query], chances[query], said.get(query, {}), top)
+            for query in human
+        ]
+        by_humans, by_judge, together = (
+            human_mean(values, alpha=alpha, method=method)
+            for values, method in zip(np.array(totals).T, ("human", "predicted", "both"), strict=True)
+        )
+        worth = equivalent_queries(together, by_humans) - len(human)
+        found.append(PredictedMean(column.label, run.name, "", by_humans, by_judge, together, worth, math.nan))
     return tuple(found)
 
 

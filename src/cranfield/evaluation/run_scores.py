@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import Key
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.tie_rules import DEFAULT
+
+if TYPE_CHECKING:
+    from cranfield.evaluation.predicted import PredictedMean
 
 
 class ColumnValues(NamedTuple):
@@ -54,6 +57,8 @@ class RunScores:
         self._values: dict[tuple[object, ...], ColumnValues] = {}
         self._tied: dict[AlignmentKey, list[tuple[Integers, int, Rankings]]] = {}
         self.disjoint: Disjoint | None = None  # if no retrieved document is judged for any query
+        self.predicted: RunScores | None = None  # the same run by predicted judgments
+        self.within_queries: tuple[PredictedMean, ...] = ()  # its means, if human judgments are a sample of documents
 
     @property
     def alignment(self) -> Alignment:

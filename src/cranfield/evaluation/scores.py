@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from cranfield.evaluation.designs import Groups
-    from cranfield.evaluation.predicted import PredictedMean
+    from cranfield.evaluation.predicted import PredictedMean, Predictions
     from cranfield.evaluation.provenance import Provenance
     from cranfield.statistics.standardisation import Standardisation
 
@@ -231,6 +231,7 @@ class Scores(ScoreTable, Saved):
     undefined: Undefined = "skip"
     notes: tuple[Note, ...] = ()
     predicted: tuple[PredictedMean, ...] = ()  # means from these scores and predicted judgments together
+    predictions: Predictions | None = None  # the scores by predicted judgments; not saved
     attributes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     repeats: Mapping[str, Floats] = field(default_factory=dict)
     by_collection: bool = False  # whether a mean is that over the means of collections, an attribute of queries
@@ -309,6 +310,7 @@ class Scores(ScoreTable, Saved):
             counted=self.counted[:, kept],
             repeats={run: table[:, kept] for run, table in self.repeats.items()},
             predicted=(),
+            predictions=None,
             by_collection=False,
         )
 
@@ -352,6 +354,7 @@ class Scores(ScoreTable, Saved):
             self,
             columns=tuple(self.columns[m] for m in kept),
             values=self.values[:, kept],
+            predictions=self.predictions and self.predictions.only(columns=kept),
             repeats={run: values[kept] for run, values in self.repeats.items()},
         )
 
@@ -365,6 +368,7 @@ class Scores(ScoreTable, Saved):
             counted=self.counted[kept],
             notes=self._notes_on(runs),
             predicted=tuple(mean for mean in self.predicted if mean.run in runs),
+            predictions=self.predictions and self.predictions.only(rows),
             repeats={run: values for run, values in self.repeats.items() if run in runs},
         )
 
@@ -423,6 +427,7 @@ class Scores(ScoreTable, Saved):
             self,
             notes=(*self.notes, *([Note.saved(said)] if changed else [])),
             runs=(name, *self.runs),
+            predictions=None,
             queries=queries,
             values=values,
             counted=counted,
@@ -455,7 +460,7 @@ class Scores(ScoreTable, Saved):
         )
         runs = len(self.runs) if chosen is None else int(chosen.sum())
         note = Note("standardised", values={"method": method, "runs": runs})
-        return replace(self, columns=columns, values=values, notes=(note, *self.notes), repeats={})
+        return replace(self, columns=columns, values=values, notes=(note, *self.notes), repeats={}, predictions=None)
 
     @property
     def texts(self) -> dict[str, str]:
@@ -676,6 +681,7 @@ class Scores(ScoreTable, Saved):
             typed(Undefined, data["undefined"], "undefined"),
             tuple(map(Note.saved, typed(tuple[str, ...], data["notes"], "notes"))),
             typed(tuple[PredictedMean, ...], data.get("predicted", []), "predicted"),
+            None,
             typed(dict[str, dict[str, str]], data.get("attributes", {}), "attributes"),
             {
                 run: _saved_repeats(table, (len(parts), len(queries)))

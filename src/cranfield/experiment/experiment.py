@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
+from cranfield.analysis.compare import SAVED
+from cranfield.analysis.gates import Gate, check_limit
 from cranfield.analysis.significance import ComparisonSettings
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.collection import Collection
@@ -23,9 +25,8 @@ from cranfield.io.write import replaced_input
 from cranfield.measures import parse
 from cranfield.record import record
 from cranfield.regex import regex
-from cranfield.report import guard
 from cranfield.results import made_by
-from cranfield.settings import Limits, Positive
+from cranfield.settings import Limits
 from cranfield.statistics.design import Repeated
 from cranfield.statistics.survey import Inference
 from cranfield.wording import few, nearest, one_of
@@ -34,13 +35,12 @@ if TYPE_CHECKING:
     from cranfield.experiment.running import Outcome
 
 FILE = "cranfield.toml"
-SAVED = ".json"  # the ending of a file of saved scores
 LONGEST_SHOWN = 200  # characters of a path in a message
 PLACEHOLDER = regex(r"\{([^{}]*)\}")
 POLICY = Section.of(evaluate, without=("qrels", "run", "measures", "show", "names"), Duplicates=Duplicates)
 # Files of judgments have columns for samples.
 COLLECTION = Section.of(Collection, without=("name", "types", "strata", "inclusion", "method"), Inference=Inference)
-COMPARING = Section.of(ComparisonSettings, without=("seed", "cluster", "collection", "repeats", "together"))
+COMPARING = Section.of(ComparisonSettings, without=("seed", "cluster", "collection", "repeats", "baseline", "together"))
 JUDGED = ("qrels", "prefs", "groups", "spans")
 Names = str | tuple[str, ...]
 
@@ -64,17 +64,6 @@ class Design:
     repeats: Annotated[Repeated, "Whether repeats are a sample of possible repeats, or the only ones of interest."] = (
         "random"
     )
-
-
-@record
-class Gate:
-    """What must hold of a measure."""
-
-    at_least: Annotated[float | None, "The mean of a run is not below this value."] = None
-    not_worse_by: Annotated[Positive | None, "A run is shown not to be worse than the baseline by this or more."] = None
-    no_significant_loss: Annotated[bool, "No run is significantly worse than the baseline."] = False
-    margin: Annotated[float, Limits(0), "With no_significant_loss: ignore differences up to this size."] = 0.0
-    runs: Annotated[Names, "The runs that are checked; by default all."] = ()
 
 
 @record
@@ -364,7 +353,7 @@ class Experiment:
             with self._fault_at(("gates", name)):
                 measure = parse(name)
                 if gate is not None and gate.at_least is not None:
-                    guard.check_limit(measure, gate.at_least)
+                    check_limit(measure, gate.at_least)
 
     def _check_outputs(self) -> None:
         """Faults of outputs that are outside the folder, in no folder, an input, or another output."""
@@ -404,6 +393,7 @@ class Experiment:
             seed=(self.policy or {}).get("seed") or 0,
             cluster=design.cluster,
             repeats=design.repeats or "random",
+            baseline=self.inputs.baseline,
         )
 
     def run(self, *, allow_code: bool = False, allow_changed_judgments: bool = False) -> Outcome:

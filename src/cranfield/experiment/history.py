@@ -203,7 +203,7 @@ class History:
             found = compare(scores, test="t", **{name: name for name in design})  # type: ignore[arg-type]
         except (InputError, UsageError):
             return None
-        return found.contests[0].significant
+        return found[measure].pairs[0].significant
 
     def page(self, measure: str, digits: int = 4) -> Page:
         """A table of one measure: a row for each entry, a column for each run."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 import numpy as np
 
-from cranfield.analysis.compare import Comparison, compare_scores, with_reversals
+from cranfield.analysis.compare import Comparison, compare_scores, with_baseline
+from cranfield.analysis.gates import OUTCOMES, Check, Verdict, verdict
 from cranfield.data import Repeats
-from cranfield.errors import UsageError
 from cranfield.evaluation.designs import Groups, together
 from cranfield.evaluation.elsewhere import read_scores, with_column
 from cranfield.evaluation.evaluation import Evaluation
@@ -21,10 +21,10 @@ from cranfield.evaluation.evaluator import Evaluator, evaluate
 from cranfield.evaluation.plan import make_columns
 from cranfield.evaluation.provenance import Provenance, Source
 from cranfield.evaluation.scores import Scores
-from cranfield.experiment.experiment import COMPARING, SAVED, Experiment, listed
+from cranfield.experiment.experiment import Experiment, listed
 from cranfield.io.write import atomic_write
 from cranfield.record import record
-from cranfield.report import answer, guard
+from cranfield.report import answer, gates
 from cranfield.report import write as write_scores
 from cranfield.report.pages import Page, table, write
 from cranfield.report.sheet import shown, signed
@@ -45,15 +45,14 @@ class Outcome:
     scores: Scores
     comparison: Comparison | None
     groups: dict[str, Groups]
-    checks: tuple[guard.Check, ...]
+    verdict: Verdict
     compared: Scores
     evaluation: Evaluation | None = field(default=None, repr=False)
 
     @property
     def exit_code(self) -> int:
         """0; 3 if a gate failed; 4 if none failed, but one is not decided."""
-        outcomes = {check.outcome for check in self.checks}
-        return 3 if "failed" in outcomes else 4 if "undecided" in outcomes else 0
+        return {"passed": 0, "failed": 3, "undecided": 4}[self.verdict.outcome]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -61,7 +60,7 @@ class Outcome:
             "scores": self.scores.to_dict(),
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "groups": {name: found.to_dict() for name, found in self.groups.items()},
-            "checks": [check._asdict() for check in self.checks],
+            "checks": gates.to_dict(self.verdict),
         }
 
 
@@ -77,29 +76,21 @@ class Running:
         scores, evaluation = self._own_scores()
         for name, by_collection in self.inputs.scores.items() if self.of.runs else ():
             scores = self._with_scores(scores, name, by_collection)
-        compared, baseline = scores, self.inputs.baseline
         with self.error_at(("baseline",)):
-            saved = saved_baseline(baseline, self.inputs.runs)
-            if saved is not None:
-                compared = compared.with_run(saved, changed_judgments=self.changed_judgments)
-                baseline = compared.runs[0]
+            compared, settings = with_baseline(scores, self.of.settings(), changed_judgments=self.changed_judgments)
         if average := listed(self.of.design.average):
             with self.error_at(("design", "average")):
                 compared = compared.averaged(*average)
         comparison = None
         if len(compared.runs) > 1:
-            settings = self.of.settings()
             with self.error_at(("compare",)):
-                comparison = compare_scores(compared, settings, baseline)
-            if evaluation is not None and not compared.repeats and not average and not saved:
-                comparison = with_reversals(comparison, evaluation, only_significant=True)
-            baseline = comparison.baseline
+                comparison = compare_scores(compared, settings, evaluation)
         groups = {}
         for attribute in listed(self.of.design.by):
             with self.error_at(("design", "by")):
-                design = self.of.settings().of_groups
-                groups[attribute] = compared.by(attribute, baseline if comparison else None, **design)
-        return Outcome(scores, comparison, groups, tuple(self._checks(scores, comparison)), compared, evaluation)
+                baseline = comparison.baseline if comparison else None
+                groups[attribute] = compared.by(attribute, baseline, **settings.of_groups)
+        return Outcome(scores, comparison, groups, self._verdict(scores, comparison, compared), compared, evaluation)
 
     def check_attributes(self) -> None:
         """Raise if the design names an attribute that no query has."""
@@ -137,11 +128,11 @@ class Running:
         measures += self._gated(measures, collection.policy(**policy).views)
         evaluator = Evaluator(collection, measures, **policy)
         given = [of_run[name] for of_run in runs.values()]
-        if collection.given.keys() & {"predicted", "prefs", "groups"}:  # without rankings that can be audited
+        if collection.given.keys() & {"prefs", "groups"}:  # without rankings that can be audited
             return evaluator(given, names=list(runs), duplicates=duplicates), None
         page = self.of.report.top_documents if self.of.report else 0
         evaluation = evaluator.evaluation(given, names=list(runs), page=page, duplicates=duplicates)
-        return evaluation.scores.with_repeats([one.run.system for one in evaluation.run_scores]), evaluation
+        return evaluation.scores, evaluation
 
     def _gated(self, measures: Sequence[str], views: Any) -> list[Any]:
         """The columns of measures that only gates name."""
@@ -196,21 +187,13 @@ class Running:
         with self.error_at(("scores", key)):
             return with_column(scores, key, parts, lower=self.of.outside[key].lower)
 
-    def _checks(self, scores: Scores, comparison: Comparison | None) -> Iterator[guard.Check]:
+    def _verdict(self, scores: Scores, comparison: Comparison | None, compared: Scores) -> Verdict:
+        checks: list[Check] = []
         for name, gate in self.of.gates.items():
-            found: list[guard.Check] = []
             with self.error_at(("gates", name)):
                 label = scores.measures[scores.column_of(name)]
-                if gate.at_least is not None:
-                    found += guard.check_limits(scores, {label: gate.at_least})
-                if comparison is None and (gate.not_worse_by or gate.no_significant_loss):
-                    raise UsageError("there is only one run, and nothing to compare it with")
-                if comparison is not None and gate.not_worse_by is not None:
-                    found += guard.check_margins(comparison, {label: gate.not_worse_by})
-                if comparison is not None and gate.no_significant_loss:
-                    found += guard.check_regressions(comparison, [label], gate.margin)
-            wanted = listed(gate.runs)
-            yield from (check for check in found if not wanted or check.run in wanted)
+                checks += verdict({label: gate}, scores, comparison, compared).checks
+        return Verdict(tuple(checks), comparison)
 
     def write(self, outcome: Outcome) -> None:
         """Write what the experiment asks for, each file complete or not at all; the history last."""
@@ -225,7 +208,7 @@ class Running:
             outcome.comparison.save(path)
         if path := self.of.output("save", "junit"):
             with atomic_write(path) as temporary:
-                temporary.write_text(guard.junit_xml(outcome.checks, "cranfield run"), encoding="utf-8")
+                temporary.write_text(gates.junit_xml(outcome.verdict, "cranfield run"), encoding="utf-8")
         if (path := self.of.output("save", "figures")) and outcome.comparison is not None:
             from cranfield.report.compare import figures
 
@@ -243,29 +226,25 @@ class Running:
 
         how: dict[str, Any] = {"cluster": self.of.design.cluster, "values": self.of.history.values}
         how["seed"] = self.of.settings().seed
-        gates = {kind: sum(check.outcome == kind for check in outcome.checks) for kind in guard.OUTCOMES}
+        counts = {kind: len(outcome.verdict.of(kind)) for kind in OUTCOMES}
         return {
             "commit": commit_of(self.of.folder, self.of.outputs.values()),
             **entry(outcome.scores, **how),
-            "gates": gates,
+            "gates": counts,
         }
 
     def _report(self, outcome: Outcome, line: Mapping[str, Any], history: str | None) -> str:
         from cranfield.report.html import contents, html
 
         assert self.of.report is not None
-        scores, settings, evaluation = outcome.scores, self.of.settings(), outcome.evaluation
-        rankings = evaluation is not None and not (scores.repeats or self.of.scores or self.of.design.average)
-        source = evaluation if rankings and evaluation is not None else outcome.compared
-        names = [name for name in COMPARING.keys if getattr(settings, name) is not None]
-        baseline = None if outcome.comparison is None else outcome.comparison.baseline
+        scores, evaluation = outcome.compared, outcome.evaluation
         data = contents(
-            source,
+            scores,
+            self.of.settings(),
+            outcome.comparison,
+            evaluation,
             texts=self.inputs.texts,
-            query_texts=scores.texts,
-            comparing={name: getattr(settings, name) for name in (*names, "seed", "cluster", "repeats")},
             group_by=next(iter(outcome.groups), None),
-            baseline=baseline if baseline in source.runs else None,
             date=now()[:10],
             commands=[f"cranfield run {Path(self.of.path).name}"],
         )
@@ -279,23 +258,10 @@ class Running:
         return html(data, self.of.report.title)
 
 
-def saved_baseline(baseline: str | None, runs: Container[str]) -> Scores | None:
-    """The scores of one run, if the baseline is not one of the runs, but FILE.json or FILE.json#RUN."""
-    path, _, name = (baseline or "").partition("#")
-    if baseline in runs or not path.endswith(SAVED):
-        return None
-    scores = Scores.load(path)
-    if name and name not in scores.runs:
-        raise UsageError(f"{path} has no run `{name}`", hint=f"its runs are {few(scores.runs, 10)}")
-    if not name and len(scores.runs) > 1:
-        raise UsageError(f"{path} has {len(scores.runs)} runs", hint=f"name one of them: {path}#{scores.runs[0]}")
-    return scores.only_run(name or scores.runs[0])
-
-
 def summary(experiment: Experiment, outcome: Outcome, folder: Path, link: str | None = None) -> str:
     """The summary as Markdown. ``folder``: where it is written to; ``link``: where the report is, if not in a file."""
     comparison = outcome.comparison
-    parts = ["## Search quality\n\n", guard.markdown(outcome.checks) if outcome.checks else ""]
+    parts = ["## Search quality\n\n", gates.markdown(outcome.verdict) if outcome.verdict.checks else ""]
     if comparison is None:
         parts.append(write_scores(outcome.scores, "markdown"))
     else:
@@ -310,9 +276,9 @@ def summary(experiment: Experiment, outcome: Outcome, folder: Path, link: str | 
 def losses(outcome: Outcome) -> list[Page]:
     """The queries on which runs lost most against the baseline, by the first measure; none without a loss."""
     comparison, scores = outcome.comparison, outcome.compared
-    if comparison is None or comparison.references is None:
+    if comparison is None or comparison.baseline is None:
         return []
-    name, column = comparison.runs[comparison.references[0]], scores.columns[0]
+    name, column = comparison.by_measure[0].pairs[0].other, scores.columns[0]
     base = scores.runs.index(name)
     values, at = scores.matched(0)
     lost = (values - values[base]) * (-1 if column.lower_is_better else 1)

@@ -18,13 +18,14 @@ from cranfield.errors import InputError, long_numbers
 from cranfield.io.faults import TableKind
 from cranfield.io.ids import Duplicates, check_duplicates
 from cranfield.io.objects import from_object, run_from_object
-from cranfield.io.runs import check, join, load, load_unchecked
+from cranfield.io.runs import check, held, join, load, load_unchecked
 from cranfield.io.streams import Columns, detect_file, detect_source, is_stream, open_stream, reject_columns
 from cranfield.io.write import write_qrels, write_run
 
 __all__ = [
     "check_qrels",
     "check_run",
+    "held",
     "join",
     "load",
     "read_qrels",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from io import BytesIO
+from threading import Lock
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -257,6 +260,41 @@ def _in_memory(run: Run) -> Any:
         return run.source
     with reading(run.source_name):
         return concatenate(list(run.source.pieces()))
+
+
+class Held:
+    """A source that is opened once: its text, or its pieces, stay in memory until they are released."""
+
+    def __init__(self, source: Opener | TableStream) -> None:
+        self._source, self._lock = source, Lock()
+        self._content: Any = None
+
+    def __call__(self) -> Any:
+        """The text from its beginning, or the pieces."""
+        with self._lock:
+            if self._content is None:
+                self._content = self._read()
+        return iter(self._content) if isinstance(self._source, TableStream) else BytesIO(self._content)
+
+    def _read(self) -> Any:
+        if isinstance(self._source, TableStream):
+            return list(self._source.pieces())
+        opened = self._source()
+        with open(opened, "rb", buffering=0) if isinstance(opened, int) else opened as file:
+            return file.read()
+
+    def release(self) -> None:
+        """Free the memory."""
+        self._content = None
+
+
+def held(run: Run) -> tuple[Run, Callable[[], None]]:
+    """The run for several joins, though its source is opened once; and what frees its memory."""
+    if isinstance(run.source, Table | Mapping):
+        return run, lambda: None
+    kept = Held(run.source)
+    source: Any = TableStream(kept) if isinstance(run.source, TableStream) else kept
+    return replace(run, source=source), kept.release
 
 
 def load_unchecked(run: Run) -> Table:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cranfield.analysis.compare import BEST, Comparison, ComparisonTable
-from cranfield.data import Integers
+from cranfield.analysis.significance import MeasureComparison
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.report.compare import (
     BETTER,
@@ -21,9 +21,9 @@ from cranfield.report.compare import (
     chance_words,
     design_notes,
     findings,
+    interval_name,
     means_page,
     method,
-    order_of,
     pair_pages,
     queries_of,
     rank_cell,
@@ -34,7 +34,7 @@ from cranfield.report.compare import (
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, shown, signed
 from cranfield.statistics.rounding import SAME
-from cranfield.wording import one_of, percent, printable
+from cranfield.wording import one_of, printable
 
 ALL_ROWS = 40  # runs that the table shows; of more, so many that the answer fits two screens of 25 lines
 FEW_MEASURES = 3  # whose columns fit 80 characters
@@ -50,7 +50,7 @@ class Versus(NamedTuple):
     high: float
     p: float
     verdict: int  # 1 significantly better, -1 significantly worse, 0 neither
-    doubts: tuple[str, ...]
+    doubts: tuple[str, ...] | None
 
     @property
     def mark(self) -> str:
@@ -64,10 +64,10 @@ class Versus(NamedTuple):
             return Cell(chance(self.p))
         return Cell(f"{self.mark} {chance(self.p)}", tone="good" if self.verdict > 0 else "bad")
 
-    def numbers(self, level: float, digits: int) -> str:
+    def numbers(self, comparison: Comparison, digits: int) -> str:
         """The difference, its interval and the p-value, in a sentence."""
         interval = within(self.low, self.high, digits)
-        middle = f"{percent(level)} interval {interval}, " if interval else ""
+        middle = f"{interval_name(comparison)} {interval}, " if interval else ""
         return f"{signed(self.difference, digits)}, {middle}p {chance_words(self.p)}"
 
 
@@ -79,7 +79,7 @@ def pages(
         return [means_page(comparison, digits)] if table == "means" else pair_pages(comparison, digits)
     if not details:
         return [answer(comparison, digits)]
-    few = comparison.pairs.shape[1] <= MAX_PAIRS
+    few = comparison.size <= MAX_PAIRS
     return [
         answer(comparison, digits),
         means_page(comparison, digits),
@@ -95,8 +95,8 @@ def most_rows(comparison: Comparison) -> int:
 
 def answer(comparison: Comparison, digits: int = 4, *, all_runs: bool = False) -> Page:
     """The answer above its table, of many runs the best; below it, how the numbers were found."""
-    order, references = order_of(comparison, 0), _references(comparison)
-    found = [dict(_against(comparison, m, reference)) for m, reference in enumerate(references)]
+    order = comparison.by_measure[0].order
+    found = [dict(_against(comparison, one)) for one in comparison.by_measure]
     if len(comparison.runs) == 2:
         return Page(
             _of_two(comparison, found, digits), _table_of_two(comparison, found, digits), (_method(comparison),)
@@ -116,13 +116,13 @@ def notes(
     """The queries used, what is not listed, and differences that could be reversed; the answer has fewer of them."""
     whole = details or table is not None
     texts = sentences(note for note in comparison.query_notes if whole or not _plain(note))
-    pairs = comparison.pairs.shape[1]
+    pairs = comparison.size
     if not whole and not all_runs and len(comparison.runs) > most_rows(comparison):
         texts.append(f"the best {most_rows(comparison)} of {len(comparison.runs)} runs are shown")
     if details and pairs > MAX_PAIRS:
         texts.append(f"{pairs:,} pairs per measure hidden; use --table pairs, or --format csv or json")
     if comparison.baseline is None and not ranks_hold(comparison):
-        texts.append(NO_CONFIDENCE[comparison.correction])
+        texts.append(NO_CONFIDENCE[comparison.settings.correction])
     # The answer on two runs says it.
     return [*texts, *(findings(comparison) if whole or len(comparison.runs) > 2 else []), *design_notes(comparison)]
 
@@ -132,23 +132,17 @@ def _plain(note: Note) -> bool:
     return note.kind == "compared" and not note.values["left_out"].count
 
 
-def _references(comparison: Comparison) -> list[int]:
-    """The run that the others are compared with in each measure: the baseline, the older of two runs, or the best."""
-    if comparison.references is not None:
-        return comparison.references
-    measures = range(len(comparison.measures))
-    return [0 if len(comparison.runs) == 2 else order_of(comparison, m)[0] for m in measures]
-
-
-def _against(comparison: Comparison, m: int, reference: int) -> Iterator[tuple[int, Versus]]:
-    pairs: Integers = comparison.pairs[m]
-    for pair in np.flatnonzero((pairs == reference).any(axis=1)).tolist():
-        first, second = pairs[pair].tolist()
-        one = comparison.contest(m, pair)
-        run, one = (first, one) if second == reference else (second, one.turned)
-        verdict = int(np.sign(one.difference) * comparison.signs[m]) if one.significant else 0
-        doubts = one.doubts if one.significant else ()
-        yield run, Versus(one.difference, one.test_low, one.test_high, one.corrected, verdict, doubts)
+def _against(comparison: Comparison, one: MeasureComparison) -> Iterator[tuple[int, Versus]]:
+    """Each run against the baseline, the older of two runs, or the best."""
+    reference = one.places[0, 1] if comparison.baseline is not None or len(one.runs) == 2 else one.order[0]
+    for (first, second), pair in zip(one.places.tolist(), one.pairs, strict=True):
+        if reference in (first, second):
+            verdict = int(np.sign(pair.difference) * one.sign) if pair.significant else 0
+            doubts = pair.doubts if pair.significant else ()
+            if second == reference:
+                yield first, Versus(pair.difference, pair.low, pair.high, pair.corrected, verdict, doubts)
+            else:
+                yield second, Versus(-pair.difference, -pair.high, -pair.low, pair.corrected, -verdict, doubts)
 
 
 def _of_two(comparison: Comparison, found: list[dict[int, Versus]], digits: int) -> str:
@@ -158,7 +152,7 @@ def _of_two(comparison: Comparison, found: list[dict[int, Versus]], digits: int)
     of_measure = {measure: versus[run] for measure, versus in zip(comparison.measures, found, strict=True)}
     by_verdict = {v: [m for m, one in of_measure.items() if one.verdict == v] for v in (1, -1, 0)}
     first = of_measure[comparison.measures[0]]
-    numbers = first.numbers(comparison.level, digits)
+    numbers = first.numbers(comparison, digits)
     parts = []
     for verdict, said in ((1, "significantly better than"), (-1, "significantly worse than")):
         if by_verdict[verdict]:
@@ -197,23 +191,22 @@ def _causes(doubts: Iterable[tuple[str, ...]]) -> str:
 
 def _needed(comparison: Comparison) -> str:
     """For one pair without a significant difference: how many queries would probably show one of this size."""
-    if comparison.corrected[0, 0] < comparison.alpha:
+    (pair,) = comparison.by_measure[0].pairs
+    if pair.significant:
         return ""
-    needed, used = comparison.queries_needed(0, 0), len(comparison.queries[0])
+    needed, used = pair.queries_needed(comparison.settings.alpha), pair.queries
     if needed is None or needed <= used:
         return ""
     return f"To find a difference of this size with 80% power takes about {needed:,} queries; there are {used:,}."
 
 
 def _of_many(comparison: Comparison, found: list[dict[int, Versus]], order: list[int], digits: int) -> str:
-    best, measure = order[0], comparison.measures[0]
-    versus = found[0]
+    first, best, versus = comparison.by_measure[0], order[0], found[0]
+    measure = first.measure
     reference = next(r for r in range(len(comparison.runs)) if r not in versus)
-    extreme = "lowest" if comparison.better[0] == "lower" else "highest"
-    name, mean = printable(comparison.runs[best]), shown(float(comparison.means[0, best]), digits)
-    same = [
-        printable(comparison.runs[r]) for r in order if abs(comparison.means[0, r] - comparison.means[0, best]) <= SAME
-    ]
+    extreme = "lowest" if first.better == "lower" else "highest"
+    name, mean = printable(comparison.runs[best]), shown(float(first.means[best]), digits)
+    same = [printable(comparison.runs[r]) for r in order if abs(first.means[r] - first.means[best]) <= SAME]
     sentences = [f"{name} has the {extreme} {measure}, {mean}."]
     if len(same) > 1:
         names = [*same[:MOST_NAMED], *([f"{len(same) - MOST_NAMED} more"] if len(same) > MOST_NAMED else [])]
@@ -238,8 +231,8 @@ def _of_many(comparison: Comparison, found: list[dict[int, Versus]], order: list
 def _elsewhere(comparison: Comparison, best: int) -> Iterator[str]:
     """The best runs by the other measures, if there are any."""
     by_run: dict[int, list[str]] = {}
-    for m, measure in enumerate(comparison.measures[1:], 1):
-        by_run.setdefault(order_of(comparison, m)[0], []).append(measure)
+    for one in comparison.by_measure[1:]:
+        by_run.setdefault(one.order[0], []).append(one.measure)
     if set(by_run) == {best}:
         yield f"{printable(comparison.runs[best])} is also the best in {one_of(by_run[best], 'and')}."
     elif by_run:
@@ -254,7 +247,7 @@ def _leads(comparison: Comparison, versus: dict[int, Versus], order: list[int], 
     open_ = [r for r in others if versus[r].verdict >= 0]
 
     def named(r: int) -> str:
-        return f"{printable(comparison.runs[r])} ({versus[r].numbers(comparison.level, digits)})"
+        return f"{printable(comparison.runs[r])} ({versus[r].numbers(comparison, digits)})"
 
     if not open_:
         everyone = "both other runs" if len(others) == 2 else f"all {len(others)} other runs"
@@ -275,7 +268,7 @@ def _against_baseline(
     baseline = printable(comparison.runs[reference])
     better = sum(one.verdict > 0 for one in versus.values())
     worse = sum(one.verdict < 0 for one in versus.values())
-    numbers = versus[best].numbers(comparison.level, digits)
+    numbers = versus[best].numbers(comparison, digits)
     is_better = "significantly" if versus[best].verdict > 0 else "not significantly"
     text = f"{it} is {is_better} better than the baseline {baseline} ({numbers})"
     if not better and not worse:
@@ -287,29 +280,32 @@ def _against_baseline(
 def _method(comparison: Comparison, found: list[dict[int, Versus]] | None = None) -> str:
     """How the numbers were found, and what marks mean."""
     text = f"{queries_of(comparison)}; {method(comparison)}"
-    if comparison.pairs.shape[1] > 1 and comparison.correction != "none" and len(comparison.measures) == 1:
-        text += "; simultaneous intervals"
-        # Holm's and Benjamini and Hochberg's p-values reject more than Bonferroni's, to which these intervals belong.
-        if any(one.verdict and one.low <= 0 <= one.high for one in (found or [{}])[0].values()):
-            text += ", which may contain 0 even if the difference is significant"
+    if comparison.settings.together > 1 and len(comparison.by_measure) == 1:
+        text += f"; {interval_name(comparison)}"
     marks = {one.mark for versus in found or () for one in versus.values()} - {""}
     to = "the best" if comparison.baseline in (None, BEST) else "the baseline"
     text += "".join(f"; {mark} significantly {BELOW[mark]} than {to}" for mark in (BETTER, WORSE) if mark in marks)
     return text
 
 
+def _interval_head(comparison: Comparison) -> str:
+    """The head of the column of intervals; the line below the table has the whole name of long ones."""
+    name = interval_name(comparison)
+    return name if name[0].isdigit() else "interval"
+
+
 def _table_of_two(comparison: Comparison, found: list[dict[int, Versus]], digits: int) -> Sheet:
     """A row for each measure: both means, the difference, its interval and its p-value."""
     (run,) = found[0]
     rows = []
-    for m, measure in enumerate(comparison.measures):
-        one = found[m][run]
-        means = [shown(float(comparison.means[m, r]), digits) for r in (1 - run, run)]
+    for measure, versus in zip(comparison.by_measure, found, strict=True):
+        one = versus[run]
+        means = [shown(float(measure.means[r]), digits) for r in (1 - run, run)]
         values = [Cell(text, one.verdict == v) for text, v in zip(means, (-1, 1), strict=True)]
         cells = [Cell(signed(one.difference, digits)), Cell(within(one.low, one.high, digits)), Cell(chance(one.p))]
-        rows.append(((measure,), [*values, *cells]))
+        rows.append(((measure.measure,), [*values, *cells]))
     names = [printable(comparison.runs[r]) for r in (1 - run, run)]
-    return sheet(("measure",), (*names, "difference", f"{percent(comparison.level)} interval", "p"), rows, across="")
+    return sheet(("measure",), (*names, "difference", _interval_head(comparison), "p"), rows, across="")
 
 
 def _table_of_many(
@@ -323,15 +319,15 @@ def _table_of_many(
     rows = []
     for r in [*order[:most], *(run for run in order[most:] if not ranked and run in references)]:
         cells: list[Cell] = []
-        for m, versus in enumerate(found):
+        for measure, versus in zip(comparison.by_measure, found, strict=True):
             one = versus.get(r)
-            cells.append(Cell(shown(float(comparison.means[m, r]), digits), order_of(comparison, m)[0] == r))
+            cells.append(Cell(shown(float(measure.means[r]), digits), measure.order[0] == r))
             if alone:
                 gap = ("", "") if one is None else (signed(one.difference, digits), within(one.low, one.high, digits))
                 cells += map(Cell, gap)
             cells.append(Cell(word) if one is None else one.chance)
-        rows.append(((str(place[r]), comparison.runs[r]), [*cells, *([rank_cell(comparison, 0, r)] if ranked else [])]))
-    between = ["difference", f"{percent(comparison.level)} interval"] if alone else []
+        rows.append(((str(place[r]), comparison.runs[r]), [*cells, *([rank_cell(comparison, r)] if ranked else [])]))
+    between = ["difference", _interval_head(comparison)] if alone else []
     heads = [head for measure in comparison.measures for head in (measure, *between, "p")]
     found_sheet = sheet(("", "run"), (*heads, *([rank_head(comparison)] if ranked else [])), rows)
     return found_sheet if alone else replace(found_sheet, together=2)

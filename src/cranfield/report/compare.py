@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.analysis.compare import BEST, Comparison, PairComparison
-from cranfield.analysis.significance import SIGNIFICANCE_TESTS
+from cranfield.analysis.compare import BEST, NOT_AUDITED, Comparison
+from cranfield.analysis.significance import SIGNIFICANCE_TESTS, MeasureComparison, PairComparison
 from cranfield.data import Integers
 from cranfield.report.canvas import BLUE, COLUMN, GREY, PAGE, figure_of, ink, name_rows, plotted_axes, save
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, csv_lines, shown, signed
 from cranfield.statistics.resampling import sign_patterns
-from cranfield.wording import decodable, percent, plural
+from cranfield.wording import decodable, one_of, percent, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,52 +58,52 @@ def means_page(comparison: Comparison, digits: int = 4) -> Page:
 def pair_pages(comparison: Comparison, digits: int = 4) -> list[Page]:
     """For each measure the differences of all pairs."""
     pairs = "all pairs" if comparison.baseline is None else f"difference from {comparison.baseline}"
-    together = "" if comparison.correction == "none" or comparison.pairs.shape[1] == 1 else "simultaneous "
-    title = SIGNIFICANCE_TESTS[comparison.test].title
-    intervals = f"{together}{percent(comparison.level)} intervals of differences by the {title}"
+    intervals = f"{interval_name(comparison)} by the {SIGNIFICANCE_TESTS[comparison.settings.chosen].title}"
     return [
         Page(
-            f"{measure}: {pairs}, {plural(len(comparison.queries[m]), 'query')}; {intervals}",
-            _pairs(comparison, m, digits),
+            f"{one.measure}: {pairs}, {plural(len(one.queries), 'query')}; {intervals}", _pairs(comparison, one, digits)
         )
-        for m, measure in enumerate(comparison.measures)
+        for one in comparison.by_measure
     ]
+
+
+def interval_name(comparison: Comparison) -> str:
+    """What the interval of a difference is called: it belongs to the step at which the correction tested the pair."""
+    settings, level = comparison.settings, f"{percent(comparison.settings.confidence)} interval"
+    if SIGNIFICANCE_TESTS[settings.chosen].joint and settings.together > 1:
+        return f"simultaneous {level}"
+    return level if settings.correction == "none" or settings.together == 1 else "interval at the corrected level"
 
 
 def queries_of(comparison: Comparison) -> str:
     """How many queries were compared; a range if it differs between measures."""
-    sizes = sorted({len(queries) for queries in comparison.queries})
+    sizes = sorted({len(one.queries) for one in comparison.by_measure})
     return plural(sizes[0], "query") if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,} queries"
 
 
-def order_of(comparison: Comparison, m: int) -> list[int]:
-    """The runs by a measure, best first."""
-    order: list[int] = np.argsort(-comparison.means[m] * comparison.signs[m], kind="stable").tolist()
-    return order
-
-
-def method(comparison: Comparison, measure: int | None = None) -> str:
+def method(comparison: Comparison, measure: str | None = None) -> str:
     """The test, its correction, and the significance level; for all measures, or for one."""
-    test = SIGNIFICANCE_TESTS[comparison.test]
-    correction = "joint test of" if test.joint else CORRECTIONS[comparison.correction]
-    units = comparison.units if measure is None else [comparison.units[measure]]
+    settings = comparison.settings
+    test = SIGNIFICANCE_TESTS[settings.chosen]
+    correction = "joint test of" if test.joint else CORRECTIONS[settings.correction]
+    units = [one.units for one in comparison.by_measure if measure in (None, one.measure)]
     sampling = f", {_sampling(comparison, units)}" if test.resamples else ""
-    of = f" of clusters by {comparison.cluster}" if comparison.cluster else ""
-    of += f" over the means of {comparison.collection}" if comparison.collection else ""
-    of += f", {comparison.repeats} repeats" if comparison.repeats else ""
-    alone = comparison.pairs.shape[1] == 1 and comparison.family.endswith("per measure")
-    corrected = "" if alone else f"; {correction} {comparison.family}"
-    return f"{test.title}{of}{sampling}{corrected}; p < {comparison.alpha:g}"
+    of = f" of clusters by {settings.cluster}" if settings.cluster else ""
+    of += f" over the means of {settings.collection}" if settings.collection else ""
+    of += f", {settings.repeats} repeats" if settings.repeats else ""
+    corrected = "" if settings.together == 1 else f"; {correction} {comparison.family}"
+    return f"{test.title}{of}{sampling}{corrected}; p < {settings.alpha:g}"
 
 
 def _sampling(comparison: Comparison, sizes: Iterable[int]) -> str:
     """How many resamples were drawn, or that no chance is involved; ``sizes``: how many signs can flip."""
-    signs = SIGNIFICANCE_TESTS[comparison.test].signs
-    patterns = {size: sign_patterns(size, comparison.samples) if signs else None for size in sorted(set(sizes))}
+    settings = comparison.settings
+    signs = SIGNIFICANCE_TESTS[settings.chosen].signs
+    patterns = {size: sign_patterns(size, settings.resamples) if signs else None for size in sorted(set(sizes))}
     exact = [f"{number:,}" for number in patterns.values() if number]
     parts = [f"all {' or '.join(exact)} sign patterns"] if exact else []
     if len(exact) < len(patterns):
-        parts.append(f"{comparison.samples:,} samples, seed {comparison.seed}")
+        parts.append(f"{settings.resamples:,} samples, seed {settings.seed}")
     return " or ".join(parts)
 
 
@@ -150,30 +150,25 @@ def leaderboard(comparison: Comparison, digits: int) -> Sheet:
     Of many runs, it is the number of runs that are significantly worse, and of those that are significantly better.
     With a baseline, it is a mark: significantly worse or better than the baseline.
     """
-    order = order_of(comparison, 0)
+    order = comparison.by_measure[0].order
     position = np.argsort(order)
     beaten: dict[tuple[int, int], list[int]] = {}
-    for m in range(len(comparison.measures)):
-        for (a, b), gap, p in zip(
-            comparison.pairs[m].tolist(), comparison.difference[m], comparison.corrected[m], strict=True
-        ):
-            if p < comparison.alpha and gap:
-                winner, loser = (a, b) if gap * comparison.signs[m] > 0 else (b, a)
+    for m, one in enumerate(comparison.by_measure):
+        for (a, b), gap, significant in zip(one.places.tolist(), one.difference, one.significant, strict=True):
+            if significant and gap:
+                winner, loser = (a, b) if gap * one.sign > 0 else (b, a)
                 beaten.setdefault((m, winner), []).append(int(position[loser]))
-    best = [
-        shown(float(sign * (sign * column).max()), digits)
-        for sign, column in zip(comparison.signs, comparison.means, strict=True)
-    ]
+    best = [shown(float(one.sign * (one.sign * one.means).max()), digits) for one in comparison.by_measure]
     if counted(comparison) or comparison.baseline is not None:
         return _with_marks(comparison, order, beaten, best, digits)
     rows = []
     for r in order:
-        texts = [shown(float(comparison.means[m, r]), digits) for m in range(len(comparison.measures))]
+        texts = [shown(float(one.means[r]), digits) for one in comparison.by_measure]
         cells = [
             Cell(text, text == best[m], letter_ranges(beaten.get((m, r), ())), raised=True)
             for m, text in enumerate(texts)
         ]
-        rows.append(((letters(int(position[r])), comparison.runs[r]), [*cells, rank_cell(comparison, 0, r)]))
+        rows.append(((letters(int(position[r])), comparison.runs[r]), [*cells, rank_cell(comparison, r)]))
     return sheet(("", "run"), (*comparison.measures, rank_head(comparison)), rows)
 
 
@@ -186,19 +181,20 @@ def rank_meaning(comparison: Comparison) -> str:
     """What ranks follow from, and whether they are a confidence statement."""
     rule = "behind the runs that are significantly better, ahead of those that are significantly worse"
     if ranks_hold(comparison):
-        return f"{rule}; all ranks in a measure are right together with {percent(1 - comparison.alpha)} confidence"
-    return f"{rule}; {NO_CONFIDENCE[comparison.correction]}"
+        confidence = percent(1 - comparison.settings.alpha)
+        return f"{rule}; all ranks in a measure are right together with {confidence} confidence"
+    return f"{rule}; {NO_CONFIDENCE[comparison.settings.correction]}"
 
 
 def ranks_hold(comparison: Comparison) -> bool:
     """Whether the family-wise error is controlled, so that ranks are a confidence statement."""
-    joint = SIGNIFICANCE_TESTS[comparison.test].joint or comparison.pairs.shape[1] == 1
-    return joint or comparison.correction in ("holm", "bonferroni")
+    joint = SIGNIFICANCE_TESTS[comparison.settings.chosen].joint or comparison.size == 1
+    return joint or comparison.settings.correction in ("holm", "bonferroni")
 
 
-def rank_cell(comparison: Comparison, m: int, r: int) -> Cell:
-    """The ranks that a run may have."""
-    low, high = comparison.ranks[comparison.measures[m]][comparison.runs[r]]
+def rank_cell(comparison: Comparison, r: int) -> Cell:
+    """The ranks that a run may have by the first measure."""
+    low, high = comparison.by_measure[0].ranks[comparison.runs[r]]
     return Cell(f"{low}" if low == high else f"{low}–{high}")
 
 
@@ -210,49 +206,44 @@ def _with_marks(
     digits: int,
 ) -> Sheet:
     """After each mean a cell with a mark against the baseline, or with numbers of significantly worse/better runs."""
-    references = comparison.references or ()
     losses = Counter((m, order[loser]) for (m, _), losers in beaten.items() for loser in losers)
 
     def mark(m: int, r: int) -> Cell:
         wins = len(beaten.get((m, r), ()))
         if comparison.baseline is None:
             return Cell(f"{wins}/{losses[m, r]}")
-        if r == references[m] or not wins + losses[m, r]:
+        if not wins + losses[m, r] or r == comparison.by_measure[m].places[0, 1]:
             return Cell("")
         return Cell(BETTER, tone="good") if wins else Cell(WORSE, tone="bad")
 
     rows = []
     for place, r in enumerate(order, 1):
         cells = []
-        for m in range(len(comparison.measures)):
-            text = shown(float(comparison.means[m, r]), digits)
+        for m, one in enumerate(comparison.by_measure):
+            text = shown(float(one.means[r]), digits)
             cells += [Cell(text, text == best[m]), mark(m, r)]
-        ranked = [] if comparison.baseline is not None else [rank_cell(comparison, 0, r)]
+        ranked = [] if comparison.baseline is not None else [rank_cell(comparison, r)]
         rows.append(((str(place), comparison.runs[r]), [*cells, *ranked]))
     heads = [head for measure in comparison.measures for head in (measure, "")]
     heads += [] if comparison.baseline is not None else [rank_head(comparison)]
     return sheet(("", "run"), heads, rows)
 
 
-def _pairs(comparison: Comparison, m: int, digits: int) -> Sheet:
+def _pairs(comparison: Comparison, one: MeasureComparison, digits: int) -> Sheet:
     """The differences of each pair by one measure, the largest first."""
-    corrected = comparison.correction != "none" and comparison.pairs.shape[1] > 1
+    settings = comparison.settings
+    corrected = settings.correction != "none" and settings.together > 1
     heads = ["difference", *(["p\ncorrected"] if corrected else [])]
-    heads += ["p" if test == comparison.test else f"p\n{test}" for test in comparison.p]
+    heads += ["p" if test == settings.test else f"p\n{test}" for test in settings.tests]
     heads += ["effect", "+/=/-"]
-    # The column of causes that could reverse a difference is shown only if it is not empty.
-    doubtful = any(doubt(comparison.contest(m, pair)) for pair in range(comparison.pairs.shape[1]))
+    # The column of causes that could reverse a difference is shown only if it says something.
+    doubtful = any(map(doubt, one.pairs))
     rows = []
-    number = comparison.pairs.shape[1]
-    for result in sorted(comparison.rows[m * number : (m + 1) * number], key=lambda one: -abs(one.difference)):
+    for result in sorted(one.pairs, key=lambda pair: -abs(pair.difference)):
         cells = [
-            Cell(
-                signed(result.difference, digits),
-                result.significant,
-                within(result.test_low, result.test_high, digits),
-            ),
+            Cell(signed(result.difference, digits), result.significant, within(result.low, result.high, digits)),
             *([Cell(chance(result.corrected))] if corrected else []),
-            *(Cell(chance(p)) for p in result.p.values()),
+            *(Cell(chance(p)) for p in result.tests.values()),
             Cell(signed(result.effect, 2), aside=within(result.effect_low, result.effect_high, 2)),
             Cell(f"{result.wins}/{result.ties}/{result.losses}"),
             *([Cell(doubt(result))] if doubtful else []),
@@ -287,30 +278,40 @@ def chance_words(p: float) -> str:
 
 def doubt(result: PairComparison) -> str:
     """The causes that could reverse a significant difference."""
-    return ", ".join(result.doubts) if result.significant else ""
+    if not result.significant or result.doubts == ():
+        return ""
+    return NOT_AUDITED if result.doubts is None else ", ".join(result.doubts)
 
 
 def findings(comparison: Comparison) -> list[str]:
-    """How many significant differences could be reversed, if any."""
-    significant = comparison.corrected < comparison.alpha
-    reversible = sum(bool(comparison.doubts[m][pair]) for m, pair in np.argwhere(significant).tolist())
-    if not reversible:
-        return []
-    return [f"ties or unjudged documents could reverse {reversible:,} of {significant.sum():,} significant differences"]
+    """How many significant differences could be reversed, and how many were not checked."""
+    significant = [pair for pair in comparison.pairs if pair.significant]
+    reversible = sum(bool(pair.doubts) for pair in significant)
+    texts = []
+    if reversible:
+        texts.append(
+            f"ties or unjudged documents could reverse {reversible:,} of {len(significant):,} significant differences"
+        )
+    unchecked = [one.measure for one in comparison.by_measure if None in one.doubts and one.significant.any()]
+    if unchecked:
+        which = "" if len(unchecked) == len(comparison.measures) else f" in {one_of(unchecked, 'and')}"
+        texts.append(f"not checked{which}: whether ties or unjudged documents could reverse a difference")
+    return texts
 
 
 def design_notes(comparison: Comparison) -> list[str]:
     """Where the variance of differences comes from, and how many queries would be needed."""
     texts = []
-    if comparison.repeats == "random":
-        share = comparison.variance[..., 1].sum() / max(comparison.variance.sum(), 1e-300)
+    if comparison.settings.repeats == "random":
+        by_queries, by_repeats = np.concatenate([one.variance for one in comparison.by_measure]).sum(axis=0)
+        share = by_repeats / max(by_queries + by_repeats, 1e-300)
         advice = "more repeats would help most" if share > HALF else "more queries would help most"
         texts.append(f"{share:.0%} of the variance of the differences comes from repeats: {advice}")
-        measure, runs = next(iter(comparison.sources.items()))
-        for run, parts in list(runs.items())[:MOST_SOURCES]:
+        first = comparison.by_measure[0]
+        for run, parts in list(first.sources.items())[:MOST_SOURCES]:
             queries, repeats, rest = (part / max(sum(parts), 1e-300) for part in parts)
             texts.append(
-                f"{run}: the {measure} varies by {queries:.0%} between queries, {repeats:.0%} between repeats, "
+                f"{run}: the {first.measure} varies by {queries:.0%} between queries, {repeats:.0%} between repeats, "
                 f"{rest:.0%} for a query and repeat"
             )
     return texts
@@ -343,40 +344,39 @@ def plot(found: Comparison, m: int, *, top: int | None, ax: Axes | None) -> Axes
 
 def _drawing(found: Comparison, m: int, top: int | None = None) -> tuple[Callable[[Axes], Axes], float, float]:
     """The function that draws a measure on axes, and the size of the figure in inches."""
-    runs = len(found.runs)
-    if found.baseline is None and found.pairs.shape[1] > MOST_PAIRS:
-        best = order_of(found, m)[:top]
+    runs, one = len(found.runs), found.by_measure[m]
+    if found.baseline is None and found.size > MOST_PAIRS:
+        best = one.order[:top]
         size = float(np.clip(0.16 * len(best) + 1.4, COLUMN, PAGE))
         title = "significant differences" + (f", the best {len(best)} of {runs} runs" if len(best) < runs else "")
-        return partial(_draw_matrix, found=found, m=m, order=best, title=title), size, size * 0.95
+        return partial(_draw_matrix, one=one, order=best, title=title), size, size * 0.95
     against = found.baseline is not None
-    order = np.argsort(-found.difference[m] if against else -np.abs(found.difference[m]), kind="stable")
+    order = np.argsort(-one.difference if against else -np.abs(one.difference), kind="stable")
     order = order[: top or MOST_ROWS] if against else order
-    title = f"the best {len(order)} of {runs} runs" if len(order) < found.pairs.shape[1] else ""
+    title = f"the best {len(order)} of {runs} runs" if len(order) < found.size else ""
     height = 0.7 + 0.16 * max(len(order), 3)
-    return partial(_draw_forest, found=found, m=m, order=order[::-1], title=title), 1.3 * COLUMN, height
+    return partial(_draw_forest, found=found, one=one, order=order[::-1], title=title), 1.3 * COLUMN, height
 
 
-def _draw_forest(axis: Axes, found: Comparison, m: int, order: Integers, title: str) -> Axes:
+def _draw_forest(axis: Axes, found: Comparison, one: MeasureComparison, order: Integers, title: str) -> Axes:
     """The difference and interval of these pairs, the last on top, as in the tables; filled if significant."""
     names = []
-    for place, pair in enumerate(order.tolist()):
-        one = found.rows[m * found.pairs.shape[1] + pair]
-        colour = BLUE if one.significant else GREY
-        axis.plot([one.test_low, one.test_high], [place, place], color=colour)
-        filled = "full" if one.significant else "none"
-        axis.plot(one.difference, place, "o", color=colour, markersize=3.5, fillstyle=filled)
-        names.append(f"{one.run} − {one.other}" if found.baseline is None else one.run)
+    for place, pair in enumerate(one.pairs[p] for p in order.tolist()):
+        colour = BLUE if pair.significant else GREY
+        axis.plot([pair.low, pair.high], [place, place], color=colour)
+        filled = "full" if pair.significant else "none"
+        axis.plot(pair.difference, place, "o", color=colour, markersize=3.5, fillstyle=filled)
+        names.append(f"{pair.run} − {pair.other}" if found.baseline is None else pair.run)
     axis.axvline(0, color=ink(axis), linewidth=0.5)
     name_rows(axis, names)
     what = "difference" if found.baseline is None else f"difference from {found.baseline}"
-    axis.set_xlabel(f"{found.measures[m]}: {what}")
+    axis.set_xlabel(f"{one.measure}: {what}, {interval_name(found)}")
     axis.set_title(title)
     _legend(axis, found)
     return axis
 
 
-def _draw_matrix(axis: Axes, found: Comparison, m: int, order: Sequence[int], title: str) -> Axes:
+def _draw_matrix(axis: Axes, one: MeasureComparison, order: Sequence[int], title: str) -> Axes:
     """Row minus column, best runs first; coloured if significant, with a dot if ties or judgments could reverse it."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -384,12 +384,11 @@ def _draw_matrix(axis: Axes, found: Comparison, m: int, order: Sequence[int], ti
     place = {run: i for i, run in enumerate(order)}
     gaps = np.full((len(order), len(order)), np.nan)
     doubtful = []
-    for pair, (run, other) in enumerate(found.pairs[m].tolist()):
-        one = found.contest(m, pair)
-        if one.significant and run in place and other in place:
+    for (run, other), pair in zip(one.places.tolist(), one.pairs, strict=True):
+        if pair.significant and run in place and other in place:
             a, b = place[run], place[other]
-            gaps[a, b], gaps[b, a] = one.difference, -one.difference
-            doubtful += [(b, a), (a, b)] if one.doubts else []
+            gaps[a, b], gaps[b, a] = pair.difference, -pair.difference
+            doubtful += [(b, a), (a, b)] if pair.doubts else []
     sizes = np.abs(gaps[np.isfinite(gaps)])
     # One bad run differs much from all others: its differences may be off the scale.
     most = min(float(sizes.max()), 2 * float(np.median(sizes))) if len(sizes) else 1.0
@@ -403,7 +402,7 @@ def _draw_matrix(axis: Axes, found: Comparison, m: int, order: Sequence[int], ti
         labels.append(Line2D([], [], label="could be reversed by ties or judging", **dots))
     step = -(-len(order) // MOST_NAMES)
     places, small = range(0, len(order), step), min(7.0, 260 * step / len(order))
-    names = [decodable(found.runs[order[place]]) for place in places]
+    names = [decodable(one.runs[order[place]]) for place in places]
     axis.set_xticks(places, names, rotation=90, fontsize=small, parse_math=False)
     axis.set_yticks(places, names, fontsize=small, parse_math=False)
     axis.tick_params(length=0)
@@ -411,7 +410,7 @@ def _draw_matrix(axis: Axes, found: Comparison, m: int, order: Sequence[int], ti
     axis.legend(handles=labels, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False)
     beyond = "both" if len(sizes) and sizes.max() > most else "neither"
     bar = axis.figure.colorbar(image, ax=axis, shrink=0.6, pad=0.02, aspect=25, extend=beyond)
-    bar.set_label(f"{found.measures[m]}: row minus column")
+    bar.set_label(f"{one.measure}: row minus column")
     bar.outline.set_visible(False)
     return axis
 
@@ -421,6 +420,6 @@ def _legend(axis: Axes, found: Comparison) -> None:
     from matplotlib.lines import Line2D
 
     style: dict[str, Any] = {"marker": "o", "markersize": 3.5}
-    significant = Line2D([], [], color=BLUE, label=f"p < {found.alpha:g}", **style)
+    significant = Line2D([], [], color=BLUE, label=f"p < {found.settings.alpha:g}", **style)
     other = Line2D([], [], color=GREY, fillstyle="none", label="not significant", **style)
     axis.legend(handles=[significant, other], loc="best", fontsize="small")

@@ -161,7 +161,7 @@ def _scores(report: Any, scores: ScoreTable) -> Shown:
 def _comparison(report: Any, comparison: Any) -> Shown:
     from cranfield.report import predicted
 
-    pages = [report.answer(comparison, all_runs=True), *predicted.pages(comparison.predicted_rows)]
+    pages = [report.answer(comparison, all_runs=True), *predicted.pages(comparison.predicted)]
     return pages, report.notes(comparison, all_runs=True)
 
 

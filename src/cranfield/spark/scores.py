@@ -15,16 +15,8 @@ from pyarrow import compute
 from pyspark.sql import functions as sql
 
 from cranfield import errors
-from cranfield.analysis.audit import Audit
-from cranfield.analysis.compare import (
-    Comparison,
-    build_comparison,
-    check_comparable,
-    check_query_count,
-    compared_pairs,
-    number_of_tests,
-)
-from cranfield.analysis.significance import ComparisonSettings, MeasureComparison, choose_samples, test_pairs
+from cranfield.analysis.compare import Comparison, build_comparison, check_comparable, check_query_count, settings_for
+from cranfield.analysis.significance import ComparisonSettings, Corrected, compare_pairs, correct, p_values
 from cranfield.corpus import Corpus, corpus_file
 from cranfield.data import Floats, Integers
 from cranfield.errors import CranfieldError, InputError, UsageError
@@ -218,14 +210,14 @@ class ScoreFrame(MeanScores):
         """The means alone: a part of the runs or columns has no frame of its own."""
         return MeanScores(self.runs, self.columns, self.means, self.sizes, self.notes)
 
-    def compare(self, baseline: str | None = None, *, audit: Audit | None = None, **terms: Any) -> Comparison:
+    def compare(self, baseline: str | None = None, **terms: Any) -> Comparison:
         """Significance of differences between runs: `cranfield.compare`, with its arguments and result.
 
         One task per measure has the values of all runs and queries. Only the outcomes, and once the ids of the queries,
         come to the driver.
         """
-        comparison = compare_runs(self.values, self, self.plan.policy.undefined, baseline, **terms)
-        return comparison if audit is None else comparison.with_swaps(audit.swaps)
+        settings = ComparisonSettings(baseline=baseline, **terms)
+        return compare_runs(self.values, self, self.plan.policy.undefined, settings)
 
 
 def _frame(plan: Plan, values: Any) -> Any:
@@ -440,35 +432,33 @@ def _weights_of(judgments: Any, source: Any, *, subtopics: bool) -> tuple[Weight
 # A task uses the functions of `cranfield.compare`. Only outcomes leave it.
 
 
-def compare_runs(
-    values: Any,
-    scores: ScoreTable,
-    undefined: Undefined,
-    baseline: str | None,
-    **terms: Any,
-) -> Comparison:
+def compare_runs(values: Any, scores: ScoreTable, undefined: Undefined, settings: ComparisonSettings) -> Comparison:
     """`cranfield.compare` of a frame with columns measure (an index), query, run and value."""
-    runs, columns, measures = scores.runs, scores.columns, scores.measures
-    baseline, pairs = compared_pairs(scores, baseline)
-    settings = ComparisonSettings(**terms).for_scores(repeated=False)
+    check_comparable(scores.columns)
     # The number of queries is not known here; the memory of a task is limited in other ways.
-    settings = choose_samples(settings, 1, number_of_tests(settings, pairs.shape[1], len(measures)))
-    check_comparable(columns)
-    shards = values.repartition(len(measures), "measure").sortWithinPartitions("measure", "query")
-    tests = partial(measure_outcomes, settings, tuple(runs), pairs, undefined)
-    by_measure = unpack(shards.mapInArrow(tests, PACKED_SCHEMA).collect())
-    results: list[MeasureOutcome] = [by_measure[str(m)] for m in range(len(measures))]
+    settings, pairs = settings_for(scores, settings)
+    number = len(scores.columns)
+    shards = values.repartition(number, "measure").sortWithinPartitions("measure", "query")
+
+    def outcomes(corrections: Sequence[Corrected] | None = None) -> list[MeasureOutcome]:
+        tests = partial(measure_outcomes, settings, tuple(scores.runs), pairs, undefined, corrections)
+        by_measure = unpack(shards.mapInArrow(tests, PACKED_SCHEMA).collect())
+        found: list[MeasureOutcome] = [by_measure[str(m)] for m in range(number)]
+        return found
+
+    results = outcomes()
     all_queries = list(results[0].queries)
     masks = [np.unpackbits(result.used, count=result.count).astype(bool) for result in results]
     queries = [tuple(name for name, used in zip(all_queries, mask, strict=True) if used) for mask in masks]
-    outcomes: list[MeasureComparison] = []
-    for measure, used, result in zip(measures, queries, results, strict=True):
+    for measure, used, result in zip(scores.measures, queries, results, strict=True):
         check_query_count(measure, len(used), len(all_queries))
         if isinstance(result.outcome, CranfieldError):
             raise result.outcome
-        assert result.outcome is not None
-        outcomes.append(result.outcome)
-    return build_comparison(settings, scores, baseline, pairs, all_queries, queries, outcomes)
+    if settings.family == "all":  # the levels of intervals are known when all p-values are
+        p = [result.outcome["p"] for result in results if isinstance(result.outcome, dict)]
+        results = outcomes(correct(p, settings))
+    found = [result.outcome for result in results if isinstance(result.outcome, dict)]
+    return build_comparison(scores, settings, pairs, all_queries, queries, found)
 
 
 @record
@@ -479,24 +469,35 @@ class MeasureOutcome:
     two queries have a value in every run.
     """
 
-    outcome: MeasureComparison | CranfieldError | None
+    outcome: dict[str, Any] | CranfieldError | None
     used: npt.NDArray[np.uint8]
     count: int
     queries: Sequence[str]
 
 
 def measure_outcomes(
-    settings: ComparisonSettings, runs: Sequence[str], pairs: Integers, undefined: Undefined, batches: Iterable[Any]
+    settings: ComparisonSettings,
+    runs: Sequence[str],
+    pairs: Integers,
+    undefined: Undefined,
+    corrections: Sequence[Corrected] | None,
+    batches: Iterable[Any],
 ) -> Iterator[Any]:
-    """Rows of measure (a number), query, run and value, sorted by the first two, in; packed outcomes out."""
+    """Rows of measure (a number), query, run and value, sorted by the first two, in; packed outcomes out.
+
+    ``corrections``: of the p-values of all measures; None to correct those of each measure.
+    """
     for measure, rows in _by_measure(batches):
         names, values, counted = _table(runs, rows)
         values = substituted(values, undefined)
         used = counted & ~np.isnan(values).any(axis=0)
-        outcome: MeasureComparison | CranfieldError | None = None
+        outcome: dict[str, Any] | CranfieldError | None = None
         try:
             if used.sum() > 1:
-                outcome = test_pairs(Sample(values[:, used]), pairs[measure], settings)
+                sample, of_measure = Sample(values[:, used]), pairs[measure]
+                p = p_values(sample, of_measure, settings)
+                correction = corrections[measure] if corrections else correct([p[settings.chosen]], settings)[0]
+                outcome = compare_pairs(sample, of_measure, settings, p, correction)
         except CranfieldError as error:
             outcome = error
         queries = names if measure == 0 else ()

@@ -47,15 +47,15 @@ class Error(NamedTuple):
         t = np.abs(self.estimate) / np.sqrt(np.where(flat, 1, self.variance))
         return np.where(flat, np.where(np.abs(self.estimate) <= SAME, 1.0, 0.0), 2 * stdtr(self.degrees, -t))
 
-    def half_width(self, share: float) -> Floats:
+    def half_width(self, share: float | Floats) -> Floats:
         """How far the bound that is not exceeded with probability ``share`` is from the estimate."""
         from scipy.special import stdtrit
 
         flat = self.variance == 0
         return np.where(flat, 0, stdtrit(np.where(flat, 1, self.degrees), share) * np.sqrt(self.variance))
 
-    def interval(self, level: float) -> Floats:
-        """The two-sided interval by Student's t, (pair, 2)."""
+    def interval(self, level: float | Floats) -> Floats:
+        """The two-sided interval by Student's t, (pair, 2); ``level``: of all intervals, or of each."""
         half = self.half_width(0.5 + level / 2)
         return np.stack([self.estimate - half, self.estimate + half], axis=1)
 

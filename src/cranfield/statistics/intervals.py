@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from math import atan, ceil, cos, exp, inf, lgamma, pi, sin, sqrt
+from math import atan, cos, exp, inf, lgamma, pi, sin, sqrt
 from statistics import NormalDist
 from typing import Any
 
@@ -20,6 +20,7 @@ from cranfield.statistics.design import Error, Sample
 from cranfield.statistics.resampling import sign_blocks, sign_patterns
 from cranfield.statistics.rounding import SAME, equalize
 
+Level = float | Floats  # of all intervals, or of each
 PARTS = 32  # in which pairs are distributed over cores
 DRAWN = 1 << 20  # differences that are held at a time
 SUBSETS = 9_999
@@ -30,12 +31,12 @@ LARGE_T = 1000  # for larger t the interval depends on the error of the standard
 MIN_DEGREES = 5  # with fewer degrees of freedom, series converge slowly
 
 
-def bca(sample: Sample, pairs: Integers, *, level: float = 0.95, resamples: int = 9_999, seed: int = 0) -> Floats:
+def bca(sample: Sample, pairs: Integers, *, level: Level = 0.95, resamples: int = 9_999, seed: int = 0) -> Floats:
     """The bias-corrected and accelerated (BCa) bootstrap interval of each pair's mean difference, (pair, 2).
 
     Efron, *Better Bootstrap Confidence Intervals*, 1987, for the mean: its acceleration is the skewness of the
     differences, or of what clusters contribute to the mean, over 6 √n. If all differences are equal, so are both
-    limits.
+    limits. ``level``: of all intervals, or of each.
     """
     from scipy.special import ndtr, ndtri
 
@@ -45,8 +46,10 @@ def bca(sample: Sample, pairs: Integers, *, level: float = 0.95, resamples: int 
     estimate = None if sample.is_plain else sample.means
     moved = x if sample.design is None else sample.design.deviations(x)
 
-    def limits_of(part: Integers) -> Floats:
-        a, b = np.ascontiguousarray(part.T, np.int64)
+    levels = np.broadcast_to(level, len(pairs))
+
+    def limits_of(part: slice) -> Floats:
+        a, b = np.ascontiguousarray(pairs[part].T, np.int64)
         difference = equalize(moved[a] - moved[b])
         average = difference.mean(axis=1, keepdims=True)
         observed = average if estimate is None else (estimate[a] - estimate[b])[:, None]
@@ -57,25 +60,29 @@ def bca(sample: Sample, pairs: Integers, *, level: float = 0.95, resamples: int 
         # Values equal to the observed one, up to rounding, count half.
         counts = native.differences_below(means, a, b, observed + np.array([-SAME, SAME]))
         bias = ndtri(counts.sum(axis=1) / (2 * resamples))
-        shifted = bias + ndtri([[0.5 - level / 2], [0.5 + level / 2]])
+        shifted = bias + ndtri([0.5 - levels[part] / 2, 0.5 + levels[part] / 2])
         limits = _quantiles(means, a, b, ndtr(bias + shifted / (1 - acceleration * shifted)))
         return np.where(flat[:, None], difference[:, :1] if estimate is None else observed, limits)
 
     step = max(1, len(pairs) // PARTS)
-    return np.concatenate([*parallel(limits_of, (pairs[i : i + step] for i in range(0, len(pairs), step)))])
+    return np.concatenate([*parallel(limits_of, (slice(i, i + step) for i in range(0, len(pairs), step)))])
 
 
-def subset_means(x: Floats, pairs: Integers, *, level: float = 0.95, seed: int = 0) -> Floats:
+def subset_means(x: Floats, pairs: Integers, *, level: Level = 0.95, seed: int = 0) -> Floats:
     """The mean differences that a randomisation test does not reject, (pair, 2); ``x`` is (system, unit).
 
     Flipped signs add up to at least the observed sum if and only if the mean of the flipped differences is at most the
     tested one, so that the limits are means over random subsets, by rank (Hartigan, *Using subsample values as typical
     values*, 1969). If no p-value can be low enough, nothing is rejected. Beyond the resamples, the distribution of
-    signed sums is taken as normal.
+    signed sums is taken as normal. ``level``: of all intervals, or of each.
     """
-    units = x.shape[1]
-    if (1 - level) / 2 < TAIL / SUBSETS and sign_patterns(units, SUBSETS) is None:
-        return _normal_limits(x, pairs, level)
+    units, levels = x.shape[1], np.broadcast_to(level, len(pairs))
+    beyond = ((1 - levels) / 2 < TAIL / SUBSETS) & (sign_patterns(units, SUBSETS) is None)
+    limits = np.empty((len(pairs), 2))
+    for one in np.unique(levels[beyond]).tolist():
+        limits[beyond & (levels == one)] = _normal_limits(x, pairs[beyond & (levels == one)], one)
+    if beyond.all():
+        return limits
     parts = []
     # In one block where that is small, because the shape of a product may change its last bit.
     for signs in sign_blocks(units, SUBSETS, seed, rows=SUBSETS if units * SUBSETS <= DRAWN else None):
@@ -83,12 +90,12 @@ def subset_means(x: Floats, pairs: Integers, *, level: float = 0.95, seed: int =
         parts.append(x @ flipped / flipped.sum(axis=0))
     means = np.ascontiguousarray(np.concatenate(parts, axis=1))
     # The observed signs, which flip nothing, count too.
-    rank = ceil((1 - level) / 2 * (means.shape[1] + 1) - SAME) - 2
-    if rank < 0:
-        return np.tile([-inf, inf], (len(pairs), 1))
-    a, b = np.ascontiguousarray(pairs.T, np.int64)
-    ranks = np.tile(np.array([rank, means.shape[1] - 1 - rank]), (len(pairs), 1))
-    limits: Floats = native.ranked_differences(means, a, b, ranks)[:, :, 0]
+    rank = np.ceil((1 - levels) / 2 * (means.shape[1] + 1) - SAME).astype(np.int64) - 2
+    limits[~beyond & (rank < 0)] = -inf, inf
+    found = np.flatnonzero(~beyond & (rank >= 0))
+    a, b = np.ascontiguousarray(pairs[found].T, np.int64)
+    ranks = np.stack([rank[found], means.shape[1] - 1 - rank[found]], axis=1)
+    limits[found] = native.ranked_differences(means, a, b, ranks)[:, :, 0]
     return limits
 
 
@@ -108,7 +115,7 @@ def _normal_limits(x: Floats, pairs: Integers, level: float) -> Floats:
     return np.concatenate([limits(*pairs[i : i + step].T) for i in range(0, len(pairs), step)])
 
 
-def inverted(test: Callable[[Floats], Floats], difference: Floats, alpha: float) -> Floats:
+def inverted(test: Callable[[Floats], Floats], difference: Floats, alpha: Level) -> Floats:
     """The shifts between which a test of differences (pair, query) has a p-value of at least ``alpha``, (pair, 2)."""
     inside = np.median(difference, axis=1)
     limits = []
@@ -228,14 +235,16 @@ def _noncentrality_search(t: Floats, p: float, degrees: int) -> Floats:
     return limit
 
 
-def student(difference: Floats, *, level: float = 0.95) -> Floats:
+def student(difference: Floats, *, level: Level = 0.95) -> Floats:
     """Student's t interval of each pair's mean difference, (pair, 2); ``difference`` is (pair, query).
 
     If all differences are equal, both ends are that difference, as in `bca`.
     """
     difference, queries = equalize(difference), difference.shape[1]
     mean = difference.mean(axis=1)
-    half = t_quantile(level, queries - 1) * difference.std(axis=1, ddof=1) / np.sqrt(queries)
+    distinct, which = np.unique(level, return_inverse=True)
+    quantile = np.array([t_quantile(one, queries - 1) for one in distinct.tolist()])[which.reshape(np.shape(level))]
+    half = quantile * difference.std(axis=1, ddof=1) / np.sqrt(queries)
     flat = np.ptp(difference, axis=1) == 0
     limits = np.stack([mean - half, mean + half], axis=1)
     return np.where(flat[:, None], difference[:, :1], limits)

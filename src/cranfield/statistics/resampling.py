@@ -608,3 +608,30 @@ def corrected(p: Floats, method: Correction = "holm") -> Floats:
     adjusted = np.empty_like(flat)
     adjusted[order] = np.minimum(steps, 1)
     return adjusted.reshape(p.shape)
+
+
+def tested_at(p: Floats, method: Correction = "holm", alpha: float = 0.05) -> Floats:
+    """The level at which a correction tests each p-value; one below its level is significant.
+
+    Holm's method goes from the lowest p-value on, with levels that rise, and stops at the first one that is not
+    significant: its level is that of all others. Benjamini and Hochberg's level is the same for all.
+
+    >>> tested_at(np.array([0.01, 0.04, 0.03])).round(4).tolist()
+    [0.0167, 0.025, 0.025]
+    >>> tested_at(np.array([0.01, 0.04, 0.03]), "bh").round(4).tolist()
+    [0.05, 0.05, 0.05]
+    """
+    tests = p.size
+    significant = corrected(p, method) < alpha
+    count = int(significant.sum())
+    if method == "none":
+        return np.full(p.shape, alpha)
+    if method == "bonferroni":
+        return np.full(p.shape, alpha / tests)
+    if method == "bh":
+        return np.full(p.shape, alpha * max(count, 1) / tests)
+    step = np.full(tests, min(count, tests - 1))
+    order = np.argsort(p.ravel(), kind="stable")
+    step[order[:count]] = np.arange(count)
+    levels: Floats = alpha / (tests - step)
+    return levels.reshape(p.shape)

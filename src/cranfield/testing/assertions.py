@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from cranfield.analysis.compare import Comparison, compare_scores, resolution_of
+from cranfield.analysis.compare import Comparison, compare_scores
+from cranfield.analysis.gates import Check, Gate, Verdict, verdict
 from cranfield.analysis.per_query import documents, judged_grades, queries, top_documents
 from cranfield.analysis.significance import ComparisonSettings
 from cranfield.errors import UsageError
@@ -21,7 +23,7 @@ from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.evaluation.notes import sentences
 from cranfield.evaluation.plan import make_columns
 from cranfield.evaluation.scores import Scores
-from cranfield.report import guard, per_query
+from cranfield.report import gates, per_query
 from cranfield.report.pages import Page, table, write
 from cranfield.results import PathLike
 from cranfield.wording import few
@@ -33,7 +35,7 @@ TESTING = ("test", "correction", "family", "alpha", "samples", "cluster", "colle
 class QualityError(AssertionError):
     """Rankings are worse than allowed; the message has tables of queries and documents, ``checks`` the outcomes."""
 
-    def __init__(self, message: str, checks: Sequence[guard.Check]) -> None:
+    def __init__(self, message: str, checks: Sequence[Check]) -> None:
         super().__init__(message)
         self.checks = tuple(checks)
 
@@ -59,14 +61,14 @@ def assert_not_worse(
 
     ``baseline``: a run, `Scores` of one run, or the path of saved scores (``.json``). ``significance=False``: ``by``
     alone decides. With significance, too few queries to decide are an error too, never a silent pass. No significant
-    loss is no evidence that there is none: ``margin`` asks for evidence that the run is not worse by so much, as in
-    `guard.check_margins`. ``worst``: how many queries a failure shows; ``page``: how many documents of the worst query.
-    ``options``: those of `evaluate`, and ``test``, ``correction``, ``family``, ``alpha``, ``samples``, ``cluster`` and
+    loss is no evidence that there is none: ``margin`` asks for evidence that the run is not worse by so much, as
+    ``not_worse_by`` of an experiment. ``worst``: how many queries a failure shows; ``page``: how many documents of the
+    worst query. ``options``: those of `evaluate`, and ``test``, ``correction``, ``family``, ``alpha``, ``samples``, ``cluster`` and
     ``collection`` of `compare`.
 
     >>> qrels = {f"q{i}": {"a": 1} for i in range(8)}
     >>> good, bad = ({q: {"a": 2.0, "b": b} for q in qrels} for b in (1.0, 3.0))
-    >>> assert_not_worse(qrels, good, bad, "RR").contests[0].difference
+    >>> assert_not_worse(qrels, good, bad, "RR")["RR"].pairs[0].difference
     0.5
     >>> assert_not_worse(qrels, bad, good, "RR", worst=1)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -86,15 +88,15 @@ def assert_not_worse(
     runs = {"new": run} if saved is not None else {"baseline": baseline, "new": run}
     evaluation = _evaluate(qrels, runs, measures, page, options)
     scores = evaluation.scores if saved is None else evaluation.scores.with_run(saved)
-    comparison = compare_scores(scores, settings, scores.runs[0])
     if margin is not None:
         if not margin > 0 or by or not significance:
             raise UsageError("margin must be positive, and by and significance do not go with it")
-        checks = guard.check_margins(comparison, dict.fromkeys(scores.measures, margin))
+        gate = Gate(not_worse_by=margin)
     else:
-        checks = guard.check_regressions(comparison, scores.measures, by, significance=significance)
-    note = sentences(resolution_of(scores, settings, scores.runs[0]))
-    _raise_unless_passed(checks, scores, evaluation, worst, page, note if significance and margin is None else [])
+        gate = Gate(no_significant_loss=True, margin=by) if significance else Gate(may_drop=by)
+    comparison = compare_scores(scores, replace(settings, baseline=scores.runs[0]), evaluation)
+    checked = verdict(dict.fromkeys(scores.measures, gate), scores, comparison, scores)
+    _raise_unless_passed(checked, scores, evaluation, worst, page)
     return comparison
 
 
@@ -120,8 +122,8 @@ def assert_at_least(
     scores = evaluation.scores
     label_of = {column.measure: column.label for column in scores.columns}
     asked = [label_of[column.measure] for column in make_columns(list(limits), evaluation.policy.views)]
-    checks = guard.check_limits(scores, dict(zip(asked, limits.values(), strict=True)))
-    _raise_unless_passed(checks, scores, evaluation, worst, page)
+    checked = verdict({label: Gate(limit) for label, limit in zip(asked, limits.values(), strict=True)}, scores)
+    _raise_unless_passed(checked, scores, evaluation, worst, page)
     return scores
 
 
@@ -143,26 +145,20 @@ def _evaluate(qrels: Any, runs: dict[str, Any], measures: Any, page: int, option
     return Evaluator(qrels, measures, **options).evaluation(list(runs.values()), names=list(runs), page=page)
 
 
-def _raise_unless_passed(
-    checks: Sequence[guard.Check],
-    scores: Scores,
-    evaluation: Evaluation,
-    worst: int,
-    page: int,
-    notes: Sequence[str] = (),
-) -> None:
+def _raise_unless_passed(checked: Verdict, scores: Scores, evaluation: Evaluation, worst: int, page: int) -> None:
     __tracebackhide__ = True
-    failed = [check for check in checks if check.outcome == "failed"]
-    undecided = [check for check in checks if check.outcome == "undecided"]
-    shown = failed or undecided
-    if not shown:
+    if checked.outcome == "passed":
         return
-    lines = [check.sentence for check in shown]
-    if not failed:
-        raise UndecidedError("\n".join([*lines, *notes, "hint: significance=False lets `by` alone decide"]), checks)
-    label = next(measure for measure in scores.measures if failed[0].title.startswith(f"{measure} "))
+    lines = gates.sentences(checked, checked.outcome)
+    if checked.outcome == "undecided":
+        rules = {check.rule for check in checked.checks}
+        if checked.comparison is not None and "no_significant_loss" in rules:
+            lines += sentences(checked.comparison.resolution_notes)
+        lines.append("hint: significance=False lets `by` alone decide")
+        raise UndecidedError("\n".join(lines), checked.checks)
+    label = checked.of("failed")[0].measure
     pages = _culprits(scores, evaluation, scores.measures.index(label), worst, page)
-    raise QualityError("\n".join([*lines, "", write(pages, {}, width=WIDTH)]), checks)
+    raise QualityError("\n".join([*lines, "", write(pages, {}, width=WIDTH)]), checked.checks)
 
 
 def _culprits(scores: Scores, evaluation: Evaluation, measure: int, worst: int, page: int) -> list[Page]:

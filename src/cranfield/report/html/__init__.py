@@ -29,13 +29,12 @@ import numpy as np
 
 from cranfield import __version__
 from cranfield.analysis.audit import CAUSES, Audit, audit_evaluation
-from cranfield.analysis.compare import Comparison, compare_scores
-from cranfield.analysis.significance import ComparisonSettings
+from cranfield.analysis.compare import Comparison
+from cranfield.analysis.significance import ComparisonSettings, MeasureComparison
 from cranfield.data import Floats, Passages, Strings
 from cranfield.errors import optional
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.notes import sentences, summarised
-from cranfield.evaluation.predicted import PredictedMean
 from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.documents import read_texts
@@ -46,7 +45,7 @@ from cranfield.report import answer
 from cranfield.report import groups as by_group
 from cranfield.report import predicted as prediction
 from cranfield.report.audit import EFFECTS, bottom_line
-from cranfield.report.compare import method, rank_meaning
+from cranfield.report.compare import interval_name, method, rank_meaning
 from cranfield.report.notebook import table
 from cranfield.report.sheet import Layout
 from cranfield.results import plain
@@ -65,60 +64,46 @@ SNIPPET = 400  # characters of a document's text
 
 
 def contents(
-    source: Evaluation | Scores,
+    scores: Scores,
+    settings: ComparisonSettings,
+    comparison: Comparison | None,
+    evaluation: Evaluation | None = None,
     *,
     texts: Mapping[str, str] | Sequence[Any] = (),
-    query_texts: Mapping[str, str] | None = None,
-    comparing: Mapping[str, Any] | None = None,
     group_by: str | None = None,
-    baseline: str | None = None,
     date: str = "",
     commands: Sequence[str] = (),
-    predicted: Sequence[PredictedMean] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """The data of the page, from an evaluation that keeps as many top documents as the page shows, or from scores.
+    """The data of the page, from scores, from their comparison, and from the rankings behind them.
 
-    A page of scores has no rankings, curves and audit. ``texts``: the text of documents by id, or collections to read
-    it from. ``query_texts``: the texts of queries by id. ``comparing``: the settings of `compare`. ``group_by``: the
-    attribute of queries by which scores are grouped; by default the collection, if there are several. ``baseline``: the
-    run with which the page opens, beside the best. ``commands``: the commands that reproduce the numbers.
-    ``predicted``: the means from human and predicted judgments together.
+    ``comparison``: None for a single run; with a baseline, all tests are against it. ``evaluation``: it keeps as many
+    top documents as the page shows; rankings, curves and audit are shown if the scores are those of single rankings.
+    ``texts``: the text of documents by id, or collections to read it from. ``group_by``: the attribute of queries by
+    which scores are grouped; by default the collection, if there are several. ``commands``: the commands that reproduce
+    the numbers.
     """
-    evaluation = None if isinstance(source, Scores) else source
-    scores = source if isinstance(source, Scores) else source.scores
 
     def done(step: int) -> None:
         if progress is not None:
             progress(step, 4)
 
-    matched = [len(scores.matched(m)[1]) for m in range(len(scores.columns))]
-    comparable = [m for m, column in enumerate(scores.columns) if column.aggregate != "geometric" and matched[m] > 1]
-    seed = 0 if evaluation is None else evaluation.policy.seed
-    settings = ComparisonSettings(**{"seed": seed, **(comparing or {})})
-    pending = None
-    if len(scores.runs) > 1 and comparable:
-        pending = in_background(partial(compare_scores, scores.only(comparable), settings))
-    audit = None if evaluation is None else audit_evaluation(evaluation, plausible=True)
-    done(1)
-    comparison = None if pending is None else pending.result()
-    if comparison is not None and audit is not None:
-        comparison = comparison.with_swaps(audit.swaps)
     low, high = _limits(scores, settings.seed)
-    done(2)
+    done(1)
     attribute = group_by or (COLLECTION if scores.by_collection else None)
-    groups = None if attribute is None else _groups(scores, attribute, settings, baseline)
-    if evaluation is None or audit is None:
-        of_rankings: dict[str, Any] = {"tags": [""] * len(scores.runs), **WITHOUT_RANKINGS}
-        origin = "without rankings"
-    else:
-        of_rankings = _of_rankings(evaluation, replace(audit, low=low, high=high), texts, done)
+    groups = None if attribute is None else _groups(scores, attribute, settings, comparison)
+    done(2)
+    of_rankings: dict[str, Any] = {"tags": [""] * len(scores.runs), **WITHOUT_RANKINGS}
+    origin = "without rankings"
+    if evaluation is not None and has_rankings(scores, evaluation):
+        of_rankings = _of_rankings(evaluation, scores, (low, high), texts, done)
         origin = f"judgments {evaluation.judgments.name}"
     done(4)
     means, labels = scores.means, short_labels(scores.runs)
     signs = [-1 if column.lower_is_better else 1 for column in scores.columns]
     filled = np.nan_to_num(means.T * np.array(signs)[:, None])
     counts = f"{plural(len(scores.runs), 'run')}, {plural(len(scores.queries), 'query')}"
+    ranked = comparison is not None and comparison.baseline is None
     return {
         "runs": list(scores.runs),
         "labels": labels,
@@ -127,7 +112,7 @@ def contents(
         "measures": list(scores.measures),
         "signs": signs,
         "queries": list(scores.queries),
-        "queryTexts": {name: shortened(text) for name, text in (query_texts or {}).items()},
+        "queryTexts": {name: shortened(text) for name, text in scores.texts.items()},
         "digits": 4,
         "values": _packed(scores.values),
         "undefined": {"zero": 0, "one": 1}.get(scores.undefined),
@@ -137,26 +122,38 @@ def contents(
         "high": _table(high),
         "ranked": [column.aggregate != "sum" for column in scores.columns],
         "interval": f"BCa bootstrap, 9,999 resamples, seed {settings.seed}",
-        "method": "" if comparison is None else f"Paired comparisons: {method(comparison)}.",
-        "ranks": "" if comparison is None else f"A rank is a range: {rank_meaning(comparison)}.",
-        "pairs": _pairs(comparison, len(scores.measures), comparable),
+        "method": "" if comparison is None else f"{method(comparison)}; {interval_name(comparison)}.",
+        "ranks": f"A rank is a range: {rank_meaning(comparison)}." if comparison is not None and ranked else "",
+        "pairs": _pairs(comparison, scores),
         "groups": groups,
         **of_rankings,
         "agreement": _table(tau(filled[:, None], filled[None], variant="b")) if len(means) > 1 else [],
-        "predicted": [f"<h3>{escape(page.title)}</h3>{table(page.sheet)}" for page in prediction.pages(predicted)],
+        "predicted": [
+            f"<h3>{escape(page.title)}</h3>{table(page.sheet)}"
+            for page in (
+                *prediction.pages(scores.predicted),
+                *prediction.pages(comparison.predicted if comparison else ()),
+            )
+        ],
         "notes": [
-            *prediction.notes(predicted),
+            *prediction.notes(scores.predicted),
             *summarised(scores.notes)[0],
             *([] if comparison is None else sentences(comparison.resolution_notes)),
             *([] if comparison is None else answer.notes(comparison, table="pairs")),
         ],
         "about": f"{counts}, {origin}; Cranfield {__version__}",
         "date": printable(date),
-        "opened": opened(scores, baseline),
+        "opened": opened(scores, None if comparison is None else comparison.baseline),
         "commands": list(commands),
         "provenance": None if scores.provenance is None else _origin(scores.provenance),
         "history": None,
     }
+
+
+def has_rankings(scores: Scores, evaluation: Evaluation) -> bool:
+    """Whether these are the scores of the rankings of an evaluation; a saved baseline may be among them."""
+    same = scores.columns == evaluation.columns and set(evaluation.queries) <= set(scores.queries)
+    return same and not scores.repeats and set(evaluation.runs) <= set(scores.runs)
 
 
 def _origin(provenance: Provenance) -> dict[str, Any]:
@@ -180,12 +177,24 @@ WITHOUT_RANKINGS: dict[str, Any] = {
 
 
 def _of_rankings(
-    evaluation: Evaluation, audit: Audit, texts: Mapping[str, str] | Sequence[Any], done: Callable[[int], None]
+    evaluation: Evaluation,
+    scores: Scores,
+    limits: tuple[Floats, Floats],
+    texts: Mapping[str, str] | Sequence[Any],
+    done: Callable[[int], None],
 ) -> dict[str, Any]:
-    """What the page shows of rankings: tags, first documents and their texts, curves, and the audit."""
+    """What the page shows of rankings: tags, first documents and their texts, curves, and the audit.
+
+    A saved baseline has none of them.
+    """
+    place = {run: r for r, run in enumerate(evaluation.runs)}
+    rows = [place.get(run) for run in scores.runs]
+    shown_rows = [r for r, row in enumerate(rows) if row is not None]
+    low, high = (end[shown_rows] for end in limits)
+    audit = replace(audit_evaluation(evaluation, plausible=True), low=low, high=high)
     # Precision at a recall level has no terminal form.
     curves = evaluation.scores_of(POINTS, terminal=False, full_length=None)
-    pages = _rankings(evaluation)
+    pages = _rankings(evaluation, scores, rows)
     done(3)
     shown = {name for ranking in pages for name in ranking["documents"]}
     chunks = None
@@ -196,17 +205,23 @@ def _of_rankings(
     snippets: dict[str, Any] = {name: _snippet(text) for name, text in text_of.items() if name in shown}
     if chunks is not None:
         snippets = _marked_chunks(evaluation, chunks, text_of)
+
+    def by_run(values: Floats) -> list[Any]:
+        nothing = np.full(values.shape[1:], np.nan)
+        return _table(np.array([nothing if row is None else values[row] for row in rows]))
+
+    tags = _tags(evaluation)
     return {
-        "tags": _tags(evaluation),
+        "tags": ["" if row is None else tags[row] for row in rows],
         "rankings": pages,
         "texts": snippets,
         # The texts are parts by query, of which every second one is relevant.
         **({} if chunks is None else {"marked": True}),
         "curves": {
-            "recall": {"x": list(RECALL), "y": _table(curves.means[:, : len(RECALL)])},
-            "gain": {"x": list(CUTS), "y": _table(curves.means[:, len(RECALL) :])},
+            "recall": {"x": list(RECALL), "y": by_run(curves.means[:, : len(RECALL)])},
+            "gain": {"x": list(CUTS), "y": by_run(curves.means[:, len(RECALL) :])},
         },
-        "audit": {name: _table(getattr(audit, name)) for name in AUDITED},
+        "audit": {name: by_run(getattr(audit, name)) for name in AUDITED},
         "bottomLine": [printable(line).replace("`", "") for line in bottom_line(audit, Layout(digits=4))],
         "swaps": [_swap_sentences(audit, measure) for measure in audit.measures],
     }
@@ -215,16 +230,18 @@ def _of_rankings(
 def opened(scores: Scores, baseline: str | None) -> tuple[int, int]:
     """The runs that a page opens on: the best, and the baseline or the second best."""
     best, *others = scores.order()
+    baseline = baseline if baseline in scores.runs else None
     if baseline is not None and baseline != scores.runs[best]:
         return best, scores.runs.index(baseline)
     return (others[0], best) if baseline is not None and others else (best, others[0] if others else best)
 
 
 def _groups(
-    scores: Scores, attribute: str, settings: ComparisonSettings, baseline: str | None = None
+    scores: Scores, attribute: str, settings: ComparisonSettings, comparison: Comparison | None
 ) -> dict[str, Any]:
     """The scores by group of queries; differences are from the baseline or from the first run."""
-    baseline = (baseline or scores.runs[0]) if len(scores.runs) > 1 else None
+    given = None if comparison is None or comparison.baseline not in scores.runs else comparison.baseline
+    baseline = (given or scores.runs[0]) if len(scores.runs) > 1 else None
     found = scores.by(attribute, baseline, **settings.of_groups)
     return {
         "attribute": attribute,
@@ -342,32 +359,44 @@ def _table(values: Floats) -> list[Any]:
     return table
 
 
-def _pairs(comparison: Comparison | None, measures: int, comparable: Sequence[int]) -> dict[str, Any]:
+def _column(one: MeasureComparison, name: str) -> list[Any]:
+    return _table(getattr(one, name))
+
+
+def _pairs(comparison: Comparison | None, scores: Scores) -> dict[str, Any]:
+    """The numbers of all pairs; of a measure that is not compared, all are null.
+
+    Pairs follow each other as (1, 0), (2, 0), ..., (2, 1), ...: the later run minus the earlier. With a ``baseline``,
+    by measure, they are those of the other runs in their order.
+    """
     if comparison is None:
         return {}
-    names = ("difference", "wins", "losses", "corrected")
-    arrays = {name: getattr(comparison, name) for name in names}
-    arrays |= {"low": comparison.test_low, "high": comparison.test_high}
-    arrays |= {name: comparison.effect[..., i] for i, name in enumerate(("effect", "effect_low", "effect_high"))}
-    arrays["p"] = comparison.p[comparison.test]
-    row_of = {m: i for i, m in enumerate(comparable)}
-    nothing = [None] * comparison.pairs.shape[1]
+    by_measure = {one.measure: one for one in comparison.by_measure}
+    columns = [by_measure.get(measure) for measure in scores.measures]
+    nothing = [None] * comparison.size
 
-    def all_measures(rows: Sequence[Any]) -> list[Any]:
-        return [rows[row_of[m]] if m in row_of else nothing for m in range(measures)]
+    def rows(value: Callable[[MeasureComparison], Any]) -> list[Any]:
+        return [nothing if one is None else value(one) for one in columns]
 
+    names = (*PACKED, "wins", "losses")
     return {
-        **{name: all_measures(_table(array)) for name, array in arrays.items()},
-        "doubts": all_measures([[" ".join(causes) for causes in row] for row in comparison.doubts]),
-        "queries": [len(comparison.queries[row_of[m]]) if m in row_of else 0 for m in range(measures)],
-        "means": all_measures(_table(comparison.means)),
-        "alpha": comparison.alpha,
+        **{name: rows(partial(_column, name=name)) for name in names},
+        "doubts": rows(lambda one: [None if causes is None else " ".join(causes) for causes in one.doubts]),
+        "queries": [0 if one is None else len(one.queries) for one in columns],
+        "means": [None if one is None else _table(one.means) for one in columns],
+        "alpha": comparison.settings.alpha,
+        "baseline": None
+        if comparison.baseline is None
+        else [None if one is None else int(one.places[0, 1]) for one in columns],
     }
 
 
-def _rankings(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """For each query the top documents of all runs, their grades, and each run's ranking as indices of these."""
-    scores, judgments = evaluation.scores, evaluation.judgments
+def _rankings(evaluation: Evaluation, scores: Scores, places: Sequence[int | None]) -> list[dict[str, Any]]:
+    """For each query the top documents of all runs, their grades, and each run's ranking as indices of these.
+
+    ``places``: the run of the evaluation that each run of the scores is, if any.
+    """
+    judgments, unjudged_grade = evaluation.judgments, evaluation.unjudged_grade
     pages_of_runs = evaluation.first_pages(evaluation.page, evaluation.policy.ties)
     rows = {query: slice(*judgments.begin[q : q + 2]) for q, query in enumerate(judgments.queries)}
     pages = []
@@ -377,8 +406,8 @@ def _rankings(evaluation: Evaluation) -> list[dict[str, Any]]:
         grades = dict(zip(names, judgments.grade[judged].tolist(), strict=True))
         numbers: dict[str, int] = {}
         shown: list[dict[str, Any] | None] = []
-        for pages_by_query in pages_of_runs:
-            page = pages_by_query.get(query)
+        for place in places:
+            page = None if place is None else pages_of_runs[place].get(query)
             if page is None:
                 shown.append(None)
                 continue
@@ -387,7 +416,7 @@ def _rankings(evaluation: Evaluation) -> list[dict[str, Any]]:
         pages.append(
             {
                 "documents": list(numbers),
-                "grades": [_grade(grades.get(document, evaluation.unjudged_grade)) for document in numbers],
+                "grades": [_grade(grades.get(document, unjudged_grade)) for document in numbers],
                 "relevant": sum(grade > 0 for grade in grades.values()),
                 "runs": shown,
             }

@@ -1,0 +1,118 @@
+"""The verdict of gates as sentences, Markdown and JUnit XML."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from cranfield.analysis.compare import Comparison
+from cranfield.analysis.gates import Check, Outcome, Verdict
+from cranfield.regex import regex
+from cranfield.report.compare import chance_words, method
+from cranfield.report.pages import piped
+from cranfield.report.sheet import shown, signed
+from cranfield.wording import percent, plural
+
+# Characters that XML cannot represent.
+UNWRITABLE = regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def title(check: Check) -> str:
+    """What was checked."""
+    if check.pair is None:
+        return f"{check.measure} of at least {check.limit:g}"
+    margin = f", margin {check.limit:g}" if check.rule == "not_worse_by" else ""
+    return f"{check.measure} vs {check.pair.other}{margin}"
+
+
+def sentence(check: Check, comparison: Comparison | None) -> str:
+    """The outcome with its numbers."""
+    if check.pair is None or comparison is None:
+        return _limit(check)
+    pair = check.pair
+    means = f"{check.measure} {shown(pair.mean, 4)} vs {shown(pair.other_mean, 4)}"
+    difference = f"difference {signed(pair.difference, 4)}"
+    runs = f"{pair.run} is worse than {pair.other}"
+    if check.rule == "not_worse_by":
+        said = {
+            "passed": f"{pair.run} is not worse than {pair.other} by {check.limit:g} or more",
+            "failed": f"{runs} by more than {check.limit:g}",
+            "undecided": f"cannot decide whether {runs} by more than {check.limit:g}",
+        }[check.outcome]
+        bounds = [f"at least {signed(check.low, 4)}", f"at most {signed(check.high, 4)}"]
+        if check.outcome != "undecided":
+            bounds = bounds[:1] if (check.outcome == "passed") == (comparison[check.measure].sign > 0) else bounds[1:]
+        confidence = percent(1 - comparison.settings.alpha)
+        return f"{said}: {means} ({difference}, with {confidence} confidence {' and '.join(bounds)})"
+    numbers = f"{means} ({difference}{f', tolerance {check.limit:g}' if check.limit else ''}"
+    queries, how = plural(pair.queries, "query"), method(comparison, check.measure)
+    if check.outcome == "undecided":
+        lowest = comparison[check.measure].lowest_p
+        reason = f"{queries}; the lowest possible corrected p-value is {lowest:.2g}; {how}"
+        return f"cannot decide whether {runs}: {numbers}; {reason})"
+    significant = check.rule == "no_significant_loss"
+    reason = f"corrected p {chance_words(pair.corrected)}; {how}" if significant else f"{queries}, significance ignored"
+    loss = f"{pair.run}: no {'significant ' if significant else ''}loss against {pair.other}"
+    return f"{runs if check.outcome == 'failed' else loss}: {numbers}; {reason})"
+
+
+def _limit(check: Check) -> str:
+    mean, limit = check.mean, check.limit
+    # A mean just below the limit must not be rounded up to it.
+    digits = next((d for d in range(4, 17) if check.outcome != "failed" or float(f"{mean:.{d}f}") < limit), 17)
+    what = {"passed": "is not below", "failed": "is below", "undecided": "is undefined; the limit is"}[check.outcome]
+    number = "" if check.outcome == "undecided" else f" {shown(mean, digits)}"
+    return f"{check.run}: {check.measure}{number} {what} {limit:g}"
+
+
+def sentences(verdict: Verdict, *outcomes: Outcome) -> list[str]:
+    """A sentence for each check with one of these outcomes, or for all."""
+    checks = [check for check in verdict.checks if not outcomes or check.outcome in outcomes]
+    return [sentence(check, verdict.comparison) for check in checks]
+
+
+def to_dict(verdict: Verdict) -> list[dict[str, Any]]:
+    """The checks as plain data."""
+    return [
+        {
+            "run": check.run,
+            "title": title(check),
+            "outcome": check.outcome,
+            "sentence": sentence(check, verdict.comparison),
+            "lost": list(check.lost),
+        }
+        for check in verdict.checks
+    ]
+
+
+def markdown(verdict: Verdict) -> str:
+    """The checks as a section of a job summary: a headline, then a line for each check, failures first."""
+    marks: dict[Outcome, str] = {"failed": "❌", "undecided": "⚠️", "passed": "✅"}
+    lines = [f"- {mark} {piped(text)}" for outcome, mark in marks.items() for text in sentences(verdict, outcome)]
+    return "\n".join([f"**{headline(verdict)}**", "", *lines, "", ""])
+
+
+def headline(verdict: Verdict) -> str:
+    """How many checks passed, failed and were not decided."""
+    counts = {outcome: len(verdict.of(outcome)) for outcome in ("failed", "undecided", "passed")}
+    texts = [f"{number} {outcome}" for outcome, number in counts.items() if number]
+    return f"{plural(len(verdict.checks), 'check')}: {', '.join(texts) or 'none'}"
+
+
+def junit_xml(verdict: Verdict, command: str = "cranfield compare") -> str:
+    """The checks as a JUnit test suite, one test case each; a check that cannot be decided is an error."""
+
+    def clean(text: str) -> str:
+        return UNWRITABLE.sub("\ufffd", text)
+
+    failures, errors = (str(len(verdict.of(kind))) for kind in ("failed", "undecided"))
+    suite = Element("testsuite", name=command, tests=str(len(verdict.checks)), failures=failures, errors=errors)
+    for check in verdict.checks:
+        case = SubElement(suite, "testcase", classname=clean(check.run), name=clean(title(check)))
+        text = clean(sentence(check, verdict.comparison))
+        if check.outcome == "passed":
+            SubElement(case, "system-out").text = text
+        else:
+            SubElement(case, "failure" if check.outcome == "failed" else "error", message=text)
+    indent(suite)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(suite, encoding="unicode") + "\n"
