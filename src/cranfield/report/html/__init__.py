@@ -122,7 +122,9 @@ def contents(
         "high": _table(high),
         "ranked": [column.aggregate != "sum" for column in scores.columns],
         "interval": f"BCa bootstrap, 9,999 resamples, seed {settings.seed}",
-        "method": "" if comparison is None else f"{method(comparison)}; {interval_name(comparison)}.",
+        "method": ""
+        if comparison is None
+        else f"Paired comparisons: {method(comparison)}; {interval_name(comparison)}.",
         "ranks": f"A rank is a range: {rank_meaning(comparison)}." if comparison is not None and ranked else "",
         "pairs": _pairs(comparison, scores),
         "groups": groups,

@@ -24,6 +24,15 @@
     notBeaten: (names, more) => ` It does not differ significantly from ${names.join(", ")}${more ? ` and ${more} more` : ""}.`,
     headlineReversible: (n, won) => ` Ties or unjudged documents could reverse ${won === 1 ? "this difference" : `${n === won ? "all" : n} of these ${won} differences`}.`,
     rank: (measure) => `rank in ${measure}`,
+    baseline: "baseline",
+    againstBaseline: (measure, run) => `${measure} vs ${run}`,
+    tested: (difference, p, better) => `${better === null ? "" : better ? "▲ " : "▼ "}${difference}, p ${p}`,
+    bestAgainst: (run, better, difference, p) => ` It is ${better ? "" : "not "}significantly better than the baseline ${run} (${difference}, corrected p ${p}).`,
+    bestIsBaseline: " It is the baseline.",
+    countsAgainst: (better, worse, n, run) => (n === 1 && !better && !worse ? "" : ` Of ${n} ${n === 1 ? "run" : "runs"} tested against ${run}, ${better} ${better === 1 ? "is" : "are"} significantly better and ${worse} significantly worse.`),
+    onlyBaseline: (run) => `Every run is tested against the baseline ${run}: select it as one of the two runs.`,
+    notAudited: " Not checked: whether ties or unjudged documents could reverse this difference.",
+    unchecked: "not audited",
     ranks: "ranks",
     range: (low, high) => (low === high ? String(low) : `${low} to ${high}`),
     needsRankings: "This needs one ranking for each run: it is not shown for scores from elsewhere, nested means and repeats.",
@@ -229,10 +238,14 @@
     pairs[name] = measures.map((_, m) => Array.from(flat.subarray(m * n, (m + 1) * n), (x) => (Number.isNaN(x) ? null : x)));
   }
   const sizeOf = (r) => { const [low, high] = [Math.min(...data.sizes[r]), Math.max(...data.sizes[r])]; return low === high ? String(low) : `${low}–${high}`; };
-  // Pairs follow each other as (0, 1), (0, 2), ..., (1, 2), ...
-  const pairAt = (a, b) => {
-    const [i, j] = a < b ? [a, b] : [b, a];
-    return i * runs.length - (i * (i + 1)) / 2 + j - i - 1;
+  // The run that all others are tested against in a measure; null if all pairs are tested.
+  const baselineOf = (m) => (pairs.baseline ? pairs.baseline[m] : null);
+  // Pairs follow each other as (1, 0), (2, 0), ..., (2, 1), ...; with a baseline, as the other runs do.
+  const pairAt = (m, a, b) => {
+    const base = baselineOf(m), [i, j] = a < b ? [a, b] : [b, a];
+    if (base === null) return i * runs.length - (i * (i + 1)) / 2 + j - i - 1;
+    const other = a === base ? b : a;
+    return a === base || b === base ? other - (other > base ? 1 : 0) : null;
   };
   // How many runs are significantly worse and better than each run, by measure.
   const tallies = {};
@@ -264,11 +277,16 @@
       rising: signs[m] < 0,
       selected: () => select({ measure: m }),
     })),
-    ...(runs.length > 1 ? [{
+    ...(runs.length > 1 && !pairs.baseline ? [{
       title: () => TEXT.rank(measures[state.measure]),
       of: (r) => rankOf(state.measure, r)[0] + rankOf(state.measure, r)[1] / runs.length / 2,
       show: (r) => rankShown(state.measure, r),
       rising: true,
+    }] : []),
+    ...(pairs.baseline ? [{
+      title: () => TEXT.againstBaseline(measures[state.measure], runs[baselineOf(state.measure)]),
+      of: (r) => { const pair = pairResult(state.measure, r, baselineOf(state.measure)); return pair ? pair.difference : 0; },
+      show: (r) => { const pair = pairResult(state.measure, r, baselineOf(state.measure)); return pair ? TEXT.tested(signed(pair.difference), chance(pair.corrected), pair.significant ? pair.better : null) : TEXT.baseline; },
     }] : []),
     { title: TEXT.queries, of: (r) => Math.max(...data.sizes[r]), show: (r) => sizeOf(r) },
   ], runs.map((_, r) => r), { sort: 1, down: signs[0] > 0, attributes: marked });
@@ -287,22 +305,24 @@
 
   // Pairs
   function pairResult(m, a, b) {
-    if (a === b || !pairs.difference || pairs.difference[m][0] === null) return null;
-    const p = pairAt(a, b), sign = a < b ? 1 : -1;
+    if (a === b || a === null || b === null || !pairs.difference || pairs.difference[m][0] === null) return null;
+    const p = pairAt(m, a, b), base = baselineOf(m), sign = (base === null ? a > b : b === base) ? 1 : -1;
+    if (p === null) return null;
     const of = (name) => (pairs[name][m][p] === null ? null : pairs[name][m][p]);
     const minus = (x) => (x === null ? null : -x);
     const ends = (low, high) => (sign > 0 ? [of(low), of(high)] : [minus(of(high)), minus(of(low))]);
     return {
       difference: sign * of("difference"), better: sign * signs[m] * of("difference") > 0, interval: ends("low", "high"), effect: of("effect") === null ? null : sign * of("effect"),
       effects: ends("effect_low", "effect_high"), wins: sign > 0 ? of("wins") : of("losses"), losses: sign > 0 ? of("losses") : of("wins"),
-      p: of("p"), corrected: of("corrected"), significant: of("corrected") < pairs.alpha, doubts: pairs.doubts[m][p] || "",
+      p: of("p"), corrected: of("corrected"), significant: of("corrected") < pairs.alpha, doubts: pairs.doubts[m][p] || "", audited: pairs.doubts[m][p] !== null,
     };
   }
   $("method").textContent = data.method;
   function showPair() {
     const { measure: m, a, b } = state, pair = pairResult(m, a, b);
     if (!pair) {
-      $("pair").textContent = runs.length < 2 ? TEXT.oneRun : a === b ? TEXT.sameRun : TEXT.notTested(measures[m]);
+      const base = baselineOf(m);
+      $("pair").textContent = runs.length < 2 ? TEXT.oneRun : a === b ? TEXT.sameRun : base === null ? TEXT.notTested(measures[m]) : TEXT.onlyBaseline(runs[base]);
       return;
     }
     const n = pairs.queries[m], same = n - pair.wins - pair.losses;
@@ -314,18 +334,27 @@
       TEXT.effect(signed(pair.effect, 2), pair.effects[0] === null ? null : signed(pair.effects[0], 2), signed(pair.effects[1], 2)),
       TEXT.p(chance(pair.p), chance(pair.corrected)),
     ].join("; ");
-    const warning = causes ? ` ${causes[0].toUpperCase()}${TEXT.reversible(causes.slice(1))}` : "";
+    const warning = causes ? ` ${causes[0].toUpperCase()}${TEXT.reversible(causes.slice(1))}` : pair.significant && !pair.audited ? TEXT.notAudited : "";
     $("pair").textContent = `${runs[a]} ${verdict} ${runs[b]}: ${details}. ${TEXT.wins(pair.wins, same, pair.losses)}${warning} `;
     $("pair").append(h("a", { class: "permalink", href: address({ query: null }) }, TEXT.linkToPair));
   }
   function showHeadline() {
     const m = state.measure, [top] = byMean(m), mean = shown(data.means[top][m]);
     if (runs.length < 2) { $("headline").textContent = TEXT.headlineOne(runs[0], measures[m], mean, data.sizes[0][m]); return; }
+    if (pairs.baseline) { $("headline").textContent = headlineAgainst(m, top, mean); return; }
     const { won, open, doubtful } = tally(m, top), tested = pairResult(m, top, top ? 0 : 1);
     const near = byMean(m).filter((r) => open.includes(r));
     const words = TEXT.headline(labels[top], measures[m], mean, signs[m] < 0);
     if (!tested) { $("headline").textContent = words; return; }
     $("headline").textContent = words + TEXT.beats(won, runs.length - 1) + (won && near.length ? TEXT.notBeaten(near.slice(0, 3).map((r) => labels[r]), Math.max(0, near.length - 3)) : "") + (doubtful ? TEXT.headlineReversible(doubtful, won) : "");
+  }
+  function headlineAgainst(m, top, mean) {
+    const base = baselineOf(m), words = TEXT.headline(labels[top], measures[m], mean, signs[m] < 0), pair = pairResult(m, top, base);
+    const tested = base === null ? [] : runs.map((_, r) => pairResult(m, r, base)).filter((one) => one);
+    const of = (better) => tested.filter((one) => one.significant && one.better === better).length;
+    if (!tested.length) return words;
+    const counts = TEXT.countsAgainst(of(true), of(false), tested.length, runs[base]);
+    return words + (pair ? TEXT.bestAgainst(runs[base], pair.significant && pair.better, signed(pair.difference), chance(pair.corrected)) : TEXT.bestIsBaseline) + counts;
   }
   // The matrix of all pairs is drawn on a canvas: 126 runs are 15,750 cells, too many for elements of a page.
   // `view` holds the first row, the first column and the number of both.
@@ -553,7 +582,7 @@
     const most = sizes.length ? Math.min(sizes[sizes.length - 1], 2 * sizes[sizes.length >> 1]) : 1;
     Object.assign(matrix, { order: byMean(m), groups: groupsOf(m), most: Math.max(1e-9, most) });
     if (before !== matrix.order.join()) Object.assign(view, { row: 0, column: 0, count: runs.length });
-    const tested = differences.length > 0;
+    const tested = differences.length > 0 && !pairs.baseline;
     document.querySelector(".matrix").hidden = !tested;
     if (!tested) return;
     const name = (i) => h("span", { title: runs[matrix.order[i]] }, labels[matrix.order[i]]), mean = (i) => shown(data.means[matrix.order[i]][m]);
@@ -802,13 +831,18 @@
   const quoted = (x) => (x === null || Number.isNaN(x) ? "" : /[",\n\r]/.test(String(x)) ? `"${String(x).replaceAll('"', '""')}"` : String(x));
   const lines = (rows) => rows.map((row) => row.map(quoted).join(",") + "\n").join("");
   const CSV = {
-    scores: () => [["run", "tag", "group", "first rank", "last rank", ...measures, "queries"], ...byMean(state.measure).map((r, i) => [runs[r], tags[r], 1 + groupsOf(state.measure).findIndex(({ from, to }) => from <= i && i <= to), ...rankOf(state.measure, r), ...data.means[r], sizeOf(r)])],
+    scores: () => {
+      const m = state.measure, ranks = pairs.baseline ? [] : ["group", "first rank", "last rank"];
+      const ranked = (r, i) => (pairs.baseline ? [] : [1 + groupsOf(m).findIndex(({ from, to }) => from <= i && i <= to), ...rankOf(m, r)]);
+      return [["run", "tag", ...ranks, ...measures, "queries"], ...byMean(m).map((r, i) => [runs[r], tags[r], ...ranked(r, i), ...data.means[r], sizeOf(r)])];
+    },
     queries: () => [["query", "run", ...measures], ...queries.flatMap((query, q) => [state.a, state.b].filter((r) => counted[r].has(q)).map((r) => [query, runs[r], ...measures.map((_, m) => value(r, m, q))]))],
     pairs: () => [
       ["measure", "run", "versus", "difference", "low", "high", "p", "corrected", "significant", "reversible by"],
       ...runs.flatMap((_, a) => runs.slice(a + 1).flatMap((_, i) => {
-        const b = a + 1 + i, pair = pairResult(state.measure, b, a);  // the later run minus the earlier
-        return pair ? [[measures[state.measure], runs[b], runs[a], pair.difference, ...pair.interval, pair.p, pair.corrected, pair.significant, pair.doubts]] : [];
+        // The later run minus the earlier, or a run minus the baseline.
+        const later = a + 1 + i, [run, other] = later === baselineOf(state.measure) ? [a, later] : [later, a], pair = pairResult(state.measure, run, other);
+        return pair ? [[measures[state.measure], runs[run], runs[other], pair.difference, ...pair.interval, pair.p, pair.corrected, pair.significant, pair.audited ? pair.doubts : TEXT.unchecked]] : [];
       })),
     ],
   };
