@@ -24,7 +24,7 @@ def test_means_and_values_are_those_of_evaluate(queries: Any, undefined: Any) ->
     scores = cf.evaluate(QRELS, RUN, MEASURES, **how)
     evaluator = cf.Evaluator(QRELS, MEASURES, **how)
     for _ in range(2):
-        assert evaluator.means(RUN) == pytest.approx(dict(zip(scores.measures, scores.means[0], strict=True)), abs=0)
+        assert evaluator.means(RUN) == pytest.approx(dict(zip(scores.measures, scores._means[0], strict=True)), abs=0)
         found = evaluator.per_query(RUN)
         assert list(found) == [q for q, counted in zip(scores.queries, scores.counted[0], strict=True) if counted]
         for query, values in found.items():

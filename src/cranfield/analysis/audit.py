@@ -409,7 +409,7 @@ class Auditor:
         parts = self.evaluation.for_each_run(self.audit_run, progress)
         shape = len(scores.runs), len(scores.columns)
         limits = [
-            scores.interval(r, m, level=LEVEL, method=interval, seed=seed)
+            scores._interval(r, m, level=LEVEL, method=interval, seed=seed)
             for r in range(shape[0])
             for m in range(shape[1])
         ]
@@ -419,8 +419,8 @@ class Auditor:
             scores.runs,
             scores.columns,
             interval,
-            scores.means,
-            scores.sizes,
+            scores._means,
+            scores._sizes,
             low=low,
             high=high,
             notes=tuple(note for note in scores.notes if note.kind not in REPLACED_NOTES),
@@ -465,7 +465,7 @@ class Auditor:
         centre = self.mean(run, m, mean)
         counted = self.scores.counted[r] & ~np.isnan(self.scores.values[r, m])
         total = float(self.in_query_order(run, variance)[counted].sum())
-        number = 1 if column.aggregate == "sum" else max(int(self.scores.sizes[r, m]), 1)
+        number = 1 if column.aggregate == "sum" else max(int(self.scores._sizes[r, m]), 1)
         error = Z95 * math.sqrt(total) / number
         low, high = column.measure.definition.bounds
         return centre, max(centre - error, low), min(centre + error, high)
@@ -473,7 +473,7 @@ class Auditor:
     @cached_property
     def leading(self) -> frozenset[str]:
         """The runs for which judgments are drawn."""
-        return frozenset(self.scores.runs[r] for r in _leading(self.scores.means[:, 0]))
+        return frozenset(self.scores.runs[r] for r in _leading(self.scores._means[:, 0]))
 
     def audit_run(self, run: RunScores) -> dict[str, Any]:
         """The row of this run in each array of an `Audit`."""
@@ -493,7 +493,7 @@ class Auditor:
         ties, unjudged = [], []
         for m, column in enumerate(self.scores.columns):
             means = [
-                self.scores.means[self.row[run.run.name], m],
+                self.scores._means[self.row[run.run.name], m],
                 self.mean(run, m, run[column.tied("expected")].value),
             ]
             means += [] if column.depends_on_above else [self.mean(run, m, value) for value in run.tie_limits(column)]
@@ -508,7 +508,7 @@ class Auditor:
 
     def mean(self, run: RunScores, m: int, values: Floats) -> float:
         """The mean of a column if these were its values."""
-        return self.scores.summary(self.row[run.run.name], m, instead=self.in_query_order(run, values))
+        return self.scores._summary(self.row[run.run.name], m, instead=self.in_query_order(run, values))
 
     def in_query_order(self, run: RunScores, values: Any) -> Any:
         """Values of a run's judged and other queries, in the order of the queries of the scores."""
@@ -613,7 +613,7 @@ def _swaps(
     """
     for cause, (low, high) in limits.items():
         for m, measure in enumerate(scores.measures):
-            score, level = scores.means[:, m], _levels(scores.means[:, m])
+            score, level = scores._means[:, m], _levels(scores._means[:, m])
             above = _reversible(score, low[:, m], high[:, m])
             of_pairs = differences[m]
             if cause == "unjudged" and of_pairs is not None:

@@ -128,9 +128,9 @@ class Comparison(Saved):
     test can decide; ``notes`` are both.
     """
 
-    KIND: ClassVar[str] = "comparison"
-    WHAT: ClassVar[str] = "a saved comparison"
-    HINT: ClassVar[str] = (
+    _KIND: ClassVar[str] = "comparison"
+    _WHAT: ClassVar[str] = "a saved comparison"
+    _HINT: ClassVar[str] = (
         "save a comparison with `cranfield compare ... --format json -o FILE` or `comparison.save(FILE)`"
     )
 
@@ -347,7 +347,7 @@ class Comparison(Saved):
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, which `load` reads."""
         return {
-            **self.header(),
+            **self._header(),
             **{name: plain(getattr(self, name)) for name in SAVED_UNCHANGED},
             **{name: plain(dict(zip(self.measures, getattr(self, name), strict=True))) for name in SAVED_BY_MEASURE},
             "pairs": plain(self.rows),
@@ -469,7 +469,7 @@ def compare(
     have a value. A difference is ``run`` minus ``other``: a run minus the baseline, or of a pair the first minus the
     second; tables show the later run minus the earlier one. The baseline ``"best"`` is the best
     run by each measure, unless a run has this name. To compare only the best ten runs:
-    ``compare(scores.of_runs(scores.best(10)))``.
+    ``compare(scores.only(runs=scores.best(10)))``.
     The p-values of ``test`` are corrected over all pairs of a measure or, with ``family="all"``, over all pairs of all
     measures; ``tests`` are computed as well, uncorrected. ``level``: of intervals, by default 1 - ``alpha``.
     ``samples`` is the number of resamples of tests that cannot try every possibility: by default 100,000, or more if
@@ -539,8 +539,8 @@ def with_predictions(comparison: Comparison, evaluation: Evaluation, runs: Seque
     scores = Evaluator.of(predicted, evaluation.plan)(list(runs), names=evaluation.runs)
     rows = [evaluation.runs.index(name) for name in comparison.runs]
     differences = predicted_differences(
-        evaluation.scores.of_runs(rows),
-        scores.of_runs(rows),
+        evaluation.scores._of_runs(rows),
+        scores._of_runs(rows),
         comparison.pairs.tolist(),
         inference=inference,
         alpha=1 - comparison.level,
@@ -629,7 +629,7 @@ def compared_pairs(scores: ScoreTable, baseline: str | None) -> tuple[str | None
     """
     if baseline != BEST or BEST in scores.runs:
         return baseline, np.array([run_pairs(scores.runs, baseline)] * len(scores.measures))
-    best = [scores.runs[scores.order(measure)[0]] for measure in scores.measures]
+    best = [scores.order(measure)[0] for measure in scores.measures]
     pairs = np.array([run_pairs(scores.runs, run) for run in best])
     return best[0] if len(set(best)) == 1 else BEST, pairs
 

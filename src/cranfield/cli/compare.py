@@ -51,10 +51,8 @@ class Outcome(NamedTuple):
 def _top_runs(scores: Scores, top: int, baseline: str | None, *, saved: bool) -> Scores:
     """The best runs by the first measure, and the baseline, which counts as one of the runs unless it is ``saved``."""
     skipped = 1 if saved else 0  # saved scores are the first run
-    rows = {skipped + row for row in scores.of_runs(range(skipped, len(scores.runs))).best(top)}
-    if baseline in scores.runs:
-        rows.add(scores.runs.index(baseline))
-    return scores.of_runs(sorted(rows))
+    names = scores.only(runs=scores.runs[skipped:]).best(top)
+    return scores.only(runs=[run for run in scores.runs if run in names or run == baseline])
 
 
 def _losses(outcome: Outcome, measure: str, digits: int) -> list[Page]:
@@ -68,9 +66,9 @@ def _losses(outcome: Outcome, measure: str, digits: int) -> list[Page]:
     m = comparison.measures.index(measure)
     pair = int((comparison.difference[m] * comparison.signs[m]).argmin())
     run, other = comparison.pairs[m, pair].tolist()
-    found = queries(scores.of_runs([other, run]), measure, "loss")
+    found = queries(scores._of_runs([other, run]), measure, "loss")
     lost = len(found.lost(MOST_LOST))
-    return [per_query.queries(found, digits, most=lost, bars=False, texts=scores.texts)] if lost else []
+    return [per_query.queries(found, digits, most=lost, bars=False, texts=scores._texts)] if lost else []
 
 
 def _tests(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -299,7 +297,7 @@ class Compare(
         evaluation, notes = self.read(measures, guarded=checked)
         label_of = gate.labels_of(evaluation.columns, checked, options.guarded_columns(checked, evaluation.policy))
         systems = [one.run.system for one in evaluation.run_scores]
-        own = evaluation.scores.with_repeats(systems)
+        own = evaluation.scores._with_repeats(systems)
         scores = self.averaged(own if standardise is None else own.standardised(standardise))
         paths = options.named_runs(self.runs)[2]
         names = [system or run for system, run in zip(systems, evaluation.runs, strict=True)]
@@ -344,7 +342,7 @@ class Compare(
         from cranfield.evaluation.notes import sentences
 
         scores = self.averaged(self.outside_scores(self.measures))
-        label_of = {name: scores.measures[scores.column_of(name)] for name in self._checked}
+        label_of = {name: scores.measures[scores._column_of(name)] for name in self._checked}
         name = self._baseline_name(scores.runs, {})
         if self.top is not None:
             scores = _top_runs(scores, self.top, name, saved=False)

@@ -91,7 +91,7 @@ def board(title: str, words: str, measures: str, flags: str = "", *, qrels: str 
     """The scores as `cranfield eval` shows them, sorted by the first measure."""
     scores = scored(measures, qrels=qrels, **more)
     command = f'cranfield eval {qrels} *.run -m "{measures}"{flags}'
-    return Stop(title, words, command, Layout().sheet(scores.of_runs(scores.order())))
+    return Stop(title, words, command, Layout().sheet(scores._of_runs(scores._order())))
 
 
 def tour() -> Iterator[Stop]:
@@ -161,6 +161,6 @@ def policies(scores: Scores) -> Sheet:
     names: tuple[Undefined, ...] = ("skip", "zero", "one")
     rows = []
     for r, run in enumerate(scores.runs):
-        means = [Cell(layout.number(changed(scores, undefined=name).summary(r, 0))) for name in names]
+        means = [Cell(layout.number(changed(scores, undefined=name)._summary(r, 0))) for name in names]
         rows.append(Row((run,), (Cell(layout.number(scores.values[r, 1, q8], count=True)), *means)))
     return Sheet(("run",), ("retrieved for q8", *(f"AP, {name}" for name in names)), tuple(rows))

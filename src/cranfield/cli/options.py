@@ -567,7 +567,7 @@ class Elsewhere(Settings):
             queries=self.queries_file,
             lower=self.lower,
         )
-        return scores if measures is None else scores.only([scores.column_of(name) for name in measures])
+        return scores if measures is None else scores.only(measures=measures)
 
     def check_inputs(self) -> None:
         """Raise if there is nothing to read."""

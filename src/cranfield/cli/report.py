@@ -99,7 +99,7 @@ class Report(
                 evaluation, notes = self.read(self.measures, page=self.top_documents)
             predicted = self.predicted_means(evaluation)
             systems = [one.run.system for one in evaluation.run_scores]
-            scores = self.averaged(evaluation.scores.with_repeats(systems))
+            scores = self.averaged(evaluation.scores._with_repeats(systems))
             source = scores if scores.repeats or self.average else evaluation
             runs = [system or run for system, run in zip(systems, evaluation.runs, strict=True)]
             names = dict(zip(options.named_runs(self.runs)[2], runs, strict=True))
@@ -113,7 +113,7 @@ class Report(
             data = contents(
                 source,
                 texts=texts,
-                query_texts=scores.texts,
+                query_texts=scores._texts,
                 comparing={"seed": self.seed, **self.testing},
                 group_by=self.group_by,
                 baseline=baseline,

@@ -200,7 +200,7 @@ def build_scores(
     runs = tuple(run.name for run in scored)
     scores = Scores(runs, plan.columns, (*names, *others), values, counted, policy.undefined)
     if policy.undefined == "error":
-        _ = scores.means  # raises if a value is undefined
+        _ = scores._means  # raises if a value is undefined
     if notes is None:
         return scores
     of_runs = [note for run in scored for note in run.notes]

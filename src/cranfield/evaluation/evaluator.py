@@ -221,7 +221,7 @@ class Evaluator:
         table = build_scores(scored, self._queries, self.plan, self._notes)
         table = self.collection.describe(table, self.plan, runs)
         table = table if self.collection.predicted is None else self.with_predicted(table, runs)
-        return table.with_repeats([run.system for run in runs])
+        return table._with_repeats([run.system for run in runs])
 
     def with_predicted(self, scores: Scores, runs: list[Run]) -> Scores:
         """The scores, with means from human and predicted judgments together."""

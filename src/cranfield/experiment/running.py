@@ -141,7 +141,7 @@ class Running:
             return evaluator(given, names=list(runs), duplicates=duplicates), None
         page = self.of.report.top_documents if self.of.report else 0
         evaluation = evaluator.evaluation(given, names=list(runs), page=page, duplicates=duplicates)
-        return evaluation.scores.with_repeats([one.run.system for one in evaluation.run_scores]), evaluation
+        return evaluation.scores._with_repeats([one.run.system for one in evaluation.run_scores]), evaluation
 
     def _gated(self, measures: Sequence[str], views: Any) -> list[Any]:
         """The columns of measures that only gates name."""
@@ -162,7 +162,7 @@ class Running:
                 sources += () if found.provenance is None else found.provenance.sources
                 for run in found.runs:
                     r = found.runs.index(run)
-                    values: dict[str, Any] = found.query_values(r, 0)
+                    values: dict[str, Any] = found._query_values(r, 0)
                     if run in found.repeats:
                         values = {query: found.repeats[run][0, q].tolist() for q, query in enumerate(found.queries)}
                     nested.setdefault(run, {})[key] = values
@@ -184,7 +184,7 @@ class Running:
         if wanted is None and len(found.measures) == 1:
             return found
         with self.error_at(("scores", key)):
-            return found.only([found.column_of(wanted or key)])
+            return found.only(measures=wanted or key)
 
     def _with_scores(self, scores: Scores, key: str, by_collection: Mapping[str, Sequence[str]]) -> Scores:
         several = len(self.inputs.collections) > 1
@@ -200,7 +200,7 @@ class Running:
         for name, gate in self.of.gates.items():
             found: list[guard.Check] = []
             with self.error_at(("gates", name)):
-                label = scores.measures[scores.column_of(name)]
+                label = scores.measures[scores._column_of(name)]
                 if gate.at_least is not None:
                     found += guard.check_limits(scores, {label: gate.at_least})
                 if comparison is None and (gate.not_worse_by or gate.no_significant_loss):
@@ -262,7 +262,7 @@ class Running:
         data = contents(
             source,
             texts=self.inputs.texts,
-            query_texts=scores.texts,
+            query_texts=scores._texts,
             comparing={name: getattr(settings, name) for name in (*names, "seed", "cluster", "repeats")},
             group_by=next(iter(outcome.groups), None),
             baseline=baseline if baseline in source.runs else None,
@@ -289,7 +289,7 @@ def saved_baseline(baseline: str | None, runs: Container[str]) -> Scores | None:
         raise UsageError(f"{path} has no run `{name}`", hint=f"its runs are {few(scores.runs, 10)}")
     if not name and len(scores.runs) > 1:
         raise UsageError(f"{path} has {len(scores.runs)} runs", hint=f"name one of them: {path}#{scores.runs[0]}")
-    return scores.only_run(name or scores.runs[0])
+    return scores.only(runs=name or scores.runs[0])
 
 
 def summary(experiment: Experiment, outcome: Outcome, folder: Path, link: str | None = None) -> str:
@@ -314,7 +314,7 @@ def losses(outcome: Outcome) -> list[Page]:
         return []
     name, column = comparison.runs[comparison.references[0]], scores.columns[0]
     base = scores.runs.index(name)
-    values, at = scores.matched(0)
+    values, at = scores._matched(0)
     lost = (values - values[base]) * (-1 if column.lower_is_better else 1)
     order = np.argsort(lost, axis=None, kind="stable")[:LOST].tolist()
     rows = []
@@ -323,7 +323,7 @@ def losses(outcome: Outcome) -> list[Page]:
             query = scores.queries[at[q]]
             numbers = [shown(float(values[row, q]), 4) for row in (base, r)]
             difference = signed(float(values[r, q] - values[base, q]), 4)
-            names = query, shortened(scores.texts.get(query, "")), scores.runs[r]
+            names = query, shortened(scores._texts.get(query, "")), scores.runs[r]
             rows.append((names, [*numbers, difference]))
     if not rows:
         return []

@@ -125,7 +125,7 @@ def check_limits(scores: ScoreTable, limits: Mapping[str, float]) -> list[Check]
     checks = []
     for r, run in enumerate(scores.runs):
         for label, limit in limits.items():
-            mean = float(scores.means[r, scores.measures.index(label)])
+            mean = float(scores._means[r, scores.measures.index(label)])
             outcome: Outcome = "undecided" if math.isnan(mean) else "failed" if mean < limit - SAME else "passed"
             # A mean just below the limit must not be rounded up to it.
             digits = next((d for d in range(4, 17) if outcome != "failed" or float(f"{mean:.{d}f}") < limit), 17)

@@ -154,7 +154,7 @@ def written(result: Any, *, format: str, **options: Any) -> str:
 
 
 def _scores(report: Any, scores: ScoreTable) -> Shown:
-    sheet = Layout().sheet(scores.of_runs(scores.order()) if scores.columns else scores)
+    sheet = Layout().sheet(scores._of_runs(scores._order()) if scores.columns else scores)
     return [Page("", sheet), *report.pages(getattr(scores, "predicted", ()))], summarised(scores.notes)[0]
 
 
@@ -174,7 +174,10 @@ def _audit(report: Any, audit: Any) -> Shown:
 # What each class shows: the module that makes its tables, which is loaded then, and how.
 TABLES: dict[str, tuple[str, Callable[[Any, Any], Shown]]] = {
     "ScoreTable": ("predicted", _scores),
-    "ScoreColumn": ("predicted", lambda report, found: (_scores(report, found.scores.only([found.column]))[0], ())),
+    "ScoreColumn": (
+        "predicted",
+        lambda report, found: (_scores(report, found.scores._of_columns([found._column]))[0], ()),
+    ),
     "Evaluation": ("predicted", lambda report, found: _scores(report, found.scores)),
     "Comparison": ("answer", _comparison),
     "Groups": ("groups", lambda report, found: (report.pages(found), report.notes(found))),

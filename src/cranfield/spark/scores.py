@@ -207,16 +207,16 @@ class ScoreFrame(MeanScores):
         """A Spark DataFrame with columns run, query, measure and value; undefined values are null."""
         return _frame(self.plan, self.values)
 
-    def of_runs(self, rows: Sequence[int]) -> MeanScores:  # type: ignore[override]
-        return self._means.of_runs(rows)
+    def _of_runs(self, rows: Sequence[int]) -> MeanScores:
+        return self._on_driver._of_runs(rows)
 
-    def only(self, columns: Sequence[int]) -> MeanScores:  # type: ignore[override]
-        return self._means.only(columns)
+    def _of_columns(self, columns: Sequence[int]) -> MeanScores:
+        return self._on_driver._of_columns(columns)
 
     @property
-    def _means(self) -> MeanScores:
+    def _on_driver(self) -> MeanScores:
         """The means alone: a part of the runs or columns has no frame of its own."""
-        return MeanScores(self.runs, self.columns, self.means, self.sizes, self.notes)
+        return MeanScores(self.runs, self.columns, self._means, self._sizes, self.notes)
 
     def compare(self, baseline: str | None = None, *, audit: Audit | None = None, **terms: Any) -> Comparison:
         """Significance of differences between runs: `cranfield.compare`, with its arguments and result.

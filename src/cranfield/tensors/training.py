@@ -86,8 +86,8 @@ class Accumulator:
     def compute(self, group: Any = None, *, distributed: bool | None = None) -> dict[str, float]:
         """The mean of each measure; over all processes, if ``torch.distributed`` is used."""
         evaluation = self.evaluate(group, distributed=distributed)
-        table = evaluation.table(evaluation.columns)  # without notes
-        return dict(zip(table.measures, table.means[0].tolist(), strict=True))
+        (means,) = evaluation.table(evaluation.columns).means.values()  # without notes
+        return means
 
     def evaluate(self, group: Any = None, *, distributed: bool | None = None) -> Evaluation:
         """The evaluation of all batches: of this process, or of all processes of a group if they are several."""

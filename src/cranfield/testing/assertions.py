@@ -107,8 +107,8 @@ def assert_at_least(
     query. ``options``: those of `evaluate`.
 
     >>> qrels, run = {"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}
-    >>> assert_at_least(qrels, run, {"RR": 0.5}).means.tolist()
-    [[0.5]]
+    >>> assert_at_least(qrels, run, {"RR": 0.5}).means
+    {'run': {'RR': 0.5}}
     >>> assert_at_least(qrels, run, {"RR": 0.7})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
@@ -134,7 +134,7 @@ def _saved(baseline: Any) -> Scores | None:
     if len(baseline.runs) != 1:
         raise UsageError(
             f"the baseline has {len(baseline.runs)} runs",
-            hint=f"choose one with scores.only_run(name): {few(baseline.runs, 10)}",
+            hint=f"choose one with scores.only(runs=name): {few(baseline.runs, 10)}",
         )
     return baseline
 

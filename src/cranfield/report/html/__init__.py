@@ -92,13 +92,13 @@ def contents(
         if progress is not None:
             progress(step, 4)
 
-    matched = [len(scores.matched(m)[1]) for m in range(len(scores.columns))]
+    matched = [len(scores._matched(m)[1]) for m in range(len(scores.columns))]
     comparable = [m for m, column in enumerate(scores.columns) if column.aggregate != "geometric" and matched[m] > 1]
     seed = 0 if evaluation is None else evaluation.policy.seed
     settings = ComparisonSettings(**{"seed": seed, **(comparing or {})})
     pending = None
     if len(scores.runs) > 1 and comparable:
-        pending = in_background(partial(compare_scores, scores.only(comparable), settings))
+        pending = in_background(partial(compare_scores, scores._of_columns(comparable), settings))
     audit = None if evaluation is None else audit_evaluation(evaluation, plausible=True)
     done(1)
     comparison = None if pending is None else pending.result()
@@ -115,7 +115,7 @@ def contents(
         of_rankings = _of_rankings(evaluation, replace(audit, low=low, high=high), texts, done)
         origin = f"judgments {evaluation.judgments.name}"
     done(4)
-    means, labels = scores.means, short_labels(scores.runs)
+    means, labels = scores._means, short_labels(scores.runs)
     signs = [-1 if column.lower_is_better else 1 for column in scores.columns]
     filled = np.nan_to_num(means.T * np.array(signs)[:, None])
     counts = f"{plural(len(scores.runs), 'run')}, {plural(len(scores.queries), 'query')}"
@@ -123,7 +123,7 @@ def contents(
         "runs": list(scores.runs),
         "labels": labels,
         "ticks": cut_names(labels),
-        "sizes": scores.sizes.tolist(),
+        "sizes": scores._sizes.tolist(),
         "measures": list(scores.measures),
         "signs": signs,
         "queries": list(scores.queries),
@@ -203,8 +203,8 @@ def _of_rankings(
         # The texts are parts by query, of which every second one is relevant.
         **({} if chunks is None else {"marked": True}),
         "curves": {
-            "recall": {"x": list(RECALL), "y": _table(curves.means[:, : len(RECALL)])},
-            "gain": {"x": list(CUTS), "y": _table(curves.means[:, len(RECALL) :])},
+            "recall": {"x": list(RECALL), "y": _table(curves._means[:, : len(RECALL)])},
+            "gain": {"x": list(CUTS), "y": _table(curves._means[:, len(RECALL) :])},
         },
         "audit": {name: _table(getattr(audit, name)) for name in AUDITED},
         "bottomLine": [printable(line).replace("`", "") for line in bottom_line(audit, Layout(digits=4))],
@@ -214,7 +214,7 @@ def _of_rankings(
 
 def opened(scores: Scores, baseline: str | None) -> tuple[int, int]:
     """The runs that a page opens on: the best, and the baseline or the second best."""
-    best, *others = scores.order()
+    best, *others = scores._order()
     if baseline is not None and baseline != scores.runs[best]:
         return best, scores.runs.index(baseline)
     return (others[0], best) if baseline is not None and others else (best, others[0] if others else best)
@@ -312,14 +312,14 @@ def _limits(scores: Scores, seed: int) -> tuple[Floats, Floats]:
     """The interval of every mean, (run, measure), as by `Scores.interval`; runs with the same queries at once."""
     low, high = np.full((2, len(scores.runs), len(scores.measures)), np.nan)
     for m, column in enumerate(scores.columns):
-        sizes = [len(scores.sample(r, m)) for r in range(len(scores.runs))]
+        sizes = [len(scores._sample(r, m)) for r in range(len(scores.runs))]
         if column.aggregate == "mean" and len(set(sizes)) == 1 and sizes[0] > 1 and not scores.by_collection:
-            x = np.array([*(scores.sample(r, m) for r in range(len(scores.runs))), np.zeros(sizes[0])])
+            x = np.array([*(scores._sample(r, m) for r in range(len(scores.runs))), np.zeros(sizes[0])])
             pairs = np.array([(r, len(scores.runs)) for r in range(len(scores.runs))])
             low[:, m], high[:, m] = bca(Sample(x), pairs, seed=seed).T
         else:
             for r in range(len(scores.runs)):
-                low[r, m], high[r, m] = scores.interval(r, m, seed=seed)
+                low[r, m], high[r, m] = scores._interval(r, m, seed=seed)
     return low, high
 
 
