@@ -160,7 +160,7 @@ def test_ir_measures(name: str, provider: Any) -> None:
     digits = 6e-6 if measure.NAME == "ERR" or "exp-log2" in name else 1e-6  # gdeval.pl prints five digits
     assert values(provider, measure, qrels, run) == pytest.approx(theirs, abs=digits)
     ours = cf.evaluate(qrels, run, equivalent(measure), ties="trec9", undefined="zero")
-    found = {q: value or 0.0 for q, value in ours.query_values(0, 0).items()}
+    found = {q: value or 0.0 for q, value in ours._query_values(0, 0).items()}
     assert found == pytest.approx(theirs, abs=digits)
 
 
@@ -214,7 +214,7 @@ def test_pyndeval(alpha: float) -> None:
         expected = {q: found[name] for q, found in theirs.items()}
         if name in ("ERR-IA@1", "alpha-DCG@1"):  # see test_ndeval_divides_from_rank_2_on
             continue
-        assert ours.query_values(0, m) == pytest.approx(expected, abs=1e-6), name
+        assert ours._query_values(0, m) == pytest.approx(expected, abs=1e-6), name
 
 
 def test_ndeval_divides_from_rank_2_on() -> None:

@@ -112,3 +112,13 @@ def test_a_run_of_other_scores_comes_first() -> None:
     assert old.with_run(old).runs == ("old (baseline)", "old")
     with pytest.raises(UsageError, match="has no scores for AP"):
         old.with_run(new, changed_judgments=True)
+
+
+def test_a_baseline_of_another_policy_has_other_measures(tmp_path: Path) -> None:
+    cf.evaluate(QRELS, {"old": RUNS[0]}, ["AP", "RR[ties=trec]"]).save(tmp_path / "old.json")
+    old = cf.load(tmp_path / "old.json")
+    new = cf.evaluate(QRELS, {"new": RUNS[1]}, ["AP", "RR[ties=trec]"], ties="expected")
+    assert new.measures == old.measures
+    with pytest.raises(UsageError, match=r"no scores for AP\[ties=expected\].*\n.*its measures are AP, RR\[ties=trec\]"):
+        new.with_run(old)
+    assert new.only(measures="RR").with_run(old).runs == ("old", "new")

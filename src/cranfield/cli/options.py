@@ -269,7 +269,6 @@ class Ordering(Settings):
 
     GROUP = "Rankings and queries"
 
-    # No default here: a measure's label says [ties=...] only if --ties was given.
     ties: Annotated[Ties | None, "How to order documents with equal scores.", Option(default="trec")] = None
     depth: Annotated[Count | None, "Use only the first N documents."] = None
     condensed: Annotated[bool, "Remove unjudged documents from rankings (condensed lists)."] = False

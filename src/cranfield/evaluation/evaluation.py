@@ -204,5 +204,5 @@ def build_scores(
     if notes is None:
         return scores
     of_runs = [note for run in scored for note in run.notes]
-    every = dict.fromkeys([*score_notes(scores, policy), *notes, *of_runs])
+    every = dict.fromkeys([*score_notes(scores), *notes, *of_runs])
     return replace(scores, notes=tuple(sorted(every, key=lambda note: note.kind != "disjoint")))

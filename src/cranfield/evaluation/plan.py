@@ -196,9 +196,10 @@ def make_plan(measures: Any, policy: Policy, show: Shown | Sequence[Shown] = ())
 
 
 def make_columns(measures: Any, defaults: Views = NO_VIEWS, show: Shown | Sequence[Shown] = ()) -> list[Column]:
-    """A column for each different measure, with default views added and the label that the user wrote.
+    """A column for each different measure, with default views added.
 
-    Elements that are columns already stay unchanged.
+    Its label is the measure as it was asked for: views of the whole evaluation are in no label. Elements that are
+    columns already stay unchanged.
     """
     columns: dict[str, Column] = {}
     shown = (show,) if isinstance(show, str) else tuple(show)
@@ -213,15 +214,11 @@ def make_columns(measures: Any, defaults: Views = NO_VIEWS, show: Shown | Sequen
             columns[given.label] = given
             continue
         measure = parse(given)
-        views = measure.views.over(defaults)
-        if not views.terminal:
-            views = replace(views, full=None)
-        measure, measure_as_given = replace(measure, views=views), measure
-        label = str(measure)
-        if isinstance(given, str):
-            label = given.strip() if measure == measure_as_given else f"{given.partition('[')[0].strip()}{views}"
+        label = given.strip() if isinstance(given, str) else str(measure)
         if label in columns:
             continue
+        views = measure.views.over(defaults)
+        measure = replace(measure, views=views if views.terminal else replace(views, full=None))
         add(measure, label, "value")
         if "residuals" in shown and measure.definition.residual is not None and not views.terminal:
             add(measure, f"{label} residual", "residual")

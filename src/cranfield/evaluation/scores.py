@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import asdict, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
@@ -13,8 +13,8 @@ import numpy as np
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import CranfieldError, InputError, MeasureError, MissingDependency, UnknownName, UsageError
 from cranfield.evaluation.notes import Note, sentences
-from cranfield.evaluation.plan import Aggregate, Column, Part, Undefined
-from cranfield.measures import parse
+from cranfield.evaluation.plan import Aggregate, Column, Part, Policy, Undefined
+from cranfield.measures import Measure, parse
 from cranfield.measures.catalogue import Better, outside_measure
 from cranfield.record import record
 from cranfield.results import Displayed, PathLike, Saved, TableText, plain, table_text, typed
@@ -62,6 +62,11 @@ class ScoreTable(Displayed):
     notes: tuple[Note, ...]
     _means: Floats  # (run, column): the mean over queries
     _sizes: Integers  # (run, column): the number of these queries
+
+    @property
+    def _policy(self) -> Mapping[str, Any]:
+        """The settings of the evaluation; empty if they are not known."""
+        raise NotImplementedError
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -138,9 +143,7 @@ class ScoreTable(Displayed):
         except MeasureError:
             measure = None
         for m, column in enumerate(self.columns):
-            if measure is None or column.part != "value":
-                continue
-            if measure in (column.measure, replace(column.measure, views=measure.views)):
+            if measure is not None and column.part == "value" and _is_named(column.measure, measure):
                 return m
         raise UnknownName(f"`{name}` is not one of the measures", hint=f"the measures are {', '.join(self.measures)}")
 
@@ -194,6 +197,9 @@ class ScoreTable(Displayed):
         new  1.00  1.00        1
         old  0.50  0.00        1
         <BLANKLINE>
+        Ties broken by document id (trec); relevant: grade 1 or higher; undefined values skipped; means over
+        1 query.
+        <BLANKLINE>
         """
         chosen = self._of_runs(self._order(sort)[:top])
         return table_text(chosen, per_query=per_query, digits=digits, interval=interval, width=width)
@@ -228,6 +234,11 @@ class MeanScores(ScoreTable):
     _means: Floats
     _sizes: Integers
     notes: tuple[Note, ...] = ()
+    policy: Policy | None = None
+
+    @property
+    def _policy(self) -> Mapping[str, Any]:
+        return {} if self.policy is None else asdict(self.policy)
 
     def _query_values(self, run: int, column: int) -> dict[str, float | None]:
         del run, column  # there are no per-query values
@@ -270,6 +281,10 @@ class Scores(ScoreTable, Saved):
     repeats: Mapping[str, Floats] = field(default_factory=dict)
     by_collection: bool = False  # whether a mean is that over the means of collections, an attribute of queries
     provenance: Provenance | None = None
+
+    @property
+    def _policy(self) -> Mapping[str, Any]:
+        return {} if self.provenance is None else self.provenance.policy_data
 
     def __iter__(self) -> Iterator[Score]:
         for r, run in enumerate(self.runs):
@@ -442,12 +457,13 @@ class Scores(ScoreTable, Saved):
         added = other.runs[0] if run is None else run
         row = other._row_of(added)
         changed = check_same(self.provenance, other.provenance, added, allowed=changed_judgments)
-        labels = {column.measure: m for m, column in reversed(list(enumerate(other.columns))) if column.part == "value"}
-        missing = [column.label for column in self.columns if column.measure not in labels]
+        labels = {column.measure: m for m, column in enumerate(other.columns) if column.part == "value"}
+        missing = [str(column.measure) for column in self.columns if column.measure not in labels]
         if missing:
+            # In full: a measure of another policy may have the same label.
             raise UsageError(
                 f"`{added}` has no scores for {', '.join(missing)}",
-                hint=f"its measures are {', '.join(other.measures)}",
+                hint=f"its measures are {', '.join(map(str, labels))}",
             )
         if other.undefined != self.undefined:
             raise UsageError(
@@ -851,6 +867,13 @@ class ScoreColumn(Displayed, Mapping[str, float]):
         if not isinstance(self.scores, Scores):
             raise UsageError("a figure with intervals needs per-query values, and these scores have none")
         return self.scores.plot(self.measure, top=top, interval=interval, ax=ax)
+
+
+def _is_named(measure: Measure, name: Measure) -> bool:
+    """Whether a name means this measure: it is the same measure, and the views that the name has are those."""
+    views = name.views.over(measure.views)
+    same_views = views.rule is measure.views.rule and replace(views, ties=measure.views.ties) == measure.views
+    return same_views and replace(name, views=measure.views) == measure
 
 
 def _names(given: str | Iterable[str]) -> list[str]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from cranfield.data import Floats
 from cranfield.evaluation.plan import Column
+from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.scores import Interval, Scores, ScoreTable
 from cranfield.record import record
 from cranfield.wording import printable, shortened, spreadsheet_cell
@@ -166,6 +167,11 @@ def parts_of(scores: ScoreTable) -> list[ScoresPart]:
         return [ScoresPart("", (), scores, frozenset(scores.queries))]
     parts = [ScoresPart(name, (name,), part, frozenset(part.queries)) for name, part in scores._collections.items()]
     return [*parts, ScoresPart("", (MEAN,), scores, frozenset())]
+
+
+def below(scores: ScoreTable) -> tuple[str, ...]:
+    """What stands below a table of scores: their policy line, if they have one."""
+    return tuple(filter(None, [policy_line(scores)]))
 
 
 @record

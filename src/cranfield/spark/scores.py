@@ -216,7 +216,7 @@ class ScoreFrame(MeanScores):
     @property
     def _on_driver(self) -> MeanScores:
         """The means alone: a part of the runs or columns has no frame of its own."""
-        return MeanScores(self.runs, self.columns, self._means, self._sizes, self.notes)
+        return MeanScores(self.runs, self.columns, self._means, self._sizes, self.notes, self.policy)
 
     def compare(self, baseline: str | None = None, *, audit: Audit | None = None, **terms: Any) -> Comparison:
         """Significance of differences between runs: `cranfield.compare`, with its arguments and result.
@@ -249,10 +249,10 @@ def _summed_up(
     counted = {"judged": "judged", "both": "judged and length >= 0", "run": "length >= 0"}[plan.policy.queries]
     values = complete.where(counted).select("run", "query", sql.posexplode("value").alias("measure", "value"))
     runs = tuple(dict.fromkeys([*order, *sorted(overview.runs)]))
-    notes = [Note("queries_counted", values={"counted": plan.policy.queries, "queries": overview.judged})]
+    notes: list[Note] = []
     for column, names in zip(plan.columns, _undefined(plan, values, summaries), strict=True):
         if column.part == "value" and names.count:
-            notes.append(undefined_note(column, names, plan.policy))
+            notes.append(undefined_note(column, names))
     notes += evaluation_notes
     for name in runs:
         notes += figure_notes(name, summaries[name].figures(plan), plan)
@@ -267,6 +267,7 @@ def _summed_up(
         np.array(means),
         np.array(sizes),
         tuple(dict.fromkeys(notes)),
+        plan.policy,
         plan=plan,
         records=records,
         values=values,

@@ -47,7 +47,7 @@ class Accumulator:
     >>> accumulator.update(np.array([0.2, 0.7]), np.array([1, 0]), np.array([0, 0]))
     >>> accumulator.update(np.array([0.5, 0.9]), np.array([1, 1]), np.array([1, 0]))
     >>> accumulator.compute()
-    {'RR[ties=expected]': 1.0, 'P@1[ties=expected]': 1.0}
+    {'RR': 1.0, 'P@1': 1.0}
     """
 
     def __init__(
