@@ -139,7 +139,7 @@ def test_mlflow() -> None:
 
     ours = metric("nDCG@5")
     value = ours.eval_fn(pd.Series([["a", "b"], ["x", "x", "b"]]), pd.Series([["a"], ["b", "c"]]))
-    assert ours.name == "ndcg_at_5"
+    assert ours.name == "ndcg_5"
     assert value.scores == pytest.approx([1.0, (1 / np.log2(3)) / (1 + 1 / np.log2(3))])
 
 

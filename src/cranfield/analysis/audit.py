@@ -20,6 +20,7 @@ from cranfield.evaluation.notes import Kind, Note, sentences
 from cranfield.evaluation.pair_bounds import lowest_differences
 from cranfield.evaluation.plan import Aggregate, AlignmentKey, Column
 from cranfield.evaluation.plausible import Deck, plausible
+from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Interval, Scores, check_rankings
@@ -196,6 +197,7 @@ class Audit(Displayed):
     notes: tuple[Note, ...] = ()
     complete: bool = False
     passages: bool = False
+    policy: str = ""  # the policy line of the scores
 
     @property
     def causes(self) -> tuple[Cause, ...]:
@@ -426,6 +428,7 @@ class Auditor:
             notes=tuple(note for note in scores.notes if note.kind not in REPLACED_NOTES),
             complete=self.evaluation.policy.complete,
             passages=self.evaluation.judgments.spans is not None,
+            policy=policy_line(scores),
             **arrays,
         )
         ranges = {cause: audit.reach(cause) for cause in audit.causes}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain, count
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -68,6 +69,7 @@ class Policy:
 
 
 Part = Literal["value", "residual", "lowest", "highest", "standardised", "standard error"]
+Keys = Literal["labels", "plain"]
 Shown = Literal["residuals", "bounds", "standard errors"]
 NO_VIEWS = Views()
 
@@ -228,6 +230,24 @@ def make_columns(measures: Any, defaults: Views = NO_VIEWS, show: Shown | Sequen
         if "standard errors" in shown and (measure.definition.sampled or views.sampled):
             add(measure, f"{label} standard error", "standard error")
     return list(columns.values())
+
+
+def keys_of(labels: Iterable[str], keys: Keys = "plain") -> list[str]:
+    """The keys of measures: their labels, or plain names, which every tracker takes: letters, digits and underscores.
+
+    >>> keys_of(["nDCG@10", "RBP(p=0.8)", "RR[ties=best]", "P@1", "p_1"])
+    ['ndcg_10', 'rbp_p_0_8', 'rr_ties_best', 'p_1', 'p_1_2']
+    """
+    check_choice("keys", keys, get_args(Keys))
+    if keys == "labels":
+        return list(labels)
+    taken: list[str] = []
+    for label in labels:
+        words = "".join(sign if sign.isascii() and sign.isalnum() else " " for sign in label.lower()).split()
+        name = "_".join(words) or "measure"
+        names = chain([name], (f"{name}_{n}" for n in count(2)))
+        taken.append(next(name for name in names if name not in taken))
+    return taken
 
 
 def _listed(measures: Any) -> list[Any]:

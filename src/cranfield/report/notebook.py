@@ -174,7 +174,7 @@ def _comparison(report: Any, comparison: Any) -> Shown:
 def _audit(report: Any, audit: Any) -> Shown:
     pages = [Page(report.COUNTED, report.counts(audit)), *report.overview(audit, Layout())]
     bottom = [*report.bottom_line(audit, Layout()), report.to_do(audit)[0]]
-    return pages, [*filter(None, bottom), *report.verdict(audit), *summarised(audit.notes)[0]]
+    return pages, [audit.policy, *filter(None, bottom), *report.verdict(audit), *summarised(audit.notes)[0]]
 
 
 # What each class shows: the module that makes its tables, which is loaded then, and how.
