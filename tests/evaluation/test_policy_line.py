@@ -47,6 +47,11 @@ def test_parts_that_apply(measures: list[str], options: dict[str, Any], expected
     assert policy_line(cf.load(tmp_path / "scores.json")) == policy_line(scores)
 
 
+def test_a_rule_that_measures_name_is_not_that_of_the_evaluation() -> None:
+    assert "ties" not in policy_line(cf.evaluate(QRELS, RUNS, ["RR[ties=trec]", "RR[ties=best]"])).lower()
+    assert TREC in policy_line(cf.evaluate(QRELS, RUNS, ["RR", "RR[ties=best]"], ties="trec"))
+
+
 def test_of_several_collections_and_of_queries() -> None:
     collections = {"x": QRELS, "y": QRELS}
     scores = cf.evaluate(collections, {"run": dict.fromkeys(collections, RUNS[0])}, "RR")

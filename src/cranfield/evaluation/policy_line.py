@@ -47,8 +47,9 @@ def policy_line(scores: ScoreTable) -> str:
 
 def _views(columns: Sequence[Column], policy: Mapping[str, Any]) -> Iterator[str]:
     views = [column.measure.views for column in columns if not column.is_outside]
-    ties = policy.get("ties") or DEFAULT
-    if any((view.ties or DEFAULT) == ties for view in views):
+    given = policy.get("ties")
+    ties = given or DEFAULT
+    if any(view.ties is None or view.ties == given for view in views):
         yield f"{TIE_RULES[ties].words} ({ties})"
     if any(view.depth and view.depth == policy.get("depth") for view in views):
         yield f"rankings cut at {plural(policy['depth'], 'document')}"

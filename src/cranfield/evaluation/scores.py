@@ -284,7 +284,9 @@ class Scores(ScoreTable, Saved):
 
     @property
     def _policy(self) -> Mapping[str, Any]:
-        return {} if self.provenance is None else self.provenance.policy_data
+        if self.provenance is None:
+            return {}
+        return self.provenance.policy_data if self.provenance.policy is None else asdict(self.provenance.policy)
 
     def __iter__(self) -> Iterator[Score]:
         for r, run in enumerate(self.runs):
