@@ -30,7 +30,7 @@ def cranfield(qrels: str, runs: Sequence[str], **how: Any) -> list[Means]:
     import cranfield
 
     scores = cranfield.evaluate(qrels=qrels, run=runs, measures=OURS, **how)
-    return [dict(zip(OURS, row.tolist(), strict=True)) for row in scores.means]
+    return [dict(zip(OURS, row.tolist(), strict=True)) for row in scores._means]
 
 
 def cranfield_as_trec9(qrels: str, runs: Sequence[str]) -> list[Means]:
@@ -89,7 +89,7 @@ def cranfield_dicts(qrels: Nested, run: Nested) -> Means:
     import cranfield
 
     scores = cranfield.evaluate(qrels=qrels, run=run, measures=OURS)
-    return dict(zip(OURS, scores.means[0].tolist(), strict=True))
+    return dict(zip(OURS, scores._means[0].tolist(), strict=True))
 
 
 def pytrec_eval_dicts(qrels: Nested, run: Nested) -> Means:

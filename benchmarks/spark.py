@@ -132,7 +132,7 @@ def on_spark(size: int) -> dict[str, float]:
             "shuffled": shuffled(Path(log)),
             "python": watch.python,
             "java": watch.java,
-            "AP": float(means.means[0, 0]),
+            "AP": float(means._means[0, 0]),
         }
 
 
@@ -162,7 +162,7 @@ def here(size: int) -> dict[str, float]:
         "rows": size * QUERIES * DEPTH,
         "seconds": time.perf_counter() - begin,
         "processor": processor() - before,
-        "AP": float(scores.means[0, 0]),
+        "AP": float(scores._means[0, 0]),
     }
 
 

@@ -110,7 +110,7 @@ def compare(name: str, queries: int, width: int, device: str, least: float, samp
     wait(device)
     seconds = time.perf_counter() - begin
     theirs = seconds if sample is None else seconds * queries / sample
-    means = evaluate(grades[part], scores[part], MEASURES).scores.means[0].tolist()
+    means = evaluate(grades[part], scores[part], MEASURES).scores._means[0].tolist()
     agree = bool(np.allclose(means, values, rtol=0, atol=2e-6))
     return {
         "part": name,
@@ -167,7 +167,7 @@ def collection(documents: int, dimensions: int, queries: int, device: str, round
         products = timed(lambda scorer=scorer: [None for _ in scorer.scores()], device, rounds)
         begin = time.perf_counter()
         evaluation = evaluate_embeddings(qrels, given, made, ["AP", "RR", "nDCG@10"])
-        means = evaluation.table(evaluation.columns).means[0].tolist()
+        means = evaluation.table(evaluation.columns)._means[0].tolist()
         everything = time.perf_counter() - begin
         begin = time.perf_counter()
         notes = len(evaluation.scores.notes)
@@ -231,7 +231,7 @@ def from_counts(documents: int, queries: int, judged: int) -> dict[str, Any]:
         counts.higher, counts.equal, counts.length = higher, equal, np.full(queries, documents)
         run = count_run(evaluator, located.rows, counts, located.query, located.document, located.number, "by_input")
         evaluation = evaluator.aligned_evaluation([run])
-        return evaluation.table(evaluation.columns).means[0].tolist()  # type: ignore[no-any-return]
+        return evaluation.table(evaluation.columns)._means[0].tolist()  # type: ignore[no-any-return]
 
     begin = time.perf_counter()
     first = means()

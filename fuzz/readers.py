@@ -289,7 +289,7 @@ def saved_corpus(data: bytes) -> None:
 def means(*arguments: Any, **options: Any) -> Any:
     """The means of two measures as text, or "refused"."""
     try:
-        return repr(cf.evaluate(*arguments, ["RR", "AP[ties=expected]"], **options).means.tolist())
+        return repr(cf.evaluate(*arguments, ["RR", "AP[ties=expected]"], **options)._means.tolist())
     except CranfieldError:
         return "refused"
 
@@ -390,9 +390,10 @@ def spans(data: bytes) -> None:
                 except CranfieldError as error:
                     found.append(str(error))
                     continue
-                found.append(repr(scores.means.tolist()))
+                found.append(repr(scores._means.tolist()))
                 require(
-                    bool(((scores.means >= 0) & (scores.means <= 1 + 1e-9) | np.isnan(scores.means)).all()), "a share"
+                    bool(((scores._means >= 0) & (scores._means <= 1 + 1e-9) | np.isnan(scores._means)).all()),
+                    "a share",
                 )
             require(found[0] == found[1], "read twice")
 

@@ -145,7 +145,7 @@ def test_runs_of_a_track(load: Any, tmp_path: Path) -> None:
     assert 1 - judged_count / retrieved == pytest.approx(0.76, abs=0.02)
     means = cranfield.evaluate(
         qrels=str(tmp_path / "qrels"), run=[str(p) for p in generate.run_files(tmp_path)], measures="nDCG@10"
-    ).means[:, 0]
+    )._means[:, 0]
     # A leaderboard: the best run is far from the worst, and no run is perfect.
     assert means.max() - means.min() > 0.3
     assert 0.1 < means.min() < means.max() < 0.95

@@ -235,14 +235,14 @@ def test_judged_at_k_of_ir_measures_divides_by_what_was_retrieved() -> None:
 
 def test_compat_of_ir_measures_ends_with_the_longer_list() -> None:
     run, qrels = {"q": {"a": 1.0}}, {"q": {"a": 1, "b": 1}}
-    ours = cf.evaluate(qrels, run, ["Compat", "Compat(depth=None)"]).means[0]
+    ours = cf.evaluate(qrels, run, ["Compat", "Compat(depth=None)"])._means[0]
     assert ir_measures(run, qrels, "Compat") == pytest.approx(ours[1])
     assert ours[0] != pytest.approx(ours[1])
 
 
 def test_set_f_takes_the_square_of_beta_elsewhere() -> None:
     run, qrels = {"q": {"a": 2.0, "x": 1.0}}, {"q": {"a": 1, "b": 1, "c": 1}}
-    ours = cf.evaluate(qrels, run, ["set_F.2", "SetF(beta=2)"]).means[0]
+    ours = cf.evaluate(qrels, run, ["set_F.2", "SetF(beta=2)"])._means[0]
     assert ir_measures(run, qrels, "SetF(beta=2.0)") == pytest.approx(ours[0])
     assert pytrec(run, qrels, "set_F.2")["q"] == pytest.approx(ours[0])
     assert ours[0] != pytest.approx(ours[1])

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def means(judgments: Any, run: Any, measures: Any, **options: Any) -> list[float]:
-    return cf.evaluate(judgments, run, measures, **options).means[0].tolist()
+    return cf.evaluate(judgments, run, measures, **options)._means[0].tolist()
 
 
 def test_llama_index_counts_duplicates_twice() -> None:

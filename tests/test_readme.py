@@ -75,11 +75,11 @@ def test_the_numbers_of_the_tie_story() -> None:
     scores = cf.evaluate({"q": {"a": 1}}, {"q": dict.fromkeys("abc", 1.0)}, ["RR", "RR@10"], ties="expected")
     shown = re.search(r"^\| Cranfield, `ties=\"expected\"` \| (.*) \| (.*) \|$", TEXT, re.MULTILINE)
     assert shown is not None
-    assert [f"{mean:.2f}" for mean in scores.means[0]] == list(shown.groups())
+    assert [f"{mean:.2f}" for mean in scores._means[0]] == list(shown.groups())
     assert "(0.3333 to 1.0000)" in str(scores.notes[-1])
     dense = cf.evaluate(example.path("qrels.txt"), example.path("dense.run"), "nDCG@10", ties="worst")
     best = cf.evaluate(example.path("qrels.txt"), example.path("dense.run"), "nDCG@10", ties="best")
-    assert f"between {dense.means[0, 0]:.2f} and {best.means[0, 0]:.2f}" in " ".join(TEXT.split())
+    assert f"between {dense._means[0, 0]:.2f} and {best._means[0, 0]:.2f}" in " ".join(TEXT.split())
 
 
 @pytest.mark.parametrize("command", re.findall(r"^\|[^|]*\| `cranfield (.*)` \|$", TEXT, re.MULTILINE))

@@ -113,28 +113,28 @@ class Result(Displayed):
 class Saved(Result):
     """A result that can be saved: one JSON file that begins with the kind of the result and the version of its format.
 
-    ``TAG``: the key of the kind. ``WHAT``: what messages call the file. ``HINT``: how to make one.
-    ``INFINITE``: whether infinite numbers are written, as text. ``provenance``: what the result was computed from.
+    ``_TAG``: the key of the kind. ``_WHAT``: what messages call the file. ``_HINT``: how to make one.
+    ``_INFINITE``: whether infinite numbers are written, as text. ``provenance``: what the result was computed from.
     """
 
-    TAG: ClassVar[str] = "kind"
-    KIND: ClassVar[str]
-    VERSION: ClassVar[int] = 1
-    WHAT: ClassVar[str]
-    HINT: ClassVar[str]
-    INFINITE: ClassVar[bool] = False
+    _TAG: ClassVar[str] = "kind"
+    _KIND: ClassVar[str]
+    _VERSION: ClassVar[int] = 1
+    _WHAT: ClassVar[str]
+    _HINT: ClassVar[str]
+    _INFINITE: ClassVar[bool] = False
     provenance: Any = None
 
-    def header(self) -> dict[str, Any]:
+    def _header(self) -> dict[str, Any]:
         """What the file begins with."""
-        return {self.TAG: self.KIND, "version": self.VERSION}
+        return {self._TAG: self._KIND, "version": self._VERSION}
 
     def to_dict(self) -> dict[str, Any]:
         """The complete result as plain data: what `save` writes."""
         origin = {} if self.provenance is None else {"provenance": self.provenance.data}
-        return self.header() | _of_fields(self, infinite=self.INFINITE) | origin
+        return self._header() | _of_fields(self, infinite=self._INFINITE) | origin
 
-    def with_provenance(self, provenance: Any) -> Self:
+    def _with_provenance(self, provenance: Any) -> Self:
         """The same result, computed from this."""
         result = copy(self)
         object.__setattr__(result, "provenance", provenance)
@@ -157,21 +157,21 @@ class Saved(Result):
     @classmethod
     def load(cls, path: PathLike) -> Self:
         """Read what `save` wrote; all numbers are the same to the last digit."""
-        data = content(path, cls.WHAT, cls.HINT)
-        if data.get(cls.TAG) != cls.KIND:
-            raise InputError([f"{os.fspath(path)}: not {cls.WHAT}"], hint=cls.HINT)
-        return cls.from_file_data(data, path)
+        data = content(path, cls._WHAT, cls._HINT)
+        if data.get(cls._TAG) != cls._KIND:
+            raise InputError([f"{os.fspath(path)}: not {cls._WHAT}"], hint=cls._HINT)
+        return cls._from_file_data(data, path)
 
     @classmethod
-    def from_file_data(cls, data: Mapping[str, Any], path: PathLike) -> Self:
+    def _from_file_data(cls, data: Mapping[str, Any], path: PathLike) -> Self:
         """`from_dict`, with an error that names the file if the data are damaged or of a later version."""
         name, found = os.fspath(path), data.get("version")
-        if not isinstance(found, int) or not 1 <= found <= cls.VERSION:
+        if not isinstance(found, int) or not 1 <= found <= cls._VERSION:
             raise InputError(
-                [f"{name}: version {found!r} of the file format; this version of cranfield reads up to {cls.VERSION}"],
-                hint=f"update cranfield, or save the {cls.KIND} again",
+                [f"{name}: version {found!r} of the file format; this version of cranfield reads up to {cls._VERSION}"],
+                hint=f"update cranfield, or save the {cls._KIND} again",
             )
-        with damaged_file(path, cls.WHAT.replace("a ", "a complete ", 1), cls.HINT):
+        with damaged_file(path, cls._WHAT.replace("a ", "a complete ", 1), cls._HINT):
             return cls.from_dict(data)
 
 
@@ -216,7 +216,7 @@ def load(path: PathLike) -> Any:
     if not isinstance(data.get("kind"), str) or data["kind"] not in SAVED:
         raise InputError([f"{os.fspath(path)}: not {what}"], hint=hint)
     module, _, name = SAVED[data["kind"]].rpartition(".")
-    return getattr(import_module(f"cranfield.{module}"), name).from_file_data(data, path)
+    return getattr(import_module(f"cranfield.{module}"), name)._from_file_data(data, path)
 
 
 def content(path: PathLike, what: str, hint: str) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def museum() -> Audit:
 
 def means(variant: str, names: list[str], **how: object) -> np.ndarray:
     views = {name: f"{name[:-1]}, {variant}]" if name.endswith("]") else f"{name}[{variant}]" for name in names}
-    return cf.evaluate(QRELS, RUNS, list(views.values()) if variant else names, **how).means
+    return cf.evaluate(QRELS, RUNS, list(views.values()) if variant else names, **how)._means
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_terminal_values_and_their_absence(museum: Audit) -> None:
 
 def test_full_lists_were_not_ended(museum: Audit) -> None:
     found = cf.audit(cf.Collection(QRELS, full_length=15), RUNS, "RBP")
-    expected = cf.evaluate(cf.Collection(QRELS, full_length=15), RUNS, "RBP[terminal]").means
+    expected = cf.evaluate(cf.Collection(QRELS, full_length=15), RUNS, "RBP[terminal]")._means
     assert found.terminal == pytest.approx(expected)
     assert not np.allclose(found.terminal[:, 0], museum.terminal[:, MEASURES.index("RBP")])
     with pytest.raises(InputError, match="has 12 documents; the full length is 5"):
@@ -76,9 +76,9 @@ def test_full_lists_were_not_ended(museum: Audit) -> None:
 def test_intervals_are_those_of_scores(museum: Audit) -> None:
     scores = cf.evaluate(QRELS, RUNS, MEASURES)
     bca = cf.audit(QRELS, RUNS[:1], "AP", interval="bca", seed=7)
-    assert (bca.low[0, 0], bca.high[0, 0]) == scores.interval(0, 0, method="bca", seed=7)
+    assert (bca.low[0, 0], bca.high[0, 0]) == scores._interval(0, 0, method="bca", seed=7)
     for r, m in np.ndindex(museum.score.shape):
-        limits = scores.interval(r, m, method="t")
+        limits = scores._interval(r, m, method="t")
         assert (museum.low[r, m], museum.high[r, m]) == pytest.approx(limits, nan_ok=True)
 
 
@@ -86,7 +86,7 @@ def test_intervals_are_those_of_scores(museum: Audit) -> None:
 def test_bounds_are_those_of_evaluate_and_hold_the_score(undefined: str) -> None:
     found = cf.audit(QRELS, RUNS, undefined=undefined)
     scores = cf.evaluate(QRELS, RUNS, list(DEFAULT_MEASURES), show="bounds", undefined=undefined)
-    columns = {label: scores.means[:, c] for c, label in enumerate(scores.measures)}
+    columns = {label: scores._means[:, c] for c, label in enumerate(scores.measures)}
     for m, name in enumerate(DEFAULT_MEASURES):
         assert found.lowest[:, m] == pytest.approx(columns[f"{name} lowest"])
         assert found.highest[:, m] == pytest.approx(columns[f"{name} highest"])
@@ -127,14 +127,14 @@ def test_an_id_that_means_no_answer_is_silence() -> None:
     found = cf.audit(cf.Collection({"q1": {"a": 0}, "q2": {"a": 0}}, nil="NIL"), run, "RR")
     assert (found.nil.tolist(), found.silent.tolist()) == ([[2]], [[1]])
     assert found.score == pytest.approx(
-        cf.evaluate(cf.Collection({"q1": {"a": 0}, "q2": {"a": 0}}, nil="NIL"), run, "RR").means
+        cf.evaluate(cf.Collection({"q1": {"a": 0}, "q2": {"a": 0}}, nil="NIL"), run, "RR")._means
     )
 
 
 def test_queries_that_nobody_judged_count_where_a_run_decides() -> None:
     runs = [{"q": {"a": 1.0}, "x": {"u": 1.0, "v": 0.5}}, {"q": {"b": 2.0, "a": 1.0}, "y": {"u": 1.0}}]
     found = cf.audit({"q": {"a": 1, "b": 0}}, runs, "RBP", queries="run", names=["one", "two"])
-    assert found.score == pytest.approx(cf.evaluate({"q": {"a": 1, "b": 0}}, runs, "RBP", queries="run").means)
+    assert found.score == pytest.approx(cf.evaluate({"q": {"a": 1, "b": 0}}, runs, "RBP", queries="run")._means)
     assert found.length.tolist() == [1.5, 1.5]
     assert found.highest[:, 0] == pytest.approx([(0.2 + 0.36) / 2, (0.16 + 0.2) / 2])
 
@@ -449,7 +449,7 @@ def test_a_track() -> None:
     assert found.n.tolist() == [[20, 20]] * 12
     assert found.hold.all()
     score, worst, best = (
-        cf.evaluate(made.judgments, made.runs, names, ties=rule).means for rule in ("trec", "worst", "best")
+        cf.evaluate(made.judgments, made.runs, names, ties=rule)._means for rule in ("trec", "worst", "best")
     )
     expected = {
         (name, found.runs[a], found.runs[b])

@@ -137,7 +137,7 @@ def test_confidences_of_a_run_and_scores_by_query() -> None:
     run = {"1": {"a": 0.9, "b": 0.1}, "2": {"a": 0.3}}
     assert cf.stats.confidence(run) == {"1": 0.9, "2": 0.3}
     assert cf.stats.confidence(run, "diff1") == {"1": pytest.approx(0.8), "2": 0.0}
-    scores = cf.evaluate({"1": {"a": 1}, "2": {"b": 1}}, run, "RR").query_values(0, 0)
+    scores = cf.evaluate({"1": {"a": 1}, "2": {"b": 1}}, run, "RR")._query_values(0, 0)
     assert cf.stats.nauc(cf.stats.confidence(run), scores) == 1.0
     with pytest.raises(cf.InputError, match="`3`"):
         cf.stats.nauc({"1": 0.5}, {"1": 1.0, "3": 0.0})

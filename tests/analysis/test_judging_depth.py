@@ -34,7 +34,7 @@ def test_the_residual_of_an_evaluation_is_that_at_the_depth() -> None:
     for depth, small in ((k, True), (k - 1, False)):
         run = {"q": {f"d{i}": -float(i) for i in range(depth)}}
         scores = cf.evaluate({"q": {f"d{i}": 0 for i in range(depth)} | {"x": 1}}, run, "RBP", show="residuals")
-        assert (scores.means[0, 1] <= 0.05) is small or bool(scores.means[0, 1] <= 0.05) is small
+        assert (scores._means[0, 1] <= 0.05) is small or bool(scores._means[0, 1] <= 0.05) is small
 
 
 def test_errors() -> None:

@@ -83,7 +83,7 @@ def test_pages_follow_the_rule_for_ties(tmp_path: Path) -> None:
     assert page("rank", 3) == ("cba", (1, 1, 1))
     for ties in (None, "trec9", "input", "rank"):
         for place, document in enumerate(page(ties)[0], 1):
-            assert cf.evaluate({"q": {document: 1}}, run, "RR", ties=ties).means[0, 0] == pytest.approx(1 / place)
+            assert cf.evaluate({"q": {document: 1}}, run, "RR", ties=ties)._means[0, 0] == pytest.approx(1 / place)
 
 
 def test_what_is_undefined_counts_as_the_policy_says() -> None:

@@ -205,7 +205,7 @@ def test_judgments_by_subtopic_and_intents(call: Call, tmp_path: Path) -> None:
     weights = tmp_path / "intents"
     weights.write_text(f"{one[0]} {one[1]} 9\n")
     how = ["-m", "ERR_IA@20", "--intents", weights]
-    expected = cf.evaluate(cf.Collection(qrels, intents=str(weights)), [BM25, DENSE], "ERR_IA@20").means[:, 0]
+    expected = cf.evaluate(cf.Collection(qrels, intents=str(weights)), [BM25, DENSE], "ERR_IA@20")._means[:, 0]
     told = json.loads(call("compare", qrels, BM25, DENSE, *how, "--format", "json").stdout)["pairs"][0]
     assert (told["other_mean"], told["mean"]) == pytest.approx(tuple(expected), abs=1e-12)
     assert told["difference"] == pytest.approx(expected[1] - expected[0])  # new minus old

@@ -75,7 +75,7 @@ def test_every_verb(line: str) -> None:
 
 def test_an_evaluation_has_the_argument_of_the_option() -> None:
     evaluator = cf.Evaluator("qrels.txt", "RR")
-    assert evaluator.evaluation("chunks.run", duplicates="best").scores.means[0, 0] == 1.0
+    assert evaluator.evaluation("chunks.run", duplicates="best").scores._means[0, 0] == 1.0
     with pytest.raises(cf.InputError, match="appears twice"):
         evaluator.evaluation("chunks.run")
 

@@ -24,7 +24,7 @@ def test_a_table_of_all_runs(call: Call) -> None:
     assert head.split() == ["run", "AP", "nDCG@10", "RR", "queries"]
     assert set(rule) == {"─"}
     assert [row.split()[0] for row in rows] == ["llm", "dense", "bm25", "quiet"]
-    means = cf.evaluate(QRELS, [LLM, DENSE, BM25, QUIET], ["AP", "nDCG@10", "RR"]).means
+    means = cf.evaluate(QRELS, [LLM, DENSE, BM25, QUIET], ["AP", "nDCG@10", "RR"])._means
     assert [row.split()[1:4] for row in rows] == [[f"{mean:.4f}" for mean in row] for row in means]
 
 
@@ -53,7 +53,7 @@ def test_without_measures_the_documented_ones(call: Call) -> None:
 def test_every_format_has_every_mean(call: Call, format: str, per_query: list[str]) -> None:
     result = call("eval", QRELS, *RUNS, "-m", "AP nDCG@10", "--format", format, *per_query)
     assert result.exit_code == 0
-    for mean in cf.evaluate(QRELS, RUNS, ["AP", "nDCG@10"]).means.flat:
+    for mean in cf.evaluate(QRELS, RUNS, ["AP", "nDCG@10"])._means.flat:
         assert (repr(float(mean)) if format in ("json", "csv") else f"{mean:.4f}") in result.stdout
 
 
@@ -87,13 +87,13 @@ def test_options_are_the_keywords_of_evaluate(call: Call, options: list[str], ke
 def test_a_run_from_standard_input(call: Call) -> None:
     result = call("eval", QRELS, "-", "-m", "AP", "--format", "json", input=Path(BM25).read_bytes())
     (found,) = json.loads(result.stdout)["runs"].values()
-    assert found["AP"]["mean"] == cf.evaluate(QRELS, BM25, ["AP"]).means[0, 0]
+    assert found["AP"]["mean"] == cf.evaluate(QRELS, BM25, ["AP"])._means[0, 0]
 
 
 @pytest.mark.parametrize(("method", "said"), [("bca", "BCa bootstrap"), ("t", "Student's t")])
 def test_intervals_say_what_they_are(call: Call, method: str, said: str) -> None:
     result = call("eval", QRELS, BM25, "-m", "P@5", "--interval", method)
-    low, high = cf.evaluate(QRELS, BM25, ["P@5"]).interval(0, 0, method=method)  # type: ignore[arg-type]
+    low, high = cf.evaluate(QRELS, BM25, ["P@5"])._interval(0, 0, method=method)  # type: ignore[arg-type]
     assert f"[{low:.4f}, {high:.4f}]" in result.stdout
     assert "95% confidence intervals" in result.stderr
     assert said in result.stderr
@@ -224,7 +224,7 @@ def test_runs_are_sorted_by_the_first_measure(call: Call) -> None:
         assert (result.exit_code, result.stderr) == (0, "")
         return [line.split()[0] for line in result.stdout.splitlines()[2:]]
 
-    means = cf.evaluate(QRELS, RUNS, ["AP", "RR"]).means
+    means = cf.evaluate(QRELS, RUNS, ["AP", "RR"])._means
     names = ["bm25", "dense", "llm", "quiet"]
     assert order() == order("--sort", "map") == sorted(names, key=lambda name: -means[names.index(name), 0])
     assert order("--sort", "RR") == sorted(names, key=lambda name: -means[names.index(name), 1])
@@ -276,5 +276,5 @@ def test_t_intervals_stay_within_the_bounds_of_the_measure(call: Call) -> None:
     scores = cf.evaluate(QRELS, RUNS, ["RR", "P@1", "NumRet"])
     for r in range(len(RUNS)):
         for m in range(2):
-            low, high = scores.interval(r, m, method="t")
-            assert 0 <= low <= scores.means[r, m] <= high <= 1
+            low, high = scores._interval(r, m, method="t")
+            assert 0 <= low <= scores._means[r, m] <= high <= 1

@@ -23,7 +23,7 @@ def test_a_collection_is_written_and_scored(call: Call, tmp_path: Path) -> None:
     made = cf.simulate(queries=4, systems=3, documents=200, relevant=6, depth=20, ties=0.5, seed=3)
     runs = [lab / "runs" / f"s{i}.run" for i in (1, 2, 3)]
     scored = call("eval", lab / "qrels.txt", *runs, "-m", "AP", "--format", "csv")
-    means = cf.evaluate(made.judgments, made.runs, "AP").means[:, 0].tolist()
+    means = cf.evaluate(made.judgments, made.runs, "AP")._means[:, 0].tolist()
     assert scored.exit_code == 0
     assert all(repr(mean) in scored.stdout for mean in means)
 

@@ -128,7 +128,9 @@ def test_which_saved_run_is_meant(call: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize("verb", ["eval", "compare"])
 def test_a_limit_for_a_mean(call: Call, tmp_path: Path, verb: str) -> None:
     junit = tmp_path / "junit.xml"
-    means = dict(zip(("bm25", "dense"), cf.evaluate(QRELS, [BM25, DENSE], "nDCG@10").means[:, 0].tolist(), strict=True))
+    means = dict(
+        zip(("bm25", "dense"), cf.evaluate(QRELS, [BM25, DENSE], "nDCG@10")._means[:, 0].tolist(), strict=True)
+    )
     low, high = sorted(means, key=means.__getitem__)
     between = sum(means.values()) / 2
     ask = [verb, QRELS, BM25, DENSE, "-m", "AP ndcg_cut_10", "--junit", junit, "--fail-below"]

@@ -48,7 +48,7 @@ def test_values() -> None:
         theirs = {m: PLAIN.calc_aggregate([m], qrels, run)[m] for m in asked.values()}
         ours = cf.evaluate(qrels, run, SHARED, ties="trec9", undefined="zero")
         for m, name in enumerate(SHARED):
-            assert ours.means[0, m] == pytest.approx(theirs[asked[name]], abs=1e-6), (name, run, qrels)
+            assert ours._means[0, m] == pytest.approx(theirs[asked[name]], abs=1e-6), (name, run, qrels)
 
 
 # Where the two define a measure differently: as a provider, theirs.
@@ -94,7 +94,7 @@ def test_diverse_values() -> None:
     for name in DIVERSE:
         measure = ir_measures.parse_measure(name)
         theirs = PLAIN.calc_aggregate([measure], rows, run)[measure]
-        assert cf.evaluate(qrels, run, name).means[0, 0] == pytest.approx(theirs, abs=1e-6), name
+        assert cf.evaluate(qrels, run, name)._means[0, 0] == pytest.approx(theirs, abs=1e-6), name
 
 
 # ir_measures as it is without us: importing our provider below puts it first.
@@ -108,8 +108,8 @@ def test_measure_objects_are_understood() -> None:
     objects = [ir_measures.nDCG @ 10, ir_measures.AP(rel=2), ir_measures.P(judged_only=True) @ 1]
     scores = cf.evaluate(qrels, run, objects)
     assert scores.measures == ("nDCG@10", "AP(rel=2)", "P@1[condensed]")
-    assert scores.means[0].tolist() == pytest.approx([1 / np.log2(3), 0.5, 1.0])
-    assert cf.evaluate(qrels, run, ir_measures.RR).means[0, 0] == 0.5
+    assert scores._means[0].tolist() == pytest.approx([1 / np.log2(3), 0.5, 1.0])
+    assert cf.evaluate(qrels, run, ir_measures.RR)._means[0, 0] == 0.5
 
 
 def test_one_import_makes_it_the_provider() -> None:
@@ -138,45 +138,45 @@ class TestWhereWeDiffer:
         run, qrels = {"1": {"a": 1.0, "b": 1.0, "c": 1.0}}, {"1": {"a": 1}}
         theirs = PLAIN.calc_aggregate([ir_measures.RR, ir_measures.RR @ 10], qrels, run)
         assert (theirs[ir_measures.RR], theirs[ir_measures.RR @ 10]) == (pytest.approx(1 / 3), 1.0)
-        assert cf.evaluate(qrels, run, ["RR", "RR@10"]).means[0].tolist() == pytest.approx([1 / 3, 1 / 3])
+        assert cf.evaluate(qrels, run, ["RR", "RR@10"])._means[0].tolist() == pytest.approx([1 / 3, 1 / 3])
 
     def test_beta_is_beta(self) -> None:
         run, qrels = {"1": {"a": 2.0, "b": 1.0}}, {"1": {"a": 1}}
         measure = ir_measures.SetF(beta=2.0)
         assert PLAIN.calc_aggregate([measure], qrels, run)[measure] == pytest.approx(0.75)
-        assert cf.evaluate(qrels, run, "SetF(beta=2.0)").means[0, 0] == pytest.approx(5 / 6)
+        assert cf.evaluate(qrels, run, "SetF(beta=2.0)")._means[0, 0] == pytest.approx(5 / 6)
 
     def test_all_judged_queries_are_counted(self) -> None:
         run, qrels = {"1": {"a": 1.0}}, {"1": {"a": 1}, "2": {"a": 1}, "3": {"b": 1}}
         theirs = PLAIN.calc_aggregate([ir_measures.NumQ, ir_measures.NumRel], qrels, run)
         assert (theirs[ir_measures.NumQ], theirs[ir_measures.NumRel]) == (1, 1)
-        assert cf.evaluate(qrels, run, ["NumQ", "NumRel"]).means[0].tolist() == [3, 3]
+        assert cf.evaluate(qrels, run, ["NumQ", "NumRel"])._means[0].tolist() == [3, 3]
 
     def test_gains_that_add_up_are_enough(self) -> None:
         """Six documents of gain 1/3 are 2, though not in floating point: theirs reads on."""
         run, qrels = {"1": {f"d{i}": 10.0 - i for i in range(8)}}, {"1": {f"d{i}": int(i < 6) for i in range(8)}}
         measure = ir_measures.parse_measure("BPM(T=2.0,max_rel=3)@8")
         assert PLAIN.calc_aggregate([measure], qrels, run)[measure] == pytest.approx(2 / 8)
-        assert cf.evaluate(qrels, run, "BPM(T=2.0,max_rel=3)@8").means[0, 0] == pytest.approx(2 / 6)
+        assert cf.evaluate(qrels, run, "BPM(T=2.0,max_rel=3)@8")._means[0, 0] == pytest.approx(2 / 6)
 
     def test_overlap_is_summed_to_one_depth(self) -> None:
         run, qrels = {"1": {"a": 1.0}}, {"1": {"a": 1, "b": 1}}
         assert PLAIN.calc_aggregate([ir_measures.Compat], qrels, run)[ir_measures.Compat] == pytest.approx(
             0.7564, abs=5e-5
         )
-        values = cf.evaluate(qrels, run, ["Compat", "Compat(depth=None)"]).means[0]
+        values = cf.evaluate(qrels, run, ["Compat", "Compat(depth=None)"])._means[0]
         assert values.tolist() == pytest.approx([0.5942, 0.7564], abs=5e-5)
 
     def test_judged_is_out_of_k(self) -> None:
         run, qrels = {"1": {"a": 1.0}}, {"1": {"a": 1}}
         assert PLAIN.calc_aggregate([ir_measures.Judged @ 5], qrels, run)[ir_measures.Judged @ 5] == 1.0
-        assert cf.evaluate(qrels, run, "Judged@5").means[0, 0] == 0.2
+        assert cf.evaluate(qrels, run, "Judged@5")._means[0, 0] == 0.2
 
     def test_pairs_of_one_kind_alone_are_no_pairs(self) -> None:
         run, qrels = {"1": {"a": 1.0}}, {"1": {"a": 1}}
         with pytest.raises(ZeroDivisionError):
             PLAIN.calc_aggregate([ir_measures.Accuracy], qrels, run)
-        assert np.isnan(cf.evaluate(qrels, run, "Accuracy").means[0, 0])
+        assert np.isnan(cf.evaluate(qrels, run, "Accuracy")._means[0, 0])
 
 
 def test_queries_that_accuracy_skips_stay_out_of_its_mean() -> None:

@@ -142,7 +142,7 @@ def values(tool: Any, measure: Any, qrels: Any, run: Any) -> dict[str, float]:
 def with_pairs(measure: Any) -> tuple[dict, dict]:
     """The queries with a judged pair to order: for others, Accuracy of ir_measures divides by zero."""
     scores = cf.evaluate(QRELS, RUN, str(measure))
-    defined = [q for q, value in scores.query_values(0, 0).items() if value is not None]
+    defined = [q for q, value in scores._query_values(0, 0).items() if value is not None]
     return {q: QRELS[q] for q in defined}, {q: RUN[q] for q in defined}
 
 
@@ -160,7 +160,7 @@ def test_ir_measures(name: str, provider: Any) -> None:
     digits = 6e-6 if measure.NAME == "ERR" or "exp-log2" in name else 1e-6  # gdeval.pl prints five digits
     assert values(provider, measure, qrels, run) == pytest.approx(theirs, abs=digits)
     ours = cf.evaluate(qrels, run, equivalent(measure), ties="trec9", undefined="zero")
-    found = {q: value or 0.0 for q, value in ours.query_values(0, 0).items()}
+    found = {q: value or 0.0 for q, value in ours._query_values(0, 0).items()}
     assert found == pytest.approx(theirs, abs=digits)
 
 
@@ -194,7 +194,7 @@ def test_ir_measures_by_subtopic(name: str, provider: Any) -> None:
     theirs = values(THEIRS, measure, rows, RUN)
     assert len(theirs) == QUERIES
     assert values(provider, measure, rows, RUN) == pytest.approx(theirs, abs=1e-6)
-    assert cf.evaluate(SUBTOPICS, RUN, name).query_values(0, 0) == pytest.approx(theirs, abs=1e-6)
+    assert cf.evaluate(SUBTOPICS, RUN, name)._query_values(0, 0) == pytest.approx(theirs, abs=1e-6)
 
 
 @pytest.mark.parametrize("alpha", [0.5, 0.2])
@@ -214,7 +214,7 @@ def test_pyndeval(alpha: float) -> None:
         expected = {q: found[name] for q, found in theirs.items()}
         if name in ("ERR-IA@1", "alpha-DCG@1"):  # see test_ndeval_divides_from_rank_2_on
             continue
-        assert ours.query_values(0, m) == pytest.approx(expected, abs=1e-6), name
+        assert ours._query_values(0, m) == pytest.approx(expected, abs=1e-6), name
 
 
 def test_ndeval_divides_from_rank_2_on() -> None:
@@ -228,7 +228,7 @@ def test_ndeval_divides_from_rank_2_on() -> None:
         "P-IA@1": pytest.approx(1 / 3),
     }
     qrels = {"1": {d: {d: 1} for d in "abc"}}
-    assert cf.evaluate(qrels, {"1": {"a": 2.0, "x": 1.0}}, "alpha_DCG@1").means[0, 0] == pytest.approx(1 / 3)
+    assert cf.evaluate(qrels, {"1": {"a": 2.0, "x": 1.0}}, "alpha_DCG@1")._means[0, 0] == pytest.approx(1 / 3)
 
 
 def _with_alpha(name: str, alpha: float) -> str:
@@ -301,12 +301,12 @@ def compare_with_cwl_eval(metric: Any, name: str, *, with_costs: bool) -> None:
     asked, run = {q: QRELS[q] for q in queries}, {q: RUN[q] for q in queries}
     given = {"costs": {q: COSTS[q] for q in queries}} if with_costs else {}
     scores = cf.evaluate(cf.Collection(asked, **given), run, name, show="residuals")
-    found = {q: value or 0.0 for q, value in scores.query_values(0, 0).items()}
+    found = {q: value or 0.0 for q, value in scores._query_values(0, 0).items()}
     assert found == pytest.approx({q: np.nan_to_num(value) for q, value in expected.items()}, abs=1e-9)
     if len(scores.measures) == 1:
         assert metric.residual_expected_utility is not None and cf.parse(name).symbol in WITHOUT_RESIDUAL
     else:
-        assert scores.query_values(0, 1) == pytest.approx(residual, abs=1e-9)
+        assert scores._query_values(0, 1) == pytest.approx(residual, abs=1e-9)
 
 
 def listed(tool: str) -> list[str]:

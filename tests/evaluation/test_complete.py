@@ -76,7 +76,7 @@ def test_diversity_measures_see_no_unjudged_documents_either() -> None:
     qrels = {"1": {"a": {"s1": 1}, "b": {"s2": 1}}}
     run = {"1": {"x": 3.0, "a": 2.0, "b": 1.0}}
     collection = cf.Collection(qrels, complete=True)
-    assert cf.evaluate(collection, run, "StRecall@2").summary(0, 0) == 0.5
+    assert float(cf.evaluate(collection, run, "StRecall@2")) == 0.5
     audit = cf.audit(collection, run, "alpha_nDCG@3")
     assert audit.condensed[0, 0] == audit.score[0, 0] < 1
     assert audit.unjudged[0, 0] == 0
@@ -172,5 +172,5 @@ def test_condensed_lists_by_subtopic_keep_documents_without_a_judgment(measure: 
     zeros = {"1": qrels["1"] | {"x": {"s": 0}, "y": {"s": 0}}}
     run = {"1": {"x": 4.0, "a": 4.0, "y": 2.0, "b": 1.0}}
     name = f"{measure}[condensed, ties={ties}]"
-    found = cf.evaluate(cf.Collection(qrels, complete=True), run, name).means
-    np.testing.assert_allclose(found, cf.evaluate(zeros, run, name).means)
+    found = cf.evaluate(cf.Collection(qrels, complete=True), run, name)._means
+    np.testing.assert_allclose(found, cf.evaluate(zeros, run, name)._means)

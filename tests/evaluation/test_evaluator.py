@@ -11,6 +11,7 @@ import cranfield as cf
 from cranfield.analysis.audit import audit_evaluation
 from cranfield.errors import CranfieldError, UsageError
 from cranfield.evaluation.notes import sentences
+from cranfield.evaluation.plan import keys_of
 
 QRELS = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"a": 0}, "q3": {"x": 1}}
 RUN = {"q1": {"a": 1.0, "b": 1.0, "u": 3.0}, "q2": {"a": 1.0}, "q4": {"z": 1.0}}
@@ -24,7 +25,7 @@ def test_means_and_values_are_those_of_evaluate(queries: Any, undefined: Any) ->
     scores = cf.evaluate(QRELS, RUN, MEASURES, **how)
     evaluator = cf.Evaluator(QRELS, MEASURES, **how)
     for _ in range(2):
-        assert evaluator.means(RUN) == pytest.approx(dict(zip(scores.measures, scores.means[0], strict=True)), abs=0)
+        assert evaluator.means(RUN) == pytest.approx(dict(zip(scores.measures, scores._means[0], strict=True)), abs=0)
         found = evaluator.per_query(RUN)
         assert list(found) == [q for q, counted in zip(scores.queries, scores.counted[0], strict=True) if counted]
         for query, values in found.items():
@@ -59,7 +60,6 @@ def test_swapped_arguments_are_noticed() -> None:
 def test_notes_are_records() -> None:
     scores = cf.evaluate(QRELS, RUN, ["AP", "RR"])
     notes = {(note.kind, note.run, note.measure): note.values for note in scores.notes}
-    assert notes["queries_counted", None, None] == {"counted": "judged", "queries": 3}
     assert notes["undefined", None, "AP"]["queries"].first == ("q2",)
     assert notes["unanswered_queries", "run", None]["queries"].count == 1
     low, high = (notes["tie_range", "run", "AP"][end] for end in ("low", "high"))
@@ -67,7 +67,7 @@ def test_notes_are_records() -> None:
         low < high == notes["tie_range", "run", "AP"]["score"] or low == notes["tie_range", "run", "AP"]["score"] < high
     )
     assert scores.to_dict()["notes"] == sentences(scores.notes)
-    assert "judged queries (3)" in str(scores.notes[0])
+    assert str(scores.notes[0]) == "AP is undefined for 1 query (q2)"
 
 
 def test_columns_know_their_measure_and_part() -> None:
@@ -151,3 +151,16 @@ def test_groups_are_compared_with_what_could_reverse_them() -> None:
     }
     assert (worst.tolist(), best.tolist()) == (by_rule["worst"].tolist(), by_rule["best"].tolist())
     assert (best > worst).any()
+
+
+def test_plain_keys_are_names_that_every_tracker_takes() -> None:
+    measures = ["nDCG@10", "nDCG@10[ties=trec]", "RBP(p=0.8)", "P@1", "RR"]
+    evaluator = cf.Evaluator(QRELS, measures, ties="expected")
+    assert list(evaluator.means(RUN)) == measures
+    plain = evaluator.means(RUN, keys="plain")
+    assert list(plain) == ["ndcg_10", "ndcg_10_ties_trec", "rbp_p_0_8", "p_1", "rr"]
+    assert list(plain.values()) == list(evaluator.means(RUN).values())
+    with pytest.raises(UsageError, match="keys must be one of labels, plain"):
+        evaluator.means(RUN, keys="short")
+    labels = ["@", "P@1", "p_1", "p 1 2", "α", "P@1_2"]
+    assert keys_of(labels) == ["measure", "p_1", "p_1_2", "p_1_2_2", "measure_2", "p_1_2_3"]

@@ -37,7 +37,7 @@ def test_means_are_those_of_the_estimator() -> None:
         ratio = (mean.human.standard_error / mean.both.standard_error) ** 2
         assert mean.worth == pytest.approx(12 * ratio - 12)
         assert mean.judgments == pytest.approx(mean.worth * 12)
-    assert scores.means.tolist() == cf.evaluate(HUMAN, RUNS, ["nDCG@5", "P(rel=2)@5"]).means.tolist()
+    assert scores._means.tolist() == cf.evaluate(HUMAN, RUNS, ["nDCG@5", "P(rel=2)@5"])._means.tolist()
     assert len(scores.to_dict()["predicted"]) == 4
 
 
@@ -80,7 +80,7 @@ def test_other_queries() -> None:
 def test_samples_within_queries_are_unbiased() -> None:
     """The difference estimator over many samples has the true mean, within three standard errors."""
     rng = np.random.default_rng(1)
-    truth = float(cf.evaluate(TRUTH, RUNS["A"], "P(rel=2)@5").means[0, 0])
+    truth = float(cf.evaluate(TRUTH, RUNS["A"], "P(rel=2)@5")._means[0, 0])
     chances = {q: dict.fromkeys(DOCUMENTS, 0.4) for q in TRUTH}
     values = []
     for _ in range(40):
@@ -167,7 +167,7 @@ def test_what_is_no_mean_over_queries_shows_no_means(measure: str, *, sampled: b
     for mean in scores.predicted:
         assert np.isnan([mean.human.estimate, mean.predicted.estimate, mean.both.estimate, mean.worth]).all()
         assert "not a mean over queries" in mean.reason
-    assert not np.isnan(scores.means).any()
+    assert not np.isnan(scores._means).any()
 
 
 @pytest.mark.parametrize("ties", ["trec", "trec9", "input", "rank", "expected", "best", "worst"])
@@ -185,5 +185,5 @@ def test_samples_within_queries_heed_the_tie_rule(ties: Any) -> None:
         if ties in ("best", "worst"):
             assert "orders tied documents by their grades" in mean.reason and math.isnan(mean.both.estimate)
         else:
-            assert mean.human.estimate == pytest.approx(float(scores.means[0, m]), abs=1e-12)
-            assert mean.both.estimate == pytest.approx(float(scores.means[0, m]), abs=1e-12)
+            assert mean.human.estimate == pytest.approx(float(scores._means[0, m]), abs=1e-12)
+            assert mean.both.estimate == pytest.approx(float(scores._means[0, m]), abs=1e-12)

@@ -198,7 +198,7 @@ def test_our_own_json_is_the_same_scores(tmp_path: Path) -> None:
 def test_missing_stays_missing() -> None:
     scores = cf.read_scores(VALUES)
     assert scores["faithfulness"]["new"] == 0.7
-    assert scores.sizes.tolist() == [[2, 2], [1, 2]]
+    assert scores._sizes.tolist() == [[2, 2], [1, 2]]
     with pytest.raises(CranfieldError, match="faithfulness: 1 of 2 queries have a value in every run"):
         cf.compare(scores)
 
@@ -309,4 +309,4 @@ def test_scores_of_a_collection_know_their_queries() -> None:
     collection = cf.Collection({"q": {"a": 1}}, queries={"q": {"type": "x"}, "other": {"type": "y"}})
     assert cf.evaluate(collection, {"q": ["a"]}, "RR").attributes == {"q": {"type": "x"}}
     assert cf.Evaluator(collection, "RR").evaluation({"q": ["a"]}).scores.attributes == {"q": {"type": "x"}}
-    assert np.isfinite(cf.evaluate(collection, {"q": ["a"]}, "RR").means).all()
+    assert np.isfinite(cf.evaluate(collection, {"q": ["a"]}, "RR")._means).all()

@@ -24,8 +24,8 @@ def same(a: cf.Scores, b: cf.Scores) -> bool:
         and [c.measure for c in a.columns] == [c.measure for c in b.columns]
         and np.array_equal(a.counted, b.counted)
         and np.array_equal(np.where(a.counted[:, None], a.values, 0), np.where(b.counted[:, None], b.values, 0), True)
-        and np.array_equal(a.means, b.means, True)
-        and np.array_equal(a.sizes, b.sizes)
+        and np.array_equal(a._means, b._means, True)
+        and np.array_equal(a._sizes, b._sizes)
         and sentences(a.notes) == sentences(b.notes)
     )
 
@@ -108,7 +108,19 @@ def test_a_run_of_other_scores_comes_first() -> None:
     assert both.runs == ("old", "new")
     assert both.queries == ("2", "3", "1")
     assert both.counted.tolist() == [[True, False, True], [True, True, False]]
-    assert both.means.tolist() == [[1.0], [1.0]]
+    assert both._means.tolist() == [[1.0], [1.0]]
     assert old.with_run(old).runs == ("old (baseline)", "old")
     with pytest.raises(UsageError, match="has no scores for AP"):
         old.with_run(new, changed_judgments=True)
+
+
+def test_a_baseline_of_another_policy_has_other_measures(tmp_path: Path) -> None:
+    cf.evaluate(QRELS, {"old": RUNS[0]}, ["AP", "RR[ties=trec]"]).save(tmp_path / "old.json")
+    old = cf.load(tmp_path / "old.json")
+    new = cf.evaluate(QRELS, {"new": RUNS[1]}, ["AP", "RR[ties=trec]"], ties="expected")
+    assert new.measures == old.measures
+    with pytest.raises(
+        UsageError, match=r"no scores for AP\[ties=expected\].*\n.*its measures are AP, RR\[ties=trec\]"
+    ):
+        new.with_run(old)
+    assert new.only(measures="RR").with_run(old).runs == ("old", "new")

@@ -146,7 +146,7 @@ def test_runs_do_not_change_each_other() -> None:
     repeats = cf.evaluate(collection, {"small": cf.Repeats([small, small])}, measures)
     assert repeats.values[0].tolist() == together.values[0].tolist()
     evaluator = cf.Evaluator(collection, measures)
-    assert evaluator.means(large) == dict(zip(measures, together.means[1].tolist(), strict=True))
+    assert evaluator.means(large) == dict(zip(measures, together._means[1].tolist(), strict=True))
 
 
 def test_everything_takes_runs_of_chunks() -> None:
@@ -283,4 +283,4 @@ def test_an_empty_ranking_is_an_answer(last: Any) -> None:
     assert scores.to_dict()["runs"]["run"]["SpanR"]["queries"] == {"1": 1.0, "2": 0.0}
     scores = cf.evaluate(cf.Collection(spans=spans), {"1": [last], "2": []}, "SpanR")
     assert "run has no ranking for 1 query (3); scored as empty" in map(str, scores.notes)
-    assert cf.evaluate(cf.Collection(spans=spans), {"1": [], "2": []}, "SpanR").means.tolist() == [[0]]
+    assert cf.evaluate(cf.Collection(spans=spans), {"1": [], "2": []}, "SpanR")._means.tolist() == [[0]]

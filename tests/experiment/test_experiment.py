@@ -78,7 +78,7 @@ def test_the_same_from_python_to_the_last_bit(tmp_path: Path) -> None:
     judged = [(f"{name}/", cf.read_scores(tmp_path / f"judge/{name}.csv")) for name in names]
     times = [(f"{name}/", cf.read_scores(tmp_path / f"judge/{name}.time.csv")) for name in names]
     scores = with_column(scores, "faithfulness", judged)
-    scores = with_column(scores, "seconds", [(name, one.only([0])) for name, one in times], lower=True)
+    scores = with_column(scores, "seconds", [(name, one._of_columns([0])) for name, one in times], lower=True)
     assert outcome.scores.runs == scores.runs == SYSTEMS
     assert outcome.scores.queries == scores.queries
     assert outcome.scores.values.tobytes() == scores.values.tobytes()
@@ -198,7 +198,7 @@ def test_scores_from_elsewhere_alone(tmp_path: Path) -> None:
     path = tmp_path / "cranfield.toml"
     path.write_text('baseline = "old"\n[scores]\njudge = "a.csv"\n[gates]\njudge = { at_least = 0.3 }\n')
     outcome = cf.Experiment.read(path).run()
-    assert outcome.scores.means.tolist() == [[0.375], [0.75]]
+    assert outcome.scores._means.tolist() == [[0.375], [0.75]]
     assert outcome.exit_code == 0
     (source,) = outcome.scores.to_dict()["provenance"]["inputs"]
     assert source == {
@@ -217,7 +217,7 @@ def test_scores_from_elsewhere_alone_on_two_collections(tmp_path: Path) -> None:
     sections = "".join(f'[collections.{name}]\nqueries = "{name}.tsv"\n' for name in ("x", "y"))
     path.write_text(f'baseline = "old"\n{sections}[scores]\njudge = "{{collection}}.csv"\n')
     outcome = cf.Experiment.read(path).run()
-    assert outcome.scores.means.tolist() == [[0.25], [0.75]]
+    assert outcome.scores._means.tolist() == [[0.25], [0.75]]
     inputs = outcome.scores.to_dict()["provenance"]["inputs"]
     assert [(one["kind"], one["collection"], Path(one["name"]).name) for one in inputs] == [
         ("scores", "x", "x.csv"),

@@ -77,7 +77,7 @@ def test_a_repeated_nil_of_trec_text_and_tables(folder: Path) -> None:
 
 def test_the_best_nil_counts(folder: Path) -> None:
     Path("plain.run").write_text("q Q0 NIL 2 1 t\nq Q0 NIL 1 3 t\nq Q0 a 3 2 t\n")
-    assert cf.evaluate(cf.Collection({"q": {"a": 0}}, nil="NIL"), "plain.run", "RR").means.tolist() == [[1.0]]
+    assert cf.evaluate(cf.Collection({"q": {"a": 0}}, nil="NIL"), "plain.run", "RR")._means.tolist() == [[1.0]]
 
 
 def test_other_faults_are_still_reported(folder: Path) -> None:

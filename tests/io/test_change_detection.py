@@ -262,7 +262,7 @@ def test_a_part_of_another_file_is_refused(tmp_path: Path) -> None:
 def test_json_lines_of_other_shapes_are_read_as_before(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"topic": "1", "docid": "results", "score": 2}\n{"topic": "1", "docid": "b", "score": 1}\n')
-    assert cf.evaluate({"1": {"b": 1}}, path, "RR").summary(0, 0) == 0.5
+    assert float(cf.evaluate({"1": {"b": 1}}, path, "RR")) == 0.5
 
 
 def test_a_table_without_topic_or_day_is_refused(run: Path) -> None:
@@ -362,8 +362,8 @@ def test_a_table_of_the_other_ranking_is_refused(tmp_path: Path, monkeypatch: py
     about = {"topic": "t", "question": "q", "day": "d"}
     documents = cf.Collection({"t/q/d": {"x": 1}}, queries={"t/q/d": about}, complete=True)
     questions = cf.Collection({"t/d": {"q": 1}}, queries={"t/d": about}, complete=True)
-    assert cf.evaluate(documents, "run.jsonl", "RR").means.tolist() == [[0]]
-    assert cf.evaluate(questions, "run.jsonl#questions", "RR").means.tolist() == [[1]]
+    assert cf.evaluate(documents, "run.jsonl", "RR")._means.tolist() == [[0]]
+    assert cf.evaluate(questions, "run.jsonl#questions", "RR")._means.tolist() == [[1]]
     with pytest.raises(InputError, match=r"the queries of questions are `topic/day`, and the table has none .*`t/q/d`"):
         cf.evaluate(documents, "run.jsonl#questions", "RR")
     with pytest.raises(InputError, match=r"the queries of documents are `topic/question/day`, and the table has none"):

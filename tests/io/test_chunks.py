@@ -193,7 +193,7 @@ def test_the_same_passage_twice_counts_once_and_overlaps_are_united() -> None:
     spans = {"q": [("a", 0, 10), ("a", 5, 15), ("a", 0, 10)]}
     collection = cf.Collection(spans=spans)
     assert collection.judgments.repeated == 1
-    assert cf.evaluate(collection, {"q": [("a", 0, 12)]}, "SpanR").summary(0, 0) == 12 / 15
+    assert float(cf.evaluate(collection, {"q": [("a", 0, 12)]}, "SpanR")) == 12 / 15
     with pytest.raises(InputError, match="already has another grade"):
         cf.evaluate(cf.Collection(spans={"q": [("a", 0, 10, 1), ("a", 0, 10, 2)]}), {"q": [("a", 0, 1)]}, "RR")
 
@@ -253,7 +253,7 @@ def test_an_empty_passage_cannot_be_judged_and_an_empty_chunk_covers_nothing() -
     with pytest.raises(InputError, match="query `q`, position 1: the passage is empty"):
         _ = cf.Collection(spans={"q": [("a", 3, 3)]}).judgments
     assert cf.evaluate(cf.Collection(spans=SPANS), {"1": [("a", 20, 20)]}, "SpanP").values[0, 0, 0] == 0
-    assert cf.evaluate(cf.Collection(spans=SPANS), {"1": []}, ["RR", "SpanP", "SpanR"]).means.tolist() == [[0, 0, 0]]
+    assert cf.evaluate(cf.Collection(spans=SPANS), {"1": []}, ["RR", "SpanP", "SpanR"])._means.tolist() == [[0, 0, 0]]
     with pytest.raises(InputError, match="run: no passages"):
         cf.evaluate(cf.Collection(spans=SPANS), {}, "RR")
 
@@ -267,7 +267,7 @@ def test_offsets_beyond_a_known_text() -> None:
     collection = cf.Collection(spans={"q": [("b", 0, 7)]}, documents=TEXTS)
     with pytest.raises(InputError, match="query `q`, position 2: the end 99 is beyond the text of document `a`"):
         cf.evaluate(collection, {"q": [("b", 0, 7), ("a", 0, 99), ("unknown", 0, 99)]}, "RR")
-    assert cf.evaluate(collection, {"q": [("unknown", 0, 99), ("b", 0, 7)]}, "RR").summary(0, 0) == 0.5
+    assert float(cf.evaluate(collection, {"q": [("unknown", 0, 99), ("b", 0, 7)]}, "RR")) == 0.5
 
 
 def test_quotes_are_located_exactly_then_up_to_white_space(tmp_path: Path) -> None:

@@ -49,12 +49,12 @@ def test_the_same_evaluation_as_with_dicts(letor: Path) -> None:
     judged = {"10": {"GX008-86-4444840": 2, "GX037-06-11625428": 0}, "11": {"GX001": 1}}
     feature = {"10": {"GX008-86-4444840": 0.007, "GX037-06-11625428": 0.1}, "11": {"GX001": -2.0}}
     measures = ["nDCG@10", "AP", "RR[ties=expected]"]
-    expected = cf.evaluate(judged, feature, measures).means
-    assert np.array_equal(cf.evaluate(qrels, runs["46"], measures).means, expected)
-    assert np.array_equal(cf.evaluate(letor, f"{letor}#46", measures).means, expected)
+    expected = cf.evaluate(judged, feature, measures)._means
+    assert np.array_equal(cf.evaluate(qrels, runs["46"], measures)._means, expected)
+    assert np.array_equal(cf.evaluate(letor, f"{letor}#46", measures)._means, expected)
     every = cf.evaluate(letor, letor, measures)
     assert every.runs == ("train#1", "train#2", "train#46")
-    assert np.array_equal(every.means[2:], expected)
+    assert np.array_equal(every._means[2:], expected)
 
 
 def test_ids_without_a_docid(tmp_path: Path) -> None:

@@ -239,7 +239,7 @@ def test_ids_are_compared_as_text() -> None:
 def test_two_lists_of_lists() -> None:
     scores = cf.evaluate([["a"], ["b", "c"]], [["a", "x"], ["x", "c"]], ["nDCG@10", "RR"])
     assert scores.queries == ("1", "2")
-    assert scores.means[0, 1] == 0.75
+    assert scores._means[0, 1] == 0.75
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_two_lists_of_lists() -> None:
     ],
 )
 def test_duplicates(run: Any, duplicates: Any, expected: float) -> None:
-    assert cf.evaluate([{"a"}], run, "RR", duplicates=duplicates).means[0, 0] == expected
+    assert cf.evaluate([{"a"}], run, "RR", duplicates=duplicates)._means[0, 0] == expected
     assert cf.Evaluator([{"a"}], "RR").means(cf.read_run(run, duplicates=duplicates)) == {"RR": expected}
     with pytest.raises(CranfieldError, match=r'appears twice[\s\S]*duplicates="first"'):
         cf.evaluate([{"a"}], run, "RR")
@@ -265,7 +265,7 @@ def test_duplicates(run: Any, duplicates: Any, expected: float) -> None:
 def test_duplicates_in_files(tmp_path: Any, duplicates: Any, expected: float) -> None:
     path = tmp_path / "chunks.run"
     path.write_text("1 Q0 a 1 1 t\n1 Q0 x 2 2 t\n1 Q0 a 3 3 t\n")
-    assert cf.evaluate([{"a"}], path, "RR", duplicates=duplicates).means[0, 0] == expected
+    assert cf.evaluate([{"a"}], path, "RR", duplicates=duplicates)._means[0, 0] == expected
 
 
 def test_an_unknown_policy_for_duplicates() -> None:

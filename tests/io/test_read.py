@@ -510,13 +510,13 @@ def test_a_frame_with_other_names_says_how_to_name_them() -> None:
         cf.evaluate({"1": ["d1"]}, pandas.DataFrame(frame), "RR")
     assert 'cf.read_run(table, columns={"query": "...", "document": "...", "score": "..."})' in str(caught.value)
     named = cf.read_run(pandas.DataFrame(frame), columns={"query": "user", "document": "chunk", "score": "sim"})
-    assert cf.evaluate({"1": ["d1"]}, named, "RR").means.tolist() == [[1.0]]
+    assert cf.evaluate({"1": ["d1"]}, named, "RR")._means.tolist() == [[1.0]]
 
 
 def test_usual_names_of_passages_and_questions() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"question": ["1", "1"], "chunk_id": ["x", "a"], "similarity": [0.9, 0.4]})
-    assert cf.evaluate({"1": ["a"]}, frame, "RR").means.tolist() == [[0.5]]
+    assert cf.evaluate({"1": ["a"]}, frame, "RR")._means.tolist() == [[0.5]]
 
 
 @pytest.mark.parametrize("lines", [True, False])

@@ -90,7 +90,7 @@ def test_names_are_found_in_every_record() -> None:
 @pytest.mark.parametrize("document", [17, "17"])
 def test_a_list_of_dicts_is_a_ranking_and_never_a_run(name: str, document: object) -> None:
     scores = cf.evaluate({1: [document]}, {1: [{name: 18, "score": 0.5}, {name: document, "score": 0.9}]}, "RR")
-    assert (scores.runs, scores.means.tolist()) == (("run",), [[1.0]])
+    assert (scores.runs, scores._means.tolist()) == (("run",), [[1.0]])
 
 
 class Hit(NamedTuple):

@@ -134,15 +134,15 @@ def test_categories_and_lazy_frames_of_polars() -> None:
 def test_a_lone_subtopic_zero_survives(subtopic: str, suffix: str, tmp_path: Path) -> None:
     judged = {"q": {"a": {subtopic: 1}, "b": {subtopic: 0}}}
     run = {"q": {"b": 2.0, "a": 1.0}}
-    expected = cf.evaluate(judged, run, ["StRecall@1", "ERR_IA@5"]).means.tolist()
+    expected = cf.evaluate(judged, run, ["StRecall@1", "ERR_IA@5"])._means.tolist()
     path = tmp_path / f"qrels{suffix}"
     io.write_qrels(cf.read_qrels(judged), path)
     found = cf.read_qrels(path)
     assert found.labels is not None
     assert list(found.labels.names) == [subtopic]
-    assert cf.evaluate(path, run, ["StRecall@1", "ERR_IA@5"]).means.tolist() == expected
+    assert cf.evaluate(path, run, ["StRecall@1", "ERR_IA@5"])._means.tolist() == expected
     rows = [{"query_id": "q", "doc_id": d, "subtopic": subtopic, "relevance": g} for d, g in (("a", 1), ("b", 0))]
-    assert cf.evaluate(rows, run, ["StRecall@1", "ERR_IA@5"]).means.tolist() == expected
+    assert cf.evaluate(rows, run, ["StRecall@1", "ERR_IA@5"])._means.tolist() == expected
 
 
 def test_an_iteration_zero_is_no_subtopic(tmp_path: Path) -> None:

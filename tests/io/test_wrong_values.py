@@ -21,7 +21,7 @@ LONG, SURROGATE = 10**5000, "\ud800"
 
 
 def score(qrels: Any, run: Any = RUN, measures: Any = ("AP",), **options: Any) -> list[Any]:
-    return cf.evaluate(qrels, run, list(measures), **options).means.tolist()
+    return cf.evaluate(qrels, run, list(measures), **options)._means.tolist()
 
 
 def with_part(**parts: Any) -> Any:
@@ -132,7 +132,7 @@ def test_an_evaluator_can_be_pickled() -> None:
     evaluator = cf.Evaluator(QRELS, ["AP", "nDCG@10[ties=expected]"])
     evaluator(RUN)
     copy = pickle.loads(pickle.dumps(evaluator))
-    assert copy(RUN).means.tolist() == evaluator(RUN).means.tolist()
+    assert copy(RUN)._means.tolist() == evaluator(RUN)._means.tolist()
 
 
 def cranfield(*arguments: str, folder: Path, redirect: str = "") -> subprocess.CompletedProcess[str]:

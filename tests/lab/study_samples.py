@@ -67,7 +67,7 @@ def tau_a(x: Any, y: Any) -> float:
 def check_display(result: StudyResult, beginning: str) -> None:
     """A result in a notebook: one line as text, all tables, and its figures."""
     assert repr(result).startswith(beginning) and len(repr(result)) < 200
-    assert result._repr_html_().count("<table") == len(Study(result.KIND).tables(result))
+    assert result._repr_html_().count("<table") == len(Study(result._KIND).tables(result))
     pytest.importorskip("matplotlib")
     from matplotlib import pyplot
 

@@ -311,7 +311,7 @@ def test_commands(tmp_path: Path) -> None:
     merged = run(cli, ["judge", qrels, *runs, "-m", "P@3", "--merge", str(new), "-o", str(tmp_path / "all.csv")])
     assert merged.exit_code == 0, merged.output
     assert "2 new judgments merged" in merged.output
-    assert cf.evaluate(tmp_path / "all.csv", runs, "P@3").means[1, 0] > cf.evaluate(qrels, runs, "P@3").means[1, 0]
+    assert cf.evaluate(tmp_path / "all.csv", runs, "P@3")._means[1, 0] > cf.evaluate(qrels, runs, "P@3")._means[1, 0]
     both = [saved_by(tmp_path, "ann", {"x": 1, "w": 0}), saved_by(tmp_path, "bob", {"x": 0, "w": 0})]
     merging = [word for path in both for word in ("--merge", str(path))]
     settled = run(cli, ["judge", qrels, *runs, *merging, "--settle", "median", "-o", str(tmp_path / "settled.csv")])

@@ -28,7 +28,7 @@ RUNS = [example.path(name) for name in example.RUNS]
 def test_a_study_is_complete(name: str) -> None:
     study = Study(name)
     assert study.experiment.__doc__ and study.experiment.__name__ == name
-    assert issubclass(study.result_class, StudyResult) and name == study.result_class.KIND
+    assert issubclass(study.result_class, StudyResult) and name == study.result_class._KIND
     assert study.has_figures == (name != "properties")
 
 
@@ -90,6 +90,6 @@ def test_help_of_studies_is_grouped_and_without_ranges() -> None:
 
 def test_files_of_a_later_version(tmp_path: Path) -> None:
     file = tmp_path / "study.json"
-    file.write_text(json.dumps({"study": "power", "version": StudyResult.VERSION + 1}))
-    with pytest.raises(InputError, match=f"version {StudyResult.VERSION + 1} of the file format"):
+    file.write_text(json.dumps({"study": "power", "version": StudyResult._VERSION + 1}))
+    with pytest.raises(InputError, match=f"version {StudyResult._VERSION + 1} of the file format"):
         Power.load(file)

@@ -170,7 +170,7 @@ def test_from_python_saved_and_loaded(study: str, years: list[Path], tmp_path: P
     alone: StudyResult = Study(study).experiment(
         str(years[1] / "qrels.diversity.txt"), sorted((years[1] / "runs").iterdir()), **SMALL[study]
     )
-    alone = alone.with_provenance(found.results["year2"].provenance)  # the folder also has documents
+    alone = alone._with_provenance(found.results["year2"].provenance)  # the folder also has documents
     assert found.results["year2"].to_dict() == alone.to_dict()
     found.save(tmp_path / "study.json")
     loaded = Study(study).load(tmp_path / "study.json")

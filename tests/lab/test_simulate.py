@@ -105,10 +105,10 @@ def test_better_systems_score_higher() -> None:
     scores = cf.evaluate(made.complete, made.runs, ["AP", "alpha_nDCG@20", "StRecall@10"])
     quality = [system.quality for system in made.systems]
     for m in range(3):
-        assert np.corrcoef(np.argsort(np.argsort(quality)), scores.means[:, m])[0, 1] > 0.9
+        assert np.corrcoef(np.argsort(np.argsort(quality)), scores._means[:, m])[0, 1] > 0.9
     silent = small(noise=0.0)
     found = cf.evaluate(silent.complete, silent.runs, "AP")
-    assert found.means.min() == pytest.approx(1)  # nothing but skill, and everybody has some
+    assert found._means.min() == pytest.approx(1)  # nothing but skill, and everybody has some
 
 
 def test_systems_may_be_alike() -> None:
@@ -119,7 +119,7 @@ def test_systems_may_be_alike() -> None:
 
 def test_narrow_systems_see_fewer_subtopics() -> None:
     made = cf.simulate(queries=60, systems=40, documents=5000, depth=50, seed=2)
-    scores = cf.evaluate(made.complete, made.runs, ["AP", "StRecall@5"]).means
+    scores = cf.evaluate(made.complete, made.runs, ["AP", "StRecall@5"])._means
     skill, breadth = np.array([[s.skill, s.breadth] for s in made.systems]).T
     rest = [values - np.polyval(np.polyfit(skill, values, 1), skill) for values in (breadth, scores[:, 1])]
     assert np.corrcoef(*rest)[0, 1] > 0.3
@@ -139,7 +139,7 @@ def test_ties_and_ends() -> None:
 def test_tied_documents_stand_in_an_order_without_meaning() -> None:
     made = cf.simulate(queries=100, systems=4, documents=5000, depth=50, ties=1.0, seed=3)
     rules = ["AP[ties=input]", "AP[ties=trec]", "AP[ties=expected]"]
-    means = cf.evaluate(made.complete, made.runs, rules).means
+    means = cf.evaluate(made.complete, made.runs, rules)._means
     assert np.abs(means - means[:, 2:]).max() < 0.01
 
 
@@ -201,8 +201,8 @@ def test_files_are_read_back(tmp_path: Path) -> None:
         measures = ["AP", "alpha_nDCG@10", "D#-nDCG@10"]
         from_files = cf.evaluate(folder / name, runs, measures)
         assert np.array_equal(from_files.values, cf.evaluate(judgments, made.runs, measures).values, equal_nan=True)
-    assert cf.evaluate(folder / "qrels.txt", runs, "AP").means.tolist() == (
-        cf.evaluate(made.judgments, made.runs, "AP").means.tolist()
+    assert cf.evaluate(folder / "qrels.txt", runs, "AP")._means.tolist() == (
+        cf.evaluate(made.judgments, made.runs, "AP")._means.tolist()
     )
     texts = [json.loads(line) for line in (folder / "docs.jsonl").read_text().splitlines()]
     assert {text["id"]: text["text"] for text in texts} == made.texts

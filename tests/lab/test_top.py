@@ -46,7 +46,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
 @pytest.mark.parametrize("study", FEW)
 def test_the_best_runs_as_if_only_they_were_given(study: str, lab: tuple[Path, list[Path]]) -> None:
     qrels, runs = lab
-    means = cf.evaluate(qrels, runs, "RR").means[:, 0]
+    means = cf.evaluate(qrels, runs, "RR")._means[:, 0]
     best = [run for run, mean in zip(runs, means, strict=True) if mean >= sorted(means)[-3]]
     assert len(best) == 3
 

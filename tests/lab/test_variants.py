@@ -37,7 +37,7 @@ def test_the_same_seed_is_the_same_orders() -> None:
 def test_better_ones_score_higher() -> None:
     lab = cf.simulate(queries=30, systems=1, documents=1500, depth=40, pool_depth=40, seed=1)
     made, systems = variants(lab.runs[0], lab.judgments, 12, seed=1)
-    scores = cf.evaluate(lab.judgments, list(made), "alpha_nDCG@20").means[:, 0]
+    scores = cf.evaluate(lab.judgments, list(made), "alpha_nDCG@20")._means[:, 0]
     assert tau([one.quality for one in systems], scores) > 0.7
 
 

@@ -29,12 +29,12 @@ def test_as_the_formula(n: int, correct: int, unanswered: int) -> None:
     expected = c_at_1(n, correct, unanswered)
     for undefined in ("skip", "zero", "one", "error"):
         scores = cf.evaluate(qrels, run, ["c@1", "P@1"], undefined=undefined)
-        assert scores.means[0, 0] == pytest.approx(expected, abs=1e-12)
-        assert scores.sizes[0, 0] == n
+        assert scores._means[0, 0] == pytest.approx(expected, abs=1e-12)
+        assert scores._sizes[0, 0] == n
     evaluator = cf.Evaluator(qrels, "c_at_1")
-    assert evaluator.means(run)["c_at_1"] == scores.means[0, 0]
+    assert evaluator.means(run)["c_at_1"] == scores._means[0, 0]
     assert np.isnan(evaluator.values(run)).sum() == unanswered
-    assert scores.matched(0)[0].mean() == pytest.approx(expected)
+    assert scores._matched(0)[0].mean() == pytest.approx(expected)
 
 
 def test_unanswered_queries_are_named() -> None:
@@ -46,7 +46,7 @@ def test_unanswered_queries_are_named() -> None:
 def test_a_list_that_begins_with_nil_is_unanswered() -> None:
     qrels = {"1": {"a": 1}, "2": {"a": 1}, "3": {"a": 0}}
     run = {"1": {"a": 1.0}, "2": {"NIL": 2.0, "a": 1.0}, "3": {"NIL": 1.0}}
-    assert cf.evaluate(cf.Collection(qrels, nil="NIL"), run, "c@1").means[0, 0] == pytest.approx(c_at_1(3, 1, 2))
+    assert cf.evaluate(cf.Collection(qrels, nil="NIL"), run, "c@1")._means[0, 0] == pytest.approx(c_at_1(3, 1, 2))
 
 
 def test_compare_and_audit() -> None:

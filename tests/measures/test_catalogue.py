@@ -190,7 +190,7 @@ def test_residual_of_a_judged_list_is_the_tail(name: str, value: float) -> None:
     run, qrels = {"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"a": 1, "b": 0, "c": 1}}
     scores = cf.evaluate(qrels, run, name, show="residuals")
     assert scores.measures == (name, f"{name} residual")
-    assert scores.means[0, 1] == pytest.approx(value)
+    assert scores._means[0, 1] == pytest.approx(value)
 
 
 @pytest.mark.parametrize("name", ["RBP(p=0.8, max=3)", "INSQ(T=2, max=3)", "INST(T=2, max=3)", "BPM(T=2, max=3)@7"])
@@ -203,7 +203,7 @@ def test_residual_is_what_unjudged_documents_could_add(name: str) -> None:
     full = measure([3 if grade is None else grade for grade in ranking] + tail)
     run = {"q": {f"d{i:02}": -i for i in range(30)}}
     qrels = {"q": {f"d{i:02}": grade for i, grade in enumerate(ranking) if grade is not None}}
-    score, residual = cf.evaluate(qrels, run, name, show="residuals").means[0]
+    score, residual = cf.evaluate(qrels, run, name, show="residuals")._means[0]
     assert score + residual == pytest.approx(full, abs=1e-9)
     assert measure.symbol in with_residual()
 

@@ -40,7 +40,7 @@ def test_worked_case(case: dict) -> None:
     names += [f"{name}(mu={case['params']['mu']:g})@5" for name in NAMES if name.endswith("NB")]
     found = cf.evaluate(
         cf.Collection({"q": labels}, documents=case["corpus"]), descending(case["ranking"]), names
-    ).means[0]
+    )._means[0]
     expected = [case["expected"][name.partition("(")[0]] for name in names]
     assert found.tolist() == pytest.approx(expected, abs=case["tol"])
 
@@ -173,10 +173,10 @@ def test_negative_grades_are_unjudged_unless_told_otherwise() -> None:
 
 def test_beside_other_measures_nothing_changes() -> None:
     names = ["bpref", "infAP", "alpha_nDCG@3", "Judged@3", "AP[condensed]"]
-    alone = cf.evaluate(cf.Collection(QRELS, negative="nonrel"), RUN, names).means.tolist()
+    alone = cf.evaluate(cf.Collection(QRELS, negative="nonrel"), RUN, names)._means.tolist()
     together = (
         cf.evaluate(cf.Collection(QRELS, documents=TEXTS, negative="nonrel"), RUN, ["DELTARB@3", *names])
-        .means[:, 1:]
+        ._means[:, 1:]
         .tolist()
     )
     assert together == alone
@@ -303,10 +303,10 @@ def test_an_audit_as_far_as_there_can_be_one() -> None:
     runs = [{q: {"D2": 3.0, "D9": 2.0, "D1": 2.0, "D3": 1.0} for q in qrels}, dict.fromkeys(qrels, RUN["q"])]
     names = ["DELTARB(mu=10)@2", "AP", "ABSNB(mu=10)"]
     found = cf.audit(cf.Collection(qrels, documents=TEXTS), runs, names)
-    assert found.score.tolist() == cf.evaluate(cf.Collection(qrels, documents=TEXTS), runs, names).means.tolist()
+    assert found.score.tolist() == cf.evaluate(cf.Collection(qrels, documents=TEXTS), runs, names)._means.tolist()
     for field, how in (("expected", {"ties": "expected"}), ("condensed", {"condensed": True})):
         one = cf.evaluate(cf.Collection(qrels, documents=TEXTS), runs, names, **how)
-        assert getattr(found, field) == pytest.approx(one.means)
+        assert getattr(found, field) == pytest.approx(one._means)
     for field in ("worst", "best", "lowest", "highest", "terminal"):
         assert np.isnan(getattr(found, field)).tolist() == [[True, False, True]] * 2
     assert found.low.shape == (2, 3)

@@ -250,11 +250,11 @@ def test_costs_of_audits_and_comparisons() -> None:
     qrels, costs = {"1": {"a": 1}, "2": {"b": 1}}, {"1": {"b": 7.0}, "2": {"a": 3.0}}
     name = "TBG(half=2)"
     expected = cf.evaluate(cf.Collection(qrels, costs=costs), runs, name)
-    assert expected.means.tolist() != cf.evaluate(qrels, runs, name).means.tolist()
-    assert cf.audit(cf.Collection(qrels, costs=costs), runs, name).score.tolist() == expected.means.tolist()
+    assert expected._means.tolist() != cf.evaluate(qrels, runs, name)._means.tolist()
+    assert cf.audit(cf.Collection(qrels, costs=costs), runs, name).score.tolist() == expected._means.tolist()
     assert (
         cf.compare(cf.Collection(qrels, costs=costs), runs, name, test="t").means[0].tolist()
-        == expected.means[:, 0].tolist()
+        == expected._means[:, 0].tolist()
     )
     assert [note.kind for note in cf.evaluate(cf.Collection(qrels, costs=costs), runs, "RR").notes].count(
         "costs_unused"
@@ -268,7 +268,7 @@ def test_costs_of_audits_and_comparisons() -> None:
 def test_expected_residual_is_the_mean_over_orders(name: str, costs: Any) -> None:
     def residual(name: str, run: dict[str, dict[str, float]]) -> float:
         scores = cf.evaluate(cf.Collection(QRELS, costs=costs), run, name, show="residuals")
-        return float(scores.means[0, 1])
+        return float(scores._means[0, 1])
 
     orders = [
         residual(name, {"q": {d: -float(i) for i, d in enumerate([*order, *"yz"])}})
@@ -286,7 +286,7 @@ def test_the_budget_of_bpm_is_a_cost_where_documents_have_costs(budget: int, vie
     assert cf.Evaluator(collection, names[0]).values(RUN) == pytest.approx(
         cf.Evaluator(collection, names[1]).values(RUN), abs=1e-12
     )
-    residuals = [cf.evaluate(collection, RUN, name, show="residuals").means[0, 1] for name in names]
+    residuals = [cf.evaluate(collection, RUN, name, show="residuals")._means[0, 1] for name in names]
     assert residuals[0] == pytest.approx(residuals[1], abs=1e-12)
 
 
@@ -296,8 +296,8 @@ def test_bpm_stops_at_the_first_document_that_spends_its_budget() -> None:
     expected = {1: 0.0, 2: 1 / 2, 3: 1 / 2, 4: 2 / 3, 7: 2 / 3}
     for budget, value in expected.items():
         found = cf.evaluate(cf.Collection(qrels, costs=costs), run, f"BPM(T=9)@{budget}")
-        assert found.means[0, 0] == pytest.approx(value)
+        assert found._means[0, 0] == pytest.approx(value)
         assert "costs_unused" not in [note.kind for note in found.notes]
     # Cheap documents: the reader sees more than k of them.
     cheap = {"q": dict.fromkeys("abc", 0.1)}
-    assert cf.evaluate(cf.Collection(qrels, costs=cheap), run, "BPM(T=2)@1").means[0, 0] == pytest.approx(2 / 3)
+    assert cf.evaluate(cf.Collection(qrels, costs=cheap), run, "BPM(T=2)@1")._means[0, 0] == pytest.approx(2 / 3)

@@ -57,5 +57,5 @@ def test_an_evaluation_without_it_says_what_to_do() -> None:
     with pytest.raises(cf.MeasureError, match="Hole@2"):
         evaluation.scores_of("Hole@2")
     kept = cf.Evaluator({"q": {"a": 1}}, ["AP", "Hole@2"]).evaluation({"q": {"a": 1.0, "b": 0.0}})
-    assert kept.scores.means.tolist() == [[1.0, 0.5]]
-    assert kept.scores_of("Hole@2[ties=expected]").means.tolist() == [[0.5]]
+    assert kept.scores._means.tolist() == [[1.0, 0.5]]
+    assert kept.scores_of("Hole@2[ties=expected]")._means.tolist() == [[0.5]]

@@ -79,7 +79,7 @@ def test_cwl_eval() -> None:
         theirs = ir_measures.calc_aggregate(asked.values(), qrels, run)
         ours = cf.evaluate(qrels, run, list(CWL.values()))
         for m, name in enumerate(CWL):
-            assert ours.means[0, m] == pytest.approx(theirs[asked[name]], abs=1e-9), name
+            assert ours._means[0, m] == pytest.approx(theirs[asked[name]], abs=1e-9), name
         # their spelling is understood, and means the same
         for name, symbol in CWL.items():
             assert str(cf.parse(name)) == str(cf.parse(symbol))

@@ -31,12 +31,12 @@ def test_fall_out_counts_documents_judged_as_not_relevant(negative: str) -> None
             "fallout": 3 / 5,
         }
     for name, value in expected.items():
-        assert cf.evaluate(collection, run, name).means[0, 0] == pytest.approx(value)
+        assert cf.evaluate(collection, run, name)._means[0, 0] == pytest.approx(value)
     tied = {"q": dict.fromkeys("bax", 1.0)}
-    assert cf.evaluate(collection, tied, "FallOut@1[ties=expected]").means[0, 0] == pytest.approx(
+    assert cf.evaluate(collection, tied, "FallOut@1[ties=expected]")._means[0, 0] == pytest.approx(
         1 / 3 / (4 if negative == "unjudged" else 5)
     )
 
 
 def test_fall_out_is_undefined_without_documents_judged_as_not_relevant() -> None:
-    assert np.isnan(cf.evaluate({"q": {"a": 1}}, {"q": {"x": 1.0}}, "FallOut").means[0, 0])
+    assert np.isnan(cf.evaluate({"q": {"a": 1}}, {"q": {"x": 1.0}}, "FallOut")._means[0, 0])

@@ -304,5 +304,5 @@ def test_groups_of_an_evaluator() -> None:
     )
     several = evaluator({"one": run, "two": {"q": {"b": 1.0}}}).to_dict()["runs"]
     assert several["two"]["AP[groups]"]["queries"] == {"q": 0.5, "r": 0.0}
-    assert evaluator.evaluation(run).scores.means.tolist() == [[0.375, 0.375]]
+    assert evaluator.evaluation(run).scores._means.tolist() == [[0.375, 0.375]]
     assert str(cf.parse("AP[groups, condensed]")) == "AP[condensed, groups]"

@@ -54,7 +54,7 @@ def test_worked_examples() -> None:
     qrels = {"q": {"a": 2, "b": 0, "d": 1, "e": 1}}
     inclusion, method = {"q": {"a": 0.5, "b": 0.25, "d": 0.3, "e": 0.1}}, {"q": {"a": 1, "b": 1, "d": 2, "e": 4}}
     run = {"q": {d: -float(i) for i, d in enumerate("bazdc")}}
-    assert cf.evaluate(cf.Collection(qrels, inclusion=inclusion, method=method), run, "statAP").means == pytest.approx(
+    assert cf.evaluate(cf.Collection(qrels, inclusion=inclusion, method=method), run, "statAP")._means == pytest.approx(
         1.75 / 13
     )
 
@@ -73,7 +73,7 @@ def test_complete_judgments_are_no_estimate() -> None:
         ["xinfAP", "P@3[sampled]"],
         show="standard errors",
     )
-    assert scores.means[0, [1, 3]].tolist() == [0.0, 0.0]
+    assert scores._means[0, [1, 3]].tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("name", ["P@4", "DCG@5", "RBP(p=0.7)", "SDCG(max=2)@4", "NumRelRet"])
@@ -122,7 +122,7 @@ def test_strata_without_a_sample() -> None:
     qrels, strata = {"q": {"a": 1, "b": -1}}, {"q": {"a": "1", "b": "2"}}
     with pytest.raises(cf.InputError, match="no document of stratum `2` of query `q` is judged"):
         cf.evaluate(cf.Collection(qrels, strata=strata), {"q": {"a": 1.0}}, "P@1[sampled]")
-    assert cf.evaluate(cf.Collection(qrels, strata=strata), {"q": {"a": 1.0}}, "xinfAP").means == 1
+    assert cf.evaluate(cf.Collection(qrels, strata=strata), {"q": {"a": 1.0}}, "xinfAP")._means == 1
 
 
 @pytest.mark.parametrize("name", ["AP[sampled]", "nDCG@10[sampled]", "P@5[sampled, condensed]", "xinfAP[ties=best]"])
@@ -145,5 +145,5 @@ def test_tables_with_probabilities(tmp_path: Path) -> None:
     path = tmp_path / "qrels.csv"
     path.write_text("query_id,doc_id,relevance,probability\nq,a,1,0.5\nq,b,0,0.25\nq,c,1,\n")
     run = {"q": {"b": 2.0, "a": 1.0}}
-    found = cf.evaluate(path, run, ["statAP", "P@2[sampled]"]).means[0]
+    found = cf.evaluate(path, run, ["statAP", "P@2[sampled]"])._means[0]
     assert found.tolist() == pytest.approx([0.5, 1.0])

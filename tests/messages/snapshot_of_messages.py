@@ -315,8 +315,10 @@ NOTES = (
         "bm25",
         values={"remark": "the file has no column names; its columns were read as query, document, rank"},
     ),
-    *(Note("queries_counted", values={"counted": counted, "queries": 8}) for counted in ("judged", "both", "run")),
-    *(Note("undefined", None, "AP", {"queries": FEW, "policy": policy}) for policy in ("skip", "zero", "one", "error")),
+    *(
+        Note("undefined", None, measure, {"queries": FEW, "credit": measure == "c_at_1"})
+        for measure in ("AP", "c_at_1")
+    ),
     Note("undefined_groups", "bm25", "AP[groups]", {"groups": 3, "queries": FEW}),
     *(Note("subtopic_grades", None, measure, {"judgments": "qrels"}) for measure in ("AP", "nDCG@10")),
     Note("above_one", measure="RBP(max=1)", values={"reason": "max", "gain": 3.0}),

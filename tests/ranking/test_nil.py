@@ -31,7 +31,7 @@ def test_one_query(case: dict) -> None:
     run, qrels = as_run(case["ranking"], case["params"]["R"], "q")
     scores = cf.evaluate(
         cf.Collection(qrels, nil="NIL"), run, [*PLAIN.values(), *ENDED.values()], undefined="zero"
-    ).means[0]
+    )._means[0]
     for i, name in enumerate(PLAIN):
         assert scores[i] == pytest.approx(case["expected"]["original"][name], abs=1e-9), name
         assert scores[i + 4] == pytest.approx(case["expected"]["modified"][name], abs=1e-9), name
@@ -47,7 +47,7 @@ def test_system_means() -> None:
             qrels |= judged
         scores = cf.evaluate(
             cf.Collection(qrels, nil="NIL"), run, [*PLAIN.values(), *ENDED.values()], undefined="zero"
-        ).means[0]
+        )._means[0]
         for i, name in enumerate(PLAIN):
             assert scores[i] == pytest.approx(case["expected"][name]["original"][system], abs=1e-9), (system, name)
             assert scores[i + 4] == pytest.approx(case["expected"][name]["modified"][system], abs=1e-9), (system, name)
@@ -57,7 +57,7 @@ def test_full_length_as_a_keyword_is_the_same() -> None:
     run, qrels = as_run("0000", 0, "q")
     a = cf.evaluate(cf.Collection(qrels, full_length=4), run, "AP", terminal=True)
     assert a.measures == ("AP[full=4, terminal]",)
-    assert a.means.tolist() == cf.evaluate(qrels, run, "AP[full=4, terminal]").means.tolist() == [[0.0]]
+    assert a._means.tolist() == cf.evaluate(qrels, run, "AP[full=4, terminal]")._means.tolist() == [[0.0]]
     # Without a terminal form there is nothing that the full length could change, and the name stays.
     assert cf.evaluate(cf.Collection(qrels, full_length=4), run, "P@5").measures == ("P@5",)
 
@@ -66,12 +66,12 @@ def test_nil_among_ties_is_the_mean_over_orders() -> None:
     qrels = {"q": {"a": 1, "b": 0}}
     tied = cf.evaluate(
         cf.Collection(qrels, nil="NIL"), {"q": {"a": 1.0, "NIL": 1.0, "b": 1.0}}, "AP[ties=expected, terminal]"
-    ).means[0, 0]
+    )._means[0, 0]
     orders = ["a NIL b", "a b NIL", "NIL a b", "NIL b a", "b a NIL", "b NIL a"]
     each = [
         cf.evaluate(
             cf.Collection(qrels, nil="NIL"), {"q": {d: -i for i, d in enumerate(order.split())}}, "AP[terminal]"
-        ).means[0, 0]
+        )._means[0, 0]
         for order in orders
     ]
     assert tied == pytest.approx(sum(each) / 6)
@@ -108,6 +108,6 @@ def test_a_list_longer_than_full_is_refused() -> None:
         "run: query `q` has 4 documents; the full length is 3\n\n"
         "hint: set the full length to the length limit of the system, or cut rankings with a depth"
     )
-    assert cf.evaluate(cf.Collection(qrels, full_length=3), run, "AP", terminal=True, depth=3).means[
+    assert cf.evaluate(cf.Collection(qrels, full_length=3), run, "AP", terminal=True, depth=3)._means[
         0, 0
     ] == pytest.approx(0.25)

@@ -133,9 +133,9 @@ def test_padding_with_a_bad_document_never_helps(name: str, ranking: list, misse
 def test_silence_is_the_right_answer_to_a_query_without_one() -> None:
     qrels = {"q": {"a": 0}}
     names = [f"{name}[terminal]" for name in ("RR", "RBP(p=0.5)", "nDCG", "AP")]
-    assert cf.evaluate(qrels, {"q": {}}, names).means[0].tolist() == [1, 1, 1, 1]
-    assert cf.evaluate(qrels, {}, names).means[0].tolist() == [1, 1, 1, 1]
-    assert cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, names).means[0].tolist() == pytest.approx(
+    assert cf.evaluate(qrels, {"q": {}}, names)._means[0].tolist() == [1, 1, 1, 1]
+    assert cf.evaluate(qrels, {}, names)._means[0].tolist() == [1, 1, 1, 1]
+    assert cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, names)._means[0].tolist() == pytest.approx(
         [1 / 3, 0.25, 0.5, 1 / 3]
     )
 

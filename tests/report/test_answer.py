@@ -88,7 +88,7 @@ def test_the_best_run_of_each_measure_is_the_baseline() -> None:
         *(("b", "x", "y"), ("b", "z", "y")),
     ]
     for one in found.contests:  # as if this measure were alone
-        alone = cf.compare(scores.only([scores.column_of(one.measure)]), baseline=one.other, test="t")
+        alone = cf.compare(scores.only(measures=one.measure), baseline=one.other, test="t")
         assert one in alone.contests
     assert any("selected by the scores" in str(note) for note in found.notes)
     again = cf.Comparison.from_dict(found.to_dict())

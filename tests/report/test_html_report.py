@@ -59,7 +59,7 @@ def test_data_are_the_scores() -> None:
     found = contents(evaluated(qrels, runs, MEASURES))
     scores = cf.evaluate(qrels, runs, MEASURES)
     assert found["means"] == [[entry["mean"] for entry in run.values()] for run in scores.to_dict()["runs"].values()]
-    assert found["low"][0][0] == pytest.approx(scores.interval(0, 0)[0], abs=1e-12)
+    assert found["low"][0][0] == pytest.approx(scores._interval(0, 0)[0], abs=1e-12)
     compared = cf.compare(scores, audit=cf.audit(qrels, runs, MEASURES))
     assert found["pairs"]["corrected"] == compared.corrected.tolist()
     assert found["pairs"]["doubts"][0] == [" ".join(one) for one in compared.doubts[0]]
@@ -71,7 +71,7 @@ def test_measures_that_read(tmp_path: Path) -> None:
     qrels, corpus = (str(example.path(name)) for name in (example.DIVERSITY, "documents.jsonl"))
     found = contents(evaluated(qrels, runs, ["DELTARB@5", "AP"], documents=corpus))
     scores = cf.evaluate(cf.Collection(qrels, documents=corpus), runs, ["DELTARB@5", "AP"])
-    assert found["means"] == scores.means.tolist()
+    assert found["means"] == scores._means.tolist()
     assert [found["audit"][name][0][0] for name in ("worst", "lowest")] == [None, None]
     args = ["report", qrels, *runs[:2], "-m", "DELTARB@5", "--corpus", corpus, "-o", str(tmp_path / "report.html")]
     result = CliRunner().invoke(cli, args)
@@ -176,7 +176,7 @@ def test_subtopics_and_intents_have_a_report(tmp_path: Path) -> None:
     assert data["measures"][0] == "ERR_IA@20"
     assert (
         data["means"][0][0]
-        == cf.evaluate(cf.Collection(diverse, intents=str(weights)), runs[0], "ERR_IA@20").means[0, 0]
+        == cf.evaluate(cf.Collection(diverse, intents=str(weights)), runs[0], "ERR_IA@20")._means[0, 0]
     )
     assert all("--intents intents " in f"{line} " for line in data["commands"])
 
@@ -449,7 +449,7 @@ def test_a_whole_track_fits(opened: Any) -> None:
 
 def test_a_headline_says_who_is_best_and_by_how_much(opened: Any) -> None:
     browser = opened(*museum(), ["AP", "RR"])
-    means = cf.evaluate(*museum()[::-1], ["AP", "RR"]).means
+    means = cf.evaluate(*museum()[::-1], ["AP", "RR"])._means
     (headline,) = texts(browser, "#headline")
     assert headline.startswith(f"llm has the highest AP ({means[2, 0]:.4f}).")
     assert "significantly better" in headline
@@ -481,7 +481,7 @@ def test_tables_are_files_too(opened: Any) -> None:
     scores = list(csv.DictReader(StringIO(browser.execute_script("return report.csv('scores')"))))
     expected = cf.evaluate(*museum()[::-1], ["AP", "RR"])
     assert {row["run"]: float(row["AP"]) for row in scores} == dict(
-        zip(expected.runs, expected.means[:, 0].tolist(), strict=True)
+        zip(expected.runs, expected._means[:, 0].tolist(), strict=True)
     )
     pairs = list(csv.DictReader(StringIO(browser.execute_script("return report.csv('pairs')"))))
     assert len(pairs) == 6
@@ -811,7 +811,7 @@ def test_where_less_is_better_the_lowest_is_best(shown: Any) -> None:
     told = texts(browser, "#pair")[0]
     assert told.startswith("d is significantly better than base: latency") and ends in told
     assert "Bars below the line: d is better." in texts(browser, "#caption-queries")[0]
-    assert browser.execute_script("return report.matrix.order") == scores.order("latency")
+    assert browser.execute_script("return report.matrix.order") == scores._order("latency")
     # Both measures order the runs alike, though one falls and the other rises.
     assert browser.execute_script("return report.data.agreement") == [[1, 1], [1, 1]]
 
@@ -858,7 +858,7 @@ def test_groups_of_queries_have_a_table_and_a_chart(shown: Any) -> None:
 
 
 def test_groups_of_one_run_have_means_only(shown: Any) -> None:
-    browser = shown(report(judged_elsewhere().only_run("c"), group_by="kind"))
+    browser = shown(report(judged_elsewhere().only(runs="c"), group_by="kind"))
     assert texts(browser, "#query-groups thead th") == ["run", f"{NASTY} (10 queries)", "how (20 queries)"]
     assert len(texts(browser, "#chart-groups .mark-symbol.role-mark path")) == 2
 
@@ -869,7 +869,7 @@ def test_several_collections_are_groups_of_queries(shown: Any) -> None:
     scores = cf.evaluate(both, {run: dict.fromkeys(both, path) for run, path in zip("abcd", runs, strict=True)}, "AP")
     found = contents(scores)
     assert found["groups"]["attribute"] == "collection" and found["groups"]["names"] == ["again", "museum"]
-    assert found["low"][0][0] == pytest.approx(scores.interval(0, 0)[0], abs=1e-12)
+    assert found["low"][0][0] == pytest.approx(scores._interval(0, 0)[0], abs=1e-12)
     assert "collection" in texts(shown(html(found, "Both")), "#about-groups")[0]
 
 
@@ -907,7 +907,7 @@ def test_a_report_of_files_of_scores(tmp_path: Path) -> None:
     table.write_text("".join(json.dumps({"query": q, **of}) + "\n" for q, of in scores.attributes.items()))
     words = ["--scores", *files, "--lower", "latency", "--queries-file", str(table), "--group-by", "kind"]
     data = written(tmp_path, *words)
-    assert data["means"] == scores.means.tolist() and data["rankings"] is None
+    assert data["means"] == scores._means.tolist() and data["rankings"] is None
     assert data["queryTexts"]["q03"] == "question 3"
     by_query, compared, grouped, agreed = (answers(line, tmp_path) for line in data["commands"])
     assert by_query["measure"] == "faithfulness"
@@ -939,7 +939,7 @@ def test_a_report_of_repeats_is_on_means_over_them(tmp_path: Path, monkeypatch: 
     assert [_turned(pair)["difference"] for pair in compared["pairs"]] == np.frombuffer(
         base64.b64decode(data["pairs"]["difference"]), "<f8"
     ).tolist()
-    means = cf.evaluate(qrels, {"bm25": runs[0], "both": cf.Repeats(runs[1:3])}, ["AP", "nDCG@10"]).means
+    means = cf.evaluate(qrels, {"bm25": runs[0], "both": cf.Repeats(runs[1:3])}, ["AP", "nDCG@10"])._means
     assert data["means"] == means.tolist()
 
 
@@ -990,7 +990,7 @@ def test_a_report_of_nested_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     words = [qrels, *runs[:2], "-m", "RR", "--queries-file", str(table), "--average", "topic"]
     data = written(tmp_path, *words)
     expected = cf.evaluate(cf.Collection(qrels, queries=str(table)), runs[:2], "RR").averaged("topic")
-    assert data["queries"] == list(expected.queries) and data["means"] == expected.means.tolist()
+    assert data["queries"] == list(expected.queries) and data["means"] == expected._means.tolist()
     (compared,) = [answers(line, tmp_path) for line in data["commands"] if " compare " in line]
     gap = expected["RR"]["dense"] - expected["RR"]["bm25"]
     assert compared["pairs"][0]["difference"] == pytest.approx(gap)

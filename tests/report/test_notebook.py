@@ -157,7 +157,7 @@ def test_best_runs_come_first_and_the_rest_is_counted() -> None:
     text = checked(MANY_SCORES._repr_html_()).text
     assert "... and 106 more runs" in text
     assert text.count("run") < 40
-    best = MANY_SCORES.runs[MANY_SCORES.order()[0]]
+    best = MANY_SCORES.order()[0]
     assert f"\n{best}\n" in text
     assert str(MANY_SCORES).count("\n") < 40
     assert "... and 106 more runs" in str(MANY_SCORES)
@@ -196,13 +196,13 @@ def test_text_of_others_is_escaped() -> None:
 def test_a_column_by_any_name(name: str) -> None:
     column = SCORES[name]
     assert column.measure == "nDCG@10"
-    assert dict(column) == {run: SCORES.means[r, 1] for r, run in enumerate(SCORES.runs)}
-    assert column.per_query["bm25"] == SCORES.query_values(0, 1)
+    assert dict(column) == {run: SCORES._means[r, 1] for r, run in enumerate(SCORES.runs)}
+    assert column.per_query["bm25"] == SCORES._query_values(0, 1)
     assert name in SCORES and "RR" not in SCORES and "nonsense" not in SCORES
 
 
 def test_a_column_of_one_run_is_a_number() -> None:
-    assert float(SCORES.only_run("llm")["AP"]) == SCORES["AP"]["llm"]
+    assert float(SCORES.only(runs="llm")["AP"]) == SCORES["AP"]["llm"]
     with pytest.raises(UsageError, match="AP of 4 runs is not one number"):
         float(SCORES["AP"])
 
@@ -239,7 +239,7 @@ def test_the_table_is_that_of_the_command() -> None:
 def test_means_without_queries_are_shown_too() -> None:
     from cranfield.evaluation.scores import MeanScores
 
-    means = MeanScores(SCORES.runs, SCORES.columns, SCORES.means, SCORES.sizes)
+    means = MeanScores(SCORES.runs, SCORES.columns, SCORES._means, SCORES._sizes)
     assert "0.7851" in means._repr_html_()
     assert means["AP"]["llm"] == SCORES["AP"]["llm"]
     with pytest.raises(UsageError, match="needs per-query values"):

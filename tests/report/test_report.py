@@ -89,7 +89,7 @@ def test_tables_never_exceed_the_screen(width: int, per_query: bool) -> None:
     )
     text = write(made, per_query=per_query, width=width)
     assert max(map(len, text.splitlines())) <= width
-    for mean in made.means.flat:
+    for mean in made._means.flat:
         assert f"{mean:.4f}" in text
 
 
@@ -119,13 +119,13 @@ def test_csv_is_tidy_and_exact(scores: Scores) -> None:
     for score in scores:
         text = found[score.run, score.query, score.measure]
         assert (text == "") if math.isnan(score.value) else (float(text) == score.value)
-    assert float(found["a", "all", "AP"]) == scores.summary(0, 0)
+    assert float(found["a", "all", "AP"]) == scores["AP"]["a"]
     assert [row["query"] for row in csv.DictReader(io.StringIO(write(scores, "csv")))] == ["all"] * 6
 
 
 def test_csv_has_columns_for_intervals(scores: Scores) -> None:
     rows = list(csv.DictReader(io.StringIO(write(scores, "csv", interval="t"))))
-    assert (float(rows[0]["low"]), float(rows[0]["high"])) == scores.interval(0, 0, method="t")
+    assert (float(rows[0]["low"]), float(rows[0]["high"])) == scores._interval(0, 0, method="t")
     assert rows[3]["low"] == ""  # of one query nothing can be said
 
 

@@ -71,12 +71,12 @@ def test_collections_in_every_format(several: cf.Scores) -> None:
 
 def test_intervals_are_those_of_each_collection_and_of_the_mean(several: cf.Scores) -> None:
     lines = list(csv.DictReader(StringIO(write(several, "csv", interval="t"))))
-    alone = cf.evaluate(QRELS["dl19"], {"old": RUNS["old"]["dl19"]}, "RR").interval(0, 0, method="t")
+    alone = cf.evaluate(QRELS["dl19"], {"old": RUNS["old"]["dl19"]}, "RR")._interval(0, 0, method="t")
     found = {
         (line["run"], line["measure"], line["collection"]): (float(line["low"]), float(line["high"])) for line in lines
     }
     assert found["old", "RR", "dl19"] == alone
-    assert found["old", "RR", ""] == several.interval(0, 0, method="t")
+    assert found["old", "RR", ""] == several._interval(0, 0, method="t")
     assert max(high for _, high in found.values()) <= 1  # within the bounds of the measure
 
 

@@ -85,7 +85,7 @@ def test_ids_that_are_no_text(spark: SparkSession) -> None:
     qrels = spark.createDataFrame(judged, "query binary, document binary, grade int")
     scores = engine.evaluate(qrels, runs.union(runs.withColumn("run", sql.lit("s"))), ["RR", "NumRet"])
     assert sorted(row["value"] for row in scores.frame.collect() if row["measure"] == "RR") == [0, 0, 0, 0, 0.5, 0.5]
-    assert scores.means[0].tolist() == [0.5 / 3, 2]
+    assert scores._means[0].tolist() == [0.5 / 3, 2]
     found = scores.compare(samples=10)
     assert found.queries[0] == ("\udcfd\udcff", "\udcfe", "\udcff")
 

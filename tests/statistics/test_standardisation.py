@@ -78,10 +78,10 @@ def test_scores() -> None:
         counted = np.where(scores.counted[:, None], scores.values, np.nan)
         assert np.array_equal(found.values, standardise(counted, method), equal_nan=True)
         # Means over queries, whatever the measure itself is.
-        assert found.means == pytest.approx(np.nanmean(found.values, axis=2))
+        assert found._means == pytest.approx(np.nanmean(found.values, axis=2))
         middle = 0 if method == "z" else 0.5
         if method != "normal":
-            assert found.means.mean(axis=0) == pytest.approx([middle] * 4, abs=1e-9)
+            assert found._means.mean(axis=0) == pytest.approx([middle] * 4, abs=1e-9)
         assert "standardised over 4 runs" in " ".join(map(str, found.notes))
         json.dumps(found.to_dict(), allow_nan=False)
 
@@ -89,7 +89,7 @@ def test_scores() -> None:
 def test_reference_runs() -> None:
     scores = cf.evaluate(QRELS, RUNS, "AP")
     found = scores.standardised("z", reference=["bm25", "dense"])
-    assert found.means[:2].sum() == pytest.approx(0)
+    assert found._means[:2].sum() == pytest.approx(0)
     assert np.array_equal(found.values, standardise(scores.values, "z", np.array([1, 1, 0, 0], bool)), equal_nan=True)
     with pytest.raises(UsageError, match="`nobody` is not one of the runs"):
         scores.standardised("z", reference=["nobody", "bm25"])
@@ -102,7 +102,7 @@ def test_reference_runs() -> None:
 def test_compare() -> None:
     scores = cf.evaluate(QRELS, RUNS, ["AP", "GMAP"])
     comparison = cf.compare(scores.standardised("normal"), test="t")
-    x = scores.standardised("normal").matched(0)[0]
+    x = scores.standardised("normal")._matched(0)[0]
     assert comparison.contests[0].difference == pytest.approx(x[0].mean() - x[1].mean())
     result = CliRunner().invoke(
         cli, ["compare", QRELS, *RUNS, "-m", "AP", "--standardise", "normal", "--test", "t", "--format", "json"]
@@ -116,7 +116,7 @@ def test_eval() -> None:
     result = CliRunner().invoke(cli, ["eval", QRELS, *RUNS, "-m", "AP", "--standardise", "z", "--format", "json"])
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)["runs"]["bm25"]["AP standardised"]["mean"]
-    assert found == pytest.approx(float(cf.evaluate(QRELS, RUNS, "AP").standardised("z").means[0, 0]))
+    assert found == pytest.approx(float(cf.evaluate(QRELS, RUNS, "AP").standardised("z")._means[0, 0]))
     table = CliRunner().invoke(cli, ["eval", QRELS, *RUNS, "-m", "AP", "--standardise", "empirical"])
     assert "standardised" in table.output
     assert (

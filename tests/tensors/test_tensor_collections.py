@@ -166,7 +166,7 @@ def test_infinite_product_of_a_query_that_is_counted_again() -> None:
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.int8])
 def test_embeddings_without_dimensions_are_tied(kind: Any) -> None:
     ours = evaluate_embeddings({"0": {"1": 1}}, np.zeros((1, 0), kind), np.zeros((2, 0), kind), "RR")
-    assert ours.scores.means.tolist() == [[0.75]]
+    assert ours.scores._means.tolist() == [[0.75]]
 
 
 def test_what_precision_does() -> None:
@@ -183,10 +183,10 @@ def test_what_precision_does() -> None:
     assert (audit.worst <= audit.expected).all()
     assert (audit.expected <= audit.best).all()
     exact = evaluate_embeddings(qrels, queries, documents, ["AP", "RR"]).scores
-    assert np.allclose(audit.expected[0], exact.means[0])
+    assert np.allclose(audit.expected[0], exact._means[0])
     # Without ties, the first 100 documents of torch.topk are those of the ranking.
     cut = evaluate_embeddings(qrels, queries, documents, ["AP[depth=100]", "RR[depth=100]"]).scores
-    assert np.allclose(audit.top_k[0], cut.means[0])
+    assert np.allclose(audit.top_k[0], cut._means[0])
     assert audit.to_dict()["types"]["bfloat16"]["measures"]["AP[ties=expected]"]["best"] == audit.best[2, 0]
 
 

@@ -19,7 +19,7 @@ forms = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 
 
 def mean(*args: Any, **options: Any) -> float:
-    return float(evaluate(*args, "RR", **options).scores.means.item())
+    return float(evaluate(*args, "RR", **options).scores._means.item())
 
 
 @forms
@@ -73,7 +73,7 @@ def test_ids_are_text_at_every_door_of_tensors() -> None:
 
 def embedded(judged: Any, documents: Any, **options: Any) -> float:
     queries = np.array([[1.0, 0.0]], np.float32)
-    return float(evaluate_embeddings(judged, queries, documents, "RR", **options).scores.means.item())
+    return float(evaluate_embeddings(judged, queries, documents, "RR", **options).scores._means.item())
 
 
 DOCUMENTS = np.array([[0.5, 1.0], [1.0, 0.0], [0.25, 0.0]], np.float32)
@@ -108,7 +108,7 @@ def test_no_length_changes_a_cosine(factor: float, form: Any) -> None:
     documents[1] *= np.float32(factor)
     queries = form(np.array([[0.5, 0.9]], np.float32))
     found = evaluate_embeddings({"0": {"1": 1}}, queries, form(documents), "RR", similarity="cosine")
-    assert found.scores.means.item() == 1.0
+    assert found.scores._means.item() == 1.0
 
 
 def counter(**options: Any) -> RankCounter:
@@ -221,7 +221,7 @@ QUERY, COLLECTION = np.array([[1.0, 0.0]]), np.array([[0.5, 1.0], [1.0, 0.0], [0
 
 
 def of_embeddings(judged: str = "2", documents: Any = COLLECTION, query: Any = QUERY, **options: Any) -> float:
-    return float(evaluate_embeddings({"0": {judged: 1}}, query, documents, "RR", **options).scores.means.item())
+    return float(evaluate_embeddings({"0": {judged: 1}}, query, documents, "RR", **options).scores._means.item())
 
 
 @pytest.mark.parametrize(

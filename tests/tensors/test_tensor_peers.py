@@ -43,7 +43,7 @@ def test_torchmetrics_without_ties(measure: str, name: str, options: Any) -> Non
     scores, grades = untied(0)
     grades = grades if measure.startswith("nDCG") else np.minimum(grades, 1)
     given = grades if measure.startswith("nDCG") else grades.astype(int)
-    ours = cf.tensors.evaluate(grades, scores, measure).scores.means[0, 0]
+    ours = cf.tensors.evaluate(grades, scores, measure).scores._means[0, 0]
     assert of_torchmetrics(getattr(retrieval, name)(**options), scores, given) == pytest.approx(ours, abs=1e-6)
 
 
@@ -52,7 +52,7 @@ def test_torchmetrics_breaks_ties_by_accident() -> None:
     scores = np.ones((1, 2), np.float32)
     both = [of_torchmetrics(retrieval.RetrievalMRR(), scores, np.array([target])) for target in ([1, 0], [0, 1])]
     assert sorted(both) == [0.5, 1.0]
-    ours = [cf.tensors.evaluate(np.array([grades]), scores, "RR").scores.means[0, 0] for grades in ([1, 0], [0, 1])]
+    ours = [cf.tensors.evaluate(np.array([grades]), scores, "RR").scores._means[0, 0] for grades in ([1, 0], [0, 1])]
     assert ours == [0.75, 0.75]
 
 
@@ -61,8 +61,8 @@ def test_torchmetrics_and_negative_scores() -> None:
     retrieval = pytest.importorskip("torchmetrics.retrieval")
     scores, grades = untied(1, negative=True)
     grades = np.minimum(grades, 1)
-    ours = cf.tensors.evaluate(grades, scores, "RR").scores.means[0, 0]
-    assert ours == cf.tensors.evaluate(grades, scores + 100, "RR").scores.means[0, 0]
+    ours = cf.tensors.evaluate(grades, scores, "RR").scores._means[0, 0]
+    assert ours == cf.tensors.evaluate(grades, scores + 100, "RR").scores._means[0, 0]
     theirs = of_torchmetrics(retrieval.RetrievalMRR(), scores, grades.astype(int))
     assert theirs == 0.0
     assert ours > 0.3
@@ -82,5 +82,5 @@ def test_tie_aware_retrieval_metrics() -> None:
             times = k if metric == "hits" else 1
             found = theirs.metrics[metric][k]
             for ties, value in (("expected", found.expected), ("best", found.maximum), ("worst", found.minimum)):
-                ours = cf.tensors.evaluate(relevant, scores, f"{symbol}@{k}", ties=ties).scores.means[0, 0]
+                ours = cf.tensors.evaluate(relevant, scores, f"{symbol}@{k}", ties=ties).scores._means[0, 0]
                 assert ours * times == pytest.approx(value, abs=1e-12), (metric, k, ties)

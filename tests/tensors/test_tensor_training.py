@@ -119,7 +119,7 @@ def test_batches_of_one_process() -> None:
     assert accumulator.evaluate().scores.values.tobytes() == whole.values.tobytes()
     two = batched(Accumulator(MEASURES), order[:30]) + batched(Accumulator(MEASURES), order[30:])
     assert two.compute() == accumulator.compute()
-    assert list(accumulator.compute().values()) == whole.means[0].tolist()
+    assert list(accumulator.compute().values()) == whole._means[0].tolist()
     accumulator.reset()
     with pytest.raises(cf.InputError, match="no batch was added"):
         accumulator.compute()
@@ -135,14 +135,14 @@ def test_metric() -> None:
     for _ in range(2):
         batched(metric, np.arange(QUERIES * WIDTH))
         means = metric.compute()
-        assert [float(mean) for mean in means.values()] == whole.means[0].tolist()
+        assert [float(mean) for mean in means.values()] == whole._means[0].tolist()
         assert metric.evaluate().scores.values.tobytes() == whole.values.tobytes()
         metric.reset()
     # The value of a step is that of its batch; the end of the epoch has all of them.
     first = {k: float(v) for k, v in metric(scores[:WIDTH], grades[:WIDTH], indexes[:WIDTH]).items()}
     assert first == Accumulator.compute(batched(Accumulator(MEASURES), np.arange(WIDTH)))
     metric(scores[WIDTH:], grades[WIDTH:], indexes[WIDTH:])
-    assert [float(mean) for mean in metric.compute().values()] == whole.means[0].tolist()
+    assert [float(mean) for mean in metric.compute().values()] == whole._means[0].tolist()
 
 
 def test_errors() -> None:

@@ -220,7 +220,7 @@ def test_gradients_and_read_only_arrays() -> None:
     scores = torch.tensor([[1.0, 2.0]], requires_grad=True)
     grades = np.array([[1.0, 0.0]])
     grades.flags.writeable = False
-    assert evaluate(grades, scores, "RR").scores.means.tolist() == [[0.5]]
+    assert evaluate(grades, scores, "RR").scores._means.tolist() == [[0.5]]
 
 
 class Foreign:
@@ -239,7 +239,7 @@ class Foreign:
 def test_dlpack() -> None:
     pytest.importorskip("torch")
     scores, grades = Foreign([[1.0, 2.0]]), Foreign([[1.0, np.nan]])
-    assert evaluate(grades, scores, "RR").scores.means.tolist() == [[0.5]]
+    assert evaluate(grades, scores, "RR").scores._means.tolist() == [[0.5]]
 
 
 S, G = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([[1.0, 0.0], [np.nan, 1.0]])
@@ -319,4 +319,4 @@ def test_scores_and_grades_the_other_way_round() -> None:
     with pytest.raises(CranfieldError, match="the grades look like scores") as raised:
         evaluate(scores, grades, ["nDCG@10"])
     assert "evaluate(grades, scores, measures)" in raised.value.hint
-    assert np.isfinite(evaluate(grades, scores, ["nDCG@10"]).scores.means).all()
+    assert np.isfinite(evaluate(grades, scores, ["nDCG@10"]).scores._means).all()

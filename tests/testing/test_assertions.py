@@ -207,7 +207,7 @@ def test_no_two_tests_share_a_baseline(tmp_path: Path) -> None:
         (tmp_path / f"{name}.py").write_text(CLASHES.replace("not GOOD", str(not good)).replace("GOOD", str(good)))
     written = run_suite(tmp_path, "--update-baselines")
     assert written.returncode == 0, written.stdout
-    found = {path.name: cf.Scores.load(path).means.item() for path in (tmp_path / "baselines").iterdir()}
+    found = {path.name: cf.Scores.load(path)._means.item() for path in (tmp_path / "baselines").iterdir()}
     assert len(found) == 14
     of_test = {name.rpartition("-")[0]: mean for name, mean in found.items()}
     assert (of_test["test_first.test_one.RR"], of_test["test_second.test_one.RR"]) == (1.0, 0.5)

@@ -20,6 +20,7 @@ from cranfield.evaluation.notes import Kind, Note, sentences
 from cranfield.evaluation.pair_bounds import lowest_differences
 from cranfield.evaluation.plan import Aggregate, AlignmentKey, Column
 from cranfield.evaluation.plausible import Deck, plausible
+from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Interval, Scores, check_rankings
@@ -196,6 +197,7 @@ class Audit(Displayed):
     notes: tuple[Note, ...] = ()
     complete: bool = False
     passages: bool = False
+    policy: str = ""  # the policy line of the scores
 
     @property
     def causes(self) -> tuple[Cause, ...]:
@@ -409,7 +411,7 @@ class Auditor:
         parts = self.evaluation.for_each_run(self.audit_run, progress)
         shape = len(scores.runs), len(scores.columns)
         limits = [
-            scores.interval(r, m, level=LEVEL, method=interval, seed=seed)
+            scores._interval(r, m, level=LEVEL, method=interval, seed=seed)
             for r in range(shape[0])
             for m in range(shape[1])
         ]
@@ -419,13 +421,14 @@ class Auditor:
             scores.runs,
             scores.columns,
             interval,
-            scores.means,
-            scores.sizes,
+            scores._means,
+            scores._sizes,
             low=low,
             high=high,
             notes=tuple(note for note in scores.notes if note.kind not in REPLACED_NOTES),
             complete=self.evaluation.policy.complete,
             passages=self.evaluation.judgments.spans is not None,
+            policy=policy_line(scores),
             **arrays,
         )
         ranges = {cause: audit.reach(cause) for cause in audit.causes}
@@ -465,7 +468,7 @@ class Auditor:
         centre = self.mean(run, m, mean)
         counted = self.scores.counted[r] & ~np.isnan(self.scores.values[r, m])
         total = float(self.in_query_order(run, variance)[counted].sum())
-        number = 1 if column.aggregate == "sum" else max(int(self.scores.sizes[r, m]), 1)
+        number = 1 if column.aggregate == "sum" else max(int(self.scores._sizes[r, m]), 1)
         error = Z95 * math.sqrt(total) / number
         low, high = column.measure.definition.bounds
         return centre, max(centre - error, low), min(centre + error, high)
@@ -473,7 +476,7 @@ class Auditor:
     @cached_property
     def leading(self) -> frozenset[str]:
         """The runs for which judgments are drawn."""
-        return frozenset(self.scores.runs[r] for r in _leading(self.scores.means[:, 0]))
+        return frozenset(self.scores.runs[r] for r in _leading(self.scores._means[:, 0]))
 
     def audit_run(self, run: RunScores) -> dict[str, Any]:
         """The row of this run in each array of an `Audit`."""
@@ -493,7 +496,7 @@ class Auditor:
         ties, unjudged = [], []
         for m, column in enumerate(self.scores.columns):
             means = [
-                self.scores.means[self.row[run.run.name], m],
+                self.scores._means[self.row[run.run.name], m],
                 self.mean(run, m, run[column.tied("expected")].value),
             ]
             means += [] if column.depends_on_above else [self.mean(run, m, value) for value in run.tie_limits(column)]
@@ -508,7 +511,7 @@ class Auditor:
 
     def mean(self, run: RunScores, m: int, values: Floats) -> float:
         """The mean of a column if these were its values."""
-        return self.scores.summary(self.row[run.run.name], m, instead=self.in_query_order(run, values))
+        return self.scores._summary(self.row[run.run.name], m, instead=self.in_query_order(run, values))
 
     def in_query_order(self, run: RunScores, values: Any) -> Any:
         """Values of a run's judged and other queries, in the order of the queries of the scores."""
@@ -615,7 +618,7 @@ def _swaps(
     """
     for cause, (low, high) in limits.items():
         for m, measure in enumerate(scores.measures):
-            score, level = scores.means[:, m], _levels(scores.means[:, m])
+            score, level = scores._means[:, m], _levels(scores._means[:, m])
             above = _reversible(score, low[:, m], high[:, m])
             of_pairs = differences[m]
             if cause == "unjudged" and of_pairs is not None:

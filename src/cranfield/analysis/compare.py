@@ -36,6 +36,7 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures, evaluate
 from cranfield.evaluation.notes import Note, QueryNames, sentences
 from cranfield.evaluation.plan import Column
+from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.predicted import PredictedMean
 from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.reader import Progress
@@ -72,12 +73,12 @@ class Comparison(Saved):
 
     ``comparison["nDCG@10"].pairs`` are the pairs of runs. ``query_notes``, ``resolution_notes``: which queries were
     compared, and whether the test can decide; ``notes`` are both. ``predicted``: the differences by human and predicted
-    judgments together.
+    judgments together. ``policy``: how ties, relevance and undefined values were treated, in words.
     """
 
-    KIND: ClassVar[str] = "comparison"
-    WHAT: ClassVar[str] = "a saved comparison"
-    HINT: ClassVar[str] = (
+    _KIND: ClassVar[str] = "comparison"
+    _WHAT: ClassVar[str] = "a saved comparison"
+    _HINT: ClassVar[str] = (
         "save a comparison with `cranfield compare ... --format json -o FILE` or `comparison.save(FILE)`"
     )
 
@@ -86,6 +87,7 @@ class Comparison(Saved):
     query_notes: tuple[Note, ...] = ()
     resolution_notes: tuple[Note, ...] = ()
     predicted: tuple[PredictedMean, ...] = ()
+    policy: str = ""
     provenance: Provenance | None = None
 
     @property
@@ -206,7 +208,7 @@ class Comparison(Saved):
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, which `load` reads."""
         return {
-            **self.header(),
+            **self._header(),
             **{name: plain(getattr(self.settings, name)) for name in SAVED_SETTINGS},
             "runs": list(self.runs),
             "measures": list(self.measures),
@@ -214,6 +216,7 @@ class Comparison(Saved):
             "pairs": plain(self.pairs),
             "notes": sentences(self.notes),
             "resolution_notes": sentences(self.resolution_notes),
+            "policy": self.policy,
             **({"predicted": plain(self.predicted)} if self.predicted else {}),
             **({"provenance": self.provenance.data} if self.provenance is not None else {}),
         }
@@ -243,6 +246,7 @@ class Comparison(Saved):
             tuple(map(Note.saved, notes[: len(notes) - len(resolution)])),
             tuple(map(Note.saved, resolution)),
             typed(tuple[PredictedMean, ...], data.get("predicted", []), "predicted"),
+            typed(str, data["policy"], "policy"),
             Provenance.of_file(data),
         )
 
@@ -324,7 +328,7 @@ def compare(
     have a value. A difference is ``run`` minus ``other``: a run minus the baseline, or the later run minus the earlier
     one. The baseline ``"best"`` is the best run by each measure, unless a run has this name; ``FILE.json`` or
     ``FILE.json#RUN`` are saved scores, which must be of the same judgments.
-    To compare only the best ten runs: ``compare(scores.of_runs(scores.best(10)))``.
+    To compare only the best ten runs: ``compare(scores.only(runs=scores.best(10)))``.
     The p-values of ``test`` are corrected over all pairs of a measure or, with ``family="all"``, over all pairs of all
     measures; ``tests`` are computed as well, uncorrected. ``level``: of intervals, by default 1 - ``alpha``.
     ``samples`` is the number of resamples of tests that cannot try every possibility: by default 100,000, or more if
@@ -405,7 +409,7 @@ def saved_baseline(baseline: str | None, runs: Container[str]) -> Scores | None:
         raise UsageError(f"{path} has no run `{name}`", hint=f"its runs are {few(scores.runs, 10)}")
     if not name and len(scores.runs) > 1:
         raise UsageError(f"{path} has {len(scores.runs)} runs", hint=f"name one of them: {path}#{scores.runs[0]}")
-    return scores.only_run(name or scores.runs[0])
+    return scores.only(runs=name or scores.runs[0])
 
 
 def compare_scores(
@@ -508,7 +512,7 @@ def settings_for(scores: ScoreTable, settings: ComparisonSettings) -> tuple[Comp
     baseline, measures = settings.baseline, len(scores.columns)
     of_measure = [baseline] * measures
     if baseline == BEST and BEST not in scores.runs:
-        of_measure = [scores.runs[scores.order(measure)[0]] for measure in scores.measures]
+        of_measure = [scores.order(measure)[0] for measure in scores.measures]
         baseline = of_measure[0] if len(set(of_measure)) == 1 else BEST
     places = np.array([run_pairs(scores.runs, run) for run in of_measure])
     tests = places.shape[1] * (measures if settings.family == "all" else 1)
@@ -550,12 +554,12 @@ def check_comparable(columns: Sequence[Column]) -> None:
             )
 
 
-def comparable(scores: Scores) -> list[int]:
-    """The columns that can be compared: they have a value of every run for two queries or more."""
+def comparable(scores: Scores) -> list[str]:
+    """The measures that can be compared: they have a value of every run for two queries or more."""
     return [
-        m
+        column.label
         for m, column in enumerate(scores.columns)
-        if column.aggregate != "geometric" and len(scores.matched(m)[1]) > 1
+        if column.aggregate != "geometric" and len(scores._matched(m)[1]) > 1
     ]
 
 
@@ -612,6 +616,7 @@ def build_comparison(
         tuple(found),
         tuple(_query_notes(scores.measures, all_queries, queries)),
         tuple(resolution_notes(settings, scores.measures, units)),
+        policy=policy_line(scores, denominator=False),
     )
 
 

@@ -123,7 +123,7 @@ def _limits(means: ScoreTable, label: str, limit: float) -> Iterator[Check]:
     m = means.measures.index(label)
     check_limit(means.columns[m].measure, limit)
     for r, run in enumerate(means.runs):
-        mean = float(means.means[r, m])
+        mean = float(means._means[r, m])
         outcome: Outcome = "undecided" if math.isnan(mean) else "failed" if mean < limit - SAME else "passed"
         yield Check(run, label, "at_least", limit, outcome, mean)
 
@@ -158,7 +158,7 @@ def _against_baseline(
 
 def lost_queries(scores: Scores, measure: str, run: str, other: str) -> tuple[str, ...]:
     """The queries on which a run is worse than another, the largest loss first."""
-    values, queries = scores.matched(m := scores.measures.index(measure))
+    values, queries = scores._matched(m := scores.measures.index(measure))
     first, second = (values[scores.runs.index(name)] for name in (run, other))
     gain = (first - second) * (-1 if scores.columns[m].lower_is_better else 1)
     order = np.argsort(gain, kind="stable")

@@ -104,8 +104,8 @@ def queries(scores: Scores, measure: int | str = 0, order: Order | None = None) 
     >>> result.queries, result.difference.tolist()
     (('q1', 'q2'), [0.5, 0.0])
     """
-    measure = scores.column_of(measure) if isinstance(measure, str) else measure
-    values, both = scores.matched(measure)
+    measure = scores._column_of(measure) if isinstance(measure, str) else measure
+    values, both = scores._matched(measure)
     if not len(both):
         raise InputError(
             [f"{scores.measures[measure]}: no query has a value in every run"],

@@ -55,7 +55,7 @@ def values_of(scores: Any, run: str | None = None, measure: str | None = None) -
         return {query: math.nan if value is None else float(value) for query, value in values.items()}
     r, m = choose(scores.runs, run, "run"), choose(scores.measures, measure, "measure")
     undefined = {"zero": 0.0, "one": 1.0}.get(scores.undefined, math.nan)
-    return {q: undefined if value is None else value for q, value in scores.query_values(r, m).items()}
+    return {q: undefined if value is None else value for q, value in scores._query_values(r, m).items()}
 
 
 def choose(names: tuple[str, ...], name: str | None, kind: str) -> int:
@@ -107,7 +107,7 @@ def _table(scores: Any, measure: str | None, alpha: float) -> tuple[tuple[str, .
     if not (isinstance(alpha, (int, float)) and 0 <= alpha < math.inf):
         raise UsageError(f"alpha must be a number of at least 0, not {alpha!r}")
     if isinstance(scores, Scores):
-        return scores.runs, scores.matched(choose(scores.measures, measure, "measure"))[0]
+        return scores.runs, scores._matched(choose(scores.measures, measure, "measure"))[0]
     if not isinstance(scores, Mapping) or not scores or not all(isinstance(of, Mapping) for of in scores.values()):
         raise UsageError(
             "risk needs the scores of several runs", hint="give the result of evaluate, or {run: {query: score}}"

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from cranfield.errors import optional
 from cranfield.evaluation.evaluator import Evaluator
+from cranfield.evaluation.plan import Keys, keys_of
 from cranfield.io import read_run
 
 _base = optional("llama_index.core.evaluation.retrieval.metrics_base", "the bridge to LlamaIndex", "llama-index")
@@ -13,6 +14,7 @@ _base = optional("llama_index.core.evaluation.retrieval.metrics_base", "the brid
 
 class _Metric(_base.BaseRetrievalMetric):  # type: ignore[misc,name-defined]
     metric_name: ClassVar[str] = "nDCG@10"
+    measure: str = "nDCG@10"
     duplicates: str = "first"
 
     def compute(
@@ -24,12 +26,16 @@ class _Metric(_base.BaseRetrievalMetric):  # type: ignore[misc,name-defined]
         retrieved_texts: list[str] | None = None,
         **kwargs: Any,
     ) -> Any:
-        evaluator = Evaluator([expected_ids or []], [self.metric_name], undefined="zero")
+        evaluator = Evaluator([expected_ids or []], [self.measure], undefined="zero")
         run = read_run([retrieved_ids or []], duplicates=self.duplicates)  # type: ignore[arg-type]
         return _base.RetrievalMetricResult(score=evaluator.means(run)[evaluator.columns[0].label])
 
 
-def metric(measure: str = "nDCG@10", *, duplicates: str = "first") -> Any:
-    """A metric for ``RetrieverEvaluator(metrics=[metric("nDCG@10")], ...)``, called by the name of the measure."""
-    fields = {"metric_name": measure, "__annotations__": {"metric_name": ClassVar[str]}}
-    return type("RetrievalMetric", (_Metric,), fields)(duplicates=duplicates)
+def metric(measure: str = "nDCG@10", *, duplicates: str = "first", keys: Keys = "labels") -> Any:
+    """A metric for ``RetrieverEvaluator(metrics=[metric("nDCG@10")], ...)``, called by the name of the measure.
+
+    ``keys``: ``"plain"`` calls it by a name such as ``ndcg_10``, which every tracker takes.
+    """
+    (name,) = keys_of([measure], keys)
+    fields = {"metric_name": name, "__annotations__": {"metric_name": ClassVar[str]}}
+    return type("RetrievalMetric", (_Metric,), fields)(measure=measure, duplicates=duplicates)

@@ -6,6 +6,7 @@ from typing import Any
 
 from cranfield.errors import optional
 from cranfield.evaluation.evaluator import Evaluator
+from cranfield.evaluation.plan import keys_of
 from cranfield.io import read_run
 from cranfield.measures import parse
 
@@ -16,7 +17,6 @@ def metric(measure: str = "nDCG@10", *, duplicates: Any = "first") -> Any:
     A row without relevant documents is left out of the mean; its score is NaN.
     """
     package = optional("mlflow.metrics", "the bridge to MLflow", "mlflow")
-    label = str(parse(measure))
 
     def evaluate(predictions: Any, targets: Any) -> Any:
         run = read_run([list(ids) for ids in predictions], duplicates=duplicates)
@@ -26,5 +26,5 @@ def metric(measure: str = "nDCG@10", *, duplicates: Any = "first") -> Any:
             scores=scores, aggregate_results={"mean": evaluator.means(run)[evaluator.columns[0].label]}
         )
 
-    name = label.replace("@", "_at_").lower()
+    (name,) = keys_of([str(parse(measure))])
     return package.make_metric(eval_fn=evaluate, greater_is_better=True, name=name)

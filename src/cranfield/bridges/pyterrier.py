@@ -36,6 +36,6 @@ def Experiment(
     """A frame like that of ``pyterrier.Experiment``: a row for each system, a column for each measure."""
     pandas = optional("pandas", "the bridge to PyTerrier", "pyterrier")
     scores = evaluate_systems(systems, topics, qrels, measures, names, **options)
-    frame = pandas.DataFrame(scores.means, columns=list(scores.measures))
+    frame = pandas.DataFrame(scores._means, columns=list(scores.measures))
     frame.insert(0, "name", list(scores.runs))
     return frame

@@ -10,7 +10,7 @@ import numpy as np
 from cranfield.data import Run, Strings, Table
 from cranfield.errors import optional
 from cranfield.evaluation.evaluator import Evaluator, Measures
-from cranfield.evaluation.plan import Policy, make_plan
+from cranfield.evaluation.plan import Keys, keys_of
 from cranfield.io.ids import by_text
 from cranfield.ranking.tie_rules import Ties
 
@@ -27,6 +27,7 @@ class RetrievalEvaluator(_BASE):  # type: ignore[misc,valid-type]
 
     ``queries`` and ``corpus``: texts by id; ``relevant``: judgments as `evaluate` takes them. The first measure is the
     primary one. ``depth``: how many documents of each ranking are kept; those tied with the last one are kept, too.
+    ``keys``: those of the means: labels, or ``"plain"`` names such as ``ndcg_10``, which every tracker takes.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class RetrievalEvaluator(_BASE):  # type: ignore[misc,valid-type]
         depth: int = 1000,
         ties: Ties = "expected",
         batch_size: int = 32,
+        keys: Keys = "labels",
     ) -> None:
         super().__init__()
         self.evaluator = Evaluator(relevant, measures, ties=ties, undefined="zero")
@@ -47,9 +49,8 @@ class RetrievalEvaluator(_BASE):  # type: ignore[misc,valid-type]
         self.queries = {query: text for query, text in by_text(queries, "queries").items() if query in judged}
         self.corpus = by_text(corpus, "corpus")
         self.name, self.depth, self.batch_size = name, depth, batch_size
-        # Loggers know measures by short names: the tie rule of all of them is not one of their views.
-        self._labels = [column.label for column in make_plan(measures, Policy()).columns]
-        self.primary_metric = self._labels[0]
+        self._keys: Keys = keys
+        self.primary_metric = keys_of([column.label for column in self.evaluator.columns], keys)[0]
 
     def __call__(
         self, model: Any, output_path: str | None = None, epoch: int = -1, steps: int = -1
@@ -62,7 +63,7 @@ class RetrievalEvaluator(_BASE):  # type: ignore[misc,valid-type]
         queries = np.asarray(encode_query(list(self.queries.values()), **options))
         documents = np.asarray(encode_document(list(self.corpus.values()), **options))
         run = self._run(lambda block: np.asarray(model.similarity(queries[block], documents)))
-        means = dict(zip(self._labels, self.evaluator.means(run).values(), strict=True))
+        means = self.evaluator.means(run, keys=self._keys)
         result: dict[str, float] = self.prefix_name_to_metrics(means, self.name)
         self.store_metrics_in_model_card_data(model, result, epoch, steps)
         return result

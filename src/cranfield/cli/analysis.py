@@ -62,7 +62,7 @@ class Queries(options.OwnMeasures, options.Elsewhere, options.Evaluating, result
         else:
             evaluation, _ = self.read([self.measure or "nDCG@10"], page=page if len(self.runs) == 2 else 0)
             scores = evaluation.scores
-        texts = scores.texts
+        texts = scores._texts
         if query is not None:
             ranks = per_query.documents(evaluation, query, page, self.ties)
             result: Any = {"query": query, "runs": list(scores.runs), "documents": [rank._asdict() for rank in ranks]}

@@ -44,8 +44,8 @@ class Outcome(NamedTuple):
 
 def _top_runs(own: Scores, compared: Scores, top: int, baseline: str | None) -> Scores:
     """The best runs by the first measure, and the baseline, which counts as one of the runs unless it is saved."""
-    best = {own.runs[row] for row in own.best(top)} | {baseline}
-    return compared.of_runs([row for row, run in enumerate(compared.runs) if run in best])
+    best = {*own.best(top), baseline}
+    return compared.only(runs=[run for run in compared.runs if run in best])
 
 
 def _losses(outcome: Outcome, measure: str, digits: int) -> list[Page]:
@@ -58,9 +58,9 @@ def _losses(outcome: Outcome, measure: str, digits: int) -> list[Page]:
         return []
     one = comparison[measure]
     other, run = one.places[int((one.difference * one.sign).argmin())].tolist()[::-1]
-    found = queries(scores.of_runs([other, run]), measure, "loss")
+    found = queries(scores._of_runs([other, run]), measure, "loss")
     lost = len(found.lost(MOST_LOST))
-    return [per_query.queries(found, digits, most=lost, bars=False, texts=scores.texts)] if lost else []
+    return [per_query.queries(found, digits, most=lost, bars=False, texts=scores._texts)] if lost else []
 
 
 def _tests(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -280,7 +280,7 @@ class Compare(
         notes: list[str] = []
         if self.scores:
             own = self.outside_scores(self.measures)
-            label_of = {name: own.measures[own.column_of(name)] for name in self._checked}
+            label_of = {name: own.measures[own._column_of(name)] for name in self._checked}
             name_of: Mapping[str, str] = {}
         else:
             measures, saved = self.measures, saved_baseline(self.baseline, self.runs)

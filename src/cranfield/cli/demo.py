@@ -22,8 +22,8 @@ from cranfield.evaluation.scores import Scores
 from cranfield.io.write import atomic_write
 from cranfield.record import record
 from cranfield.report.compare import leaderboard
-from cranfield.report.pages import BOLD, render, styled
-from cranfield.report.sheet import Cell, Layout, Row, Sheet
+from cranfield.report.pages import BOLD, Page, styled, titled
+from cranfield.report.sheet import Cell, Layout, Row, Sheet, below
 
 
 class Demo(Settings):
@@ -73,11 +73,12 @@ class Stop:
     words: str
     command: str
     sheet: Sheet
+    below: tuple[str, ...] = ()
 
     def text(self, *, width: int, colour: bool) -> str:
         """The stop as text, followed by a blank line."""
         words = textwrap.fill(self.words, min(width, 88))
-        table = render(self.sheet, width=width, colour=colour)
+        table = titled(Page("", self.sheet, self.below), width, colour=colour)
         return f"{styled(self.title, BOLD, colour=colour)}\n{words}\n\n$ {self.command}\n\n{table}\n"
 
 
@@ -91,7 +92,7 @@ def board(title: str, words: str, measures: str, flags: str = "", *, qrels: str 
     """The scores as `cranfield eval` shows them, sorted by the first measure."""
     scores = scored(measures, qrels=qrels, **more)
     command = f'cranfield eval {qrels} *.run -m "{measures}"{flags}'
-    return Stop(title, words, command, Layout().sheet(scores.of_runs(scores.order())))
+    return Stop(title, words, command, Layout().sheet(scores._of_runs(scores._order())), below(scores))
 
 
 def tour() -> Iterator[Stop]:
@@ -161,6 +162,6 @@ def policies(scores: Scores) -> Sheet:
     names: tuple[Undefined, ...] = ("skip", "zero", "one")
     rows = []
     for r, run in enumerate(scores.runs):
-        means = [Cell(layout.number(changed(scores, undefined=name).summary(r, 0))) for name in names]
+        means = [Cell(layout.number(changed(scores, undefined=name)._summary(r, 0))) for name in names]
         rows.append(Row((run,), (Cell(layout.number(scores.values[r, 1, q8], count=True)), *means)))
     return Sheet(("run",), ("retrieved for q8", *(f"AP, {name}" for name in names)), tuple(rows))

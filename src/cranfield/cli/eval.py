@@ -95,10 +95,10 @@ class Eval(
         by = None if self.sort in ("name", "input") else self.sort
         best = table.best(self.top, by)
         if len(best) < len(table.runs):
-            measure = table.measures[0 if by is None else table.column_of(by)]
+            measure = table.measures[0] if by is None else table[by].measure
             shown_of = f"{len(best)} of {len(table.runs)} runs are shown"
             notes = [*notes, f"{shown_of}, those with the highest {measure} (--top)"]
-        table = table.of_runs([row for row in in_order if row in best])
+        table = table.only(runs=[run for run in in_order if run in best])
         layout: dict[str, Any] = {"width": width(), "colour": colour(self.output)}
         text = report.write(
             table, self.format, per_query=self.per_query, digits=self.digits, interval=method, seed=self.seed, **layout

@@ -268,7 +268,6 @@ class Ordering(Settings):
 
     GROUP = "Rankings and queries"
 
-    # No default here: a measure's label says [ties=...] only if --ties was given.
     ties: Annotated[Ties | None, "How to order documents with equal scores.", Option(default="trec")] = None
     depth: Annotated[Count | None, "Use only the first N documents."] = None
     condensed: Annotated[bool, "Remove unjudged documents from rankings (condensed lists)."] = False
@@ -557,7 +556,7 @@ class Elsewhere(Settings):
             queries=self.queries_file,
             lower=self.lower,
         )
-        return scores if measures is None else scores.only([scores.column_of(name) for name in measures])
+        return scores if measures is None else scores.only(measures=measures)
 
     def check_inputs(self) -> None:
         """Raise if there is nothing to read."""

@@ -104,7 +104,7 @@ class Report(
         columns = comparable(scores)
         if len(scores.runs) > 1 and columns:
             with progress("Comparing runs") as step:
-                comparison = compare_scores(scores.only(columns), settings, evaluation, step)
+                comparison = compare_scores(scores.only(measures=columns), settings, evaluation, step)
         if evaluation is None:
             files, lines = self.score_files, self.commands_of_scores(scores, baseline)
         else:

@@ -207,7 +207,7 @@ def _with_top_runs(experiment: Callable[..., Any], top: int, by: str) -> Callabl
         judgments = io.read_qrels(qrels)
         chosen, notes = top_runs(judgments, runs, top, by, corpus=settings.get("corpus"), nil=settings.get("nil"))
         result = experiment(judgments, chosen, **settings)
-        return replace(result, notes=(*notes, *result.notes)).with_provenance(result.provenance)
+        return replace(result, notes=(*notes, *result.notes))._with_provenance(result.provenance)
 
     return run
 

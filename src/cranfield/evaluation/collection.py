@@ -110,7 +110,7 @@ class Collection:
 
     >>> import cranfield as cf
     >>> collection = cf.Collection({"q": {"a": 1}}, nil="NIL")
-    >>> cf.evaluate(collection, {"q": ["a", "NIL"]}, "RR[terminal]").summary(0, 0)
+    >>> float(cf.evaluate(collection, {"q": ["a", "NIL"]}, "RR[terminal]"))
     1.0
     """
 
@@ -284,7 +284,7 @@ class Collection:
         """The scores of runs, with the attributes of queries, and what they were computed from."""
         from cranfield.evaluation.provenance import Provenance
 
-        scores = scores.with_attributes(self.queries) if self.queries else scores
+        scores = scores._with_attributes(self.queries) if self.queries else scores
         return replace(scores, provenance=Provenance.of_runs(plan.columns, plan.policy, self, runs))
 
     @cached_property

@@ -70,7 +70,7 @@ def matched_sample(
 
     A query of a repeated run has a value if all its repeats have one. ``check``: raise if the design has no error.
     """
-    values, both = scores.matched(measure)
+    values, both = scores._matched(measure)
     random = {scores.runs.index(run): table[measure] for run, table in scores.repeats.items()}
     complete = np.ones(len(both), bool)
     for table in random.values():
@@ -99,9 +99,9 @@ class Groups(Saved):
     ``better``: whether higher or lower values of each measure are better.
     """
 
-    KIND: ClassVar[str] = "groups"
-    WHAT: ClassVar[str] = "saved groups"
-    HINT: ClassVar[str] = "save groups with `scores.by(attribute).save(FILE)`"
+    _KIND: ClassVar[str] = "groups"
+    _WHAT: ClassVar[str] = "saved groups"
+    _HINT: ClassVar[str] = "save groups with `scores.by(attribute).save(FILE)`"
 
     attribute: str
     groups: tuple[str, ...]
@@ -120,7 +120,7 @@ class Groups(Saved):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The groups that `to_dict` returned."""
-        return super().from_dict(data).with_provenance(Provenance.of_file(data))
+        return super().from_dict(data)._with_provenance(Provenance.of_file(data))
 
     def plot(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw the differences from the baseline in each group, or the means; returns the Matplotlib axes.
@@ -152,10 +152,10 @@ def grouped(
     counted = np.flatnonzero(scores.counted.any(axis=0)).tolist()
     of_query = dict(zip(counted, attribute_values(scores, attribute, counted), strict=True))
     groups = _in_order(set(of_query.values()))
-    parts = [scores.part([q for q in counted if of_query[q] == group]) for group in groups]
+    parts = [scores._part([q for q in counted if of_query[q] == group]) for group in groups]
     shape = len(scores.measures), len(scores.runs), len(groups)
-    means = np.stack([part.means.T for part in parts], axis=2)
-    queries = np.stack([part.sizes.max(axis=0) for part in parts], axis=1)
+    means = np.stack([part._means.T for part in parts], axis=2)
+    queries = np.stack([part._sizes.max(axis=0) for part in parts], axis=1)
     difference, low, high = np.full((3, *shape), np.nan)
     effects: list[tuple[GroupEffect, ...]] = []
     if baseline is not None:
@@ -188,7 +188,7 @@ def grouped(
         tuple(effects),
         tuple(column.better for column in scores.columns),
     )
-    return found.with_provenance(scores.provenance)
+    return found._with_provenance(scores.provenance)
 
 
 def _in_order(names: Iterable[str]) -> list[str]:
@@ -219,7 +219,7 @@ def nested_means(scores: Scores, levels: Sequence[str]) -> Scores:
         if column.aggregate != "mean":
             raise UsageError(f"{column.label} is not a mean over queries, so that it has no nested means")
     counted = np.flatnonzero(scores.counted.any(axis=0)).tolist()
-    chosen = scores.part(counted)
+    chosen = scores._part(counted)
     labels = list(zip(*(attribute_values(scores, level, counted) for level in levels), strict=True))
     values = np.where(chosen.counted[:, None], substituted(chosen.values, chosen.undefined), np.nan)
     answered, repeats = chosen.counted, dict(chosen.repeats)

@@ -54,9 +54,9 @@ def read_scores(
             saved.append(one)
             continue
         content = read_table(one, "scores")
-        if isinstance(content, Mapping) and content.get(Scores.TAG) == Scores.KIND:
+        if isinstance(content, Mapping) and content.get(Scores._TAG) == Scores._KIND:
             name = os.fspath(one) if isinstance(one, (str, os.PathLike)) else "scores"
-            saved.append(Scores.from_file_data(content, name))
+            saved.append(Scores._from_file_data(content, name))
         else:
             cells.read(content, is_file=is_stream(one))
     cells.raise_faults()
@@ -70,7 +70,7 @@ def read_scores(
         files = [Source.of("scores", one) for one in sources_of(source) if isinstance(one, (str, os.PathLike))]
         scores = replace(scores, provenance=Provenance(scores.columns, sources=tuple(files)))
     if queries is not None:
-        scores = scores.with_attributes(read_queries(queries))
+        scores = scores._with_attributes(read_queries(queries))
     return scores
 
 
@@ -78,12 +78,10 @@ def _combined(parts: Sequence[Scores]) -> Scores:
     """The runs of several saved scores as one table."""
     *before, scores = parts
     for part in reversed(before):
-        for r in reversed(range(len(part.runs))):
-            if part.runs[r] in scores.runs:
-                raise UsageError(
-                    f"two of the saved scores have a run `{part.runs[r]}`", hint="save it with another name"
-                )
-            scores = scores.with_run(part, r)
+        for run in reversed(part.runs):
+            if run in scores.runs:
+                raise UsageError(f"two of the saved scores have a run `{run}`", hint="save it with another name")
+            scores = scores.with_run(part, run)
     return scores
 
 

@@ -199,13 +199,13 @@ def complete_scores(
     """The scores of systems: repeats together, with predictions, the attributes of queries and the provenance."""
     runs = [part.run for part in scored]
     systems = [run.system for run in runs]
-    scores = collection.describe(build_scores(scored, queries, plan, notes), plan, runs).with_repeats(systems)
+    scores = collection.describe(build_scores(scored, queries, plan, notes), plan, runs)._with_repeats(systems)
     judged = [part.predicted for part in scored if part.predicted is not None]
     if collection.predicted is None or not judged:
         return scores
     from cranfield.evaluation.predicted import Predictions, judged_per_query
 
-    by_predictions = build_scores(judged, tuple(collection.predicted.queries), plan).with_repeats(systems)
+    by_predictions = build_scores(judged, tuple(collection.predicted.queries), plan)._with_repeats(systems)
     predictions = Predictions(by_predictions, collection.inference, judged_per_query(collection.judgments))
     within = tuple(mean for part in scored for mean in part.within_queries)
     return replace(scores, predictions=predictions, predicted=within or predictions.means(scores))
@@ -236,9 +236,9 @@ def build_scores(
     runs = tuple(part.run.name for part in scored)
     scores = Scores(runs, plan.columns, (*names, *others), values, counted, policy.undefined)
     if policy.undefined == "error":
-        _ = scores.means  # raises if a value is undefined
+        _ = scores._means  # raises if a value is undefined
     if notes is None:
         return scores
     of_runs = [note for run in scored for note in run.notes]
-    every = dict.fromkeys([*score_notes(scores, policy), *notes, *of_runs])
+    every = dict.fromkeys([*score_notes(scores), *notes, *of_runs])
     return replace(scores, notes=tuple(sorted(every, key=lambda note: note.kind != "disjoint")))

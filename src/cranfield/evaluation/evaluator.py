@@ -20,7 +20,18 @@ from cranfield.evaluation.collection import Collection, checked_keywords, is_sev
 from cranfield.evaluation.evaluation import Evaluation, ScoredRun, complete_scores, counted_queries
 from cranfield.evaluation.notes import Note
 from cranfield.evaluation.overlap import check_query_overlap, find_disjoint, has_one_query
-from cranfield.evaluation.plan import AlignmentKey, Column, Plan, Policy, Queries, Shown, Undefined, make_plan
+from cranfield.evaluation.plan import (
+    AlignmentKey,
+    Column,
+    Keys,
+    Plan,
+    Policy,
+    Queries,
+    Shown,
+    Undefined,
+    keys_of,
+    make_plan,
+)
 from cranfield.evaluation.reader import Progress, RunReader
 from cranfield.evaluation.run_notes import gain_notes, remark_notes, subtopic_notes
 from cranfield.evaluation.run_scores import (
@@ -327,8 +338,14 @@ class Evaluator:
         evaluation.table(self.columns)  # raises if a measure needs what was not aligned
         return evaluation
 
-    def means(self, run: Any) -> dict[str, float]:
-        """The mean of each measure over the queries of one run, without notes; NaN if undefined. Fast in loops."""
+    def means(self, run: Any, *, keys: Keys = "labels") -> dict[str, float]:
+        """The mean of each measure over the queries of one run, without notes; NaN if undefined. Fast in loops.
+
+        ``keys``: labels, or ``"plain"`` names such as ``ndcg_10``, which every tracker of experiments takes.
+        """
+        if keys != "labels":
+            means = self.means(run)
+            return dict(zip(keys_of(means, keys), means.values(), strict=True))
         if type(run) is dict and self._program is not None and (found := self._program.means(run)) is not None:
             return found
         return self._single(run, "means", self.means_of)

@@ -116,22 +116,11 @@ def _grouped(group: Sequence[Note], key: Callable[[Note], Any]) -> dict[Any, lis
     return groups
 
 
-COUNTED = {
-    "judged": "means are over all judged queries ({n})",
-    "both": "means are over the judged queries that each run answers",
-    "run": "means are over all queries in each run",
-}
 ABOVE_ONE = {
     "max": "the highest gain is {gain:g}, so scores may exceed 1",
     "terminal": "gains between 0 and 1 beside a terminal document can score above 1; ideal='bounded' avoids this",
 }
-UNDEFINED = {
-    "skip": "left out of the mean",
-    "zero": "counted as 0",
-    "one": "counted as 1",
-    "error": "not allowed",
-    "credit": "unanswered, and credited with the share of correct answers",
-}
+CREDIT = "; unanswered, and credited with the share of correct answers"
 STANDARDISED = {
     "z": "z-scores",
     "normal": "the normal distribution function of z-scores",
@@ -141,10 +130,10 @@ TREATMENT = {"judged": "scored as empty", "both": "left out", "run": "left out"}
 
 
 def _undefined(group: Sequence[Note]) -> list[str]:
-    found = _grouped(group, lambda note: (str(note.values["queries"]), UNDEFINED[note.values["policy"]]))
+    found = _grouped(group, lambda note: (str(note.values["queries"]), note.values["credit"]))
     return [
-        f"{_measures(notes)} {'is' if len(notes) == 1 else 'are'} undefined for {queries}; {treatment}"
-        for (queries, treatment), notes in found.items()
+        f"{_measures(notes)} {'is' if len(notes) == 1 else 'are'} undefined for {queries}{CREDIT if credit else ''}"
+        for (queries, credit), notes in found.items()
     ]
 
 
@@ -244,7 +233,6 @@ SENTENCES: dict[Kind, str | Callable[[Sequence[Note]], list[str]]] = {
             f"{STANDARDISED[note.values['method']]}"
         )
     ),
-    "queries_counted": _each(lambda note: COUNTED[note.values["counted"]].format(n=note.values["queries"])),
     "reading": "{run}: {remark}",
     "undefined": _undefined,
     "undefined_groups": _each(

@@ -400,7 +400,7 @@ def lowest_differences(evaluation: Evaluation, m: int) -> Floats | None:
     run_of, code, weight = _unjudged(evaluation, column, depth, weights)
     room = np.bincount(run_of, weight, count)
     shared = _shared(run_of, code, weight, count)
-    means = evaluation.ranking_scores.means[:, m]
+    means = evaluation.ranking_scores._means[:, m]
     queries = max(len(evaluation.queries), 1)
     return np.asarray(means[:, None] - means + (shared - room) / queries)
 

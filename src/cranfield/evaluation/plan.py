@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain, count
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -68,6 +69,7 @@ class Policy:
 
 
 Part = Literal["value", "residual", "lowest", "highest", "standardised", "standard error"]
+Keys = Literal["labels", "plain"]
 Shown = Literal["residuals", "bounds", "standard errors"]
 NO_VIEWS = Views()
 
@@ -196,9 +198,10 @@ def make_plan(measures: Any, policy: Policy, show: Shown | Sequence[Shown] = ())
 
 
 def make_columns(measures: Any, defaults: Views = NO_VIEWS, show: Shown | Sequence[Shown] = ()) -> list[Column]:
-    """A column for each different measure, with default views added and the label that the user wrote.
+    """A column for each different measure, with default views added.
 
-    Elements that are columns already stay unchanged.
+    Its label is the measure as it was asked for: views of the whole evaluation are in no label. Elements that are
+    columns already stay unchanged.
     """
     columns: dict[str, Column] = {}
     shown = (show,) if isinstance(show, str) else tuple(show)
@@ -213,15 +216,11 @@ def make_columns(measures: Any, defaults: Views = NO_VIEWS, show: Shown | Sequen
             columns[given.label] = given
             continue
         measure = parse(given)
-        views = measure.views.over(defaults)
-        if not views.terminal:
-            views = replace(views, full=None)
-        measure, measure_as_given = replace(measure, views=views), measure
-        label = str(measure)
-        if isinstance(given, str):
-            label = given.strip() if measure == measure_as_given else f"{given.partition('[')[0].strip()}{views}"
+        label = given.strip() if isinstance(given, str) else str(measure)
         if label in columns:
             continue
+        views = measure.views.over(defaults)
+        measure = replace(measure, views=views if views.terminal else replace(views, full=None))
         add(measure, label, "value")
         if "residuals" in shown and measure.definition.residual is not None and not views.terminal:
             add(measure, f"{label} residual", "residual")
@@ -231,6 +230,24 @@ def make_columns(measures: Any, defaults: Views = NO_VIEWS, show: Shown | Sequen
         if "standard errors" in shown and (measure.definition.sampled or views.sampled):
             add(measure, f"{label} standard error", "standard error")
     return list(columns.values())
+
+
+def keys_of(labels: Iterable[str], keys: Keys = "plain") -> list[str]:
+    """The keys of measures: their labels, or plain names, which every tracker takes: letters, digits and underscores.
+
+    >>> keys_of(["nDCG@10", "RBP(p=0.8)", "RR[ties=best]", "P@1", "p_1"])
+    ['ndcg_10', 'rbp_p_0_8', 'rr_ties_best', 'p_1', 'p_1_2']
+    """
+    check_choice("keys", keys, get_args(Keys))
+    if keys == "labels":
+        return list(labels)
+    taken: list[str] = []
+    for label in labels:
+        words = "".join(sign if sign.isascii() and sign.isalnum() else " " for sign in label.lower()).split()
+        name = "_".join(words) or "measure"
+        names = chain([name], (f"{name}_{n}" for n in count(2)))
+        taken.append(next(name for name in names if name not in taken))
+    return taken
 
 
 def _listed(measures: Any) -> list[Any]:

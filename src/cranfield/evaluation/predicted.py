@@ -91,8 +91,8 @@ class Predictions:
 
     def only(self, rows: Sequence[int] | None = None, columns: Sequence[int] | None = None) -> Predictions:
         """Those of some runs or columns."""
-        scores = self.scores if rows is None else self.scores.of_runs(rows)
-        return replace(self, scores=scores if columns is None else scores.only(columns))
+        scores = self.scores if rows is None else self.scores._of_runs(rows)
+        return replace(self, scores=scores if columns is None else scores._of_columns(columns))
 
     def means(self, human: Scores, alpha: float = 0.05) -> tuple[PredictedMean, ...]:
         """The means of all runs and measures."""

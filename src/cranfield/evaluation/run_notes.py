@@ -23,23 +23,20 @@ MAX_QUERIES = 5  # the number of queries that a note names
 MAX_DEPTHS = 3  # the number of cutoffs for which the share of unjudged documents is reported
 
 
-def score_notes(scores: Scores, policy: Policy) -> Iterator[Note]:
-    """Notes on all runs: which queries count, and for which queries measures are undefined."""
-    counted = {"counted": policy.queries, "queries": int(scores.counted[:1].sum())}
-    yield Note("queries_counted", values=counted)
+def score_notes(scores: Scores) -> Iterator[Note]:
+    """Notes on all runs: for which queries measures are undefined."""
     for m, column in enumerate(scores.columns):
         if column.part != "value":
             continue
         missing = np.flatnonzero((scores.counted & np.isnan(scores.values[:, m])).any(axis=0))
         if len(missing):
-            yield undefined_note(column, QueryNames.of([scores.queries[q] for q in missing]), policy)
+            yield undefined_note(column, QueryNames.of([scores.queries[q] for q in missing]))
 
 
-def undefined_note(column: Column, queries: QueryNames, policy: Policy) -> Note:
+def undefined_note(column: Column, queries: QueryNames) -> Note:
     """A note on the queries for which a measure is undefined."""
-    treatment = "credit" if column.aggregate == "credit" else policy.undefined
-    values = {"queries": QueryNames(queries.count, tuple(queries.first[:MAX_QUERIES])), "policy": treatment}
-    return Note("undefined", measure=column.label, values=values)
+    names = QueryNames(queries.count, tuple(queries.first[:MAX_QUERIES]))
+    return Note("undefined", measure=column.label, values={"queries": names, "credit": column.aggregate == "credit"})
 
 
 def remark_notes(source: Run | Judgments) -> list[Note]:

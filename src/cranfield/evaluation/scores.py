@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
@@ -13,8 +13,8 @@ import numpy as np
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import CranfieldError, InputError, MeasureError, MissingDependency, UnknownName, UsageError
 from cranfield.evaluation.notes import Note, sentences
-from cranfield.evaluation.plan import Aggregate, Column, Part, Undefined
-from cranfield.measures import parse
+from cranfield.evaluation.plan import Aggregate, Column, Part, Policy, Undefined
+from cranfield.measures import Measure, parse
 from cranfield.measures.catalogue import Better, outside_measure
 from cranfield.record import record
 from cranfield.results import Displayed, PathLike, Saved, TableText, plain, table_text, typed
@@ -53,14 +53,20 @@ class Score(NamedTuple):
 class ScoreTable(Displayed):
     """The common part of tables of scores: runs as rows, columns with their measures, means, and notes.
 
-    ``means`` and ``sizes`` are (run, column): the mean over queries, and the number of these queries.
+    Public methods take and return names. Methods that begin with an underscore take the numbers of rows and columns,
+    for the modules that compute with arrays.
     """
 
     runs: tuple[str, ...]
     columns: tuple[Column, ...]
     notes: tuple[Note, ...]
-    means: Floats
-    sizes: Integers
+    _means: Floats  # (run, column): the mean over queries
+    _sizes: Integers  # (run, column): the number of these queries
+
+    @property
+    def _policy(self) -> Mapping[str, Any]:
+        """The settings of the evaluation; empty if they are not known."""
+        raise NotImplementedError
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -68,37 +74,67 @@ class ScoreTable(Displayed):
         return tuple(column.label for column in self.columns)
 
     @property
-    def aggregates(self) -> tuple[Aggregate, ...]:
-        """How the values of each column are aggregated."""
-        return tuple(column.aggregate for column in self.columns)
+    def means(self) -> dict[str, dict[str, float]]:
+        """The mean of each measure over queries, by run: ``{run: {measure: mean}}``. NaN means undefined.
 
-    def query_values(self, run: int, column: int) -> dict[str, float | None]:
+        >>> import cranfield as cf
+        >>> runs = {"old": {"q": ["b", "a"]}, "new": {"q": ["a", "b"]}}
+        >>> cf.evaluate({"q": {"a": 1}}, runs, ["RR", "P@1"]).means
+        {'old': {'RR': 0.5, 'P@1': 0.0}, 'new': {'RR': 1.0, 'P@1': 1.0}}
+        """
+        rows = zip(self.runs, self._means.tolist(), strict=True)
+        return {run: dict(zip(self.measures, means, strict=True)) for run, means in rows}
+
+    def only(
+        self, *, runs: str | Iterable[str] | None = None, measures: str | Iterable[str] | None = None
+    ) -> ScoreTable:
+        """The scores of these runs and measures, in this order, with the notes on them; by default all."""
+        table: ScoreTable = self
+        if runs is not None:
+            table = table._of_runs([self._row_of(name) for name in _names(runs)])
+        if measures is not None:
+            table = table._of_columns([self._column_of(name) for name in _names(measures)])
+        return table
+
+    def order(self, by: str | None = None) -> list[str]:
+        """The runs by a measure, best first (by default the first measure), by ``name``, or as in the ``input``."""
+        return [self.runs[r] for r in self._order(by)]
+
+    def best(self, number: int | None, by: str | None = None) -> list[str]:
+        """The runs with the highest means of a measure (by default the first measure), in their given order.
+
+        Of equal means the first are kept; None keeps all.
+        """
+        return [self.runs[r] for r in sorted(self._order(by)[:number])]
+
+    def _query_values(self, run: int, column: int) -> dict[str, float | None]:
         """The values of the counted queries, by id; None if a value is undefined."""
         raise NotImplementedError
 
-    def of_runs(self, rows: Sequence[int]) -> Self:
+    def _of_runs(self, rows: Sequence[int]) -> ScoreTable:
         """The scores of these runs, in this order, with the notes on them."""
         raise NotImplementedError
 
-    def order(self, by: str | None = None) -> list[int]:
-        """The rows by a measure, best first (by default the first measure), by ``name``, or as in the ``input``."""
+    def _of_columns(self, columns: Sequence[int]) -> ScoreTable:
+        """The scores of these columns."""
+        raise NotImplementedError
+
+    def _order(self, by: str | None = None) -> list[int]:
         rows = list(range(len(self.runs)))
         if by == "input":
             return rows
         if by == "name":
             return sorted(rows, key=self.runs.__getitem__)
-        column = 0 if by is None else self.column_of(by)
-        values = self.means[:, column] * (1 if self.columns[column].lower_is_better else -1)
+        column = 0 if by is None else self._column_of(by)
+        values = self._means[:, column] * (1 if self.columns[column].lower_is_better else -1)
         return sorted(rows, key=lambda r: (np.isnan(values[r]), values[r]))
 
-    def best(self, number: int | None, by: str | None = None) -> list[int]:
-        """The rows with the highest means of a measure (by default the first measure), in their given order.
+    def _row_of(self, run: str) -> int:
+        if run not in self.runs:
+            raise UnknownName(f"`{run}` is not one of the runs", hint=f"the runs are {few(self.runs, 10)}")
+        return self.runs.index(run)
 
-        Of equal means the first are kept; None keeps all.
-        """
-        return sorted(self.order(by)[:number])
-
-    def column_of(self, name: str) -> int:
+    def _column_of(self, name: str) -> int:
         """The column of a measure, given by its label or by any of its names."""
         if name in self.measures:
             return self.measures.index(name)
@@ -107,19 +143,21 @@ class ScoreTable(Displayed):
         except MeasureError:
             measure = None
         for m, column in enumerate(self.columns):
-            if measure is None or column.part != "value":
-                continue
-            if measure in (column.measure, replace(column.measure, views=measure.views)):
+            if measure is not None and column.part == "value" and _is_named(column.measure, measure):
                 return m
         raise UnknownName(f"`{name}` is not one of the measures", hint=f"the measures are {', '.join(self.measures)}")
 
     def __repr__(self) -> str:
         about = f"{type(self).__name__}: {listed(self.runs, 'run')}, {listed(self.measures, 'measure')}"
-        return f"{about}, {plural(int(self.sizes.max(initial=0)), 'query')}"
+        return f"{about}, {plural(int(self._sizes.max(initial=0)), 'query')}"
 
-    def only(self, columns: Sequence[int]) -> Self:
-        """The scores of these columns."""
-        raise NotImplementedError
+    def __float__(self) -> float:
+        if len(self.columns) != 1:
+            raise UsageError(
+                f"scores of {plural(len(self.columns), 'measure')} are not one number",
+                hint="name the measure: float(scores[measure])",
+            )
+        return float(ScoreColumn(self, 0))
 
     def __getitem__(self, measure: str) -> ScoreColumn:
         """The column of a measure, given by its label or by any of its names.
@@ -131,7 +169,7 @@ class ScoreTable(Displayed):
         >>> dict(scores["RR"])
         {'old': 0.5, 'new': 1.0}
         """
-        return ScoreColumn(self, self.column_of(measure))
+        return ScoreColumn(self, self._column_of(measure))
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self.measures)
@@ -159,8 +197,11 @@ class ScoreTable(Displayed):
         new  1.00  1.00        1
         old  0.50  0.00        1
         <BLANKLINE>
+        Ties broken by document id (trec); relevant: grade 1 or higher; undefined values skipped; means over
+        1 query.
+        <BLANKLINE>
         """
-        chosen = self.of_runs(self.order(sort)[:top])
+        chosen = self._of_runs(self._order(sort)[:top])
         return table_text(chosen, per_query=per_query, digits=digits, interval=interval, width=width)
 
     def _notes_on(self, runs: Sequence[str]) -> tuple[Note, ...]:
@@ -172,9 +213,9 @@ class ScoreTable(Displayed):
             "runs": {
                 run: {
                     measure: {
-                        "mean": number(self.means[r, m]),
-                        "n": int(self.sizes[r, m]),
-                        "queries": self.query_values(r, m),
+                        "mean": number(self._means[r, m]),
+                        "n": int(self._sizes[r, m]),
+                        "queries": self._query_values(r, m),
                     }
                     for m, measure in enumerate(self.measures)
                 }
@@ -190,23 +231,28 @@ class MeanScores(ScoreTable):
 
     runs: tuple[str, ...]
     columns: tuple[Column, ...]
-    means: Floats
-    sizes: Integers
+    _means: Floats
+    _sizes: Integers
     notes: tuple[Note, ...] = ()
+    policy: Policy | None = None
 
-    def query_values(self, run: int, column: int) -> dict[str, float | None]:
+    @property
+    def _policy(self) -> Mapping[str, Any]:
+        return {} if self.policy is None else asdict(self.policy)
+
+    def _query_values(self, run: int, column: int) -> dict[str, float | None]:
         del run, column  # there are no per-query values
         return {}
 
-    def of_runs(self, rows: Sequence[int]) -> Self:
+    def _of_runs(self, rows: Sequence[int]) -> MeanScores:
         runs = tuple(self.runs[r] for r in rows)
         kept = list(rows)
-        return replace(self, runs=runs, means=self.means[kept], sizes=self.sizes[kept], notes=self._notes_on(runs))
+        return replace(self, runs=runs, _means=self._means[kept], _sizes=self._sizes[kept], notes=self._notes_on(runs))
 
-    def only(self, columns: Sequence[int]) -> Self:
+    def _of_columns(self, columns: Sequence[int]) -> MeanScores:
         kept = list(columns)
         names = tuple(self.columns[m] for m in kept)
-        return replace(self, columns=names, means=self.means[:, kept], sizes=self.sizes[:, kept])
+        return replace(self, columns=names, _means=self._means[:, kept], _sizes=self._sizes[:, kept])
 
 
 @record(eq=False, repr=False)
@@ -219,9 +265,9 @@ class Scores(ScoreTable, Saved):
     has several, (column, query, repeat), by run; the values are then means over the repeats.
     """
 
-    KIND: ClassVar[str] = "scores"
-    WHAT: ClassVar[str] = "a file of scores"
-    HINT: ClassVar[str] = "save scores with `cranfield eval ... --format json -o FILE` or `scores.save(FILE)`"
+    _KIND: ClassVar[str] = "scores"
+    _WHAT: ClassVar[str] = "a file of scores"
+    _HINT: ClassVar[str] = "save scores with `cranfield eval ... --format json -o FILE` or `scores.save(FILE)`"
 
     runs: tuple[str, ...]
     columns: tuple[Column, ...]
@@ -237,6 +283,12 @@ class Scores(ScoreTable, Saved):
     by_collection: bool = False  # whether a mean is that over the means of collections, an attribute of queries
     provenance: Provenance | None = None
 
+    @property
+    def _policy(self) -> Mapping[str, Any]:
+        if self.provenance is None:
+            return {}
+        return self.provenance.policy_data if self.provenance.policy is None else asdict(self.provenance.policy)
+
     def __iter__(self) -> Iterator[Score]:
         for r, run in enumerate(self.runs):
             for q in np.flatnonzero(self.counted[r]):
@@ -247,12 +299,12 @@ class Scores(ScoreTable, Saved):
         if not isinstance(item, str):
             return any(score == item for score in self)
         try:
-            self.column_of(item)
+            self._column_of(item)
         except UnknownName:
             return False
         return True
 
-    def sample(self, run: int, measure: int, *, instead: Floats | None = None) -> Floats:
+    def _sample(self, run: int, measure: int, *, instead: Floats | None = None) -> Floats:
         """The values of the counted queries; undefined values are handled by the policy.
 
         ``instead``: other values to use, one for each query.
@@ -269,7 +321,7 @@ class Scores(ScoreTable, Saved):
             )
         return handle_undefined(values, self.undefined, kind)
 
-    def matched(self, measure: int) -> tuple[Floats, Integers]:
+    def _matched(self, measure: int) -> tuple[Floats, Integers]:
         """One measure by (run, query), and the queries that count and have a value in every run.
 
         Undefined values are handled by the policy.
@@ -284,23 +336,23 @@ class Scores(ScoreTable, Saved):
         common = np.flatnonzero(self.counted.all(axis=0) & ~np.isnan(values).any(axis=0))
         return values[:, common], common
 
-    def summary(self, run: int, measure: int, *, instead: Floats | None = None) -> float:
+    def _summary(self, run: int, measure: int, *, instead: Floats | None = None) -> float:
         """The mean over queries; the geometric mean or the sum for measures that declare it."""
         kind = self.columns[measure].aggregate
         if not self.by_collection:
-            return summary_of(self.sample(run, measure, instead=instead), kind)
-        means = [part.summary(run, measure) for part in self.collections.values() if part.counted[run].any()]
+            return summary_of(self._sample(run, measure, instead=instead), kind)
+        means = [part._summary(run, measure) for part in self._collections.values() if part.counted[run].any()]
         return summary_of(np.array([mean for mean in means if not math.isnan(mean)]), "mean")
 
     @cached_property
-    def collections(self) -> dict[str, Self]:
+    def _collections(self) -> dict[str, Scores]:
         """The scores on each collection, if there are several."""
         found: dict[str, list[int]] = {}
         for q, query in enumerate(self.queries) if self.by_collection else ():
             found.setdefault(self.attributes[query][COLLECTION], []).append(q)
-        return {name: self.part(queries) for name, queries in found.items()}
+        return {name: self._part(queries) for name, queries in found.items()}
 
-    def part(self, queries: Sequence[int]) -> Self:
+    def _part(self, queries: Sequence[int]) -> Scores:
         """The scores of these queries."""
         kept = list(queries)
         return replace(
@@ -314,7 +366,7 @@ class Scores(ScoreTable, Saved):
             by_collection=False,
         )
 
-    def with_repeats(self, systems: Sequence[str | None]) -> Scores:
+    def _with_repeats(self, systems: Sequence[str | None]) -> Scores:
         """The scores, with the runs of one system as one run whose values are means; ``systems`` are by run."""
         members: dict[str, list[int]] = {}
         for r, (run, system) in enumerate(zip(self.runs, systems, strict=True)):
@@ -334,13 +386,13 @@ class Scores(ScoreTable, Saved):
         )
 
     @cached_property
-    def means(self) -> Floats:  # type: ignore[override]
-        """`summary` of every run and column, (run, column)."""
+    def _means(self) -> Floats:  # type: ignore[override]
+        """The mean of every run and column, (run, column)."""
         shape = len(self.runs), len(self.columns)
-        return np.array([[self.summary(r, m) for m in range(shape[1])] for r in range(shape[0])]).reshape(shape)
+        return np.array([[self._summary(r, m) for m in range(shape[1])] for r in range(shape[0])]).reshape(shape)
 
     @cached_property
-    def sizes(self) -> Integers:  # type: ignore[override]
+    def _sizes(self) -> Integers:  # type: ignore[override]
         """The number of queries of each mean, (run, column)."""
         counted = self.counted[:, None]
         if self.undefined == "skip":
@@ -348,7 +400,35 @@ class Scores(ScoreTable, Saved):
             counted = counted & (~np.isnan(self.values) | credit[:, None])
         return np.broadcast_to(counted.sum(axis=2), (len(self.runs), len(self.columns)))
 
-    def only(self, columns: Sequence[int]) -> Self:
+    def only(
+        self,
+        *,
+        runs: str | Iterable[str] | None = None,
+        measures: str | Iterable[str] | None = None,
+        queries: str | Iterable[str] | None = None,
+    ) -> Scores:
+        """The scores of these runs, measures and queries, in this order, with the notes on them; by default all.
+
+        >>> import cranfield as cf
+        >>> qrels = {"1": {"a": 1}, "2": {"a": 1}}
+        >>> scores = cf.evaluate(qrels, {"1": ["a"], "2": ["b", "a"]}, ["RR", "AP"])
+        >>> float(scores.only(measures="RR", queries=["2"]))
+        0.5
+        """
+        table = super().only(runs=runs, measures=measures)
+        assert isinstance(table, Scores)
+        if queries is None:
+            return table
+        index = {query: q for q, query in enumerate(self.queries)}
+        names = _names(queries)
+        for name in names:
+            if name not in index:
+                raise UnknownName(
+                    f"`{name}` is not one of the queries", hint=f"the queries are {few(self.queries, 10)}"
+                )
+        return replace(table._part([index[name] for name in names]), by_collection=self.by_collection)
+
+    def _of_columns(self, columns: Sequence[int]) -> Scores:
         kept = list(columns)
         return replace(
             self,
@@ -358,7 +438,7 @@ class Scores(ScoreTable, Saved):
             repeats={run: values[kept] for run, values in self.repeats.items()},
         )
 
-    def of_runs(self, rows: Sequence[int]) -> Self:
+    def _of_runs(self, rows: Sequence[int]) -> Scores:
         runs = tuple(self.runs[r] for r in rows)
         kept = list(rows)
         return replace(
@@ -372,31 +452,28 @@ class Scores(ScoreTable, Saved):
             repeats={run: values for run, values in self.repeats.items() if run in runs},
         )
 
-    def only_run(self, name: str) -> Scores:
-        """The scores of one run, given by its name, with the notes on it."""
-        return self.of_runs([self.runs.index(name)])
-
-    def with_run(
-        self, other: Scores, run: int = 0, name: str | None = None, *, changed_judgments: bool = False
-    ) -> Scores:
+    def with_run(self, other: Scores, run: str | None = None, *, changed_judgments: bool = False) -> Scores:
         """The scores, and before them a run of other scores, which must have the same measures and judgments.
 
-        Queries that only one of the two has are kept; they do not count for the other. ``changed_judgments``: queries
-        whose judgments are not the same are allowed, and do not count.
+        ``run``: by default the first of the others. Queries that only one of the two has are kept; they do not count
+        for the other. ``changed_judgments``: queries whose judgments are not the same are allowed, and do not count.
         """
         from cranfield.evaluation.provenance import check_same
 
-        changed = check_same(self.provenance, other.provenance, other.runs[run], allowed=changed_judgments)
-        labels = {column.measure: m for m, column in reversed(list(enumerate(other.columns))) if column.part == "value"}
-        missing = [column.label for column in self.columns if column.measure not in labels]
+        added = other.runs[0] if run is None else run
+        row = other._row_of(added)
+        changed = check_same(self.provenance, other.provenance, added, allowed=changed_judgments)
+        labels = {column.measure: m for m, column in enumerate(other.columns) if column.part == "value"}
+        missing = [str(column.measure) for column in self.columns if column.measure not in labels]
         if missing:
+            # In full: a measure of another policy may have the same label.
             raise UsageError(
-                f"`{other.runs[run]}` has no scores for {', '.join(missing)}",
-                hint=f"its measures are {', '.join(other.measures)}",
+                f"`{added}` has no scores for {', '.join(missing)}",
+                hint=f"its measures are {', '.join(map(str, labels))}",
             )
         if other.undefined != self.undefined:
             raise UsageError(
-                f"the scores of `{other.runs[run]}` treat undefined values otherwise: {other.undefined}",
+                f"the scores of `{added}` treat undefined values otherwise: {other.undefined}",
                 hint=f"use undefined={other.undefined}, or compute them again",
             )
         queries = tuple(dict.fromkeys([*self.queries, *other.queries]))
@@ -406,11 +483,9 @@ class Scores(ScoreTable, Saved):
         values[1:, :, : len(self.queries)], counted[1:, : len(self.queries)] = self.values, self.counted
         at = [index[query] for query in other.queries]
         chosen = [labels[column.measure] for column in self.columns]
-        values[0][:, at] = other.values[run, chosen]
-        counted[0, at] = other.counted[run]
-        added, name = other.runs[run], name or other.runs[run]
-        if name in self.runs:
-            name = f"{name} (baseline)"
+        values[0][:, at] = other.values[row, chosen]
+        counted[0, at] = other.counted[row]
+        name = f"{added} (baseline)" if added in self.runs else added
 
         def over_all(table: Floats, places: Sequence[int]) -> Floats:
             """Repeats (column, query, repeat) over the queries of both."""
@@ -444,14 +519,13 @@ class Scores(ScoreTable, Saved):
         >>> import cranfield as cf
         >>> qrels = {"hard": {"a": 1, "b": 1}, "easy": {"a": 1}}
         >>> runs = {"x": {"hard": {"a": 1.0}, "easy": {"a": 1.0}}, "y": {"hard": {"c": 1.0}, "easy": {"a": 1.0}}}
-        >>> cf.evaluate(qrels, runs, "AP").standardised("empirical").means.tolist()
-        [[0.625], [0.375]]
+        >>> cf.evaluate(qrels, runs, "AP").standardised("empirical").means
+        {'x': {'AP standardised': 0.625}, 'y': {'AP standardised': 0.375}}
         """
         from cranfield.statistics.standardisation import standardise
 
         for name in reference or ():
-            if name not in self.runs:
-                raise UsageError(f"`{name}` is not one of the runs", hint=f"the runs are {few(self.runs, 10)}")
+            self._row_of(name)
         chosen = None if reference is None else np.array([run in reference for run in self.runs])
         values = standardise(np.where(self.counted[:, None], self.values, np.nan), method, chosen)
         columns = tuple(
@@ -463,11 +537,11 @@ class Scores(ScoreTable, Saved):
         return replace(self, columns=columns, values=values, notes=(note, *self.notes), repeats={}, predictions=None)
 
     @property
-    def texts(self) -> dict[str, str]:
+    def _texts(self) -> dict[str, str]:
         """The texts of queries, as far as they are known."""
         return {query: about[TEXT] for query, about in self.attributes.items() if TEXT in about}
 
-    def with_attributes(self, table: Mapping[str, Mapping[str, str]]) -> Scores:
+    def _with_attributes(self, table: Mapping[str, Mapping[str, str]]) -> Scores:
         """The scores, with the attributes of their queries in this table."""
         known = {query: dict(table[query]) for query in self.queries if query in table}
         if not known:
@@ -510,13 +584,18 @@ class Scores(ScoreTable, Saved):
         return nested_means(self, levels)
 
     def interval(
-        self, run: int, measure: int, *, level: float = 0.95, method: Interval = "bca", seed: int = 0
+        self, run: str, measure: str, *, level: float = 0.95, method: Interval = "bca", seed: int = 0
     ) -> tuple[float, float]:
         """A confidence interval of the mean over queries: bootstrap (BCa, 9,999 resamples) or Student's t.
 
         It does not go beyond the bounds of the measure.
         """
-        sample, kind = self.sample(run, measure), self.columns[measure].aggregate
+        return self._interval(self._row_of(run), self._column_of(measure), level=level, method=method, seed=seed)
+
+    def _interval(
+        self, run: int, measure: int, *, level: float = 0.95, method: Interval = "bca", seed: int = 0
+    ) -> tuple[float, float]:
+        sample, kind = self._sample(run, measure), self.columns[measure].aggregate
         if kind == "error":
             return np.nan, np.nan
         if self.by_collection:
@@ -586,7 +665,7 @@ class Scores(ScoreTable, Saved):
         ``measure``: by default the first. ``top``: the best runs that are drawn; None for all. ``ax``: axes to draw on
         instead of a new figure.
         """
-        m = 0 if measure is None else self.column_of(measure)
+        m = 0 if measure is None else self._column_of(measure)
         return self._draw(m=m, top=top, interval=interval, ax=ax)
 
     def to_columns(self, layout: Layout = "long") -> dict[str, list[Any]]:
@@ -638,7 +717,7 @@ class Scores(ScoreTable, Saved):
         kinds = {name: polars.Float64 for name in columns if name not in ("run", "query", "measure")}
         return polars.DataFrame(columns, schema_overrides=kinds)
 
-    def query_values(self, run: int, column: int) -> dict[str, float | None]:
+    def _query_values(self, run: int, column: int) -> dict[str, float | None]:
         values = self.values[run, column]
         return {self.queries[q]: number(values[q]) for q in np.flatnonzero(self.counted[run])}
 
@@ -648,7 +727,7 @@ class Scores(ScoreTable, Saved):
         With predictions also ``"predicted"``.
         """
         return {
-            **self.header(),
+            **self._header(),
             "undefined": self.undefined,
             "queries": list(self.queries),
             "measures": {
@@ -697,8 +776,8 @@ class Scores(ScoreTable, Saved):
         >>> import cranfield as cf
         >>> scores = cf.evaluate({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}, "RR")
         >>> scores.save("scores.json")  # doctest: +SKIP
-        >>> cf.load("scores.json").means.tolist()  # doctest: +SKIP
-        [[0.5]]
+        >>> cf.load("scores.json").means  # doctest: +SKIP
+        {'run': {'RR': 0.5}}
         """
         if np.isinf(self.values).any():
             raise UsageError("infinite scores cannot be saved")
@@ -754,22 +833,20 @@ class ScoreColumn(Displayed, Mapping[str, float]):
     """
 
     scores: ScoreTable
-    column: int
+    _column: int
 
     @property
     def measure(self) -> str:
         """The label of the column."""
-        return self.scores.measures[self.column]
+        return self.scores.measures[self._column]
 
     @property
     def per_query(self) -> dict[str, dict[str, float | None]]:
         """The values of the counted queries, by run."""
-        return {run: self.scores.query_values(r, self.column) for r, run in enumerate(self.scores.runs)}
+        return {run: self.scores._query_values(r, self._column) for r, run in enumerate(self.scores.runs)}
 
     def __getitem__(self, run: str) -> float:
-        if run not in self.scores.runs:
-            raise UnknownName(f"`{run}` is not one of the runs", hint=f"the runs are {few(self.scores.runs, 10)}")
-        return float(self.scores.means[self.scores.runs.index(run), self.column])
+        return float(self.scores._means[self.scores._row_of(run), self._column])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.scores.runs)
@@ -783,7 +860,7 @@ class ScoreColumn(Displayed, Mapping[str, float]):
                 f"{self.measure} of {plural(len(self), 'run')} is not one number",
                 hint="name the run: scores[measure][run]",
             )
-        return float(self.scores.means[0, self.column])
+        return float(self.scores._means[0, self._column])
 
     def __repr__(self) -> str:
         means = (f"{printable(run)}: {mean:.4f}" for run, mean in list(self.items())[:SHOWN_RUNS])
@@ -798,6 +875,17 @@ class ScoreColumn(Displayed, Mapping[str, float]):
         if not isinstance(self.scores, Scores):
             raise UsageError("a figure with intervals needs per-query values, and these scores have none")
         return self.scores.plot(self.measure, top=top, interval=interval, ax=ax)
+
+
+def _is_named(measure: Measure, name: Measure) -> bool:
+    """Whether a name means this measure: it is the same measure, and the views that the name has are those."""
+    views = name.views.over(measure.views)
+    same_views = views.rule is measure.views.rule and replace(views, ties=measure.views.ties) == measure.views
+    return same_views and replace(name, views=measure.views) == measure
+
+
+def _names(given: str | Iterable[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
 
 
 def check_rankings(source: Any, what: str) -> None:

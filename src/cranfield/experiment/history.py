@@ -49,16 +49,16 @@ def entry(scores: Scores, *, cluster: str | None = None, values: bool = True, se
     for r, run in enumerate(scores.runs):
         of_run = found["runs"][run] = {}
         for m, column in enumerate(scores.columns):
-            low, high = (None if np.isnan(x) else x for x in scores.interval(r, m, method="t", seed=seed))
-            mean = float(scores.means[r, m])
+            low, high = (None if np.isnan(x) else x for x in scores._interval(r, m, method="t", seed=seed))
+            mean = float(scores._means[r, m])
             about: dict[str, Any] = {
                 "mean": None if np.isnan(mean) else mean,
                 "low": low,
                 "high": high,
-                "n": int(scores.sizes[r, m]),
+                "n": int(scores._sizes[r, m]),
             }
             about |= {"better": "lower"} if column.lower_is_better else {}
-            about |= {"values": scores.query_values(r, m)} if values and column.aggregate == "mean" else {}
+            about |= {"values": scores._query_values(r, m)} if values and column.aggregate == "mean" else {}
             of_run[column.label] = about
     names = {CLUSTER: cluster, COLLECTION: COLLECTION if scores.by_collection else None}
     for name, attribute in names.items():

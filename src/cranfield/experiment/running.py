@@ -153,7 +153,7 @@ class Running:
                 sources += () if found.provenance is None else found.provenance.sources
                 for run in found.runs:
                     r = found.runs.index(run)
-                    values: dict[str, Any] = found.query_values(r, 0)
+                    values: dict[str, Any] = found._query_values(r, 0)
                     if run in found.repeats:
                         values = {query: found.repeats[run][0, q].tolist() for q, query in enumerate(found.queries)}
                     nested.setdefault(run, {})[key] = values
@@ -175,7 +175,7 @@ class Running:
         if wanted is None and len(found.measures) == 1:
             return found
         with self.error_at(("scores", key)):
-            return found.only([found.column_of(wanted or key)])
+            return found.only(measures=wanted or key)
 
     def _with_scores(self, scores: Scores, key: str, by_collection: Mapping[str, Sequence[str]]) -> Scores:
         several = len(self.inputs.collections) > 1
@@ -191,7 +191,7 @@ class Running:
         checks: list[Check] = []
         for name, gate in self.of.gates.items():
             with self.error_at(("gates", name)):
-                label = scores.measures[scores.column_of(name)]
+                label = scores.measures[scores._column_of(name)]
                 checks += verdict({label: gate}, scores, comparison, compared).checks
         return Verdict(tuple(checks), comparison)
 
@@ -280,7 +280,7 @@ def losses(outcome: Outcome) -> list[Page]:
         return []
     name, column = comparison.by_measure[0].pairs[0].other, scores.columns[0]
     base = scores.runs.index(name)
-    values, at = scores.matched(0)
+    values, at = scores._matched(0)
     lost = (values - values[base]) * (-1 if column.lower_is_better else 1)
     order = np.argsort(lost, axis=None, kind="stable")[:LOST].tolist()
     rows = []
@@ -289,7 +289,7 @@ def losses(outcome: Outcome) -> list[Page]:
             query = scores.queries[at[q]]
             numbers = [shown(float(values[row, q]), 4) for row in (base, r)]
             difference = signed(float(values[r, q] - values[base, q]), 4)
-            names = query, shortened(scores.texts.get(query, "")), scores.runs[r]
+            names = query, shortened(scores._texts.get(query, "")), scores.runs[r]
             rows.append((names, [*numbers, difference]))
     if not rows:
         return []

@@ -333,7 +333,7 @@ def agreement_page(found: Sequence[AssessorAgreement], digits: int = 4) -> Page:
 def changes(before: Scores, after: Scores, digits: int = 4) -> tuple[list[Page], dict[str, Any]]:
     """The leaderboard before and after a merge: scores and places."""
     measure = after.measures[0]
-    old, new = before.means[:, 0], after.means[:, 0]
+    old, new = before._means[:, 0], after._means[:, 0]
     places = places_of(old), places_of(new)
     rows, plain = [], []
     for r in np.argsort(-new, kind="stable").tolist():

@@ -50,18 +50,18 @@ NAMED_PARTS = {"run": "runs", "measure": "measures", "query": "queries"}  # that
 
 
 class StudyResult(Saved):
-    """The result of a study, which can be saved; ``KIND`` is the name of the study, and of the class in lower case."""
+    """The result of a study, which can be saved; ``_KIND`` is the name of the study, and of the class in lower case."""
 
-    TAG: ClassVar[str] = "study"
-    VERSION: ClassVar[int] = 2
-    WHAT: ClassVar[str] = "a saved study"
-    HINT: ClassVar[str] = "save a study with `cranfield study NAME ... --format json -o FILE`"
-    INFINITE: ClassVar[bool] = True
+    _TAG: ClassVar[str] = "study"
+    _VERSION: ClassVar[int] = 2
+    _WHAT: ClassVar[str] = "a saved study"
+    _HINT: ClassVar[str] = "save a study with `cranfield study NAME ... --format json -o FILE`"
+    _INFINITE: ClassVar[bool] = True
 
     notes: tuple[str, ...]
 
     def __init_subclass__(cls) -> None:
-        cls.KIND = cls.__name__.lower()
+        cls._KIND = cls.__name__.lower()
 
     def __repr__(self) -> str:
         parts = {noun: getattr(self, name, None) for noun, name in NAMED_PARTS.items()}
@@ -82,24 +82,24 @@ class StudyResult(Saved):
 
     def pages(self, digits: int = 4) -> list[Page]:
         """The tables of the study."""
-        return Study(self.header()["study"]).tables(self, digits)
+        return Study(self._header()["study"]).tables(self, digits)
 
     def drawings(self) -> canvas.Drawings:
         """The figures of the study, by name: functions that draw them."""
-        return Study(self.header()["study"]).drawings(self)
+        return Study(self._header()["study"]).drawings(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The result that `to_dict` returned."""
-        return super().from_dict(data).with_provenance(Provenance.of_file(data))
+        return super().from_dict(data)._with_provenance(Provenance.of_file(data))
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
         """Read what `save` wrote; raise if the file holds another study or is incomplete."""
         data = load(path)
-        if data["study"] != cls.KIND:
-            raise InputError([f"{os.fspath(path)}: holds the study `{data['study']}`, expected `{cls.KIND}`"])
-        with checked_file(cls.KIND, path):
+        if data["study"] != cls._KIND:
+            raise InputError([f"{os.fspath(path)}: holds the study `{data['study']}`, expected `{cls._KIND}`"])
+        with checked_file(cls._KIND, path):
             result = cls.from_dict(data)
             results.text(result.to_dict())
             # Null is an undefined number; settings have none.
@@ -135,7 +135,7 @@ def recorded(experiment: Callable[P, R]) -> Callable[P, R]:
             names = [None] * len(files)
         sources += [file._replace(run=name) for file, name in zip(files, names, strict=True)]
         if isinstance(qrels, Scores):
-            return result.with_provenance(qrels.provenance)
+            return result._with_provenance(qrels.provenance)
         columns = []
         for label in getattr(result, "measures", ()):
             with suppress(CranfieldError):  # of a measure that only this study has
@@ -143,19 +143,19 @@ def recorded(experiment: Callable[P, R]) -> Callable[P, R]:
         judged = () if qrels is None else (("", Collection.of(qrels)),)
         provenance = Provenance(tuple(columns), sources=tuple(sources), judged=judged)
         _ = provenance.judgments  # now: files may change
-        return result.with_provenance(provenance)
+        return result._with_provenance(provenance)
 
     return run
 
 
 def load(path: PathLike) -> dict[str, Any]:
     """The plain data of a saved study; raise if the file holds something else or is of a later version."""
-    name, data = os.fspath(path), results.content(path, StudyResult.WHAT, StudyResult.HINT)
+    name, data = os.fspath(path), results.content(path, StudyResult._WHAT, StudyResult._HINT)
     if not isinstance(data.get("study"), str):
-        raise InputError([f"{name}: not a saved study"], hint=StudyResult.HINT)
-    if (version := data.get("version")) != StudyResult.VERSION:
+        raise InputError([f"{name}: not a saved study"], hint=StudyResult._HINT)
+    if (version := data.get("version")) != StudyResult._VERSION:
         raise InputError(
-            [f"{name}: version {version!r} of the file format; this version of cranfield reads {StudyResult.VERSION}"],
+            [f"{name}: version {version!r} of the file format; this version of cranfield reads {StudyResult._VERSION}"],
             hint="update cranfield, or run the study again",
         )
     return data
@@ -171,7 +171,7 @@ def checked_file(study: str, path: PathLike) -> Iterator[None]:
     except DAMAGED as error:
         reason = error if isinstance(error, CranfieldError) else repr(error)
         raise InputError(
-            [f"{os.fspath(path)}: not a complete study `{study}` ({reason})"], hint=StudyResult.HINT
+            [f"{os.fspath(path)}: not a complete study `{study}` ({reason})"], hint=StudyResult._HINT
         ) from error
 
 
@@ -269,16 +269,16 @@ class SeveralCollections(StudyResult):
         """The notes of all results, with the names of their collections."""
         return tuple(f"{name}: {note}" for name, result in self.results.items() for note in result.notes)
 
-    def header(self) -> dict[str, Any]:
+    def _header(self) -> dict[str, Any]:
         """What the file begins with."""
-        return super().header() | {self.TAG: self.study}
+        return super()._header() | {self._TAG: self.study}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> SeveralCollections:
         """The results that `to_dict` returned."""
         result_class = Study(data["study"]).result_class
         results = {name: result_class.from_dict(one) for name, one in data["by_collection"].items()}
-        return cls(data["study"], results).with_provenance(Provenance.of_file(data))
+        return cls(data["study"], results)._with_provenance(Provenance.of_file(data))
 
 
 def run_on_collections(
@@ -309,7 +309,7 @@ def run_on_collections(
     names = unique_names([entry.name for entry in parts], [str(entry.qrels) for entry in parts])
     results = {name: run(entry) for name, entry in zip(names, parts, strict=True)}
     origins = {name: result.provenance for name, result in results.items()}
-    return SeveralCollections(study, results).with_provenance(Provenance.of_several(origins))
+    return SeveralCollections(study, results)._with_provenance(Provenance.of_several(origins))
 
 
 def mean_of(values: list[Floats]) -> Floats:

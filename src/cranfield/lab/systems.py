@@ -73,7 +73,7 @@ def columns_of(qrels: Any, measures: Any, default: Sequence[str]) -> Sequence[Co
     if measures is default:
         return qrels.columns
     names = [measures] if isinstance(measures, (str, Measure)) else measures
-    return [qrels.columns[qrels.column_of(str(name))] for name in names]
+    return [qrels.columns[qrels._column_of(str(name))] for name in names]
 
 
 def systems_of(
@@ -98,7 +98,7 @@ def systems_of(
     _check_systems(len(qrels.runs), columns)
     if len(qrels.queries) < MIN_QUERIES:
         raise InputError([f"this study needs scores of at least two queries, found {len(qrels.queries)}"])
-    scores = qrels.only([qrels.measures.index(column.label) for column in columns])
+    scores = qrels.only(measures=[column.label for column in columns])
     signs = np.array([-1 if column.lower_is_better else 1 for column in columns])
     values = np.where(scores.counted[:, None], scores.values, np.nan) * signs[:, None]
     notes = list(sentences(note for note in scores.notes if note.run is None))
@@ -221,7 +221,8 @@ def top_runs(
         return loaded, []
     scores = Evaluator(Collection(qrels, documents=corpus, nil=nil), by)(loaded)
     note = f"{number} of {len(loaded)} runs are used, those with the highest {scores.measures[0]}"
-    return [loaded[i] for i in scores.best(number)], [note]
+    best = scores.best(number)
+    return [run for run in loaded if (run.system or run.name) in best], [note]
 
 
 def _replace_undefined(values: Floats, undefined: Undefined, labels: Sequence[str], queries: Sequence[str]) -> Floats:

@@ -28,7 +28,7 @@ def credit_for_unanswered_questions(b: Batch) -> Floats:
 
     >>> qrels = {"1": {"a": 1}, "2": {"a": 1}, "3": {"a": 1}, "4": {"a": 1}}
     >>> run = {"1": {"a": 1.0}, "2": {"a": 1.0}, "3": {"b": 1.0}}
-    >>> float(cf.evaluate(qrels, run, "c@1").means[0, 0]), 2 / 4 + 2 / 4 * 1 / 4
+    >>> float(cf.evaluate(qrels, run, "c@1")), 2 / 4 + 2 / 4 * 1 / 4
     (0.625, 0.625)
     """
     silent = (b.length == 0) | (b.nil & (b.start == 0) & (b.size == 1)).any(axis=1)

@@ -117,7 +117,7 @@ def absolute_gain_without_rank_bias(
 
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
     >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
-    >>> round(cf.evaluate(cf.Collection(qrels, documents=texts), run, "ABSNB(mu=10)@2").summary(0, 0), 4)
+    >>> round(float(cf.evaluate(cf.Collection(qrels, documents=texts), run, "ABSNB(mu=10)@2")), 4)
     1.4863
     """
     return total(b, absolute, None, TextModel(k, mu, TextView(rel, whole, smoothing)))
@@ -141,7 +141,7 @@ def absolute_gain_with_rank_bias(
 
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
     >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
-    >>> round(cf.evaluate(cf.Collection(qrels, documents=texts), run, "ABSRB(mu=10)@2").summary(0, 0), 4)
+    >>> round(float(cf.evaluate(cf.Collection(qrels, documents=texts), run, "ABSRB(mu=10)@2")), 4)
     0.2661
     """
     return total(b, absolute, theta, TextModel(k, mu, TextView(rel, whole, smoothing)))
@@ -164,7 +164,7 @@ def new_gain_without_rank_bias(
 
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
     >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
-    >>> round(cf.evaluate(cf.Collection(qrels, documents=texts), run, "DELTANB(mu=10)@2").summary(0, 0), 4)
+    >>> round(float(cf.evaluate(cf.Collection(qrels, documents=texts), run, "DELTANB(mu=10)@2")), 4)
     0.7789
     """
     return total(b, delta, None, TextModel(k, mu, TextView(rel, whole, smoothing)))
@@ -188,7 +188,7 @@ def new_gain_with_rank_bias(
 
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
     >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
-    >>> round(cf.evaluate(cf.Collection(qrels, documents=texts), run, "DELTARB(mu=10)@2").summary(0, 0), 4)
+    >>> round(float(cf.evaluate(cf.Collection(qrels, documents=texts), run, "DELTARB(mu=10)@2")), 4)
     0.1529
     """
     return total(b, delta, theta, TextModel(k, mu, TextView(rel, whole, smoothing)))

@@ -104,7 +104,7 @@ def alpha_discounted_cumulated_gain(b: Batch, *, k: Rank | None = None, alpha: S
     """Discounted gain in which each further document on a subtopic counts less, scaled as in ndeval.
 
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "alpha_DCG@1").summary(0, 0)
+    >>> float(cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "alpha_DCG@1"))
     0.5
     """
     return ratio(novelty(b, alpha, LOG2, k), subtopic_count(b) * perfect_novelty(b, alpha, LOG2, k))
@@ -121,7 +121,7 @@ def alpha_normalised_discounted_cumulated_gain(
     The greedy ideal is not always the best order, so scores above 1 are possible; ``ideal='exact'`` avoids that.
 
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "alpha_nDCG@2").summary(0, 0)
+    >>> float(cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "alpha_nDCG@2"))
     1.0
     """
     return ratio(novelty(b, alpha, LOG2, k), ideal_novelty(b, alpha, LOG2, k, ideal))
@@ -148,7 +148,7 @@ def intent_aware_expected_reciprocal_rank(
     divisor; only this form uses ``max``.
 
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "ERR_IA@1").summary(0, 0)
+    >>> float(cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "ERR_IA@1"))
     0.5
     """
     if norm == "ndeval":
@@ -175,7 +175,7 @@ def normalised_intent_aware_expected_reciprocal_rank(
     """ERR-IA divided by that of the ideal ranking.
 
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "nERR_IA@2").summary(0, 0)
+    >>> float(cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "nERR_IA@2"))
     1.0
     """
     return ratio(novelty(b, alpha, harmonic, k), ideal_novelty(b, alpha, harmonic, k, ideal))
@@ -190,7 +190,7 @@ def novelty_and_rank_biased_precision(
     """The expected novel gain per document for a reader who continues with probability β.
 
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "NRBP").summary(0, 0)
+    >>> float(cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "NRBP"))
     0.65625
     """
     return ratio((1 - (1 - alpha) * beta) * novelty(b, alpha, power(beta), k), subtopic_count(b))
@@ -203,7 +203,7 @@ def normalised_novelty_and_rank_biased_precision(
     """NRBP divided by that of the ideal ranking.
 
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "nNRBP").summary(0, 0)
+    >>> float(cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "nNRBP"))
     1.0
     """
     return ratio(novelty(b, alpha, power(beta), k), ideal_novelty(b, alpha, power(beta), k, ideal))
@@ -214,7 +214,7 @@ def intent_aware_average_precision(b: Batch, *, k: Rank | None = None) -> Floats
     """The mean of average precision over subtopics.
 
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "AP_IA").summary(0, 0)
+    >>> float(cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "AP_IA"))
     0.75
     """
     return over_subtopics(b, lambda subtopic: average_precision(subtopic, k=k))
@@ -225,7 +225,7 @@ def intent_aware_precision(b: Batch, *, k: Rank) -> Floats:
     """The mean of precision at k over subtopics.
 
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "P_IA@2").summary(0, 0)
+    >>> float(cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "P_IA@2"))
     0.75
     """
     return over_subtopics(b, lambda subtopic: hits(subtopic, k) / k)
@@ -238,7 +238,7 @@ def subtopic_recall(b: Batch, *, k: Rank) -> Floats:
     Also called intent recall, `I-rec`. All subtopics count equally, whatever the weights of intents.
 
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "StRecall@1").summary(0, 0)
+    >>> float(cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "StRecall@1"))
     0.5
     """
     return over_subtopics(b, lambda subtopic: success(subtopic, k=k), equal_weights=True)
@@ -253,7 +253,7 @@ def intent_aware_normalised_discounted_cumulated_gain(
     Usually no ranking is ideal for all subtopics, so that the highest possible score is below 1.
 
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 3}}}
-    >>> round(cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "nDCG_IA@1").summary(0, 0), 6)
+    >>> round(float(cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "nDCG_IA@1")), 6)
     0.666667
     """
     return over_subtopics(
@@ -272,7 +272,7 @@ def diversified_normalised_discounted_cumulated_gain(
     """Discounted gain, summed over subtopics, divided by that of the ideal ranking.
 
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "D_nDCG@1").summary(0, 0)
+    >>> float(cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "D_nDCG@1"))
     0.5
     """
     batch = global_gain(b)
@@ -286,7 +286,7 @@ def diversified_gain_and_intent_recall(
     """The weighted mean of subtopic recall and D-nDCG: the D#-nDCG of NTCIR.
 
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "Dsharp_nDCG@1").summary(0, 0)
+    >>> float(cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "Dsharp_nDCG@1"))
     1.0
     """
     gain = diversified_normalised_discounted_cumulated_gain(b, k=k, discount=discount, base=base)
@@ -313,7 +313,7 @@ def diversified_q_measure(b: Batch, *, k: Rank, beta: NotNegative = 1.0, norm: N
     """The Q-measure with gains that are summed over subtopics.
 
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "D_Q@1").summary(0, 0)
+    >>> float(cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "D_Q@1"))
     0.75
     """
     return q_measure(mean_gain(b), k=k, beta=beta, norm=norm)
@@ -326,7 +326,7 @@ def diversified_q_and_intent_recall(
     """The weighted mean of subtopic recall and D-Q: the D#-Q of NTCIR.
 
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "Dsharp_Q@1").summary(0, 0)
+    >>> float(cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "Dsharp_Q@1"))
     0.625
     """
     return gamma * subtopic_recall(b, k=k) + (1 - gamma) * diversified_q_measure(b, k=k, beta=beta, norm=norm)
@@ -372,7 +372,7 @@ def informational_and_navigational_gain(b: Batch, *, k: Rank, discount: Discount
 
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
     >>> run, types = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"1": "nav"}}
-    >>> round(cf.evaluate(cf.Collection(qrels, types=types), run, "DIN_nDCG@2").summary(0, 0), 6)
+    >>> round(float(cf.evaluate(cf.Collection(qrels, types=types), run, "DIN_nDCG@2")), 6)
     0.613147
     """
     weights = log_discount(discount, base)
@@ -389,7 +389,7 @@ def informational_and_navigational_gain_and_intent_recall(
 
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
     >>> run, types = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"1": "nav"}}
-    >>> round(cf.evaluate(cf.Collection(qrels, types=types), run, "DINsharp_nDCG@2").summary(0, 0), 6)
+    >>> round(float(cf.evaluate(cf.Collection(qrels, types=types), run, "DINsharp_nDCG@2")), 6)
     0.556574
     """
     gain = informational_and_navigational_gain(b, k=k, discount=discount, base=base)
@@ -417,7 +417,7 @@ def informational_and_navigational_q_measure(
 
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
     >>> run, types = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"1": "nav"}}
-    >>> cf.evaluate(cf.Collection(qrels, types=types), run, "DIN_Q@2").summary(0, 0)
+    >>> float(cf.evaluate(cf.Collection(qrels, types=types), run, "DIN_Q@2"))
     0.5
     """
     return q_measure(useful_gain(b), k=k, beta=beta, norm=norm)
@@ -436,7 +436,7 @@ def informational_and_navigational_q_and_intent_recall(
 
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
     >>> run, types = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"1": "nav"}}
-    >>> cf.evaluate(cf.Collection(qrels, types=types), run, "DINsharp_Q@2").summary(0, 0)
+    >>> float(cf.evaluate(cf.Collection(qrels, types=types), run, "DINsharp_Q@2"))
     0.5
     """
     value = informational_and_navigational_q_measure(b, k=k, beta=beta, norm=norm)
@@ -453,7 +453,7 @@ def p_plus_and_q_measure(b: Batch, *, k: Rank, beta: NotNegative = 1.0) -> Float
 
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
     >>> run = {"q": {"a": 2.0, "c": 1.0}}
-    >>> round(cf.evaluate(cf.Collection(qrels, types={"q": {"1": "nav"}}), run, "PplusQ@2").summary(0, 0), 6)
+    >>> round(float(cf.evaluate(cf.Collection(qrels, types={"q": {"1": "nav"}}), run, "PplusQ@2")), 6)
     0.833333
     """
     from cranfield.measures.ties.over_orders import over_cuts
@@ -476,7 +476,7 @@ def p_plus_and_q_measure_and_intent_recall(b: Batch, *, k: Rank, gamma: Share = 
 
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
     >>> run = {"q": {"a": 2.0, "b": 1.0}}
-    >>> cf.evaluate(cf.Collection(qrels, types={"q": {"1": "nav"}}), run, "PplusQsharp@2").summary(0, 0)
+    >>> float(cf.evaluate(cf.Collection(qrels, types={"q": {"1": "nav"}}), run, "PplusQsharp@2"))
     0.5
     """
     return gamma * subtopic_recall(b, k=k) + (1 - gamma) * p_plus_and_q_measure(b, k=k, beta=beta)
@@ -498,7 +498,7 @@ def intentwise_expected_reciprocal_rank(b: Batch, *, k: Rank) -> Floats:
     Each intent has its own highest grade. `ERR_IA` is the form of ndeval.
 
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 3}}}
-    >>> cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "IA_ERR@1").summary(0, 0)
+    >>> float(cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "IA_ERR@1"))
     0.375
     """
     return over_subtopics(b, lambda subtopic: cascade_score(subtopic, _stop_probability(subtopic, subtopic.gain), k))
@@ -515,7 +515,7 @@ def intentwise_normalised_expected_reciprocal_rank(b: Batch, *, k: Rank) -> Floa
     Each intent has its own highest grade. `nERR_IA` is the form of ndeval.
 
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 3}}}
-    >>> round(cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "IA_nERR@1").summary(0, 0), 6)
+    >>> round(float(cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "IA_nERR@1")), 6)
     0.666667
     """
 

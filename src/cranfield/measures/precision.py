@@ -282,8 +282,8 @@ def hole_rate(b: Batch, *, k: Rank) -> Floats:
     `Unjudged` asks whether a document is judged for its own query. The divisor is always k.
 
     >>> qrels, run = {"1": {"a": 1}, "2": {"b": 0}}, {"1": {"a": 2.5, "b": 1.5}, "2": {"c": 0.5}}
-    >>> cf.evaluate(qrels, run, ["Hole@2", "Unjudged@2"]).means.tolist()
-    [[0.25, 0.5]]
+    >>> cf.evaluate(qrels, run, ["Hole@2", "Unjudged@2"]).means["run"]
+    {'Hole@2': 0.25, 'Unjudged@2': 0.5}
     """
     return (np.minimum(b.length, k) - b.judged_weight(count, k)) / k
 

@@ -228,7 +228,8 @@ def preferences_met_in_equal_numbers(
     >>> prefs = {"q": [["judge", "1", "a", 1], ["judge", "1", "b", 0], ["judge", "1", "c", 0]]}
     >>> measures = ["PrefsR", "PrefsR(fixed=True)"]
     >>> run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
-    >>> cf.evaluate(cf.Collection(prefs=prefs), run, measures).means[0].round(6).tolist()
+    >>> scores = cf.evaluate(cf.Collection(prefs=prefs), run, measures)
+    >>> [round(mean, 6) for mean in scores.means["run"].values()]
     [0.333333, 1.0]
     """
     preferences, seen = judged(b), pairs(b)

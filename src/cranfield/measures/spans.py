@@ -69,8 +69,8 @@ def span_recall(b: Batch, *, k: Rank | None = None) -> Floats:
     """The share of the relevant passages, by length, that is in the first k chunks.
 
     >>> collection = cf.Collection(spans={"q": [("d", 100, 140)]})
-    >>> cf.evaluate(collection, {"q": [("d", 0, 110), ("d", 100, 130)]}, ["SpanR@1", "SpanR@2"]).means.tolist()
-    [[0.25, 0.75]]
+    >>> cf.evaluate(collection, {"q": [("d", 0, 110), ("d", 100, 130)]}, ["SpanR@1", "SpanR@2"]).means["run"]
+    {'SpanR@1': 0.25, 'SpanR@2': 0.75}
     """
     found = lengths(b, k)
     return ratio(found.both, found.judged)
@@ -81,8 +81,8 @@ def span_precision(b: Batch, *, k: Rank | None = None) -> Floats:
     """The share of the first k chunks, by length, that is relevant; 0 for an empty ranking.
 
     >>> collection = cf.Collection(spans={"q": [("d", 100, 140)]})
-    >>> cf.evaluate(collection, {"q": [("d", 0, 160), ("e", 0, 40)]}, ["SpanP@1", "SpanP@2"]).means.tolist()
-    [[0.25, 0.2]]
+    >>> cf.evaluate(collection, {"q": [("d", 0, 160), ("e", 0, 40)]}, ["SpanP@1", "SpanP@2"]).means["run"]
+    {'SpanP@1': 0.25, 'SpanP@2': 0.2}
     """
     found = lengths(b, k)
     return np.where(found.judged > 0, found.both / np.maximum(found.retrieved, 1), np.nan)
@@ -95,8 +95,8 @@ def span_intersection_over_union(b: Batch, *, k: Rank | None = None) -> Floats:
     It is 1 only if the chunks are exactly the relevant passages, so that long chunks score less than short ones.
 
     >>> collection = cf.Collection(spans={"q": [("d", 100, 140)]})
-    >>> cf.evaluate(collection, {"q": [("d", 120, 180)]}, "SpanIoU").means.tolist()
-    [[0.25]]
+    >>> float(cf.evaluate(collection, {"q": [("d", 120, 180)]}, "SpanIoU"))
+    0.25
     """
     found = lengths(b, k)
     return np.where(found.judged > 0, found.both / np.maximum(found.either, 1), np.nan)

@@ -19,6 +19,7 @@ TIES: tuple[str, ...] = get_args(Ties)
 class TieRule:
     """A rule that orders documents with equal scores.
 
+    ``words``: what the line below a table says of it.
     ``key``: the number that ranks documents before ties are considered.
     ``position``: the field of `Rankings` with the position of each document in its tie group. A rule with this field
     gives the same order for every measure.
@@ -26,6 +27,7 @@ class TieRule:
     None, documents stay tied, and measures compute the expectation over all orders.
     """
 
+    words: str
     key: Key = "score"
     position: Position | None = None
     arrange: Callable[[Batch], Batch] | None = None
@@ -82,13 +84,13 @@ def _by_gain(batch: Batch, *, descending: bool) -> Batch:
 
 DEFAULT: Ties = "trec"
 TIE_RULES: dict[Ties, TieRule] = {
-    "trec": TieRule(position="by_id"),
-    "trec9": TieRule(key="score32", position="by_id"),
-    "expected": TieRule(),
-    "best": TieRule(arrange=best),
-    "worst": TieRule(arrange=worst),
-    "input": TieRule(position="by_input"),
-    "rank": TieRule(key="rank", position="by_input"),
+    "trec": TieRule("ties broken by document id", position="by_id"),
+    "trec9": TieRule("ties of 32-bit scores broken by document id", key="score32", position="by_id"),
+    "expected": TieRule("ties averaged over all orders"),
+    "best": TieRule("ties in the best order", arrange=best),
+    "worst": TieRule("ties in the worst order", arrange=worst),
+    "input": TieRule("ties in the order of the input", position="by_input"),
+    "rank": TieRule("documents in the order of their ranks", key="rank", position="by_input"),
 }
 
 

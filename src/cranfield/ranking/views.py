@@ -41,10 +41,17 @@ class Gains:
     def _hash(self) -> int:
         return hash((self.kind, self.rel, self.gain, self.max, self.min))
 
+    @property
+    def level(self) -> float | None:
+        """The lowest relevant grade of binary gains; None if gains are graded."""
+        if self.kind == "binary" or self.rel is not None or self.gain == "binary":
+            return 1.0 if self.rel is None else self.rel
+        return None
+
     def of(self, grade: Floats, top: float) -> Floats:
         """The gain of each grade; padding (NaN) and negative grades have no gain."""
-        if self.kind == "binary" or self.rel is not None or self.gain == "binary":
-            return (grade >= (1.0 if self.rel is None else self.rel)).astype(np.float64)
+        if self.level is not None:
+            return (grade >= self.level).astype(np.float64)
         gain = self._mapped(np.fmax(grade, 0))
         if isinstance(self.gain, tuple):  # a map may give a gain to grade 0
             gain = np.where(grade >= 0, gain, 0)

@@ -9,9 +9,10 @@ import numpy as np
 
 from cranfield import results
 from cranfield.errors import UsageError
+from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.scores import COLLECTION, Interval, ScoreTable
-from cranfield.report.pages import check_format, latex, markdown, render
-from cranfield.report.sheet import ALL, Layout, csv_lines, parts_of
+from cranfield.report.pages import Page, check_format, latex, markdown, piped, titled
+from cranfield.report.sheet import ALL, Layout, below, csv_lines, parts_of
 from cranfield.wording import printable
 
 
@@ -54,8 +55,10 @@ WRITERS: dict[str, Callable[[ScoreTable, Layout], str]] = {
     "json": lambda scores, _: results.text(scores.to_dict()),
     "csv": csv,
     "trec": trec,
-    "markdown": lambda scores, layout: markdown(layout.sheet(scores)),
-    "latex": lambda scores, layout: latex(layout.sheet(scores)),
+    "markdown": lambda scores, layout: "\n".join(
+        [markdown(layout.sheet(scores)), *(f"{piped(line)}\n" for line in below(scores))]
+    ),
+    "latex": lambda scores, layout: latex(layout.sheet(scores), policy_line(scores)),
 }
 FORMATS = ("table", *WRITERS)
 WITHOUT_INTERVALS = ("json", "trec")
@@ -83,5 +86,5 @@ def write(
     accept(format, interval)
     layout = Layout(per_query, digits, interval, seed)
     if format == "table":
-        return render(layout.sheet(scores), width=width, colour=colour)
+        return titled(Page("", layout.sheet(scores), below(scores)), width, colour=colour)
     return WRITERS[format](scores, layout)

@@ -98,12 +98,12 @@ def answer(comparison: Comparison, digits: int = 4, *, all_runs: bool = False) -
     order = comparison.by_measure[0].order
     found = [dict(_against(comparison, one)) for one in comparison.by_measure]
     if len(comparison.runs) == 2:
-        return Page(
-            _of_two(comparison, found, digits), _table_of_two(comparison, found, digits), (_method(comparison),)
-        )
+        below = tuple(filter(None, (_method(comparison), comparison.policy)))
+        return Page(_of_two(comparison, found, digits), _table_of_two(comparison, found, digits), below)
     text = _of_many(comparison, found, order, digits)
     most = len(order) if all_runs else most_rows(comparison)
-    return Page(text, _table_of_many(comparison, found, order, digits, most), (_method(comparison, found),))
+    below = tuple(filter(None, (_method(comparison, found), comparison.policy)))
+    return Page(text, _table_of_many(comparison, found, order, digits, most), below)
 
 
 def notes(

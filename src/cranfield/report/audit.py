@@ -124,6 +124,7 @@ def write(
             _markdown_summary(audit, layout, all_pairs=all_pairs),
             _markdown_runs(audit, layout, all_runs=all_runs),
         ]
+        last = piped(audit.policy)
     else:
         first = [styled(BOTTOM, BOLD, colour=colour) + "\n", *(_wrapped(line, width) for line in bottom)]
         first += [*([_continued(command, width)] if command else []), ""]
@@ -131,7 +132,8 @@ def write(
             _screen_summary(audit, layout, width, colour=colour, all_pairs=all_pairs),
             _screen_runs(audit, layout, width, colour=colour, all_runs=all_runs),
         ]
-    text = "\n".join(chain(first, *(parts if len(audit.runs) > 1 else reversed(parts)))) + "\n"
+        last = styled(textwrap.fill(audit.policy, width), DIM, colour=colour)
+    text = "\n".join(chain(first, *(parts if len(audit.runs) > 1 else reversed(parts)), [last])) + "\n"
     return text + (prediction.text(predicted, format, digits, width=width, colour=colour) if predicted else "")
 
 

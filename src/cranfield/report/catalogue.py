@@ -366,7 +366,7 @@ def _example(d: Definition, measure: Measure | None, width: int, *, colour: bool
             if example is None:
                 scored[name] = parse(name)(RANKING, MISSED)
             else:
-                scored[name] = evaluate(Collection(**example[1]), example[2], name).summary(0, 0)
+                scored[name] = float(evaluate(Collection(**example[1]), example[2], name))
     scored = {name: value for name, value in scored.items() if not math.isnan(value)}
     if not scored:
         return

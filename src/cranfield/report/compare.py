@@ -52,7 +52,7 @@ def means_page(comparison: Comparison, digits: int = 4) -> Page:
         marks = f"{WORSE} significantly worse, {BETTER} significantly better than {baseline}"
     ranks = f"; rank: the ranks that a run may have by {comparison.measures[0]}" if comparison.baseline is None else ""
     title = f"Means over {queries_of(comparison)}; {marks} ({method(comparison)}){ranks}"
-    return Page(title, leaderboard(comparison, digits))
+    return Page(title, leaderboard(comparison, digits), tuple(filter(None, [comparison.policy])))
 
 
 def pair_pages(comparison: Comparison, digits: int = 4) -> list[Page]:

@@ -15,8 +15,8 @@ from cranfield.errors import MeasureError, UnknownName
 from cranfield.evaluation.notes import sentences, summarised
 from cranfield.evaluation.scores import Interval, ScoreTable
 from cranfield.measures import parse
-from cranfield.report.pages import Page, render, titled, write
-from cranfield.report.sheet import Cell, Layout, Sheet
+from cranfield.report.pages import Page, titled, write
+from cranfield.report.sheet import Cell, Layout, Sheet, below
 from cranfield.results import TableText
 from cranfield.wording import decodable, plural, printable
 
@@ -39,7 +39,8 @@ def text(result: Any) -> str:
     parts = []
     for page in pages:
         sheet, more = first_rows(page.sheet)
-        parts.append(titled(replace(page, sheet=sheet), WIDTH, colour=False) + (f"{more}\n" if more else ""))
+        lines = (*filter(None, [more]), *page.below)
+        parts.append(titled(replace(page, sheet=sheet, below=lines), WIDTH, colour=False))
     rest = len(notes) - NOTES
     few = [*notes[:NOTES], *([f"... and {plural(rest, 'more note')}"] if rest > 0 else [])]
     parts += ["".join(f"note: {note}\n" for note in few)] if few else []
@@ -50,8 +51,9 @@ def score_table(
     scores: ScoreTable, *, per_query: bool, digits: int, interval: Interval | None, width: int
 ) -> TableText:
     """All rows of a table of scores, as text and as HTML."""
-    sheet = Layout(per_query, digits, interval).sheet(scores)
-    return TableText.of(decodable(render(sheet, width=width)), decodable(f"<div>{table(sheet)}</div>"))
+    page = Page("", Layout(per_query, digits, interval).sheet(scores), below(scores))
+    markup = table(page.sheet) + _small(page.below)
+    return TableText.of(decodable(titled(page, width, colour=False)), decodable(f"<div>{markup}</div>"))
 
 
 def html(result: Any) -> str:
@@ -60,20 +62,22 @@ def html(result: Any) -> str:
     parts = []
     for number, page in enumerate(pages):
         sheet, more = first_rows(page.sheet)
-        lines = [*([more] if more else []), *page.below]
-        body = table(sheet) + "".join(f"<div><small>{escaped(line)}</small></div>" for line in lines)
+        body = table(sheet) + _small([*filter(None, [more]), *page.below])
         title = escaped(page.title)
         if number < OPEN:
             parts.append(f'<div style="margin-top:0.6em">{title}</div>{body}' if title else body)
         else:
             parts.append(f"<details><summary>{title}</summary>{body}</details>")
-    notes = [f"<div><small>{escaped(note)}</small></div>" for note in texts]
-    parts += notes[:OPEN]
-    if rest := notes[OPEN:]:
+    parts.append(_small(texts[:OPEN]))
+    if rest := texts[OPEN:]:
         parts.append(
-            f"<details><summary><small>{plural(len(rest), 'more note')}</small></summary>{''.join(rest)}</details>"
+            f"<details><summary><small>{plural(len(rest), 'more note')}</small></summary>{_small(rest)}</details>"
         )
     return decodable(f"<div>{''.join(parts)}</div>")
+
+
+def _small(lines: Sequence[str]) -> str:
+    return "".join(f"<div><small>{escaped(line)}</small></div>" for line in lines)
 
 
 def table(sheet: Sheet) -> str:
@@ -154,8 +158,10 @@ def written(result: Any, *, format: str, **options: Any) -> str:
 
 
 def _scores(report: Any, scores: ScoreTable) -> Shown:
-    sheet = Layout().sheet(scores.of_runs(scores.order()) if scores.columns else scores)
-    return [Page("", sheet), *report.pages(getattr(scores, "predicted", ()))], summarised(scores.notes)[0]
+    sheet = Layout().sheet(scores._of_runs(scores._order()) if scores.columns else scores)
+    return [Page("", sheet, below(scores)), *report.pages(getattr(scores, "predicted", ()))], summarised(scores.notes)[
+        0
+    ]
 
 
 def _comparison(report: Any, comparison: Any) -> Shown:
@@ -168,13 +174,16 @@ def _comparison(report: Any, comparison: Any) -> Shown:
 def _audit(report: Any, audit: Any) -> Shown:
     pages = [Page(report.COUNTED, report.counts(audit)), *report.overview(audit, Layout())]
     bottom = [*report.bottom_line(audit, Layout()), report.to_do(audit)[0]]
-    return pages, [*filter(None, bottom), *report.verdict(audit), *summarised(audit.notes)[0]]
+    return pages, [audit.policy, *filter(None, bottom), *report.verdict(audit), *summarised(audit.notes)[0]]
 
 
 # What each class shows: the module that makes its tables, which is loaded then, and how.
 TABLES: dict[str, tuple[str, Callable[[Any, Any], Shown]]] = {
     "ScoreTable": ("predicted", _scores),
-    "ScoreColumn": ("predicted", lambda report, found: (_scores(report, found.scores.only([found.column]))[0], ())),
+    "ScoreColumn": (
+        "predicted",
+        lambda report, found: (_scores(report, found.scores._of_columns([found._column]))[0], ()),
+    ),
     "Evaluation": ("predicted", lambda report, found: _scores(report, found.scores)),
     "Comparison": ("answer", _comparison),
     "Groups": ("groups", lambda report, found: (report.pages(found), report.notes(found))),

@@ -65,15 +65,15 @@ def draw_means(
 
 def plot_means(scores: Scores, m: int, *, top: int | None, interval: Interval, ax: Axes | None) -> Axes:
     """The means of the best runs, computed with their intervals, on these axes or on new ones."""
-    rows = scores.order(scores.measures[m])[:top]
-    low, high = np.array([scores.interval(r, m, method=interval) for r in rows]).reshape(-1, 2).T
+    rows = scores._order(scores.measures[m])[:top]
+    low, high = np.array([scores._interval(r, m, method=interval) for r in rows]).reshape(-1, 2).T
     label = scores.measures[m]
     if len(rows) < len(scores.runs):
         label += f", the best {len(rows)} of {len(scores.runs)} runs"
 
     def draw(axis: Axes) -> Axes:
         sign = -1 if scores.columns[m].lower_is_better else 1
-        return draw_means(axis, [scores.runs[r] for r in rows], scores.means[rows, m], low, high, label, sign)
+        return draw_means(axis, [scores.runs[r] for r in rows], scores._means[rows, m], low, high, label, sign)
 
     return canvas.plotted_axes(draw, 1.3 * canvas.COLUMN, height(len(rows)), ax)
 
@@ -121,8 +121,8 @@ def plot_curve(evaluation: Evaluation, curve: str, ax: Axes | None) -> Axes:
     scores = evaluation.remember(
         ("curve", curve), lambda: evaluation.scores_of(measures, terminal=False, full_length=None)
     )
-    order = evaluation.scores.order()
+    order = evaluation.scores._order()
 
     runs = [evaluation.runs[r] for r in order]
-    draw = partial(draw_curve, name=curve, x=x, values=scores.means[order], runs=runs)
+    draw = partial(draw_curve, name=curve, x=x, values=scores._means[order], runs=runs)
     return canvas.plotted_axes(draw, 1.3 * canvas.COLUMN, 2.8, ax)

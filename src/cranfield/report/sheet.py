@@ -12,6 +12,7 @@ import numpy as np
 
 from cranfield.data import Floats
 from cranfield.evaluation.plan import Column
+from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.scores import Interval, Scores, ScoreTable
 from cranfield.record import record
 from cranfield.wording import printable, shortened, spreadsheet_cell
@@ -162,10 +163,15 @@ def parts_of(scores: ScoreTable) -> list[ScoresPart]:
     """The scores on each collection, then their mean; without several collections, the scores as they are."""
     if not isinstance(scores, Scores):
         return [ScoresPart("", (), scores, frozenset())]
-    if len(scores.collections) < 2:
+    if len(scores._collections) < 2:
         return [ScoresPart("", (), scores, frozenset(scores.queries))]
-    parts = [ScoresPart(name, (name,), part, frozenset(part.queries)) for name, part in scores.collections.items()]
+    parts = [ScoresPart(name, (name,), part, frozenset(part.queries)) for name, part in scores._collections.items()]
     return [*parts, ScoresPart("", (MEAN,), scores, frozenset())]
+
+
+def below(scores: ScoreTable) -> tuple[str, ...]:
+    """What stands below a table of scores: their policy line, if they have one."""
+    return tuple(filter(None, [policy_line(scores)]))
 
 
 @record
@@ -185,13 +191,13 @@ class Layout:
         """The confidence interval of a mean, or None if none was requested."""
         if self.interval is None or not isinstance(scores, Scores):
             return None
-        return scores.interval(run, measure, method=self.interval, seed=self.seed)
+        return scores._interval(run, measure, method=self.interval, seed=self.seed)
 
     def lines(self, scores: ScoreTable, run: int) -> Iterator[tuple[str | None, Floats]]:
         """The queries of a run and their values, if they are shown; then None and its means."""
         if self.per_query and isinstance(scores, Scores):
             yield from ((scores.queries[q], scores.values[run, :, q]) for q in np.flatnonzero(scores.counted[run]))
-        yield None, scores.means[run]
+        yield None, scores._means[run]
 
     def sheet(self, scores: ScoreTable) -> Sheet:
         """Runs (and queries) as rows, measures as columns, and the number of queries of each mean.
@@ -199,7 +205,7 @@ class Layout:
         With several collections, a measure has a column for each of them, and one for the mean over them. Known texts
         stand beside the ids of queries.
         """
-        texts_of = scores.texts if self.per_query and isinstance(scores, Scores) else {}
+        texts_of = scores._texts if self.per_query and isinstance(scores, Scores) else {}
         names = ("run", *(("query",) if self.per_query else ()), *(("text",) if texts_of else ()))
         parts = parts_of(scores)
         places = [(m, p) for m in range(len(scores.columns)) for p in range(len(parts))]
@@ -222,7 +228,7 @@ class Layout:
 
     def _means(self, scores: ScoreTable, m: int) -> Iterator[Cell]:
         """The mean of each run, the best in bold, with its interval."""
-        column, means = scores.columns[m], scores.means[:, m]
+        column, means = scores.columns[m], scores._means[:, m]
         texts = [self.number(mean, count=column.aggregate == "sum") for mean in means]
         best = best_text(column, means, texts)
         for r, text in enumerate(texts):
@@ -259,7 +265,7 @@ def highest_text(values: Floats | Sequence[float], texts: Sequence[str]) -> str 
 
 def averaged(scores: ScoreTable, run: int) -> str:
     """The number of queries that a run's means cover; a range if it differs between measures."""
-    sizes = scores.sizes[run].tolist()
+    sizes = scores._sizes[run].tolist()
     if not sizes:
         return "0"
     low, high = min(sizes), max(sizes)

@@ -199,16 +199,16 @@ class ScoreFrame(MeanScores):
         """A Spark DataFrame with columns run, query, measure and value; undefined values are null."""
         return _frame(self.plan, self.values)
 
-    def of_runs(self, rows: Sequence[int]) -> MeanScores:  # type: ignore[override]
-        return self._means.of_runs(rows)
+    def _of_runs(self, rows: Sequence[int]) -> MeanScores:
+        return self._on_driver._of_runs(rows)
 
-    def only(self, columns: Sequence[int]) -> MeanScores:  # type: ignore[override]
-        return self._means.only(columns)
+    def _of_columns(self, columns: Sequence[int]) -> MeanScores:
+        return self._on_driver._of_columns(columns)
 
     @property
-    def _means(self) -> MeanScores:
+    def _on_driver(self) -> MeanScores:
         """The means alone: a part of the runs or columns has no frame of its own."""
-        return MeanScores(self.runs, self.columns, self.means, self.sizes, self.notes)
+        return MeanScores(self.runs, self.columns, self._means, self._sizes, self.notes, self.policy)
 
     def compare(self, baseline: str | None = None, **terms: Any) -> Comparison:
         """Significance of differences between runs: `cranfield.compare`, with its arguments and result.
@@ -241,10 +241,10 @@ def _summed_up(
     counted = {"judged": "judged", "both": "judged and length >= 0", "run": "length >= 0"}[plan.policy.queries]
     values = complete.where(counted).select("run", "query", sql.posexplode("value").alias("measure", "value"))
     runs = tuple(dict.fromkeys([*order, *sorted(overview.runs)]))
-    notes = [Note("queries_counted", values={"counted": plan.policy.queries, "queries": overview.judged})]
+    notes: list[Note] = []
     for column, names in zip(plan.columns, _undefined(plan, values, summaries), strict=True):
         if column.part == "value" and names.count:
-            notes.append(undefined_note(column, names, plan.policy))
+            notes.append(undefined_note(column, names))
     notes += evaluation_notes
     for name in runs:
         notes += figure_notes(name, summaries[name].figures(plan), plan)
@@ -259,6 +259,7 @@ def _summed_up(
         np.array(means),
         np.array(sizes),
         tuple(dict.fromkeys(notes)),
+        plan.policy,
         plan=plan,
         records=records,
         values=values,

@@ -79,8 +79,8 @@ def evaluate(
     >>> import numpy as np
     >>> scores = np.array([[3.0, 2.0, 2.0], [1.0, 5.0, 0.0]])
     >>> grades = np.array([[np.nan, 1.0, 0.0], [1.0, np.nan, np.nan]])
-    >>> evaluate(grades, scores, ["RR", "P@1"]).scores.means.tolist()
-    [[0.4583333333333333, 0.0]]
+    >>> evaluate(grades, scores, ["RR", "P@1"]).scores.means
+    {'run': {'RR': 0.4583333333333333, 'P@1': 0.0}}
     """
     collection = Collection.of(grades)
     runs = dict(scores) if isinstance(scores, Mapping) else {"run": scores}

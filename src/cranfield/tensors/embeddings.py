@@ -77,8 +77,8 @@ def evaluate_embeddings(
 
     >>> import numpy as np
     >>> queries, documents = np.array([[1.0, 0.0]]), np.array([[0.5, 1.0], [1.0, 0.0], [0.5, 0.0]])
-    >>> evaluate_embeddings({"0": {"2": 1}}, queries, documents, "RR").scores.means.tolist()
-    [[0.41666666666666663]]
+    >>> float(evaluate_embeddings({"0": {"2": 1}}, queries, documents, "RR").scores)
+    0.41666666666666663
     """
     check_choice("similarity", similarity, ("dot", "cosine"))
     if block is not None:
@@ -498,10 +498,10 @@ def audit_precision(
         rows["tied"].append(float((size > 1).mean()))
         rows["mean_tie"].append(float(size.mean()))
         columns = evaluation.columns
-        rows["expected"].append(evaluation.table(columns).means[0])
+        rows["expected"].append(evaluation.table(columns)._means[0])
         for order in ("best", "worst"):
             tied = [column.tied(order) for column in columns]
-            rows[order].append(evaluation.table(tied).means[0])
+            rows[order].append(evaluation.table(tied)._means[0])
         scorer = Scorer(queries, documents, "dot", block)
         rows["top_k"].append(_top_k_means(torch, scorer, collection, measures, k, **ids, **options))
     arrays = {name: np.array(values) for name, values in rows.items()}

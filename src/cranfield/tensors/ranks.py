@@ -185,8 +185,8 @@ class RankCounter:
     ...     counter.add(block)
     >>> counter.higher.tolist(), counter.equal.tolist()
     ([1], [2])
-    >>> counter.evaluate("RR").scores.means.tolist()
-    [[0.41666666666666663]]
+    >>> float(counter.evaluate("RR").scores)
+    0.41666666666666663
     """
 
     def __init__(

@@ -14,7 +14,7 @@ from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Measures
-from cranfield.evaluation.plan import Shown, make_plan
+from cranfield.evaluation.plan import Keys, Shown, keys_of, make_plan
 from cranfield.ranking.tie_rules import Ties
 from cranfield.tensors.arrays import Arrays, Host, arrays_of
 from cranfield.tensors.candidates import evaluate
@@ -36,7 +36,7 @@ class Accumulator:
 
     ``measures``, ``ties``, ``show`` and ``options``: as in `evaluate`. ``unjudged``: the value of ``target`` that means
     unjudged, besides NaN. ``collection``: what else is known of the judgments, such as
-    ``Collection(negative="nonrel")``.
+    ``Collection(negative="nonrel")``. ``keys``: those of the means: labels, or ``"plain"`` names such as ``ndcg_10``.
 
     The candidates of a query may come in several batches. In a group of ``torch.distributed``, each process adds its
     own batches: queries may be split over processes, and so may the candidates of a query. Only judged documents and
@@ -47,7 +47,7 @@ class Accumulator:
     >>> accumulator.update(np.array([0.2, 0.7]), np.array([1, 0]), np.array([0, 0]))
     >>> accumulator.update(np.array([0.5, 0.9]), np.array([1, 1]), np.array([1, 0]))
     >>> accumulator.compute()
-    {'RR[ties=expected]': 1.0, 'P@1[ties=expected]': 1.0}
+    {'RR': 1.0, 'P@1': 1.0}
     """
 
     def __init__(
@@ -58,11 +58,14 @@ class Accumulator:
         unjudged: float | None = None,
         ties: Ties = "expected",
         show: Shown | Sequence[Shown] = (),
+        keys: Keys = "labels",
         **options: Any,
     ) -> None:
+        keys_of((), keys)  # raises before the first batch, as does the plan
         self.collection = Collection() if collection is None else collection
-        make_plan(measures, self.collection.policy(ties=ties, **options), show)  # raises before the first batch
+        make_plan(measures, self.collection.policy(ties=ties, **options), show)
         self.measures, self.unjudged, self.options = measures, unjudged, {"ties": ties, "show": show, **options}
+        self.keys: Keys = keys
         self._batches: list[Batch] = []
 
     def update(self, preds: Any, target: Any, indexes: Any) -> None:
@@ -86,8 +89,8 @@ class Accumulator:
     def compute(self, group: Any = None, *, distributed: bool | None = None) -> dict[str, float]:
         """The mean of each measure; over all processes, if ``torch.distributed`` is used."""
         evaluation = self.evaluate(group, distributed=distributed)
-        table = evaluation.table(evaluation.columns)  # without notes
-        return dict(zip(table.measures, table.means[0].tolist(), strict=True))
+        (means,) = evaluation.table(evaluation.columns).means.values()  # without notes
+        return dict(zip(keys_of(means, self.keys), means.values(), strict=True))
 
     def evaluate(self, group: Any = None, *, distributed: bool | None = None) -> Evaluation:
         """The evaluation of all batches: of this process, or of all processes of a group if they are several."""

@@ -63,8 +63,8 @@ def assert_not_worse(
     alone decides. With significance, too few queries to decide are an error too, never a silent pass. No significant
     loss is no evidence that there is none: ``margin`` asks for evidence that the run is not worse by so much, as
     ``not_worse_by`` of an experiment. ``worst``: how many queries a failure shows; ``page``: how many documents of the
-    worst query. ``options``: those of `evaluate`, and ``test``, ``correction``, ``family``, ``alpha``, ``samples``, ``cluster`` and
-    ``collection`` of `compare`.
+    worst query. ``options``: those of `evaluate`, and ``test``, ``correction``, ``family``, ``alpha``, ``samples``,
+    ``cluster`` and ``collection`` of `compare`.
 
     >>> qrels = {f"q{i}": {"a": 1} for i in range(8)}
     >>> good, bad = ({q: {"a": 2.0, "b": b} for q in qrels} for b in (1.0, 3.0))
@@ -109,8 +109,8 @@ def assert_at_least(
     query. ``options``: those of `evaluate`.
 
     >>> qrels, run = {"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}
-    >>> assert_at_least(qrels, run, {"RR": 0.5}).means.tolist()
-    [[0.5]]
+    >>> assert_at_least(qrels, run, {"RR": 0.5}).means
+    {'run': {'RR': 0.5}}
     >>> assert_at_least(qrels, run, {"RR": 0.7})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
@@ -136,7 +136,7 @@ def _saved(baseline: Any) -> Scores | None:
     if len(baseline.runs) != 1:
         raise UsageError(
             f"the baseline has {len(baseline.runs)} runs",
-            hint=f"choose one with scores.only_run(name): {few(baseline.runs, 10)}",
+            hint=f"choose one with scores.only(runs=name): {few(baseline.runs, 10)}",
         )
     return baseline
 

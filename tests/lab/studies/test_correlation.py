@@ -52,7 +52,7 @@ SCIPY = {
 def test_matrix_is_scipys(name: str) -> None:
     runs, qrels = random_runs(12)
     result = correlation(qrels, runs, ["AP", "nDCG@5", "RR"], coefficient=name)
-    means = cf.evaluate(qrels, runs, ["AP", "nDCG@5", "RR"]).means.T
+    means = cf.evaluate(qrels, runs, ["AP", "nDCG@5", "RR"])._means.T
     assert result.means == pytest.approx(means, abs=1e-12)
     expected = [[SCIPY[name](a, b) for b in means] for a in means]
     assert result.matrix == pytest.approx(np.array(expected), abs=1e-9)
@@ -208,8 +208,8 @@ def test_measures_that_read_take_part_where_there_is_a_corpus() -> None:
     names = ["ERR_IA@20", "ABSRB@20", "DELTARB(mu=100)@20"]
     result = correlation(made.judgments, made.runs, names, corpus=made.texts)
     scores = cf.evaluate(cf.Collection(made.judgments, documents=made.texts), made.runs, names)
-    assert result.means == pytest.approx(scores.means.T, abs=1e-9)
-    assert result.matrix[0, 2] == pytest.approx(cf.stats.kendall(scores.means[:, 0], scores.means[:, 2]).tau_a)
+    assert result.means == pytest.approx(scores._means.T, abs=1e-9)
+    assert result.matrix[0, 2] == pytest.approx(cf.stats.kendall(scores._means[:, 0], scores._means[:, 2]).tau_a)
     with pytest.raises(cf.MeasureError, match="ABSRB@20 needs a corpus, because it uses document text"):
         correlation(made.judgments, made.runs, names)
 

@@ -43,11 +43,11 @@ def test_each_run_without_what_it_alone_contributed() -> None:
     assert found.groups == found.runs == ("u1", "w1", "w2")
     assert found.unique.tolist() == [[2, 2], [2, 0], [0, 2]]  # in two queries alike
     for r, name in enumerate(found.runs):
-        left = cf.evaluate(judged(ALONE[name]), runs(), MEASURES).means
+        left = cf.evaluate(judged(ALONE[name]), runs(), MEASURES)._means
         assert found.without[:, r] == pytest.approx(left[r], abs=1e-12)
         higher = (left > left[r] + 1e-12).sum(axis=0)
         assert found.rank_without[:, r].tolist() == (1 + higher).tolist()
-    assert found.score == pytest.approx(cf.evaluate(judged(), runs(), MEASURES).means.T)
+    assert found.score == pytest.approx(cf.evaluate(judged(), runs(), MEASURES)._means.T)
     assert found.notes == ("2 of 12 judged documents are not among the first 2 of any run; they stay judged",)
 
 
@@ -73,7 +73,7 @@ def test_groups_go_together(how: dict[str, Any]) -> None:
     assert found.group == [0, 1, 1]
     # d is in two lists, but of one group: b, c and d are w's alone.
     assert found.unique.tolist() == [[2, 2], [4, 2]]
-    left = cf.evaluate(judged({"b", "c", "d"}), named, MEASURES).means
+    left = cf.evaluate(judged({"b", "c", "d"}), named, MEASURES)._means
     assert found.without[:, 1:] == pytest.approx(left[1:].T, abs=1e-12)
 
 

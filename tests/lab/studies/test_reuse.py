@@ -51,10 +51,10 @@ def test_orders_are_those_of_restricted_runs_and_judgments(lab: Simulation, foun
     known = {name: labelled(lab.judgments, keep) for name, keep in inside.items()}
     for t, target in enumerate(inside):
         runs = restricted(lab, parts, target)
-        truth = cf.evaluate(known[target], runs, "ERR_IA@5").means[:, 0]
+        truth = cf.evaluate(known[target], runs, "ERR_IA@5")._means[:, 0]
         for s, source in enumerate(inside):
             names = ["ERR_IA@5", "ERR_IA@5[condensed]", "ABSNB@5", "DELTARB@5"]
-            scores = cf.evaluate(cf.Collection(known[source], documents=lab.texts), runs, names).means
+            scores = cf.evaluate(cf.Collection(known[source], documents=lab.texts), runs, names)._means
             for r in range(4):
                 if np.ptp(scores[:, r]) < 1e-12:
                     assert np.isnan(found.agreement[1, r, s, t])

@@ -60,7 +60,7 @@ def test_every_sample_is_scored_as_evaluate_would(lab: Simulation, found: Sampli
             scores = cf.evaluate(cf.Collection(labelled(judgments, keep), documents=lab.texts), lab.runs, names)
             assert found.judged[level].sum() == keep.sum()
             for r in range(4):
-                tau = tau_a(full.means[:, 0], scores.means[:, r])
+                tau = tau_a(full._means[:, 0], scores._means[:, r])
                 assert found.agreement[0, r, level, repeat] == pytest.approx(tau, abs=1e-9)
 
 

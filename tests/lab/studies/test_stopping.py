@@ -67,7 +67,7 @@ def cut_at(run: Path, score: float) -> Any:
 def test_thresholds_against_lists_cut_one_by_one(run: Path) -> None:
     (one,) = stopping(QRELS, run, "nDCG(ideal='bounded')[terminal]", repeats=1).results
     every = np.unique(io.load(io.read_run(run)).score)
-    means = [cf.evaluate(QRELS, cut_at(run, score), one.measure).means[0, 0] for score in every]
+    means = [cf.evaluate(QRELS, cut_at(run, score), one.measure)._means[0, 0] for score in every]
     assert one.threshold_score == pytest.approx(max(means), abs=1e-12)
     assert one.threshold == pytest.approx(every[int(np.argmax(means))])
     places = np.searchsorted(every, one.by_threshold.at)
@@ -229,7 +229,7 @@ def test_rules_against_all_thresholds(rule: str) -> None:
             }
             for q, ranked in lists.items()
         }
-        mean = cf.evaluate(RULE_QRELS, {q: ranked for q, ranked in kept.items() if ranked}, "AP[terminal]").means[0, 0]
+        mean = cf.evaluate(RULE_QRELS, {q: ranked for q, ranked in kept.items() if ranked}, "AP[terminal]")._means[0, 0]
         if mean >= best - 1e-12:
             best, at = max(best, mean), threshold
     found = {"score": (cut.threshold, cut.threshold_score)} | {

@@ -120,7 +120,7 @@ def test_swaps_against_all_orders(measure: str) -> None:
     def scores(run: dict[str, dict[str, float]]) -> np.ndarray:
         every = itertools.product(*(orders(run[query]) for query in run))
         return np.array(
-            [cf.evaluate(qrels, dict(zip(run, order, strict=True)), measure).means[0, 0] for order in every]
+            [cf.evaluate(qrels, dict(zip(run, order, strict=True)), measure)._means[0, 0] for order in every]
         )
 
     by_run = {name: scores(run) for name, run in runs.items()}
@@ -234,7 +234,7 @@ def test_what_is_timed_are_scores_by_the_tie_rule(rule: Any, tmp_path: Path) -> 
     assert list(timed) == list(COLUMNS)
     for column in ("evaluate, dicts", "evaluate, file"):
         np.testing.assert_array_equal(timed[column]().values, expected.values)
-    assert list(timed["means, dicts"]().values()) == expected.means[0].tolist()
+    assert list(timed["means, dicts"]().values()) == expected._means[0].tolist()
     for column in ("sort and arithmetic", "arithmetic"):
         np.testing.assert_array_equal(timed[column](), expected.values[0])
 

@@ -88,4 +88,4 @@ def test_documents_of_one_kind_have_one_order() -> None:
     judged = {"q": dict.fromkeys(retrieved["q"], 1)}
     tied = cf.evaluate(judged, retrieved, ["yaAP", "INST", "BPM@10"], ties="expected")
     untied = {"q": {document: -float(i) for i, document in enumerate(retrieved["q"])}}
-    assert tied.means.tolist() == cf.evaluate(judged, untied, ["yaAP", "INST", "BPM@10"]).means.tolist()
+    assert tied._means.tolist() == cf.evaluate(judged, untied, ["yaAP", "INST", "BPM@10"])._means.tolist()

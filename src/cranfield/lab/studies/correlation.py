@@ -237,7 +237,7 @@ CELL, ROOMY, UPRIGHT, SMALLEST, LETTER, BAR = 0.42, 0.28, 0.2, 0.11, 0.056, 0.75
 
 def drawings(result: Correlation) -> Drawings:
     """The heat map and the ranks of runs."""
-    return {result.KIND: partial(draw, result), f"{result.KIND}-ranks": partial(scatter, result)}
+    return {result._KIND: partial(draw, result), f"{result._KIND}-ranks": partial(scatter, result)}
 
 
 def draw(result: Correlation) -> Figure:

@@ -35,6 +35,7 @@ from cranfield.data import Floats, Passages, Strings
 from cranfield.errors import optional
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.notes import sentences, summarised
+from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.documents import read_texts
@@ -99,7 +100,7 @@ def contents(
         of_rankings = _of_rankings(evaluation, scores, (low, high), texts, done)
         origin = f"judgments {evaluation.judgments.name}"
     done(4)
-    means, labels = scores.means, short_labels(scores.runs)
+    means, labels = scores._means, short_labels(scores.runs)
     signs = [-1 if column.lower_is_better else 1 for column in scores.columns]
     filled = np.nan_to_num(means.T * np.array(signs)[:, None])
     counts = f"{plural(len(scores.runs), 'run')}, {plural(len(scores.queries), 'query')}"
@@ -108,11 +109,11 @@ def contents(
         "runs": list(scores.runs),
         "labels": labels,
         "ticks": cut_names(labels),
-        "sizes": scores.sizes.tolist(),
+        "sizes": scores._sizes.tolist(),
         "measures": list(scores.measures),
         "signs": signs,
         "queries": list(scores.queries),
-        "queryTexts": {name: shortened(text) for name, text in scores.texts.items()},
+        "queryTexts": {name: shortened(text) for name, text in scores._texts.items()},
         "digits": 4,
         "values": _packed(scores.values),
         "undefined": {"zero": 0, "one": 1}.get(scores.undefined),
@@ -120,6 +121,7 @@ def contents(
         "means": _table(means),
         "low": _table(low),
         "high": _table(high),
+        "policy": policy_line(scores),
         "ranked": [column.aggregate != "sum" for column in scores.columns],
         "interval": f"BCa bootstrap, 9,999 resamples, seed {settings.seed}",
         "method": ""
@@ -220,8 +222,8 @@ def _of_rankings(
         # The texts are parts by query, of which every second one is relevant.
         **({} if chunks is None else {"marked": True}),
         "curves": {
-            "recall": {"x": list(RECALL), "y": by_run(curves.means[:, : len(RECALL)])},
-            "gain": {"x": list(CUTS), "y": by_run(curves.means[:, len(RECALL) :])},
+            "recall": {"x": list(RECALL), "y": by_run(curves._means[:, : len(RECALL)])},
+            "gain": {"x": list(CUTS), "y": by_run(curves._means[:, len(RECALL) :])},
         },
         "audit": {name: by_run(getattr(audit, name)) for name in AUDITED},
         "bottomLine": [printable(line).replace("`", "") for line in bottom_line(audit, Layout(digits=4))],
@@ -231,7 +233,7 @@ def _of_rankings(
 
 def opened(scores: Scores, baseline: str | None) -> tuple[int, int]:
     """The runs that a page opens on: the best, and the baseline or the second best."""
-    best, *others = scores.order()
+    best, *others = scores._order()
     baseline = baseline if baseline in scores.runs else None
     if baseline is not None and baseline != scores.runs[best]:
         return best, scores.runs.index(baseline)
@@ -331,14 +333,14 @@ def _limits(scores: Scores, seed: int) -> tuple[Floats, Floats]:
     """The interval of every mean, (run, measure), as by `Scores.interval`; runs with the same queries at once."""
     low, high = np.full((2, len(scores.runs), len(scores.measures)), np.nan)
     for m, column in enumerate(scores.columns):
-        sizes = [len(scores.sample(r, m)) for r in range(len(scores.runs))]
+        sizes = [len(scores._sample(r, m)) for r in range(len(scores.runs))]
         if column.aggregate == "mean" and len(set(sizes)) == 1 and sizes[0] > 1 and not scores.by_collection:
-            x = np.array([*(scores.sample(r, m) for r in range(len(scores.runs))), np.zeros(sizes[0])])
+            x = np.array([*(scores._sample(r, m) for r in range(len(scores.runs))), np.zeros(sizes[0])])
             pairs = np.array([(r, len(scores.runs)) for r in range(len(scores.runs))])
             low[:, m], high[:, m] = bca(Sample(x), pairs, seed=seed).T
         else:
             for r in range(len(scores.runs)):
-                low[r, m], high[r, m] = scores.interval(r, m, seed=seed)
+                low[r, m], high[r, m] = scores._interval(r, m, seed=seed)
     return low, high
 
 

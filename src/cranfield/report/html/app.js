@@ -901,6 +901,7 @@
   }
   $("about").textContent = data.date ? `${data.date}; ${data.about}` : data.about;
   $("ranks").textContent = data.ranks;
+  $("policy").textContent = data.policy;
   $("note-list").replaceChildren(...data.notes.map((text) => h("li", {}, text)));
   // The names of many files are written once.
   const inputs = data.files && data.files.length > 300 ? data.files : "";
