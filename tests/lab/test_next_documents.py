@@ -16,10 +16,10 @@ from click.testing import CliRunner
 import cranfield as cf
 from cranfield.cli.main import cli
 from cranfield.errors import InputError, UsageError
-from cranfield.evaluation.pair_bounds import linear_difference
 from cranfield.lab.judgment_files import Stratum, draw_sample, judging_page, merge, parse_strata
 from cranfield.lab.judgment_files import sample_lines as lines
 from cranfield.lab.proposals import Proposal, next_documents
+from pair_oracles import linear_difference
 from waiting import until
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")

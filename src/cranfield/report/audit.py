@@ -526,11 +526,12 @@ def swap_sentences(audit: Audit, layout: Layout, *, all_pairs: bool) -> Iterator
 
 def representative(swaps: Sequence[Swap], most: int = SHOWN) -> list[Swap]:
     """A few pairs to name: from each measure in turn, neighbours in the ranking first, closest first."""
-    turns: dict[str, int] = {}
+    turns: Counter[str] = Counter()
     ranked = []
     for i, swap in enumerate(swaps):
-        turns[swap.measure] = turns.get(swap.measure, -1) + 1
-        ranked.append((not swap.adjacent, turns[swap.measure], i))
+        turns[swap.measure] += 1
+        if turns[swap.measure] <= most:  # neighbours come first in each measure
+            ranked.append((not swap.adjacent, turns[swap.measure], i))
     return [swaps[i] for *_, i in sorted(sorted(ranked)[:most], key=lambda key: key[2])]
 
 
