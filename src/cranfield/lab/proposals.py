@@ -319,7 +319,7 @@ class NextDocuments(Result):
             decided = f"{self.decided:,} decided whatever the unjudged documents are"
             more = f", {self.sure:,} more {sure}" if self.confidence < 1 else ""
             yield f"{pairs:,} pairs of runs: {decided}{more}, {self.open_pairs:,} open"
-        if self.stop == "decided":
+        if self.stop == "decided" and pairs:
             yield f"judging can stop: unjudged documents cannot reverse any pair in {self.measure}"
         elif self.stop == "sure":
             which = "every pair is decided or" if pairs > 1 else "the pair is"
