@@ -22,7 +22,7 @@ from cranfield.evaluation.notes import Note
 from cranfield.evaluation.overlap import check_query_overlap, find_disjoint, has_one_query
 from cranfield.evaluation.plan import AlignmentKey, Column, Plan, Policy, Queries, Shown, Undefined, make_plan
 from cranfield.evaluation.reader import Progress, RunReader
-from cranfield.evaluation.run_notes import gain_notes, remark_notes, subtopic_notes
+from cranfield.evaluation.run_notes import divisor_notes, gain_notes, remark_notes, subtopic_notes
 from cranfield.evaluation.run_scores import (
     GroupScores,
     RunScores,
@@ -155,7 +155,7 @@ class Evaluator:
         if judgments.spans is not None:
             check_chunk_measures(plan.columns)
         self._notes = [*remark_notes(judgments), *subtopic_notes(judgments, plan.columns)]
-        self._notes += gain_notes(judgments.grade, plan.columns)
+        self._notes += [*gain_notes(judgments.grade, plan.columns), *divisor_notes(plan.columns)]
         if self.corpus is not None and not plan.content_columns and collection.spans is None:
             self._notes.append(Note("corpus_unused"))
         if costs is not None and not any(column.alignment.costs for column in plan.columns):

@@ -262,6 +262,10 @@ SENTENCES: dict[Kind, str | Callable[[Sequence[Note]], list[str]]] = {
         f" {'uses' if len(group) == 1 else 'use'} the highest grade of each document"
     ],
     "above_one": _above_one,
+    "divides_by_cutoff": lambda group: [
+        f"{_measures(group)} {'divides' if len(group) == 1 else 'divide'} by the cutoff, even if a list is shorter; "
+        "the shares of unjudged documents in notes are of the documents retrieved"
+    ],
     "corpus_unused": "the corpus was not read: none of the measures uses document text",
     "costs_unused": "the costs were not used: none of the measures uses them",
     "unweighted_queries": "{name} has no weights for {queries}; subtopics get equal weights",

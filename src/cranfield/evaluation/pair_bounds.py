@@ -104,7 +104,8 @@ def ideal_scores(measure: Measure, begin: Integers, grade: Floats, top: float) -
     gain = np.where(grade >= 0, part.gains.of(np.maximum(grade, 0), top), 0)
     gain = gain[np.lexsort((-gain, query))]
     weight = rank_weights(replace(part, views=Views()), max(int(count.max(initial=0)), 1), top)
-    return np.bincount(query, gain * weight[np.arange(len(gain)) - begin[query]], len(count))
+    total: Floats = np.bincount(query, gain * weight[np.arange(len(gain)) - begin[query]], len(count))
+    return total
 
 
 @lru_cache(maxsize=256)

@@ -79,6 +79,15 @@ def gain_notes(grades: Floats, columns: Sequence[Column]) -> Iterator[Note]:
             yield Note("above_one", measure=column.label, values=values)
 
 
+def divisor_notes(columns: Sequence[Column]) -> Iterator[Note]:
+    """Notes on measures of judged documents that divide by the cutoff, which notes on unjudged documents do not."""
+    for column in columns:
+        measure = column.measure
+        by_cutoff = measure.symbol == "Unjudged" or (measure.symbol == "Judged" and measure.chosen["of"] == "k")
+        if by_cutoff and column.part == "value" and column.rank_cutoff is not None:
+            yield Note("divides_by_cutoff", measure=column.label)
+
+
 @record(eq=False)
 class Figures:
     """The counts and sums over the queries of a run that its notes report.
@@ -93,7 +102,7 @@ class Figures:
 
     missing: QueryNames
     other: QueryNames
-    judged_at_depth: Sequence[Judged]
+    judged_at_depth: Sequence[JudgedCount]
     ties: Sequence[Sequence[float]]
     sampled: Sequence[tuple[int, float]]
     not_bounds: Sequence[str]
@@ -137,7 +146,7 @@ def figure_notes(run: str, figures: Figures, plan: Plan) -> Iterator[Note]:
         yield Note("not_bounds", measure=measure)
 
 
-def unjudged_notes(run: str, judged_at_depth: Iterable[Judged]) -> Iterator[Note]:
+def unjudged_notes(run: str, judged_at_depth: Iterable[JudgedCount]) -> Iterator[Note]:
     """Notes on the share of unjudged documents down to each depth at which there are some."""
     for one in judged_at_depth:
         if one.unjudged > 0:
@@ -206,7 +215,7 @@ def judged_above(alignment: Alignment, depths: Sequence[int | None]) -> Floats:
     return np.array(counts, np.float64)
 
 
-class Judged(NamedTuple):
+class JudgedCount(NamedTuple):
     """How many of the documents that a run retrieves down to a depth are judged, over queries; None: of all."""
 
     depth: int | None
@@ -223,15 +232,15 @@ class Judged(NamedTuple):
 
 def judged_documents(
     alignment: Alignment, depths: Sequence[int | None], counted: Booleans | None = None
-) -> list[Judged]:
+) -> list[JudgedCount]:
     """The judged and all documents down to each depth; ``counted``: of these judged queries, by default of all."""
     chosen = slice(None) if counted is None else counted[: len(alignment.length)]
     length = np.maximum(alignment.length, 0)[chosen]
     retrieved = [float((length if k is None else np.minimum(length, k)).sum()) for k in depths]
     if alignment.aligner.judged.complete:
-        return [Judged(k, total, total) for k, total in zip(depths, retrieved, strict=True)]
+        return [JudgedCount(k, total, total) for k, total in zip(depths, retrieved, strict=True)]
     judged = judged_above(alignment, depths)[:, chosen].sum(axis=1).tolist()
-    return list(map(Judged, depths, judged, retrieved))
+    return list(map(JudgedCount, depths, judged, retrieved))
 
 
 def unknown_tie_effect(run: RunScores, column: Column) -> Booleans:
