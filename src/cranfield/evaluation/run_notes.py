@@ -79,9 +79,9 @@ def gain_notes(grades: Floats, columns: Sequence[Column]) -> Iterator[Note]:
             yield Note("above_one", measure=column.label, values=values)
 
 
-def divisor_notes(columns: Sequence[Column]) -> Iterator[Note]:
+def divisor_notes(plan: Plan) -> Iterator[Note]:
     """Notes on measures of judged documents that divide by the cutoff, which notes on unjudged documents do not."""
-    for column in columns:
+    for column in () if plan.policy.complete else plan.columns:
         measure = column.measure
         by_cutoff = measure.symbol == "Unjudged" or (measure.symbol == "Judged" and measure.chosen["of"] == "k")
         if by_cutoff and column.part == "value" and column.rank_cutoff is not None:

@@ -117,7 +117,7 @@ def evaluate(
         job = _with_corpus(job, runs.sparkSession, corpus)
     rows = frames.rankings(runs, run_columns)
     notes: list[Note] = [Note("corpus_unused")] if corpus is not None and not plan.content_columns else []
-    notes += [*gain_notes(facts["grades"], plan.columns), *divisor_notes(plan.columns)]
+    notes += [*gain_notes(facts["grades"], plan.columns), *divisor_notes(plan)]
     if facts["bytes"] <= broadcast:
         all_judgments = job.judgments(judgments.drop("key").toArrow())
         notes += subtopic_notes(all_judgments, plan.columns)
