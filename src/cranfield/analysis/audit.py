@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from itertools import repeat
 from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
@@ -534,7 +534,7 @@ class Auditor:
         for m, column in enumerate(self.scores.columns):
             means = [
                 self.scores.means[self.row[run.run.name], m],
-                self.mean(run, m, run[column.tied("expected")].value),
+                self.mean(run, m, run.expected(column)),
             ]
             means += [] if column.depends_on_above else [self.mean(run, m, value) for value in run.tie_limits(column)]
             ties.append((np.nanmin(means), np.nanmax(means)) if not np.isnan(means).all() else (np.nan, np.nan))
@@ -553,11 +553,12 @@ class Auditor:
     def in_query_order(self, run: RunScores, values: Any) -> Any:
         """Values of a run's judged and other queries, in the order of the queries of the scores."""
         judged = len(run.length)
+        if len(self.scores.queries) == judged:
+            return values[:judged]
         ordered = np.zeros(len(self.scores.queries), values.dtype)
         ordered[:judged] = values[:judged]
-        if len(ordered) > judged:
-            index = {query: q for q, query in enumerate(self.scores.queries[judged:], judged)}
-            ordered[[index[query] for query in run.unjudged_queries]] = values[judged:]
+        index = {query: q for q, query in enumerate(self.scores.queries[judged:], judged)}
+        ordered[[index[query] for query in run.unjudged_queries]] = values[judged:]
         return ordered
 
     def audit_measure(self, run: RunScores, m: int) -> dict[str, Any]:
@@ -565,6 +566,7 @@ class Auditor:
         scores, column, r = self.scores, self.scores.columns[m], self.row[run.run.name]
         if not column.depends_on_above:
             run.tie_limits(column)
+            run.expected(column)
         means = {name: self.mean(run, m, run[variant].value) for name, variant in self.variants(column).items()}
         hold = False
         if not column.depends_on_above:
@@ -598,7 +600,9 @@ class Auditor:
         unanswerable, silent = np.zeros((2, len(run.length) + len(run.unjudged_queries)), bool)
         for queries, rankings in run.rankings(column.alignment):
             unanswerable[queries] = (measure.ordered(rankings).R == 0) | (rankings.nil_grade > 0)
-            silent[queries] = (rankings.length == 0) | (rankings.count(_first_is_nil(rankings, rule)) > 0)
+            silent[queries] = rankings.length == 0
+            if self.evaluation.policy.nil is not None:
+                silent[queries] |= rankings.count(_first_is_nil(rankings, rule)) > 0
         return unanswerable, silent
 
 
@@ -608,6 +612,7 @@ def _first_is_nil(rankings: Rankings, rule: TieRule) -> Booleans:
     return rankings.nil & (rankings.start + tied == 0)
 
 
+@lru_cache(maxsize=256)
 def _bounds_of(column: Column) -> tuple[Column, Column]:
     """The columns of the lowest and highest value."""
     return tuple(Column(column.measure, part, alignment=column.alignment) for part in ("lowest", "highest"))  # type: ignore[return-value]
