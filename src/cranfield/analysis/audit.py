@@ -153,8 +153,9 @@ class Audit(Displayed):
     ``lowest``, ``highest``: the lowest and highest mean that judging the unjudged documents could give, over the same
     queries; proven bounds if ``hold``, otherwise the range over the judgments that were tried.
     ``plausible``, ``plausible_low``, ``plausible_high``: the mean if unjudged documents were relevant as often as
-    judged ones at the same depth, and where 95% of such judgments would put it; NaN if it is not known.
-    ``unjudged``: the share of unjudged documents among those that the measure uses.
+    judged ones at the same depth, and where 95% of such judgments would put it; NaN if it is not known. Documents below
+    the cutoff of a measure stay unjudged.
+    ``unjudged``: the share of unjudged documents among those retrieved down to the last rank that the measure uses.
     ``condensed``: the mean without them. ``terminal``: the mean with the end of each list as an answer; NaN if the
     measure has no such form.
     ``low``, ``high``: the confidence interval of the mean.

@@ -37,8 +37,8 @@ def lowest_differences(lowest: Floats, highest: Floats, shared: Floats | float =
     ``lowest``, ``highest`` (run, ...): the bounds of each run alone. ``shared`` (run, run, ...): what unjudged
     documents add to both runs, see `shared_gain`; 0 if that is not known.
 
-    >>> lowest_differences(np.array([0.5, 0.0]), np.array([1.0, 1.0]), np.array([[0, 0.5], [0.5, 0]]))[0, 1]
-    0.0
+    >>> lowest_differences(np.array([0.5, 0.0]), np.array([1.0, 1.0]), np.array([[0, 0.5], [0.5, 0]])).tolist()
+    [[-0.5, 0.0], [-0.5, -1.0]]
     """
     return np.asarray(lowest[:, None] - highest + shared, np.float64)
 
@@ -46,8 +46,10 @@ def lowest_differences(lowest: Floats, highest: Floats, shared: Floats | float =
 def shared_gain(run: Integers, document: Integers, weight: Floats, runs: int) -> Floats:
     """Σ over documents of the lower of two runs' weights, (run, run); the arrays have a row for each run of a document.
 
-    >>> shared_gain(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 2]), np.array([1.0, 0.5, 1.0, 0.5]), 2)[0, 1]
-    0.5
+    Documents of a single run are left out, from the diagonal as well.
+
+    >>> shared_gain(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 2]), np.array([1.0, 0.5, 1.0, 0.5]), 2).tolist()
+    [[0.5, 0.5], [0.5, 1.0]]
     """
     shared = np.zeros((runs, runs))
     several = np.flatnonzero(np.bincount(document)[document] > 1)
@@ -104,8 +106,8 @@ def ideal_scores(measure: Measure, begin: Integers, grade: Floats, top: float) -
     gain = np.where(grade >= 0, part.gains.of(np.maximum(grade, 0), top), 0)
     gain = gain[np.lexsort((-gain, query))]
     weight = rank_weights(replace(part, views=Views()), max(int(count.max(initial=0)), 1), top)
-    total: Floats = np.bincount(query, gain * weight[np.arange(len(gain)) - begin[query]], len(count))
-    return total
+    weighted = gain * weight[np.arange(len(gain)) - begin[query]]
+    return np.asarray(np.bincount(query, weighted, len(count)), np.float64)
 
 
 @lru_cache(maxsize=256)
