@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import shlex
 import sys
 from itertools import permutations, product
 from math import factorial, prod
@@ -12,10 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import cranfield as cf
 from cranfield import example
-from cranfield.analysis.audit import CAUSES, DEFAULT_MEASURES, Audit
+from cranfield.analysis.audit import CAUSES, DEFAULT_MEASURES, Audit, reversals
+from cranfield.cli.main import cli
 from cranfield.errors import InputError, MissingDependency, UsageError
 from cranfield.evaluation.plausible import Deck, plausible
 from cranfield.report import audit as report
@@ -241,7 +244,10 @@ def test_swaps_are_those_that_the_numbers_allow(museum: Audit) -> None:
             for a, b in permutations(range(len(RUNS)), 2):
                 if museum.score[a, m] > museum.score[b, m] + 1e-9 and low[a, m] < high[b, m] - 1e-9:
                     expected.add((cause, measure, museum.runs[a], museum.runs[b]))
-    assert {(s.cause, s.measure, s.higher, s.lower) for s in museum.swaps} == expected
+    found = {(s.cause, s.measure, s.higher, s.lower) for s in museum.swaps}
+    # Unjudged documents and the ideal ranking are the same for both runs, which the numbers of each run do not show.
+    assert expected - found == {("unjudged", "nDCG@10", "dense", "quiet")}
+    assert found <= expected
     for swap in museum.swaps:
         between = [x for x in museum.score[:, museum.measures.index(swap.measure)] if swap.score[1] < x < swap.score[0]]
         assert swap.adjacent == (not between)
@@ -460,6 +466,39 @@ def test_a_track() -> None:
     assert {(s.measure, s.higher, s.lower) for s in found.swaps if s.cause == "ties"} == expected
     untied = [system.name for system in made.systems if not system.tied]
     assert len(untied) == 5 and not any(a in untied and b in untied for _, a, b in expected)
+
+
+@pytest.mark.parametrize("measures", ["nDCG@10", "AP", "RBP", "P@5", "RR nDCG@5", "R@5"])
+@pytest.mark.parametrize("runs", [example.RUNS, example.RUNS[:2], example.RUNS[2:3]])
+def test_the_advice_can_be_followed(
+    measures: str, runs: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command that an audit prints has documents to judge, for a measure that was asked for."""
+    for name in (example.QRELS, *runs):
+        (tmp_path / name).write_bytes(example.path(name).read_bytes())
+    monkeypatch.chdir(tmp_path)
+    audit = cf.audit(example.QRELS, list(runs), measures.split())
+    inputs = {"": example.QRELS} | dict(zip(audit.runs, runs, strict=True))
+    sentence, command = report.to_do(audit, inputs)
+    if not command:  # no judgment that is likely changes anything, or `judge` does not take the measure
+        assert measures == "R@5" or not any(audit.plausible_swaps(m) for m in range(len(audit.measures)))
+        return
+    words = shlex.split(command)
+    assert words[words.index("-m") + 1] in audit.measures
+    done = CliRunner().invoke(cli, words[1:])
+    assert done.exit_code == 0, done.output
+    assert "documents to judge" in done.stderr and "judge" in sentence
+
+
+def test_what_was_not_checked_is_said() -> None:
+    qrels = {"q": {"a": {"1": 1}, "b": {"2": 1}, "c": {"1": 0}}}
+    runs = {"A": {"q": {"a": 2.0, "x": 1.0}}, "B": {"q": {"c": 2.0, "x": 1.0}}}
+    names = ["alpha_nDCG@1", "alpha_nDCG@2", "P@2"]
+    found = reversals(cf.Evaluator(qrels, names).evaluation(runs))
+    # Nothing down to rank 1 is unjudged; nothing is known of the subtopics of x at rank 2.
+    assert [found[name].checked for name in names] == [("ties", "unjudged"), ("ties",), ("ties", "unjudged")]
+    tied = {"A": {"q": {"a": 2.0, "b": 2.0}}, "B": {"q": {"c": 2.0}}}
+    assert reversals(cf.Evaluator(qrels, "alpha_nDCG@2").evaluation(tied))["alpha_nDCG@2"].checked == ("unjudged",)
 
 
 def test_measures_of_subtopics_are_audited_as_far_as_they_can_be() -> None:

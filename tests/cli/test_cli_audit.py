@@ -52,9 +52,10 @@ def test_one_run_is_enough(call: Call) -> None:
 
 def test_the_bottom_line_says_what_to_do(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for measures, runs in (("AP", [BM25, DENSE]), ("P@10", [BM25])):
+    first, most = "first 20 unjudged documents", "20 documents that matter most"
+    for measures, runs, which in (("AP", [BM25, DENSE], most), ("P@10", [BM25], first)):
         lines = call("audit", QRELS, *runs, "-m", measures).stdout.splitlines()
-        at = lines.index("To judge the 20 documents that matter most:")
+        at = lines.index(f"To judge the {which}:")
         command = " ".join(line.strip().rstrip("\\") for line in lines[at + 1 : lines.index("", at)])
         words = shlex.split(command)
         assert words[:2] == ["cranfield", "judge"]

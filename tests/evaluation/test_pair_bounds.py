@@ -12,14 +12,11 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.evaluation.pair_bounds import (
-    judge_until_decided,
-    linear_difference,
-    lowest_differences,
-    precision_difference,
-)
+from cranfield.errors import MeasureError
+from cranfield.evaluation.pair_bounds import differences_of_runs, rank_weights
 from cranfield.measures import parse
 from golden_cases import STRUCTURED
+from pair_oracles import judge_until_decided, linear_difference, precision_difference
 
 
 def rows(prefix: str) -> Any:
@@ -149,8 +146,8 @@ def test_bounds_of_average_precision_are_those_of_all_completions() -> None:
 
 
 def test_other_measures_have_no_such_bounds() -> None:
-    with pytest.raises(cf.MeasureError, match="not linear"):
-        linear_difference("nDCG@10", RUN_A, RUN_B, {})
+    with pytest.raises(MeasureError, match="not linear"):
+        rank_weights(parse("nDCG@10"), 10)
 
 
 def test_pairs_of_an_evaluation_are_those_of_single_queries() -> None:
@@ -160,16 +157,60 @@ def test_pairs_of_an_evaluation_are_those_of_single_queries() -> None:
         "B": {"1": {d: -float(i) for i, d in enumerate(RUN_B)}, "2": {"x": 2.0, "y": 1.0}},
         "C": {"1": {"h": 2.0, "c": 1.0}},
     }
-    for name in ("P@3", "DCG@4"):
-        found = lowest_differences(cf.Evaluator(qrels, name).evaluation(runs), 0)
+    ones = {"1": 1.0, "2": 1.0}
+    # With grades 2 and 1, the ideal ranking has a DCG of 2 for query 1 and of 1 for query 2; query 3 has none.
+    for name, part, ideal in (
+        ("P@3", "P@3", ones),
+        ("DCG@4", "DCG@4", ones),
+        ("nDCG@4", "DCG@4", {"1": 2.0, "2": 1.0}),
+    ):
+        judged = qrels | ({"3": {"z": 0}} if name == "nDCG@4" else {})
+        found = differences_of_runs(cf.Evaluator(judged, name).evaluation(runs), 0)
         assert found is not None
         for a, b in itertools.permutations(range(3), 2):
-            parts = [
-                linear_difference(name, *(list(runs["ABC"[r]].get(q, {})) for r in (a, b)), qrels[q], top=2)
-                for q in qrels
+            lowest = [
+                linear_difference(part, *(list(runs["ABC"[r]].get(q, {})) for r in (a, b)), qrels[q], top=2).low / of
+                for q, of in ideal.items()
             ]
-            assert found[a, b] == pytest.approx(sum(part.low for part in parts) / 2, abs=1e-12)
-    assert lowest_differences(cf.Evaluator(qrels, "AP").evaluation(runs), 0) is None
+            assert found[a, b] == pytest.approx(sum(lowest) / 2, abs=1e-12)
+    assert differences_of_runs(cf.Evaluator(qrels, "AP").evaluation(runs), 0) is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_many_runs_are_those_of_pairs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    documents = [f"d{i}" for i in range(12)]
+    queries = [str(q) for q in range(6)]
+    qrels = {
+        q: {d: int(rng.integers(0, 3)) for d in rng.permutation(documents)[:5].tolist()} | {"r": 1} for q in queries
+    }
+    runs = {
+        f"run{r}": {q: {d: -float(i) for i, d in enumerate(rng.permutation(documents)[:8].tolist())} for q in queries}
+        for r in range(7)
+    }
+    found = differences_of_runs(cf.Evaluator(qrels, "DCG@6").evaluation(runs), 0)
+    assert found is not None
+    top = max(grade for grades in qrels.values() for grade in grades.values())
+    for (a, first), (b, second) in itertools.permutations(enumerate(runs.values()), 2):
+        parts = [linear_difference("DCG@6", list(first[q]), list(second[q]), qrels[q], top=top) for q in queries]
+        assert found[a, b] == pytest.approx(np.mean([part.low for part in parts]), abs=1e-12)
+        assert -found[b, a] == pytest.approx(np.mean([part.high for part in parts]), abs=1e-12)
+
+
+def test_a_larger_ideal_ranking_reverses_no_pair() -> None:
+    """All documents down to rank 2 are judged; those below only enlarge the ideal ranking of both runs."""
+    qrels = {"1": {"a": 1, "b": 0}, "2": {"c": 1, "d": 0}}
+    below = {f"u{i}": -float(i) for i in range(5)}
+    runs = {
+        "good": {"1": {"a": 2.0, "b": 1.0} | below, "2": {"c": 2.0, "d": 1.0} | below},
+        "bad": {"1": {"b": 2.0, "a": 1.0} | below, "2": {"c": 2.0, "d": 1.0} | below},
+    }
+    for name in ("nDCG@2", "AP@2", "R@1"):
+        audit = cf.audit(qrels, runs, name)
+        assert (audit.unjudged == 0).all()
+        assert (audit.lowest < audit.score - 0.1).any()
+        assert not [swap for swap in audit.swaps if swap.cause == "unjudged"]
+        assert audit.plausible == pytest.approx(audit.score)
 
 
 def test_shared_documents_cannot_reverse_a_pair() -> None:
@@ -182,7 +223,8 @@ def test_shared_documents_cannot_reverse_a_pair() -> None:
 
 
 def test_weights_of_ranks_without_the_native_core() -> None:
-    code = "from cranfield.evaluation.pair_bounds import *; print(rank_weights(parse('P@2'), 3, 1).tolist())"
+    code = "import cranfield as cf; from cranfield.evaluation.pair_bounds import rank_weights; "
+    code += "print(rank_weights(cf.parse('P@2'), 3, 1).tolist())"
     command = [sys.executable, "-W", "error", "-c", code]
     done = subprocess.run(command, env=os.environ | {"CRANFIELD_PLAIN": "1"}, capture_output=True, text=True)
     assert done.stdout == "[0.5, 0.5, 0.0]\n", done.stderr

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import cranfield as cf
 from cranfield.cli.main import cli
-from cranfield.statistics.survey import ppi_difference, ppi_mean
+from cranfield.statistics.survey import ppi_mean
 
 RNG = np.random.default_rng(5)
 DOCUMENTS = [f"d{i}" for i in range(12)]
@@ -45,9 +45,8 @@ def test_differences() -> None:
     found = cf.compare(cf.Collection(HUMAN, predicted=LLM, inference="fixed"), RUNS, "nDCG@5").predicted[0]
     sides = [[cf.Evaluator(side, "nDCG@5").values(RUNS[run])[0] for run in "AB"] for side in (HUMAN, LLM)]
     human, judge = sides
-    expected = ppi_difference(
-        (human[0], human[1]), (judge[0][:12], judge[1][:12]), (judge[0][12:], judge[1][12:]), method="fixed"
-    )
+    y, f = human[0] - human[1], judge[0] - judge[1]
+    expected = ppi_mean(y, f[:12], f[12:], method="fixed")
     assert (found.both.low, found.both.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 

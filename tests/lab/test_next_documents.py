@@ -16,10 +16,10 @@ from click.testing import CliRunner
 import cranfield as cf
 from cranfield.cli.main import cli
 from cranfield.errors import InputError, UsageError
-from cranfield.evaluation.pair_bounds import linear_difference
 from cranfield.lab.judgment_files import Stratum, draw_sample, judging_page, merge, parse_strata
 from cranfield.lab.judgment_files import sample_lines as lines
 from cranfield.lab.proposals import Proposal, next_documents
+from pair_oracles import linear_difference
 from waiting import until
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -62,6 +62,28 @@ def test_weights_are_sums_over_open_pairs() -> None:
     assert weights == sorted(weights, reverse=True)
 
 
+def test_pairs_share_the_ideal_ranking() -> None:
+    """nDCG is DCG over that of the ideal ranking, which is 1 + 1/log2(3) for query 1; query 3 counts for all runs."""
+    found = next_documents(QRELS, RUNS, "nDCG@3", confidence=1)
+    ideal = {"1": 1 + 1 / np.log2(3), "2": 1.0, "3": 1.0}
+    for p, (a, b) in enumerate(found.status.pairs.tolist()):
+        runs = found.status.runs[a], found.status.runs[b]
+        parts = {q: linear_difference("DCG@3", *(ranking(run, q) for run in runs), QRELS[q]) for q in QRELS}
+        for field in ("low", "high", "low_alone", "high_alone"):
+            expected = sum(getattr(part, field) / ideal[q] for q, part in parts.items()) / 3
+            assert getattr(found.status, field)[p] == pytest.approx(expected, abs=1e-12)
+    without = next_documents(QRELS | {"4": {"e": 0}}, RUNS | {"D": {"4": {"f": 1.0}}}, "nDCG@3")
+    assert without.status.low[0] == pytest.approx(found.status.low[0], abs=1e-12)  # undefined for query 4
+    assert "4" not in {proposal.query for proposal in without.documents}
+
+
+def test_a_confidence_of_1_asks_for_bounds() -> None:
+    runs = {"A": {"q": {"a": 1.0}}, "B": {"q": {"b": 3.0, "x": 2.0, "y": 1.0}}}
+    sure, decided = (next_documents({"q": {"a": 1, "b": 0}}, runs, "DCG@3", confidence=c) for c in (0.8, 1))
+    assert (sure.stop, sure.documents) == ("sure", ())
+    assert (decided.stop, {p.document for p in decided.documents}) == (None, {"x", "y"})
+
+
 def test_judging_everything_decides() -> None:
     complete = {q: dict.fromkeys({d for run in RUNS.values() for d in run.get(q, {})}, 0) | QRELS[q] for q in QRELS}
     found = next_documents(complete, RUNS, "P@3")
@@ -91,7 +113,7 @@ def test_predictions_are_chances() -> None:
 
 def test_measures_that_cannot_decide() -> None:
     with pytest.raises(cf.MeasureError, match="not linear"):
-        next_documents(QRELS, RUNS, "nDCG@10")
+        next_documents(QRELS, RUNS, "RR")
     with pytest.raises(UsageError, match="at least two runs"):
         next_documents(QRELS, {"A": RUNS["A"]}, "P@3")
     assert next_documents(QRELS, RUNS, "AP").open_pairs == 3

@@ -37,13 +37,6 @@ def test_drawn_independently(case: dict[str, Any]) -> None:
     assert values == pytest.approx(case["expected"], abs=case["tol"])
 
 
-@rows("J2")
-def test_drawn_by_stratum(case: dict[str, Any]) -> None:
-    w = weights(case, len(case["human"]))
-    found = survey.stratified_estimate(w, column(case["human"]), case["strata"], case["predicted"])
-    assert found._asdict() == pytest.approx(case["expected"], abs=case["tol"])
-
-
 @rows("J3")
 def test_two_runs(case: dict[str, Any]) -> None:
     documents = list(case["predicted"])
@@ -58,41 +51,7 @@ def test_two_runs(case: dict[str, Any]) -> None:
     )
 
 
-@rows("J4")
-def test_means(case: dict[str, Any]) -> None:
-    found = survey.mean_of_estimates(case["estimates"], case["variances"])
-    values = found.mean, found.error_of_these, found.error_like_these
-    assert values == pytest.approx(tuple(case["expected"].values()), abs=case["tol"])
-
-
-@rows("J5")
-def test_ratios(case: dict[str, Any]) -> None:
-    k, n = int(case["measure"].split("@")[1].split()[0]), len(case["human"])
-    above, below, constant = np.arange(n) < k, np.ones(n), 0.0
-    if case["measure"].startswith("F1"):
-        above, constant = 2.0 * above, float(k)
-    found = survey.ratio_estimate(
-        above, below, column(case["human"]), case["inclusion"], case["predicted"], constant=constant
-    )
-    assert found._asdict() == pytest.approx(case["expected"], abs=case["tol"])
-
-
 @rows("J6")
 def test_sums_of_precisions(case: dict[str, Any]) -> None:
     found = survey.sum_of_precisions(column(case["human"]), case["inclusion"], case["predicted"])
     assert found == pytest.approx(case["expected"], abs=case["tol"])
-
-
-@rows("J7")
-def test_prevalence(case: dict[str, Any]) -> None:
-    names = "observed", "n", "sensitivity", "n_positive", "specificity", "n_negative"
-    found = survey.rogan_gladen(**{name: case[name] for name in names}, alpha=case["alpha"])
-    values = found.raw, found.estimate, found.variance, found.low, found.high
-    assert values == pytest.approx(tuple(case["expected"].values()), abs=case["tol"])
-
-
-@rows("J8")
-def test_grades(case: dict[str, Any]) -> None:
-    found = survey.corrected_grades(case["confusion"], case["observed"], case["gains"])
-    assert found.distribution == pytest.approx(case["expected"]["distribution"], abs=case["tol"])
-    assert found.mean_gain == pytest.approx(case["expected"]["mean_gain"], abs=case["tol"])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property, reduce
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, reduce
+from itertools import repeat
 from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
 
@@ -17,16 +18,15 @@ from cranfield.errors import UsageError, check_choice
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.evaluation.notes import Kind, Note, sentences
-from cranfield.evaluation.pair_bounds import lowest_differences
+from cranfield.evaluation.pair_bounds import differences_of_runs
 from cranfield.evaluation.plan import Aggregate, AlignmentKey, Column
 from cranfield.evaluation.plausible import Deck, plausible
 from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.reader import Progress
+from cranfield.evaluation.run_notes import judged_documents, unknown_tie_effect
 from cranfield.evaluation.run_scores import RunScores
-from cranfield.evaluation.scores import Interval, Scores, check_rankings
-from cranfield.measures.weights import count
+from cranfield.evaluation.scores import Interval, check_rankings
 from cranfield.ranking.rankings import Rankings
-from cranfield.ranking.row_math import summed
 from cranfield.ranking.tie_rules import TieRule, Ties
 from cranfield.record import record
 from cranfield.results import Displayed, plain
@@ -154,8 +154,9 @@ class Audit(Displayed):
     ``lowest``, ``highest``: the lowest and highest mean that judging the unjudged documents could give, over the same
     queries; proven bounds if ``hold``, otherwise the range over the judgments that were tried.
     ``plausible``, ``plausible_low``, ``plausible_high``: the mean if unjudged documents were relevant as often as
-    judged ones at the same depth, and where 95% of such judgments would put it; NaN if it is not known.
-    ``unjudged``: the share of unjudged documents among those that the measure uses.
+    judged ones at the same depth, and where 95% of such judgments would put it; NaN if it is not known. Documents below
+    the cutoff of a measure stay unjudged.
+    ``unjudged``: the share of unjudged documents among those retrieved down to the last rank that the measure uses.
     ``condensed``: the mean without them. ``terminal``: the mean with the end of each list as an answer; NaN if the
     measure has no such form.
     ``low``, ``high``: the confidence interval of the mean.
@@ -239,15 +240,21 @@ class Audit(Displayed):
         """The runs with plausible scores: all of them, or of many those with the highest score in the first column."""
         return tuple(self.runs[r] for r in _leading(self.score[:, 0]))
 
+    @cached_property
+    def _by_judging(self) -> dict[str, set[tuple[str, str]]]:
+        """For each measure, the pairs that unjudged documents could reverse."""
+        pairs: dict[str, set[tuple[str, str]]] = {measure: set() for measure in self.measures}
+        for swap in self.swaps:
+            if swap.cause == "unjudged":
+                pairs[swap.measure].add((swap.higher, swap.lower))
+        return pairs
+
     def plausible_swaps(self, m: int) -> list[tuple[str, str]]:
         """The pairs of leading runs, higher run first, that plausible judgments could reverse, closest first.
 
         Their plausible intervals overlap, or have the other order; and unjudged documents could reverse them at all.
         """
-        score, measure = self.score[:, m], self.measures[m]
-        could = {
-            (swap.higher, swap.lower) for swap in self.swaps if (swap.measure, swap.cause) == (measure, "unjudged")
-        }
+        score, could = self.score[:, m], self._by_judging[self.measures[m]]
         first, second = np.nonzero(_reversible(score, self.plausible_low[:, m], self.plausible_high[:, m]))
         order = np.argsort(score[first] - score[second], kind="stable")
         pairs = [(self.runs[first[i]], self.runs[second[i]]) for i in order]
@@ -370,25 +377,45 @@ def audit_evaluation(
     return evaluation.remember(("audit", interval, plausible), compute)
 
 
-def reversible(
-    evaluation: Evaluation, progress: Progress | None = None, runs: Container[str] | None = None
-) -> tuple[Swap, ...]:
-    """The pairs of runs whose order ties or unjudged documents could reverse; of these ``runs``, or of all."""
-    unknown = [(np.nan, np.nan)] * len(evaluation.columns)
+@dataclass(frozen=True)
+class Reversals:
+    """The pairs of runs whose order by one measure ties or unjudged documents could reverse.
 
-    def find() -> tuple[Swap, ...]:
+    ``checked``: the causes whose effect is known, or that do not occur. A cause that is not among them may reverse any
+    pair: nothing is known of it.
+    """
+
+    checked: tuple[Cause, ...]
+    swaps: tuple[Swap, ...]
+
+
+def reversals(evaluation: Evaluation, progress: Progress | None = None) -> dict[str, Reversals]:
+    """For each measure, what ties and unjudged documents could reverse."""
+    causes: tuple[Cause, ...] = ("ties", "unjudged")
+
+    def find() -> dict[str, Reversals]:
         auditor = Auditor(evaluation)
 
         def limits_of(run: RunScores) -> dict[str, Any]:
-            chosen = runs is None or run.run.name in runs
-            return auditor.limits(run) if chosen else {"ties": unknown, "unjudged": unknown}
+            return auditor.limits(run) | {"share": [auditor.unjudged_share(run, c) for c in evaluation.columns]}
 
         parts = evaluation.for_each_run(limits_of, progress)
-        causes: tuple[Cause, ...] = ("ties", "unjudged")
+        share = np.array([part["share"] for part in parts])
         limits = {cause: _limits_of(parts, cause) for cause in causes}
-        return tuple(_swaps(evaluation.ranking_scores, limits, _lowest_differences(evaluation)))
+        swaps = list(_swaps(evaluation, limits, share))
+        found = {}
+        for m, column in enumerate(evaluation.columns):
+            absent = {
+                "ties": not any(unknown_tie_effect(run, column).any() for run in evaluation.run_scores),
+                "unjudged": not (share[:, m] > 0).any() and evaluation.policy.queries != "run",
+            }
+            found[column.label] = Reversals(
+                tuple(cause for cause in causes if absent[cause] or not column.depends_on_above),
+                tuple(swap for swap in swaps if swap.measure == column.label),
+            )
+        return found
 
-    return evaluation.remember("reversible", find) if runs is None else find()
+    return evaluation.remember("reversals", find)
 
 
 def _limits_of(parts: Sequence[dict[str, Any]], cause: Cause) -> tuple[Floats, Floats]:
@@ -432,7 +459,7 @@ class Auditor:
             **arrays,
         )
         ranges = {cause: audit.reach(cause) for cause in audit.causes}
-        return replace(audit, swaps=tuple(_swaps(scores, ranges, _lowest_differences(self.evaluation))))
+        return replace(audit, swaps=tuple(_swaps(self.evaluation, ranges, audit.unjudged)))
 
     def variants(self, column: Column) -> dict[str, Column]:
         """Variants of the column with another tie rule or view, by the name of the rule or view."""
@@ -497,7 +524,7 @@ class Auditor:
         for m, column in enumerate(self.scores.columns):
             means = [
                 self.scores._means[self.row[run.run.name], m],
-                self.mean(run, m, run[column.tied("expected")].value),
+                self.mean(run, m, run.expected(column)),
             ]
             means += [] if column.depends_on_above else [self.mean(run, m, value) for value in run.tie_limits(column)]
             ties.append((np.nanmin(means), np.nanmax(means)) if not np.isnan(means).all() else (np.nan, np.nan))
@@ -516,11 +543,12 @@ class Auditor:
     def in_query_order(self, run: RunScores, values: Any) -> Any:
         """Values of a run's judged and other queries, in the order of the queries of the scores."""
         judged = len(run.length)
+        if len(self.scores.queries) == judged:
+            return values[:judged]
         ordered = np.zeros(len(self.scores.queries), values.dtype)
         ordered[:judged] = values[:judged]
-        if len(ordered) > judged:
-            index = {query: q for q, query in enumerate(self.scores.queries[judged:], judged)}
-            ordered[[index[query] for query in run.unjudged_queries]] = values[judged:]
+        index = {query: q for q, query in enumerate(self.scores.queries[judged:], judged)}
+        ordered[[index[query] for query in run.unjudged_queries]] = values[judged:]
         return ordered
 
     def audit_measure(self, run: RunScores, m: int) -> dict[str, Any]:
@@ -528,18 +556,15 @@ class Auditor:
         scores, column, r = self.scores, self.scores.columns[m], self.row[run.run.name]
         if not column.depends_on_above:
             run.tie_limits(column)
+            run.expected(column)
         means = {name: self.mean(run, m, run[variant].value) for name, variant in self.variants(column).items()}
         hold = False
         if not column.depends_on_above:
             means["lowest"], means["highest"] = self.bounds(run, m)
             defined = scores.counted[r] & ~np.isnan(scores.values[r, m])
             hold = bool(self.in_query_order(run, run[_bounds_of(column)[0]].hold)[defined].all())
-        judged_documents, used_documents, unanswerable, silent = self._lists(run, column)
-        counted = scores.counted[r]
-        judged, retrieved = (
-            float(self.in_query_order(run, count)[counted].sum()) for count in (judged_documents, used_documents)
-        )
-        considered = np.flatnonzero(counted[: len(run.length)])
+        unanswerable, silent = self._silence(run, column)
+        considered = np.flatnonzero(scores.counted[r, : len(run.length)])
         detection = nil_detection(unanswerable[considered], silent[considered])
         names = "plausible", "plausible_low", "plausible_high"
         return {
@@ -547,27 +572,28 @@ class Auditor:
             **dict.fromkeys((*ORDERS, "lowest", "highest", "terminal"), np.nan),
             **means,
             "hold": hold,
-            "unjudged": max(1 - judged / retrieved, 0) if retrieved else np.nan,
+            "unjudged": self.unjudged_share(run, column),
             "nil": detection.nil,
             "silent": detection.detected,
             "silences": detection.silent,
         }
 
-    def _lists(self, run: RunScores, column: Column) -> tuple[Floats, Floats, Booleans, Booleans]:
-        """By query: judged and all documents that the measure uses; no relevant document exists; the list is empty."""
-        measure, k, rule = column.measure, column.rank_cutoff, column.measure.views.rule
-        size = len(run.length) + len(run.unjudged_queries)
-        judged, used = np.zeros((2, size))
-        unanswerable, silent = np.zeros((2, size), bool)
+    def unjudged_share(self, run: RunScores, column: Column) -> float:
+        """The share of unjudged documents among those retrieved down to the last rank that the measure uses."""
+        depths = [k for k in (column.rank_cutoff, column.measure.views.depth) if k is not None]
+        counted = self.scores.counted[self.row[run.run.name]]
+        return judged_documents(run.alignments[column.alignment], [min(depths, default=None)], counted)[0].unjudged
+
+    def _silence(self, run: RunScores, column: Column) -> tuple[Booleans, Booleans]:
+        """By query: no relevant document exists; the list is empty, or begins with NIL."""
+        measure, rule = column.measure, column.measure.views.rule
+        unanswerable, silent = np.zeros((2, len(run.length) + len(run.unjudged_queries)), bool)
         for queries, rankings in run.rankings(column.alignment):
-            ranking = measure.ordered(rankings)
-            judged[queries] = summed(ranking.judged * ranking.mean_over(count, k))
-            used[queries] = ranking.length if k is None else np.minimum(ranking.length, k)
-            if rankings.judged.complete:
-                judged[queries] = used[queries]
-            unanswerable[queries] = (ranking.R == 0) | (rankings.nil_grade > 0)
-            silent[queries] = (rankings.length == 0) | (rankings.count(_first_is_nil(rankings, rule)) > 0)
-        return judged, used, unanswerable, silent
+            unanswerable[queries] = (measure.ordered(rankings).R == 0) | (rankings.nil_grade > 0)
+            silent[queries] = rankings.length == 0
+            if self.evaluation.policy.nil is not None:
+                silent[queries] |= rankings.count(_first_is_nil(rankings, rule)) > 0
+        return unanswerable, silent
 
 
 def _first_is_nil(rankings: Rankings, rule: TieRule) -> Booleans:
@@ -576,6 +602,7 @@ def _first_is_nil(rankings: Rankings, rule: TieRule) -> Booleans:
     return rankings.nil & (rankings.start + tied == 0)
 
 
+@lru_cache(maxsize=256)
 def _bounds_of(column: Column) -> tuple[Column, Column]:
     """The columns of the lowest and highest value."""
     return tuple(Column(column.measure, part, alignment=column.alignment) for part in ("lowest", "highest"))  # type: ignore[return-value]
@@ -600,35 +627,33 @@ def _reversible(score: Floats, low: Floats, high: Floats) -> Booleans:
     return above
 
 
-def _lowest_differences(evaluation: Evaluation) -> list[Floats | None]:
-    """For each column the lowest difference of every pair of runs that unjudged documents allow, if it is known."""
-    return evaluation.remember(
-        "lowest differences", lambda: [lowest_differences(evaluation, m) for m in range(len(evaluation.columns))]
-    )
-
-
-def _swaps(
-    scores: Scores, limits: Mapping[Cause, tuple[Floats, Floats]], differences: Sequence[Floats | None]
-) -> Iterator[Swap]:
+def _swaps(evaluation: Evaluation, limits: Mapping[Cause, tuple[Floats, Floats]], share: Floats) -> Iterator[Swap]:
     """The pairs that each cause could reverse: by cause and measure, neighbours first, closest first.
 
-    ``limits``: for each cause the lowest and highest mean that it allows, (run, measure). ``differences``: for each
-    measure the lowest difference of every pair that unjudged documents allow, where it is known: two runs share
-    documents.
+    ``limits``: for each cause the lowest and highest mean that it allows, (run, measure). ``share``: of unjudged
+    documents down to the cutoff. Two runs share unjudged documents, and the ideal ranking: a pair without unjudged
+    documents down to the cutoff keeps its order, whatever is found below.
     """
+    scores = evaluation.ranking_scores
     for cause, (low, high) in limits.items():
         for m, measure in enumerate(scores.measures):
             score, level = scores._means[:, m], _levels(scores._means[:, m])
             above = _reversible(score, low[:, m], high[:, m])
-            of_pairs = differences[m]
-            if cause == "unjudged" and of_pairs is not None:
-                above &= of_pairs < -SAME
+            if cause == "unjudged" and above.any():
+                of_pairs = differences_of_runs(evaluation, m)
+                if of_pairs is not None:
+                    above &= of_pairs < -SAME
+                elif evaluation.policy.queries != "run":
+                    above &= (share[:, m, None] > 0) | (share[:, m] > 0)
             first, second = np.nonzero(above)
             adjacent, gap = level[first] - level[second] == 1, score[first] - score[second]
             order = np.lexsort((second, first, gap, ~adjacent))
-            pairs = zip(first[order].tolist(), second[order].tolist(), adjacent[order].tolist(), strict=True)
-            values, lows, highs = (column.tolist() for column in (score, low[:, m], high[:, m]))
-            for a, b, near in pairs:
-                higher, lower = scores.runs[a], scores.runs[b]
-                value, lowest, highest = ((x[a], x[b]) for x in (values, lows, highs))
-                yield Swap(measure, cause, higher, lower, value, lowest, highest, adjacent=near)
+            first, second, adjacent = first[order], second[order], adjacent[order].tolist()
+            names = [[scores.runs[r] for r in rows.tolist()] for rows in (first, second)]
+            # The numbers of the higher and of the lower run.
+            values, lows, highs = (
+                zip(column[first].tolist(), column[second].tolist(), strict=True)
+                for column in (score, low[:, m], high[:, m])
+            )
+            fixed = repeat(measure), repeat(cause)
+            yield from map(Swap, *fixed, *names, values, lows, highs, adjacent)

@@ -14,6 +14,7 @@ from cranfield import io
 from cranfield.data import Integers, Judgments, Run, Table
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import read_runs
+from cranfield.evaluation.run_notes import judged_documents
 from cranfield.io.ids import Duplicates, codes_of
 from cranfield.io.runs import empty_index
 from cranfield.measures import Measure, parse
@@ -145,12 +146,6 @@ def run_statistics(aligner: Aligner, run: Run) -> RunStatistics:
     """The lengths, ties and unjudged documents of a run."""
     alignment = aligner.align(run, by_id=False)
     length = alignment.length
-    documents = np.maximum(length, 0)
-    _, document, start, size, *_ = alignment.positions
-    kept = aligner.grade[document] >= 0
-    start, size = start[kept], size[kept]
-    shown = np.minimum(documents, TOP).sum()
-    judged_at_top = (np.clip(TOP - start, 0, size) / size).sum()
     groups, group_query = _tie_groups(io.load(run), set(aligner.judgments.queries))
     tied = groups > 1
     return RunStatistics(
@@ -162,8 +157,7 @@ def run_statistics(aligner: Aligner, run: Run) -> RunStatistics:
         int(groups[tied].sum()),
         len(np.unique(group_query[tied])),
         int(groups.max(initial=0)),
-        _missing_share(kept.sum(), documents.sum()),
-        _missing_share(judged_at_top, shown),
+        *(one.unjudged for one in judged_documents(alignment, [None, TOP])),
     )
 
 
@@ -178,10 +172,6 @@ def _tie_groups(table: Table, judged: set[str]) -> tuple[Integers, Integers]:
     new = np.append(True, (np.diff(query) != 0) | (score[1:] != score[:-1]))[: len(query)]
     first = np.flatnonzero(new)
     return np.diff(np.append(first, len(query))), query[first]
-
-
-def _missing_share(present: float, total: float) -> float:
-    return max(1 - float(present) / float(total), 0.0) if total else np.nan
 
 
 def _range(counts: Integers) -> dict[str, Any]:

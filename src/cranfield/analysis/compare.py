@@ -8,11 +8,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_type_hints
 
 import numpy as np
 
-from cranfield.analysis.audit import Cause, reversible
+from cranfield.analysis.audit import Cause, reversals
 from cranfield.analysis.significance import (
     BY_PAIR,
     DEFAULT_SAMPLES,
@@ -427,13 +427,16 @@ def compare_scores(
         comparison = _tested(scores, settings, progress)
     else:
         pending = in_background(partial(_tested, scores, settings))  # most of it runs beside Python
-        reversals = _reversals(scores, evaluation, progress)
+        doubts = _doubts(scores, evaluation, progress)
         comparison = pending.result()
-        doubtful = [replace(one, doubts=reversals.of(one)) for one in comparison.by_measure]
-        comparison = replace(comparison, by_measure=tuple(doubtful))
+        by_measure = []
+        for one in comparison.by_measure:
+            pairs = (frozenset((one.runs[a], one.runs[b])) for a, b in one.places.tolist())
+            by_measure.append(replace(one, doubts=tuple(doubts.get((one.measure, pair)) for pair in pairs)))
+        comparison = replace(comparison, by_measure=tuple(by_measure))
     if scores.predictions is not None:
-        pairs = [one.places.tolist() for one in comparison.by_measure]
-        differences = scores.predictions.differences(scores, pairs, alpha=1 - settings.confidence)
+        places = [one.places.tolist() for one in comparison.by_measure]
+        differences = scores.predictions.differences(scores, places, alpha=1 - settings.confidence)
         comparison = replace(comparison, predicted=differences)
     return comparison
 
@@ -469,37 +472,31 @@ def _tested(scores: Scores, settings: ComparisonSettings, progress: Progress | N
     )
 
 
-class _Reversals(NamedTuple):
-    """What could reverse differences: the causes by measure and pair, for these measures and runs."""
-
-    measures: frozenset[str]
-    runs: frozenset[str]
-    causes: dict[tuple[str, frozenset[str]], list[Cause]]
-
-    def of(self, one: MeasureComparison) -> tuple[tuple[Cause, ...] | None, ...]:
-        """What could reverse each pair of a measure; None where that is not known."""
-        named = [frozenset((one.runs[a], one.runs[b])) for a, b in one.places.tolist()]
-        known = one.measure in self.measures
-        return tuple(
-            tuple(self.causes.get((one.measure, pair), ())) if known and pair <= self.runs else None for pair in named
-        )
+Doubts = dict[tuple[str, frozenset[str]], tuple[Cause, ...] | None]
 
 
-def _reversals(scores: Scores, evaluation: Evaluation, progress: Progress | None) -> _Reversals:
-    """What ties and unjudged documents could reverse.
+def _doubts(scores: Scores, evaluation: Evaluation, progress: Progress | None) -> Doubts:
+    """What ties and unjudged documents could reverse, by measure and pair of runs; None where that is not known.
 
     It is known for pairs of single rankings whose values are those of the evaluation: not for means over repeats, saved
-    scores, nested means and standardised scores.
+    scores, nested means and standardised scores, which have no entry here.
     """
-    same = set(evaluation.queries) <= set(scores.queries)
-    columns = {
-        column.label for column in scores.columns if column in evaluation.columns and not column.depends_on_above
-    }
-    rankings = {run.run.name for run in evaluation.run_scores if run.run.system is None}
-    found = _Reversals(frozenset(columns if same else ()), frozenset(rankings.intersection(scores.runs)), {})
-    for swap in reversible(evaluation, progress) if found.measures and len(found.runs) > 1 else ():
-        if swap.cause in DOUBTS:
-            found.causes.setdefault((swap.measure, frozenset((swap.higher, swap.lower))), []).append(swap.cause)
+    if not set(evaluation.queries) <= set(scores.queries):
+        return {}
+    rankings = [run.run.name for run in evaluation.run_scores if run.run.system is None and run.run.name in scores.runs]
+    columns = [column.label for column in scores.columns if column in evaluation.columns]
+    if len(rankings) < 2 or not columns:
+        return {}
+    found: Doubts = {}
+    of_measure = reversals(evaluation, progress)
+    for label in columns:
+        reversed_by = of_measure[label]
+        causes: dict[frozenset[str], list[Cause]] = {}
+        for swap in reversed_by.swaps:
+            causes.setdefault(frozenset((swap.higher, swap.lower)), []).append(swap.cause)
+        nothing = () if set(DOUBTS) <= set(reversed_by.checked) else None
+        for pair in map(frozenset, combinations(rankings, 2)):
+            found[label, pair] = tuple(causes[pair]) if pair in causes else nothing
     return found
 
 

@@ -119,7 +119,8 @@ def tour() -> Iterator[Stop]:
     )
     yield board(
         "4. Unjudged documents",
-        "Judged@10 is the share of judged documents in the top ten. By default, unjudged documents count as not "
+        "Judged@10 is the number of judged documents in the top ten, divided by 10 even if a list is shorter; notes "
+        "give the share of unjudged documents among those retrieved. By default, unjudged documents count as not "
         "relevant. `condensed` removes them from the ranking. The residual of RBP is how much higher RBP would be if "
         "all unjudged documents were relevant.",
         "Judged@10 nDCG@10 nDCG@10[condensed] RBP",

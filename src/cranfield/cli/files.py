@@ -20,8 +20,9 @@ from cranfield.errors import CranfieldError, InputError, UsageError, listing_fau
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.days import check_days
 from cranfield.evaluation.evaluator import check_argument_order
-from cranfield.evaluation.notes import scores_against_ranks
+from cranfield.evaluation.notes import percent, scores_against_ranks
 from cranfield.evaluation.overlap import check_query_overlap, find_disjoint
+from cranfield.evaluation.run_notes import judged_documents
 from cranfield.io.ids import Duplicates
 from cranfield.io.spans import read_chunks
 from cranfield.ranking.alignment import Aligner, Alignment
@@ -258,16 +259,14 @@ def run_warnings(alignment: Alignment) -> Iterator[str]:
         yield f"{plural(len(other), 'query')} without judgments: {first_of(other)}"
     if queries_against := alignment.ranks_contradict:
         yield scores_against_ranks(queries_against)
-    query, _, start, size, *_ = alignment.positions
+    query, _, _, size, *_ = alignment.positions
     tied = size > 1
     if tied.any():
         affected = plural(len(np.unique(query[tied])), "query")
         yield f"{int(tied.sum()):,} of {len(tied):,} judged documents have tied scores, in {affected}"
-    shown = int(np.clip(length, 0, TOP).sum())
-    # For a tie that the cutoff splits, count the expected share above the cutoff.
-    judged = float((np.clip(TOP - start, 0, size) / size).sum())
-    if shown and judged < shown - 0.5 and not alignment.aligner.judged.complete:
-        yield f"{1 - judged / shown:.0%} of the top {TOP} documents are unjudged"
+    share = judged_documents(alignment, [TOP])[0].unjudged
+    if share > 0:
+        yield f"{percent(share)} of the top {TOP} documents are unjudged"
 
 
 def first_of(names: Sequence[str]) -> str:

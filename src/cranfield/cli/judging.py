@@ -39,7 +39,7 @@ class Judge(options.OwnMeasures, options.Inputs, results.Pages):
 
     measure: Annotated[
         options.MeasureText,
-        "The measure by which runs are compared: AP, or one that is linear in the gains.",
+        "The measure by which runs are compared: AP, nDCG, or one that is linear in the gains.",
         Option("-m --measure"),
     ] = "P@10"
     n: Annotated[options.Count, "Number of documents.", Option("--next")] = 50
@@ -49,7 +49,10 @@ class Judge(options.OwnMeasures, options.Inputs, results.Pages):
         "move-to-front (mtf), a bandit (maxmean), weighted votes of runs (hedge), or the documents of `cranfield "
         "sample` that are to be judged (drawn).",
     ] = "mtc"
-    confidence: Annotated[options.Chance, "Stop judging a pair of runs once its sign is this certain."] = 0.95
+    confidence: Annotated[
+        options.Share,
+        "Stop judging a pair of runs once its sign is this certain; 1: once no judgment can reverse it.",
+    ] = 0.95
     predicted: Annotated[
         options.File | None,
         "Predicted judgments, such as those of an LLM: how likely documents are relevant.",

@@ -20,6 +20,7 @@ from cranfield.report import FORMATS
 from cranfield.settings import RARE, Choices, Limits, Option, Whole
 from cranfield.settings import Chance as Chance
 from cranfield.settings import Count as Count
+from cranfield.settings import Share as Share
 from cranfield.statistics.standardisation import Standardisation
 
 if TYPE_CHECKING:

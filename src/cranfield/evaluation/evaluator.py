@@ -33,7 +33,7 @@ from cranfield.evaluation.plan import (
     make_plan,
 )
 from cranfield.evaluation.reader import Progress, RunReader
-from cranfield.evaluation.run_notes import gain_notes, remark_notes, subtopic_notes
+from cranfield.evaluation.run_notes import divisor_notes, gain_notes, remark_notes, subtopic_notes
 from cranfield.evaluation.run_scores import (
     GroupScores,
     RunScores,
@@ -166,7 +166,7 @@ class Evaluator:
         if judgments.spans is not None:
             check_chunk_measures(plan.columns)
         self._notes = [*remark_notes(judgments), *subtopic_notes(judgments, plan.columns)]
-        self._notes += gain_notes(judgments.grade, plan.columns)
+        self._notes += [*gain_notes(judgments.grade, plan.columns), *divisor_notes(plan)]
         if self.corpus is not None and not plan.content_columns and collection.spans is None:
             self._notes.append(Note("corpus_unused"))
         if costs is not None and not any(column.alignment.costs for column in plan.columns):

@@ -146,7 +146,10 @@ def scores_against_ranks(queries: int) -> str:
     )
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """A share in whole percent; only an exact 0 or 1 is 0% or 100%."""
+    if 0 < share < 0.005:
+        return "less than 1%"
     return "over 99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
@@ -159,9 +162,10 @@ def _unjudged_documents(group: Sequence[Note]) -> str:
     by_depth = _grouped(group, lambda note: note.values["depth"])
     for depth in sorted(by_depth, key=lambda depth: math.inf if depth is None else depth):
         shares = [note.values["share"] for note in by_depth[depth]]
-        share = " to ".join(dict.fromkeys((_percent(min(shares)), _percent(max(shares)))))
+        shares += [0.0] * (len(shares) < len({note.run for note in group}))  # of a run without a note on this depth
+        share = " to ".join(dict.fromkeys((percent(min(shares)), percent(max(shares)))))
         name = "of all retrieved documents" if depth is None else f"of the top {depth}"
-        depths_of.setdefault("none" if share == "0%" else share, []).append(name)
+        depths_of.setdefault(share, []).append(name)
     return ": unjudged: " + ", ".join(f"{share} {' and '.join(names)}" for share, names in depths_of.items())
 
 
@@ -246,6 +250,10 @@ SENTENCES: dict[Kind, str | Callable[[Sequence[Note]], list[str]]] = {
         f" {'uses' if len(group) == 1 else 'use'} the highest grade of each document"
     ],
     "above_one": _above_one,
+    "divides_by_cutoff": lambda group: [
+        f"{_measures(group)} {'divides' if len(group) == 1 else 'divide'} by the cutoff, even if a list is shorter; "
+        "the shares of unjudged documents in notes are of the documents retrieved"
+    ],
     "corpus_unused": "the corpus was not read: none of the measures uses document text",
     "costs_unused": "the costs were not used: none of the measures uses them",
     "unweighted_queries": "{name} has no weights for {queries}; subtopics get equal weights",

@@ -1,22 +1,19 @@
 """Bounds of the difference of two runs over all possible grades of unjudged documents.
 
-Two runs share unjudged documents, and a document has one grade for both. The bounds of the difference are therefore
-tighter than those from the bounds of each run alone: a document that both runs rank at the same rank changes nothing.
+Two runs share unjudged documents, and a document has one grade for both. With a measure that is linear in the gains,
+Σ w(rank) g, run A is lowest if none of its unjudged documents is relevant, and run B is highest if all of its are. A
+document in both then adds to A, too, or to neither. The lowest difference is therefore
 
-- A measure that is linear in the gains is Σ w(rank) g. With δ = w_A - w_B of each document, the difference lies between
-  Σ_judged δ g + G Σ_unjudged min(0, δ) and the same with max, where G is the highest gain. Both are attained.
-- AP is a sum over pairs of documents. With c_ij = 1/max(rank_A) - 1/max(rank_B), the sums of precisions differ by
-  ΔSP = Σ_{j≤i} c_ij x_i x_j, and ΔAP = ΔSP / R. Up to 20 unjudged documents all completions are tried; beyond, the
-  bounds are those of each pair of documents.
+    lowest of A - highest of B + Σ over unjudged documents in both of min(w_A, w_B) · highest gain,
+
+and it is attained. nDCG divides the linear DCG by that of the ideal ranking of the query, which is the same for both
+runs, and which is taken as it is judged so far. For other measures nothing is known of shared documents: the sum is 0.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -25,16 +22,48 @@ from cranfield.errors import MeasureError
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.plan import Column, Policy
 from cranfield.evaluation.run_scores import RunScores
-from cranfield.measures import CATALOGUE, Measure, parse
+from cranfield.measures import CATALOGUE, Measure
+from cranfield.ranking.batch import CELLS
 from cranfield.ranking.rankings import from_tables
-from cranfield.record import record
-from cranfield.statistics.rounding import SAME
+from cranfield.ranking.views import Views
 
-ENUMERATED = 20  # the most unjudged documents whose completions are enumerated
 DECIMALS = 12  # weights that are equal to so many decimals are tied
+CHEAP = 20  # the last rank for which top documents are kept
 
-Decision = Literal["A", "B", "equal"]
-Weighting = Literal["expected", "relevant"]
+
+def lowest_differences(lowest: Floats, highest: Floats, shared: Floats | float = 0.0) -> Floats:
+    """The lowest difference of every two runs, (run, run, ...): row less column. The highest is that of (column, row).
+
+    ``lowest``, ``highest`` (run, ...): the bounds of each run alone. ``shared`` (run, run, ...): what unjudged
+    documents add to both runs, see `shared_gain`; 0 if that is not known.
+
+    >>> lowest_differences(np.array([0.5, 0.0]), np.array([1.0, 1.0]), np.array([[0, 0.5], [0.5, 0]])).tolist()
+    [[-0.5, 0.0], [-0.5, -1.0]]
+    """
+    return np.asarray(lowest[:, None] - highest + shared, np.float64)
+
+
+def shared_gain(run: Integers, document: Integers, weight: Floats, runs: int) -> Floats:
+    """Σ over documents of the lower of two runs' weights, (run, run); the arrays have a row for each run of a document.
+
+    Documents of a single run are left out, from the diagonal as well.
+
+    >>> shared_gain(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 2]), np.array([1.0, 0.5, 1.0, 0.5]), 2).tolist()
+    [[0.5, 0.5], [0.5, 1.0]]
+    """
+    shared = np.zeros((runs, runs))
+    several = np.flatnonzero(np.bincount(document)[document] > 1)
+    rows = several[np.argsort(document[several], kind="stable")]
+    number = np.cumsum(np.diff(document[rows], prepend=-1) > 0) - 1
+    step = min(max(1, CELLS // runs), len(rows) or 1)
+    for first in range(0, int(number.max(initial=-1)) + 1, step):
+        chosen = slice(*np.searchsorted(number, (first, first + step)))
+        table = np.zeros((runs, step))
+        table[run[rows[chosen]], number[chosen] - first] = weight[rows[chosen]]
+        for r, row in enumerate(table):
+            has = np.flatnonzero(row)
+            shared[r] += np.minimum(row[has], table[:, has]).sum(axis=1)
+    return shared
 
 
 def is_linear(measure: Measure) -> bool:
@@ -52,6 +81,35 @@ def check_linear(measure: Measure) -> None:
         )
 
 
+def linear_part(measure: Measure) -> Measure | None:
+    """The linear measure that this one is, or that it divides by the ideal ranking of the query; None otherwise."""
+    views = measure.views
+    if is_linear(measure):
+        return measure
+    if measure.symbol == "nDCG" and measure.chosen["R"] == "judged" and not (views.terminal or views.condensed):
+        return replace(measure, symbol="DCG")
+    return None
+
+
+def ideal_scores(measure: Measure, begin: Integers, grade: Floats, top: float) -> Floats:
+    """What a measure divides the score of its linear part by, (query,): 1, or the score of the ideal ranking.
+
+    ``begin``, ``grade``: the grades of each query's documents; negative ones are unjudged. 0 if no document has a gain.
+
+    >>> ideal_scores(cf.parse("nDCG@2"), np.array([0, 3, 4]), np.array([0.0, 2, 1, 0]), 2.0).round(4).tolist()
+    [2.6309, 0.0]
+    """
+    part, count = linear_part(measure), np.diff(begin)
+    if part is None or part == measure:
+        return np.ones(len(count))
+    query = np.repeat(np.arange(len(count)), count)
+    gain = np.where(grade >= 0, part.gains.of(np.maximum(grade, 0), top), 0)
+    gain = gain[np.lexsort((-gain, query))]
+    weight = rank_weights(replace(part, views=Views()), max(int(count.max(initial=0)), 1), top)
+    weighted = gain * weight[np.arange(len(gain)) - begin[query]]
+    return np.asarray(np.bincount(query, weighted, len(count)), np.float64)
+
+
 @lru_cache(maxsize=256)
 def _rank_weights(measure: Measure, length: int, top: float) -> Floats:
     ranks = np.arange(length)[:, None]
@@ -64,308 +122,11 @@ def _rank_weights(measure: Measure, length: int, top: float) -> Floats:
 def rank_weights(measure: Measure, length: int, top: float = 1.0) -> Floats:
     """The weight of each rank of a ranking of this length, for gains as the measure maps them.
 
-    >>> rank_weights(parse("P@2"), 3).tolist()
+    >>> rank_weights(cf.parse("P@2"), 3).tolist()
     [0.5, 0.5, 0.0]
     """
     check_linear(measure)
     return _rank_weights(measure, length, top) if length else np.zeros(0)
-
-
-class Chances(NamedTuple):
-    """The probabilities that A is better, that B is better, and that both are equal."""
-
-    a_better: float
-    b_better: float
-    equal: float
-
-
-@record(eq=False)
-class PairBounds:
-    """The difference of two runs on one query, A minus B, over all completions.
-
-    ``low``, ``high``: its bounds; ``low_alone``, ``high_alone``: what the bounds of each run alone would give.
-    ``expected``, ``variance``: for independent unjudged documents that are relevant with the given chances.
-    ``weights``: how much judging each unjudged document can change. ``chances``: enumerated, for few documents only.
-    """
-
-    low: float
-    high: float
-    low_alone: float
-    high_alone: float
-    expected: float
-    variance: float
-    weights: Mapping[str, float] = field(default_factory=dict)
-    next: Sequence[str] = ()
-    chances: Chances | None = None
-
-    @property
-    def confidence(self) -> float:
-        """How sure the sign of the expected difference is, by the normal distribution."""
-        return confidence(self.expected, self.variance)
-
-    @property
-    def decision(self) -> Decision | None:
-        """Which run is better whatever the unjudged documents are; None if this is not decided."""
-        return decision(self.low, self.high)
-
-
-def confidence(expected: float, variance: float) -> float:
-    """Φ(|μ|/σ); without variance, 1, or ½ if the expectation is 0."""
-    if variance <= 0:
-        return 1.0 if abs(expected) > SAME else 0.5
-    return 0.5 * math.erfc(-abs(expected) / math.sqrt(2 * variance))
-
-
-def decision(low: float, high: float) -> Decision | None:
-    """Which run is better for every completion."""
-    if low > SAME:
-        return "A"
-    if high < -SAME:
-        return "B"
-    return "equal" if abs(low) <= SAME and abs(high) <= SAME else None
-
-
-def _ranks(run: Sequence[str]) -> dict[str, int]:
-    return {document: rank for rank, document in enumerate(run, 1)}
-
-
-def _ordered(weights: Mapping[str, float], best: Mapping[str, int]) -> list[str]:
-    """Documents by descending weight; ties by best rank, then by id."""
-    return sorted(weights, key=lambda d: (-round(weights[d], DECIMALS), best[d], d.encode("utf-8", "surrogateescape")))
-
-
-def linear_difference(
-    measure: str | Measure,
-    run_a: Sequence[str],
-    run_b: Sequence[str],
-    judged: Mapping[str, float],
-    *,
-    top: float = 1.0,
-    prior: float | Mapping[str, float] = 0.5,
-) -> PairBounds:
-    """The difference of two runs on one query, for a measure that is linear in the gains.
-
-    ``judged``: the grades so far. ``top``: the highest grade. ``prior``: the chance that an unjudged document has the
-    highest gain, for all or by document.
-
-    >>> bounds = linear_difference("P@2", ["a", "b"], ["b", "c"], {"a": 1})
-    >>> bounds.low, bounds.high, bounds.low_alone, bounds.high_alone
-    (0.0, 0.5, -0.5, 1.0)
-    """
-    measure = parse(measure)
-    ranks_a, ranks_b = _ranks(run_a), _ranks(run_b)
-    documents = list(dict.fromkeys([*run_a, *run_b]))
-    of_a, of_b = rank_weights(measure, len(run_a), top), rank_weights(measure, len(run_b), top)
-    w_a = np.array([of_a[ranks_a[d] - 1] if d in ranks_a else 0.0 for d in documents])
-    w_b = np.array([of_b[ranks_b[d] - 1] if d in ranks_b else 0.0 for d in documents])
-    grade = np.array([judged.get(d, -1.0) for d in documents], np.float64)
-    known = np.array([d in judged for d in documents], bool) & (grade >= 0)
-    gain, most = measure.gains.of(np.where(known, grade, 0), top), measure.highest_gain(top)
-    delta = w_a - w_b
-    fixed = float((delta * gain)[known].sum())
-    open_ = ~known
-    chance = np.array([prior.get(d, 0.5) if isinstance(prior, Mapping) else prior for d in documents], np.float64)
-    best = {d: min(ranks_a.get(d, len(run_a) + 1), ranks_b.get(d, len(run_b) + 1)) for d in documents}
-    weights = {d: float(most * abs(delta[i])) for i, d in enumerate(documents) if open_[i]}
-    different = open_ & (np.abs(delta) > SAME)
-    return PairBounds(
-        fixed + most * float(np.minimum(delta, 0)[open_].sum()),
-        fixed + most * float(np.maximum(delta, 0)[open_].sum()),
-        fixed - most * float(w_b[open_].sum()),
-        fixed + most * float(w_a[open_].sum()),
-        fixed + most * float((delta * chance)[open_].sum()),
-        most**2 * float((delta**2 * chance * (1 - chance))[open_].sum()),
-        weights,
-        [d for d in _ordered(weights, best) if round(weights[d], DECIMALS) > 0],
-        _linear_chances(fixed, most * delta[different], chance[different]),
-    )
-
-
-def _chances(difference: Floats, probability: Floats) -> Chances:
-    a, b = float(probability[difference > SAME].sum()), float(probability[difference < -SAME].sum())
-    return Chances(a, b, max(1 - a - b, 0.0))
-
-
-def _linear_chances(fixed: float, delta: Floats, chance: Floats) -> Chances | None:
-    if len(delta) > ENUMERATED:
-        return None
-    difference, probability = np.array([fixed]), np.ones(1)
-    for step, p in zip(delta.tolist(), chance.tolist(), strict=True):
-        difference = np.concatenate([difference, difference + step])
-        probability = np.concatenate([probability * (1 - p), probability * p])
-    return _chances(difference, probability)
-
-
-@record(eq=False)
-class PrecisionBounds:
-    """The difference of two runs in AP on one query, A minus B, over all completions.
-
-    ``sp_low``, ``sp_high``: of the sums of precisions, whose sign is that of the difference in AP; exact for few
-    unjudged documents (``exact``), else those of pairs of documents (``sp_low_pairwise``, ``sp_high_pairwise``).
-    ``ap_low``, ``ap_high``: of AP, where no other document is relevant than those retrieved or judged. ``sp_expected``,
-    ``sp_variance``: of the sums of precisions, for independent unjudged documents. ``weights``: how much judging each
-    unjudged document changes the expectation (``expected``), or what is known of it (``relevant``).
-    """
-
-    sp_low_pairwise: float
-    sp_high_pairwise: float
-    sp_low: float
-    sp_high: float
-    ap_low: float
-    ap_high: float
-    exact: bool
-    sp_expected: float
-    sp_variance: float
-    weights: Mapping[str, float]
-    next: Sequence[str]
-    chances: Chances | None
-
-    @property
-    def confidence(self) -> float:
-        """How sure the sign of the expected difference is, by the normal distribution."""
-        return confidence(self.sp_expected, self.sp_variance)
-
-    @property
-    def decision(self) -> Decision | None:
-        """Which run is better whatever the unjudged documents are; None if this is not decided."""
-        return decision(self.sp_low, self.sp_high)
-
-
-def _pair_weights(ranks: Integers, length: int, k: int | None) -> Floats:
-    """1 / max(rank_i, rank_j) of two documents, 0 if either is not retrieved; ranks of 0 are none."""
-    later = np.maximum(ranks[:, None], ranks)
-    seen = (ranks > 0) & (ranks <= (length if k is None else k))
-    return np.where(seen[:, None] & seen, 1 / np.maximum(later, 1), 0)
-
-
-def precision_difference(
-    run_a: Sequence[str],
-    run_b: Sequence[str],
-    judged: Mapping[str, float],
-    *,
-    rel: float = 1.0,
-    cutoff: int | None = None,
-    prior: float | Mapping[str, float] = 0.5,
-    weighting: Weighting = "expected",
-) -> PrecisionBounds:
-    """The difference of two runs in AP on one query; ``judged``: the grades so far, of which ``rel`` is relevant.
-
-    >>> found = precision_difference(["x", "y"], ["y", "x"], {})
-    >>> found.sp_low, found.sp_high, found.weights["x"]
-    (-0.5, 0.5, 0.5)
-    """
-    documents = list(dict.fromkeys([*run_a, *run_b]))
-    ranks_a, ranks_b = _ranks(run_a), _ranks(run_b)
-    rows = [np.array([ranks.get(d, 0) for d in documents], np.int64) for ranks in (ranks_a, ranks_b)]
-    c = _pair_weights(rows[0], len(run_a), cutoff) - _pair_weights(rows[1], len(run_b), cutoff)
-    grade = np.array([judged.get(d, -1.0) for d in documents], np.float64)
-    open_, relevant = grade < 0, grade >= rel
-    chance = np.array([prior.get(d, 0.5) if isinstance(prior, Mapping) else prior for d in documents], np.float64)
-    p = np.where(open_, chance, relevant)
-    elsewhere = sum(g >= rel for d, g in judged.items() if d not in ranks_a and d not in ranks_b)
-    low, high = pairwise_bounds(c, relevant, open_)
-    mean, variance = _moments(c, p)
-    exact, chances = int(open_.sum()) <= ENUMERATED, None
-    sp_low, sp_high, ap_low, ap_high = low, high, math.nan, math.nan
-    if exact:
-        sp_low, sp_high, ap_low, ap_high, chances = _enumerated(c, relevant, open_, chance, elsewhere)
-    else:
-        fewest = int(relevant.sum()) + elsewhere
-        ap_low, ap_high = (bound / max(fewest, 1) for bound in (low, high))
-    known = relevant if weighting == "relevant" else p
-    off = c - np.diag(np.diag(c))
-    size = np.abs(np.diag(c) + off @ known.astype(np.float64))
-    weights = {d: float(size[i]) for i, d in enumerate(documents) if open_[i]}
-    best = {d: min(ranks_a.get(d, len(run_a) + 1), ranks_b.get(d, len(run_b) + 1)) for d in documents}
-    return PrecisionBounds(
-        low, high, sp_low, sp_high, ap_low, ap_high, exact, mean, variance, weights, _ordered(weights, best), chances
-    )
-
-
-def pairwise_bounds(c: Floats, relevant: Any, open_: Any) -> tuple[float, float]:
-    """Bounds of ΔSP from each pair of documents apart: always right, seldom attained."""
-    possible = relevant | open_
-    lower = np.tril(np.ones(c.shape, bool)) & possible[:, None] & possible
-    known = lower & relevant[:, None] & relevant
-    unknown = lower & ~known
-    fixed = float(c[known].sum())
-    return fixed + float(np.minimum(c[unknown], 0).sum()), fixed + float(np.maximum(c[unknown], 0).sum())
-
-
-def _moments(c: Floats, p: Floats) -> tuple[float, float]:
-    """The mean and variance of Σ_{j≤i} c_ij x_i x_j for independent x with chances p."""
-    own = np.diag(c)
-    off = c - np.diag(own)
-    both = np.outer(p, p)
-    mean = float((own * p).sum() + 0.5 * (off * both).sum())
-    variance = float((own**2 * p * (1 - p)).sum() + 0.5 * (off**2 * both * (1 - both)).sum())
-    variance += 2 * float((own[:, None] * off * both * (1 - p)[:, None]).sum())
-    # Over pairs of other documents j, l of each i: half of (Σ_j c_ij p_j)² less the squares.
-    sums = off @ p
-    crossed = 0.5 * (sums**2 - (off**2) @ p**2)
-    variance += 2 * float((p * (1 - p) * crossed).sum())
-    return mean, variance
-
-
-def _enumerated(
-    c: Floats, relevant: Any, open_: Any, chance: Floats, elsewhere: int
-) -> tuple[float, float, float, float, Chances]:
-    """The bounds of ΔSP and ΔAP over all completions, and the chances of each run."""
-    unknown = np.flatnonzero(open_)
-    total, n = 0, len(unknown)
-    low, high, ap_low, ap_high = math.inf, -math.inf, math.inf, -math.inf
-    a = b = 0.0
-    own = np.diag(c)
-    off = c - np.diag(own)
-    base = relevant.astype(np.float64)
-    known = float(own @ base + 0.5 * base @ off @ base)
-    linear = own[unknown] + (off @ base)[unknown]
-    inner = off[np.ix_(unknown, unknown)]
-    p = chance[unknown]
-    for first in range(0, 1 << n, step := 1 << 16):
-        x = ((np.arange(first, min(first + step, 1 << n))[:, None] >> np.arange(n)) & 1).astype(np.float64)
-        sp = known + x @ linear + 0.5 * np.einsum("ki,ki->k", x @ inner, x)
-        count = x.sum(axis=1) + base.sum() + elsewhere
-        ap = np.divide(sp, count, out=np.zeros_like(sp), where=count > 0)
-        probability = np.prod(np.where(x > 0, p, 1 - p), axis=1)
-        found = _chances(sp, probability)
-        a, b, total = a + found.a_better, b + found.b_better, total + len(x)
-        low, high = min(low, float(sp.min())), max(high, float(sp.max()))
-        ap_low, ap_high = min(ap_low, float(ap.min())), max(ap_high, float(ap.max()))
-    return low, high, ap_low, ap_high, Chances(a, b, max(1 - a - b, 0.0))
-
-
-class Judging(NamedTuple):
-    """The documents judged until a pair of runs is decided, and the bounds at the end."""
-
-    judged: list[str]
-    low: float
-    high: float
-    decision: Decision | None
-
-
-def judge_until_decided(
-    measure: str | Measure,
-    run_a: Sequence[str],
-    run_b: Sequence[str],
-    truth: Mapping[str, float],
-    *,
-    top: float = 1.0,
-) -> Judging:
-    """Judge the document with the greatest weight until the difference has a sign, or nothing is left to judge.
-
-    >>> judge_until_decided("P@2", ["a", "b"], ["b", "c"], {"a": 1, "b": 0, "c": 0}).judged
-    ['a', 'c']
-    """
-    judged: dict[str, float] = {}
-    while True:
-        found = linear_difference(measure, run_a, run_b, judged, top=top)
-        if found.decision in ("A", "B") or not found.next:
-            return Judging(list(judged), found.low, found.high, found.decision)
-        judged[found.next[0]] = truth.get(found.next[0], 0)
-
-
-CHEAP = 20  # the last rank for which top documents are kept
 
 
 def pair_depth(column: Column, policy: Policy) -> int:
@@ -373,7 +134,7 @@ def pair_depth(column: Column, policy: Policy) -> int:
     measure, cutoff = column.measure, column.rank_cutoff
     possible = (
         column.part == "value"
-        and is_linear(measure)
+        and linear_part(measure) is not None
         and not measure.views.sampled
         and measure.views.rule.fixes_order
         and policy.queries == "judged"
@@ -384,53 +145,44 @@ def pair_depth(column: Column, policy: Policy) -> int:
     return cutoff if possible and cutoff is not None and cutoff <= CHEAP else 0
 
 
-def lowest_differences(evaluation: Evaluation, m: int) -> Floats | None:
-    """The lowest mean of each run less that of each other, (run, run); None if it is not known."""
+def differences_of_runs(evaluation: Evaluation, m: int) -> Floats | None:
+    """The lowest mean difference of every two runs in a column of the scores, (run, run); None if it is not known.
+
+    The ideal ranking of nDCG is that of the judgments so far.
+    """
     column = evaluation.columns[m]
-    depth = pair_depth(column, evaluation.policy)
-    runs = evaluation.run_scores
-    if not depth or not all(isinstance(run, RunScores) and run.tops for run in runs):
+    depth, part = pair_depth(column, evaluation.policy), linear_part(column.measure)
+    runs, scores = evaluation.run_scores, evaluation.ranking_scores
+    if not depth or part is None or not all(isinstance(run, RunScores) and run.tops for run in runs):
         return None
-    measure = column.measure
-    top = max(run.alignments[column.alignment].aligner.judged.top for run in runs)
-    if measure.gains.of(np.zeros(1), top)[0] > 0:
+    if part != column.measure and evaluation.judgments.spans is not None:
+        return None  # each run has chunks, and an ideal ranking, of its own
+    aligner = runs[0].alignments[column.alignment].aligner
+    top = max(*(run.alignments[column.alignment].aligner.judged.top for run in runs), 1.0)
+    if part.gains.of(np.zeros(1), top)[0] > 0:
         return None  # an unjudged document gains less than one that is judged not relevant
-    weights = rank_weights(measure, depth, max(top, 1.0)) * measure.highest_gain(max(top, 1.0))
-    count = len(runs)
-    run_of, code, weight = _unjudged(evaluation, column, depth, weights)
-    room = np.bincount(run_of, weight, count)
-    shared = _shared(run_of, code, weight, count)
-    means = evaluation.ranking_scores._means[:, m]
-    queries = max(len(evaluation.queries), 1)
-    return np.asarray(means[:, None] - means + (shared - room) / queries)
+    ideal = ideal_scores(column.measure, aligner.judgments.begin, aligner.grade, top)
+    gain = rank_weights(part, depth, top) * part.highest_gain(top)
+    run, document, weight = _unjudged(evaluation, column, gain, np.where(ideal > 0, ideal, np.inf))
+    means, total = scores._means[:, m], max(int(scores._sizes[:, m].max()), 1)
+    room = np.bincount(run, weight, len(runs))
+    return lowest_differences(means, means + room / total, shared_gain(run, document, weight, len(runs)) / total)
 
 
-def _unjudged(evaluation: Evaluation, column: Column, depth: int, weights: Floats) -> tuple[Integers, Integers, Floats]:
-    """The unjudged documents with weight: the run, a number for the query and document, and the weight of each."""
+def _unjudged(evaluation: Evaluation, column: Column, gain: Floats, ideal: Floats) -> tuple[Integers, Integers, Floats]:
+    """The unjudged top documents: the run, a number for the query and document, and the weight of each."""
     numbers: dict[tuple[int, str], int] = {}
-    run_of: list[int] = []
-    codes: list[int] = []
-    values: list[float] = []
+    found: list[tuple[Integers, Integers, Floats]] = []
     rule = column.measure.views.rule
     for r, run in enumerate(evaluation.run_scores):
         tops, grade = run.tops[rule.key], run.alignments[column.alignment].aligner.grade
         top = tops.positions
         position = top.start + getattr(top, rule.page_position)
         judged = (top.document >= 0) & (grade[top.document] >= 0) if len(grade) else top.document >= 0
-        rows = np.flatnonzero((position < depth) & ~judged & (top.query < len(evaluation.queries)))
-        ids = zip(top.query[rows].tolist(), tops.ids.take(rows), strict=True)
-        codes += [numbers.setdefault(pair, len(numbers)) for pair in ids]
-        values += weights[position[rows]].tolist()
-        run_of += [r] * len(rows)
-    return np.array(run_of, np.int64), np.array(codes, np.int64), np.array(values, np.float64)
-
-
-def _shared(run_of: Integers, code: Integers, weight: Floats, count: int) -> Floats:
-    """Σ over documents of the lower of two runs' weights, (run, run)."""
-    shared = np.zeros((count, count))
-    order = np.argsort(code, kind="stable")
-    begin = np.flatnonzero(np.diff(code[order], prepend=-1))
-    for rows in np.split(order, begin[1:]) if len(order) else ():
-        runs = run_of[rows]
-        shared[np.ix_(runs, runs)] += np.minimum.outer(weight[rows], weight[rows])
-    return shared
+        rows = np.flatnonzero((position < len(gain)) & ~judged & (top.query < len(evaluation.queries)))
+        query = top.query[rows]
+        ids = zip(query.tolist(), tops.ids.take(rows), strict=True)
+        document = np.array([numbers.setdefault(pair, len(numbers)) for pair in ids], np.int64)
+        found.append((np.full(len(rows), r), document, gain[position[rows]] / ideal[query]))
+    runs, documents, weights = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    return runs, documents, weights

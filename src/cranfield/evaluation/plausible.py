@@ -3,13 +3,14 @@
 Every unjudged document retrieved gets the grade of a random judged document that the runs retrieve at a similar rank,
 independently of all others. This is repeated, and gives the mean and the variance of the score of each query. Bounds
 say what judging could do at worst; this says what it would do if unjudged documents were like judged ones. They are
-often worse, because judged documents are those that many systems found.
+often worse, because judged documents are those that many systems found. Documents below the cutoff of a measure are not
+drawn: they could only enlarge its ideal ranking, which is the same for all runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -97,8 +98,12 @@ def plausible(
     number = draws or int(np.clip(SCORED // len(rows), FEWEST, MOST))
     drawn, rng = _Drawn(measure, full, deck, rankings.judged.top), np.random.default_rng(seed)
     sums = np.zeros((2, len(rows)))
-    for part in drawn.parts(number):
-        scores = measure.scored(drawn.batch(part, rng), seed=seed).value.reshape(part, -1)
+    # Measures for which the same grades count share their draws.
+    key = "draws", measure.views, drawn.cutoff, drawn.kept.tobytes(), rows.tobytes(), number, seed
+    if key not in rankings.memo:
+        rankings.memo[key] = [drawn.draw(part, rng) for part in drawn.parts(number)]
+    for draw in rankings.memo[key]:
+        scores = measure.scored(drawn.batch(draw), seed=seed).value.reshape(draw.number, -1)
         # The distance from the actual score, so that a query without unjudged documents has variance 0.
         change = np.nan_to_num(scores - value[rows])
         sums += change.sum(axis=0), (change**2).sum(axis=0)
@@ -108,19 +113,35 @@ def plausible(
     return Plausible(mean, variance)
 
 
+class _Draw(NamedTuple):
+    """One or more draws: of each document kept its row and cell; which were drawn, and which grade each of them got.
+
+    ``place``, ``shape``: where documents stand in a table of all draws. ``tables``: their ranks.
+    """
+
+    number: int
+    row: Integers
+    cell: Integers
+    drawn: Integers
+    picked: Integers
+    place: Integers
+    shape: tuple[int, int]
+    tables: dict[str, Any]
+
+
 class _Drawn:
     """Batches in which unjudged documents have drawn grades."""
 
     def __init__(self, measure: Measure, full: Batch, deck: Deck, top: float) -> None:
-        definition, cutoff = measure.definition, measure.rank_cutoff
+        definition, self.cutoff = measure.definition, None if measure.views.terminal else measure.rank_cutoff
         self.uses_ideal = not definition.retrieved_only
+        if self.cutoff is not None:
+            full = full.compact(full.start < self.cutoff)  # below, only the ideal ranking could change
         self.unjudged = (full.grade < 0).sum(axis=1)
-        if definition.retrieved_only and cutoff is not None and not measure.views.terminal:
-            full = full.compact(full.start < cutoff)
         self.full, self.at = full, np.flatnonzero(full.grade < 0)
         # Documents without gain get a column only if the measure uses them. Grades with a column come first.
         gain = measure.gains.of(deck.grades, top)
-        kept = (gain > 0) | definition.uses_nonrelevant
+        self.kept = kept = (gain > 0) | definition.uses_nonrelevant
         order = np.argsort(~kept, kind="stable")
         self.grade, self.gain = deck.grades[order], gain[order]
         depth = depth_of(full.start.reshape(-1)[self.at])
@@ -134,7 +155,7 @@ class _Drawn:
         step = max(1, CELLS // max(self.full.gain.size, 1))
         return (min(step, draws - i) for i in range(0, draws, step))
 
-    def batch(self, draws: int, rng: np.random.Generator) -> Batch:
+    def draw(self, draws: int, rng: np.random.Generator) -> _Draw:
         """Every ranking as often as there are draws, one draw after another."""
         full, (queries, width) = self.full, self.full.gain.shape
         number = rng.random((draws, len(self.at)))
@@ -143,28 +164,36 @@ class _Drawn:
         keep[:, self.at] = hit
         draw, cell = np.divmod(np.flatnonzero(keep), len(self.known))
         row = draw * queries + cell // width
-        drawn = np.flatnonzero(~self.known[cell])
         # The number of a document picks its grade by the shares of its depth.
         hits = np.flatnonzero(hit)
         number, which = number.reshape(-1)[hits], hits % len(self.at)
         picked = sum((number >= limit[which] for limit in self.limits), np.zeros(len(hits), np.int64))
         picked = np.minimum(picked, len(self.grade) - 1)  # shares may add up to slightly less than 1
-        names = ("grade", "gain", "start", "size", "nil")
-        columns = {name: getattr(full, name).reshape(-1)[cell] for name in names}
-        columns["grade"][drawn], columns["gain"][drawn] = self.grade[picked], self.gain[picked]
-        at, shape = _cells(row, draws * queries)
-        tables = {name: scatter(values, at, shape, COLUMNS[name]) for name, values in columns.items()}
-        every = np.tile(np.arange(queries), draws)
+        place, shape = _cells(row, draws * queries)
+        ranks = {
+            name: scatter(getattr(full, name).reshape(-1)[cell], place, shape, COLUMNS[name])
+            for name in ("start", "size", "nil")
+        }
+        return _Draw(draws, row, cell, np.flatnonzero(~self.known[cell]), picked, place, shape, ranks)
+
+    def batch(self, draw: _Draw) -> Batch:
+        """The rankings of a draw with the gains of the measure."""
+        full, drawn = self.full, draw.drawn
+        columns = {name: getattr(full, name).reshape(-1)[draw.cell] for name in ("grade", "gain")}
+        columns["grade"][drawn], columns["gain"][drawn] = self.grade[draw.picked], self.gain[draw.picked]
+        tables = {name: scatter(values, draw.place, draw.shape, COLUMNS[name]) for name, values in columns.items()}
+        every = np.tile(np.arange(len(full.length)), draw.number)
         by_query = {name: getattr(full, name)[every] for name in ("length", "query", "tail", "nil_grade", "ideal")}
-        row, gain = row[drawn], self.gain[picked]
+        row, gain = draw.row[drawn], self.gain[draw.picked]
         gaining = np.bincount(row[gain > 0], minlength=len(every))
         if self.uses_ideal:
             added = scatter(gain, *_cells(row, len(every)), 0)
             by_query["ideal"] = -np.sort(-np.concatenate([by_query["ideal"], added], axis=1), axis=1)
         return full.changed(
             **tables,
+            **draw.tables,
             **by_query,
-            document=constant(-1, shape),
+            document=constant(-1, draw.shape),
             R=full.R[every] + gaining,
             N=full.N[every] + self.unjudged[every] - gaining,
             mass=full.mass[every] + np.bincount(row, gain, len(every)),

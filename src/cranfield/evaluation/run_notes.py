@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from cranfield.evaluation.notes import SMALL, Kind, Note, QueryNames
 from cranfield.evaluation.plan import Column, Plan, Policy
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
+from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.subtopics import diverse
 from cranfield.ranking.views import condense_and_terminate
 from cranfield.record import record
@@ -19,6 +20,7 @@ from cranfield.record import record
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
 
+UNCERTAIN = 1e-6  # fewer expected documents than this are rounding
 MAX_QUERIES = 5  # the number of queries that a note names
 MAX_DEPTHS = 3  # the number of cutoffs for which the share of unjudged documents is reported
 
@@ -74,6 +76,15 @@ def gain_notes(grades: Floats, columns: Sequence[Column]) -> Iterator[Note]:
             yield Note("above_one", measure=column.label, values=values)
 
 
+def divisor_notes(plan: Plan) -> Iterator[Note]:
+    """Notes on measures of judged documents that divide by the cutoff, which notes on unjudged documents do not."""
+    for column in () if plan.policy.complete else plan.columns:
+        measure = column.measure
+        by_cutoff = measure.symbol == "Unjudged" or (measure.symbol == "Judged" and measure.chosen["of"] == "k")
+        if by_cutoff and column.part == "value" and column.rank_cutoff is not None:
+            yield Note("divides_by_cutoff", measure=column.label)
+
+
 @record(eq=False)
 class Figures:
     """The counts and sums over the queries of a run that its notes report.
@@ -88,7 +99,7 @@ class Figures:
 
     missing: QueryNames
     other: QueryNames
-    judged_at_depth: Sequence[tuple[int | None, float, float]]
+    judged_at_depth: Sequence[JudgedCount]
     ties: Sequence[Sequence[float]]
     sampled: Sequence[tuple[int, float]]
     not_bounds: Sequence[str]
@@ -117,10 +128,7 @@ def figure_notes(run: str, figures: Figures, plan: Plan) -> Iterator[Note]:
         yield Note("unanswered_queries", run, values={"queries": figures.missing, "counted": counted})
     if figures.other.count and counted != "run":
         yield Note("unjudged_queries", run, values={"queries": figures.other})
-    for depth, judged, retrieved in () if plan.policy.complete else figures.judged_at_depth:
-        if retrieved and judged < retrieved - 0.5:
-            values = {"depth": depth, "share": 1 - judged / retrieved, "judged": judged, "retrieved": retrieved}
-            yield Note("unjudged_documents", run, values=values)
+    yield from () if plan.policy.complete else unjudged_notes(run, figures.judged_at_depth)
     for column, means in zip(plan.columns, figures.ties, strict=True):
         if means and min(means) != max(means):
             values = {"score": means[0], "low": min(means), "high": max(means)}
@@ -135,14 +143,16 @@ def figure_notes(run: str, figures: Figures, plan: Plan) -> Iterator[Note]:
         yield Note("not_bounds", measure=measure)
 
 
+def unjudged_notes(run: str, judged_at_depth: Iterable[JudgedCount]) -> Iterator[Note]:
+    """Notes on the share of unjudged documents down to each depth at which there are some."""
+    for one in judged_at_depth:
+        if one.unjudged > 0:
+            yield Note("unjudged_documents", run, values=one._asdict() | {"share": one.unjudged})
+
+
 def _figures(run: RunScores, plan: Plan, counted: Booleans) -> Figures:
     names, unjudged = run.alignment.aligner.judgments.queries, run.unjudged_queries
     missing = np.flatnonzero(run.length < 0)
-    judged = counted[: len(run.length)]
-    depths = noted_depths(plan.columns)
-    judged_counts = judged_above(run, depths)[:, judged].sum(axis=1)
-    length = np.maximum(run.length, 0)[judged]
-    retrieved = [float((length if k is None else np.minimum(length, k)).sum()) for k in depths]
     sampled = []
     for column in plan.columns:
         value, error, _ = run[column]
@@ -154,7 +164,7 @@ def _figures(run: RunScores, plan: Plan, counted: Booleans) -> Figures:
     return Figures(
         QueryNames(len(missing), tuple(names[int(q)] for q in missing[:MAX_QUERIES])),
         QueryNames(len(unjudged), tuple(unjudged[q] for q in range(min(len(unjudged), MAX_QUERIES)))),
-        list(zip(depths, judged_counts.tolist(), retrieved, strict=True)),
+        judged_documents(run.alignment, noted_depths(plan.columns), counted),
         [_tie_means(run, column, plan.policy, counted) for column in plan.columns],
         sampled,
         [str(c.measure) for c in plan.columns if c.part == "lowest" and not run[c].hold[: len(run.length)].all()],
@@ -184,15 +194,14 @@ def noted_depths(columns: Sequence[Column]) -> list[int | None]:
     return [*sorted({c.rank_cutoff for c in columns if c.rank_cutoff is not None})[:MAX_DEPTHS], None]
 
 
-def judged_above(run: RunScores, depths: Sequence[int | None]) -> Floats:
+def judged_above(alignment: Alignment, depths: Sequence[int | None]) -> Floats:
     """The number of judged documents down to each depth, (depth, judged query); with ties, the expected number."""
-    alignment = run.alignment
     query, document, start, size, *_ = alignment.positions
     if alignment.aligner.judged.has_negative:
         judged = alignment.aligner.grade[document] >= 0
         query, start, size = query[judged], start[judged], size[judged]
-    all_judged = np.bincount(query, minlength=len(run.length))
-    counts, longest = [], run.length.max(initial=0)
+    all_judged = np.bincount(query, minlength=len(alignment.length))
+    counts, longest = [], alignment.length.max(initial=0)
     for depth in depths:
         if depth is None or depth >= longest:
             counts.append(all_judged)
@@ -201,6 +210,34 @@ def judged_above(run: RunScores, depths: Sequence[int | None]) -> Floats:
         share = np.minimum(depth - start[above], size[above]) / size[above]
         counts.append(np.bincount(query[above], share, len(all_judged)))
     return np.array(counts, np.float64)
+
+
+class JudgedCount(NamedTuple):
+    """How many of the documents that a run retrieves down to a depth are judged, over queries; None: of all."""
+
+    depth: int | None
+    judged: float
+    retrieved: float
+
+    @property
+    def unjudged(self) -> float:
+        """The share of unjudged documents; 0 if the difference is one of rounding, NaN without documents."""
+        if not self.retrieved:
+            return np.nan
+        return 1 - self.judged / self.retrieved if self.judged < self.retrieved - UNCERTAIN else 0.0
+
+
+def judged_documents(
+    alignment: Alignment, depths: Sequence[int | None], counted: Booleans | None = None
+) -> list[JudgedCount]:
+    """The judged and all documents down to each depth; ``counted``: of these judged queries, by default of all."""
+    chosen = slice(None) if counted is None else counted[: len(alignment.length)]
+    length = np.maximum(alignment.length, 0)[chosen]
+    retrieved = [float((length if k is None else np.minimum(length, k)).sum()) for k in depths]
+    if alignment.aligner.judged.complete:
+        return [JudgedCount(k, total, total) for k, total in zip(depths, retrieved, strict=True)]
+    judged = judged_above(alignment, depths)[:, chosen].sum(axis=1).tolist()
+    return list(map(JudgedCount, depths, judged, retrieved))
 
 
 def unknown_tie_effect(run: RunScores, column: Column) -> Booleans:

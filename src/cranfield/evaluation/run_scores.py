@@ -138,21 +138,32 @@ class RunScores:
         """The values with ties in their worst and in their best order."""
         worst, best = column.tied("worst"), column.tied("best")
         if column.measure.views.rule.fixes_order and worst.identity not in self._values:
-            for limit in (worst, best):
-                self._values[limit.identity] = self._limit(column, limit)
+            for other in (worst, best):
+                self._values[other.identity] = self._reordered(column, other)
         return self[worst].value, self[best].value
 
-    def _limit(self, column: Column, limit: Column) -> ColumnValues:
+    def expected(self, column: Column) -> Floats:
+        """The values over all orders of ties; only queries in which ties have an effect are computed."""
+        other = column.tied("expected")
+        if not column.depends_on_above and column.measure.views.rule.fixes_order and other.identity not in self._values:
+            self._values[other.identity] = self._reordered(column, other)
+        return self[other].value
+
+    def _reordered(self, column: Column, other: Column) -> ColumnValues:
         """The values of a column with another tie rule; only queries in which ties have an effect are computed."""
-        values = self[column]
+        values, error = self[column], None
         # Ties below the cutoff have no effect, unless the list is condensed before it is cut.
         end = None if column.measure.views.condensed else column.rank_cutoff
         value = None
         for queries, first, rankings in self._mixed_ties(column.alignment):
             if end is None or first < end:
                 value = values.value.copy() if value is None else value
-                value[queries] = limit.measure.values(rankings, seed=self.seed).value
-        return values if value is None else ColumnValues(value, values.error, values.hold)
+                estimate = other.measure.values(rankings, seed=self.seed)
+                value[queries] = estimate.value
+                if estimate.error is not None:
+                    error = values.error.copy() if error is None else error
+                    error[queries] = estimate.error
+        return values if value is None else ColumnValues(value, values.error if error is None else error, values.hold)
 
     def _mixed_ties(self, key: AlignmentKey) -> list[tuple[Integers, int, Rankings]]:
         """The queries in which ties have an effect: their indices, the start of the first such tie, their rankings."""
@@ -307,6 +318,10 @@ class GroupScores(RunScores):
         limits = [scores.tie_limits(without_groups(column)) for _, scores in self._layers]
         worst, best = (self._mean(list(values)) for values in zip(*limits, strict=True))
         return worst, best
+
+    def expected(self, column: Column) -> Floats:
+        """The means over groups, each over all orders of ties."""
+        return self[column.tied("expected")].value
 
     def _mean(self, of_layers: Sequence[Floats], power: int = 1) -> Floats:
         """The mean over the groups of each query, by the number of groups to a power; undefined values add 0."""

@@ -28,7 +28,15 @@ import numpy as np
 from cranfield.data import Floats, Integers, Judgments
 from cranfield.errors import InputError, MeasureError, UsageError, check_choice, check_fraction
 from cranfield.evaluation.evaluator import read_runs
-from cranfield.evaluation.pair_bounds import DECIMALS, check_linear, rank_weights
+from cranfield.evaluation.pair_bounds import (
+    DECIMALS,
+    check_linear,
+    ideal_scores,
+    linear_part,
+    lowest_differences,
+    rank_weights,
+    shared_gain,
+)
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.io import read_qrels
 from cranfield.lab.judgment_files import TO_JUDGE
@@ -222,6 +230,10 @@ class PairStatus:
         fixed = np.where(np.abs(self.expected) > SAME, 1.0, 0.5)
         return np.where(self.decided, 1.0, np.where(spread == 0, fixed, sure))
 
+    def settled(self, confidence: float) -> Any:
+        """Whether each pair is decided, or its sign is at least this sure; with a confidence of 1, decided only."""
+        return self.decided | ((self.confidence >= confidence) & (confidence < 1))  # NaN is not sure
+
 
 @record(eq=False, repr=False)
 class NextDocuments(Result):
@@ -255,7 +267,7 @@ class NextDocuments(Result):
     @property
     def sure(self) -> int:
         """Pairs that are sure, but not decided."""
-        return int(((self.status.confidence >= self.confidence) & ~self.status.decided).sum())
+        return int(self.status.settled(self.confidence).sum()) - self.decided
 
     @property
     def open_pairs(self) -> int:
@@ -305,14 +317,15 @@ class NextDocuments(Result):
         sure = f"{100 * self.confidence:.10g}% sure"
         if pairs > 1:
             decided = f"{self.decided:,} decided whatever the unjudged documents are"
-            yield f"{pairs:,} pairs of runs: {decided}, {self.sure:,} more {sure}, {self.open_pairs:,} open"
-        if self.stop == "decided":
+            more = f", {self.sure:,} more {sure}" if self.confidence < 1 else ""
+            yield f"{pairs:,} pairs of runs: {decided}{more}, {self.open_pairs:,} open"
+        if self.stop == "decided" and pairs:
             yield f"judging can stop: unjudged documents cannot reverse any pair in {self.measure}"
         elif self.stop == "sure":
             which = "every pair is decided or" if pairs > 1 else "the pair is"
             yield f"judging can stop: {which} {sure}; a higher confidence asks for more documents"
         elif pairs == 1:
-            yield f"the pair is open: it is neither decided nor {sure}"
+            yield f"the pair is open: it is {f'neither decided nor {sure}' if self.confidence < 1 else 'not decided'}"
         if not math.isnan(float(self.status.variance[:1].sum())) and self.sure:
             yield "the confidence assumes independent documents, each relevant with the same or the predicted chance"
         yield f"{plural(self.unjudged, 'unjudged document')} down to rank {self.depth} can still change a score"
@@ -322,7 +335,7 @@ class _Query(NamedTuple):
     """One query: documents (bytewise by id), and of each its weight and rank (0 for none) in every run.
 
     ``best``: the best rank over runs. ``known``: the gain, NaN if unjudged. ``chance``: how likely it has the highest
-    gain. ``elsewhere``: relevant documents that no run retrieves.
+    gain. ``elsewhere``: relevant documents that no run retrieves. ``defined``: whether the measure is.
     """
 
     name: str
@@ -333,6 +346,7 @@ class _Query(NamedTuple):
     chance: Floats
     rank: Integers
     elsewhere: int
+    defined: bool
 
 
 def next_documents(
@@ -351,8 +365,10 @@ def next_documents(
 ) -> NextDocuments:
     """The next ``n`` documents to judge, and how far every pair of runs is settled.
 
-    ``measure``: one that is linear in the gains, or AP. ``predicted``: predicted judgments, which give the chance that
-    a document is relevant; by default it is ``prior`` for all. ``depth``: the last rank of each run that counts.
+    ``measure``: one that is linear in the gains, nDCG with the ideal ranking of the judgments so far, or AP.
+    ``predicted``: predicted judgments, which give the chance that a document is relevant; by default it is ``prior``
+    for all. ``confidence``: how sure the sign of a pair must be to settle it; 1 asks for bounds that exclude 0.
+    ``depth``: the last rank of each run that counts.
 
     >>> runs = {"A": {"q": {"a": 2.0, "b": 1.0}}, "B": {"q": {"b": 2.0, "c": 1.0}}}
     >>> found = next_documents({"q": {"a": 1}}, runs, "P@2")
@@ -360,7 +376,8 @@ def next_documents(
     [('c', 0.5)]
     """
     check_choice("strategy", strategy, STRATEGIES)
-    check_fraction("confidence", confidence)
+    if confidence != 1:
+        check_fraction("confidence", confidence)
     check_fraction("prior", prior)
     judgments = read_qrels(qrels)
     runs = read_runs(run, names)
@@ -395,12 +412,9 @@ def _measure_to_depth(measure: Measure, depth: int) -> Measure:
     if measure.symbol == "AP" and not measure.chosen["graded"] and not (views.condensed or views.terminal):
         return measure
     try:
-        check_linear(measure)
+        check_linear(linear_part(measure) or measure)
     except MeasureError as error:
-        hint = "for nDCG@10, DCG@10 orders runs almost in the same way; " if measure.symbol == "nDCG" else ""
-        raise MeasureError(
-            error.message, hint=f"{hint}use AP or a linear measure, such as P@10, DCG@10 or RBP"
-        ) from None
+        raise MeasureError(error.message, hint="use AP, nDCG or a linear measure, such as P@10 or RBP") from None
     return replace(measure, views=replace(views, depth=min(views.depth or depth, depth)))
 
 
@@ -414,9 +428,10 @@ def _queries(
 ) -> list[_Query]:
     judged = mapping_of(judgments)
     said = {} if guesses is None else mapping_of(guesses)
-    most = measure.highest_gain(top)
+    most, part = measure.highest_gain(top), linear_part(measure)
+    ideal = ideal_scores(measure, judgments.begin, judgments.grade, top)
     found = []
-    for query in judgments.queries:
+    for query, divisor in zip(judgments.queries, np.where(ideal > 0, ideal, np.inf).tolist(), strict=True):
         rankings = [of_run.get(query, ()) for of_run in lists]
         documents = sorted({d for ranking in rankings for d in ranking}, key=_bytes)
         column = {d: i for i, d in enumerate(documents)}
@@ -438,16 +453,16 @@ def _queries(
                 continue
             rank[r, at] = np.arange(1, len(at) + 1)
             best[at] = np.minimum(best[at], rank[r, at])
-            if measure.symbol == "AP":
+            if part is None:
                 p = np.where(np.isnan(known[at]), chance[at], gains[at])
                 weight[r, at] = _precision_weights(p, measure.rank_cutoff)
             else:
-                weight[r, at] = rank_weights(measure, len(at), top)
-        if measure.symbol == "AP":
+                weight[r, at] = rank_weights(part, len(at), top) / divisor
+        if part is None:
             expected = float(np.where(np.isnan(known), chance, gains).sum()) + elsewhere
             weight /= max(expected, 1.0)
         known = np.where(np.isnan(known), np.nan, gains)
-        found.append(_Query(query, documents, weight, best, known, chance, rank, elsewhere))
+        found.append(_Query(query, documents, weight, best, known, chance, rank, elsewhere, divisor < np.inf))
     return found
 
 
@@ -463,53 +478,45 @@ def _precision_weights(chance: Floats, cutoff: int | None) -> Floats:
 
 
 def pair_status(measure: Measure, queries: Sequence[_Query], runs: tuple[str, ...], top: float) -> PairStatus:
-    """The bounds of the mean difference of every pair of runs, over all queries."""
+    """The bounds of the mean difference of every pair of runs, over all queries in which the measure is defined."""
     pairs = np.array(list(combinations(range(len(runs)), 2)), np.int64).reshape(-1, 2)
-    if measure.symbol == "AP":
-        return _precision_status(queries, runs, pairs, measure.rank_cutoff)
     a, b = pairs.T
-    most, count, size = measure.highest_gain(top), len(queries), len(runs)
-    fixed, mean, room = np.zeros((3, size))
+    count, size = max(sum(query.defined for query in queries), 1), len(runs)
+    expected = variance = np.full(len(pairs), np.nan)
     shared, spread = np.zeros((2, size, size))
-    for query in queries:
-        open_ = np.isnan(query.known)
-        fixed += query.weight[:, ~open_] @ query.known[~open_]
-        weight = query.weight[:, open_]
-        p = query.chance[open_]
-        mean += most * weight @ p
-        room += most * weight.sum(axis=1)
-        spread += (most**2 * weight * (p * (1 - p))) @ weight.T
-        several = weight[:, (weight > 0).sum(axis=0) > 1]
-        for r in range(size - 1):
-            shared[r, r + 1 :] += most * np.minimum(several[r], several[r + 1 :]).sum(axis=1)
-    known = fixed[a] - fixed[b]
-    variance = spread[a, a] + spread[b, b] - 2 * spread[a, b]
-    return PairStatus(
-        runs,
-        pairs,
-        (known + shared[a, b] - room[b]) / count,
-        (known + room[a] - shared[a, b]) / count,
-        (known - room[b]) / count,
-        (known + room[a]) / count,
-        (known + mean[a] - mean[b]) / count,
-        np.maximum(variance, 0) / count**2,
-    )
+    if linear_part(measure) is None:
+        lowest, highest = _precision_bounds(queries, size, measure.rank_cutoff)
+    else:
+        most = measure.highest_gain(top)
+        lowest, mean, room = np.zeros((3, size))
+        for query in queries:
+            open_ = np.isnan(query.known)
+            lowest += query.weight[:, ~open_] @ query.known[~open_]
+            weight, p = most * query.weight[:, open_], query.chance[open_]
+            mean += weight @ p
+            room += weight.sum(axis=1)
+            spread += (weight * (p * (1 - p))) @ weight.T
+            run, document = np.nonzero(weight)
+            shared += shared_gain(run, document, weight[run, document], size)
+        highest, mean = lowest + room, lowest + mean
+        expected = (mean[a] - mean[b]) / count
+        variance = np.maximum(spread[a, a] + spread[b, b] - 2 * spread[a, b], 0) / count**2
+    alone, both = (lowest_differences(lowest, highest, of_both) / count for of_both in (0.0, shared))
+    return PairStatus(runs, pairs, both[a, b], -both[b, a], alone[a, b], -alone[b, a], expected, variance)
 
 
-def _precision_status(
-    queries: Sequence[_Query], runs: tuple[str, ...], pairs: Integers, cutoff: int | None
-) -> PairStatus:
-    """Pairs in AP, bounded by each run alone.
+def _precision_bounds(queries: Sequence[_Query], runs: int, cutoff: int | None) -> tuple[Floats, Floats]:
+    """The lowest and highest sum of AP over queries of each run alone.
 
     The sum of precisions of a run lies between that of its known relevant documents and that with all unjudged ones;
     R lies between the known relevant documents and all documents that may be.
     """
-    low, high = np.zeros((2, len(runs)))
+    low, high = np.zeros((2, runs))
     for query in queries:
         relevant, open_ = query.known > 0, np.isnan(query.known)
         fewest = float(relevant.sum()) + query.elsewhere
         most = fewest + float(open_.sum())
-        for r in range(len(runs)):
+        for r in range(runs):
             order = np.flatnonzero(query.rank[r] > 0)
             order = order[np.argsort(query.rank[r, order])][:cutoff]
             known, possible = relevant[order], relevant[order] | open_[order]
@@ -518,20 +525,15 @@ def _precision_status(
             # With x more relevant documents both sides grow; all of them relevant, and at least these many, is enough.
             greatest = float((possible * np.cumsum(possible) / rank).sum())
             high[r] += min(greatest / max(fewest, 1), 1.0)
-    a, b = pairs.T
-    count = max(len(queries), 1)
-    lowest, highest = (low[a] - high[b]) / count, (high[a] - low[b]) / count
-    nothing = np.full(len(pairs), np.nan)
-    return PairStatus(runs, pairs, lowest, highest, lowest, highest, nothing, nothing)
+    return low, high
 
 
 def _by_weight(
     measure: Measure, queries: Sequence[_Query], status: PairStatus, n: int, confidence: float, top: float
 ) -> list[Proposal]:
     """The documents with the greatest total weight over pairs that are neither decided nor sure."""
-    most, count = measure.highest_gain(top), max(len(queries), 1)
-    settled = status.decided | (status.confidence >= confidence)  # NaN is not sure
-    open_pairs = np.flatnonzero(~settled)
+    most, count = measure.highest_gain(top), max(sum(query.defined for query in queries), 1)
+    open_pairs = np.flatnonzero(~status.settled(confidence))
     if not len(open_pairs):
         return []
     a, b = status.pairs[open_pairs].T

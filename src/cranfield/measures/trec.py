@@ -113,7 +113,8 @@ def number_judged_nonrelevant_retrieved(b: GainSums) -> Floats:
 def unjudged(b: Batch, *, k: Rank) -> Floats:
     """The share of the first k ranks with an unjudged document.
 
-    Ranks below the end of a short ranking have no document, so that Unjudged@k and Judged@k may sum to less than 1.
+    The divisor is k. Ranks below the end of a short ranking have no document, so that Unjudged@k and Judged@k may sum
+    to less than 1.
 
     >>> cf.parse("Unjudged@4")([1, None, 0])
     0.25

@@ -6,6 +6,7 @@ The figure has every score as a point, with bands for the values that it could h
 
 from __future__ import annotations
 
+import math
 import shlex
 import textwrap
 from collections import Counter
@@ -20,6 +21,7 @@ import numpy as np
 
 from cranfield import results
 from cranfield.analysis.audit import Audit, Cause, NilDetection, Swap
+from cranfield.evaluation.pair_bounds import CHEAP, linear_part
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.predicted import PredictedMean
 from cranfield.regex import regex
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 FORMATS = ("table", "markdown", "json")
 BOTTOM = "Bottom line"
 TO_JUDGE = 20  # documents that the command at the end of the bottom line asks for
+POOL = 100  # the last rank that `cranfield judge` considers by default
+ORDERED = (None, "trec", "trec9", "input", "rank")  # the tie rules that it takes
 HEADING = "What could change the order of the runs"
 COUNTED = "Pairs of runs with different scores, and how many of them each cause could reverse:"
 SHOWN = 4  # pairs named for each cause by default
@@ -64,8 +68,8 @@ MEANINGS: dict[Cause, str] = {
     "unjudged": "Unjudged documents count as not relevant, but could be relevant. Lowest and highest are the extreme "
     "scores that judging them could give. `bounds` are proven; `range` covers only the judgments that were tried. "
     "Plausible is the score if unjudged documents are relevant as often as judged ones at the same depth, ± where 95% "
-    "of such judgments would put it. Each run is considered alone, although a document in two runs would get the same "
-    "judgment.",
+    "of such judgments would put it. These numbers are of each run alone. Two runs share documents, which get one "
+    "judgment, and the ideal ranking: where the measure has a cutoff, a pair counts only if that could reverse it.",
     "condensed": "Unjudged documents are removed from the ranking, instead of counted as not relevant.",
     "terminal": 'The end of a list counts as an answer: "no more relevant documents". This answer is right if all '
     "relevant documents were found, or if the list is empty and no document is relevant. Queries without relevant "
@@ -341,9 +345,11 @@ def _bottom_of_run(audit: Audit, layout: Layout) -> Iterator[str]:
             moves.append("unjudged documents do not change it")
         else:
             likely = _plus_minus(layout, audit, 0, m)
-            likely = "" if likely == UNDEFINED else f"{likely} {AS_OFTEN}, and "
+            likely = "" if likely == UNDEFINED or not audit.unjudged[0, m] else f"{likely} {AS_OFTEN}, and "
             moves.append(f"its unjudged documents would make it {likely}{low} to {high} at the extremes")
         yield f"{measure} is {score}: {'; '.join(moves)}."
+    if ideal := _with_larger_ideal(audit, of=""):
+        yield f"{ideal}, which lowers scores."
 
 
 def _bottom_of_runs(audit: Audit, layout: Layout) -> Iterator[str]:
@@ -383,6 +389,19 @@ def _bottom_of_runs(audit: Audit, layout: Layout) -> Iterator[str]:
     drawn = not np.isnan(audit.plausible[rows]).all()
     likely = f"; {AS_OFTEN}, they {_reverse(audit, plausible, pairs, unknown)}" if drawn and any(worst) else ""
     yield f"At worst, unjudged documents {_reverse(audit, worst, pairs, unknown)}{without}{likely}."
+    if ideal := _with_larger_ideal(audit):
+        yield f"{ideal} lowers scores, and is not counted here."
+
+
+def _with_larger_ideal(audit: Audit, *, of: str = ", the same one for all runs: that") -> str:
+    """The beginning of a sentence on measures whose scores fall if relevant documents are found below the cutoff."""
+    names = [
+        name
+        for m, (name, column) in enumerate(zip(audit.measures, audit.columns, strict=True))
+        if column.rank_cutoff is not None and (audit.lowest[:, m] < audit.score[:, m] - SAME).any()
+    ]
+    whose = f"ideal ranking{'' if len(names) == 1 else 's'} of {one_of(names, 'and')}"
+    return f"Relevant documents below the cutoff would enlarge the {whose}{of}" if names else ""
 
 
 AS_OFTEN = "if they are relevant as often as judged documents at the same depth"
@@ -429,33 +448,49 @@ def _reverse(audit: Audit, counted: Sequence[int], pairs: Sequence[int], unknown
 
 def to_do(audit: Audit, inputs: Mapping[str, str] | None = None) -> tuple[str, str]:
     """What to do about unjudged documents, as a sentence and as a command; both are empty if nothing helps."""
-    moved = (audit.highest - audit.lowest > SAME).any()  # unknown bounds are NaN
-    plausible = [name for m, name in enumerate(audit.measures) if audit.plausible_swaps(m)]
-    if audit.complete or audit.passages or not moved or (len(audit.runs) > 1 and not plausible):
+    m = _to_judge(audit)
+    if m is None:
         return "", ""
     if inputs is None:
         return "`cf.lab.next_documents` and `cranfield judge` name the documents whose judgments matter most.", ""
-    return f"To judge the {TO_JUDGE} documents that matter most:", judge_command(audit, inputs)
+    command = judge_command(audit, m, inputs)
+    in_order = f"first {TO_JUDGE} unjudged documents"
+    which = in_order if "--strategy depth" in command else f"{TO_JUDGE} documents that matter most"
+    return f"To judge the {which}:", command
 
 
-def judge_command(audit: Audit, inputs: Mapping[str, str]) -> str:
-    """The command that makes a page with the documents to judge."""
-    swapped = [name for m, name in enumerate(audit.measures) if audit.plausible_swaps(m)] or list(audit.measures)
-    names = [_judgeable(column) for column in audit.columns if column.label in swapped]
-    measure = next((name for name in names if name), "P@10")
-    runs = [inputs[run] for run in audit.leading[:FEW_RUNS] if run in inputs]
-    words = ["cranfield", "judge", inputs[""], *runs, "-m", measure, "--next", str(TO_JUDGE), "--page", "judge.html"]
-    return shlex.join(words + (["--strategy", "depth"] if len(runs) == 1 else []))
+def _to_judge(audit: Audit) -> int | None:
+    """The measure for which to judge: one that `cranfield judge` takes, and that judgments would change."""
+    for m, column in enumerate(audit.columns):
+        one = len(audit.runs) == 1
+        helps = audit.highest[0, m] > audit.score[0, m] + SAME if one else audit.plausible_swaps(m)
+        if helps and not audit.complete and not audit.passages and _judgeable(column):
+            return m
+    return None
 
 
-def _judgeable(column: Column) -> str:
-    """The measure by which `cranfield judge` can choose documents for this one; empty if there is none."""
+def judge_command(audit: Audit, m: int, inputs: Mapping[str, str]) -> str:
+    """The command that makes a page with the documents to judge, for the closest runs that they could reverse."""
+    column = audit.columns[m]
+    chosen = list(dict.fromkeys(chain.from_iterable(audit.plausible_swaps(m))))[:FEW_RUNS] or list(audit.runs)
+    words = ["cranfield", "judge", inputs[""], *(inputs[run] for run in chosen if run in inputs)]
+    words += ["-m", column.label, "--next", str(TO_JUDGE), "--page", "judge.html"]
+    longest = math.ceil(np.nanmax(audit.length[[audit.runs.index(run) for run in chosen]]))
+    if column.rank_cutoff is None and longest > POOL:
+        words += ["--pool-depth", str(longest)]
+    if len(chosen) > 1 and column.rank_cutoff is not None and column.rank_cutoff <= CHEAP:
+        words += ["--confidence", "1"]  # the pairs are bounded as in the audit, so that they are open
+    elif len(chosen) == 1 or column.measure.symbol != "AP":
+        words += ["--strategy", "depth"]
+    return shlex.join(words)
+
+
+def _judgeable(column: Column) -> bool:
+    """Whether `cranfield judge` chooses documents for this measure."""
     measure = column.measure
-    if not measure.views.plain or measure.views.groups or column.alignment.costs:
-        return ""
-    if measure.definition.linear or (measure.symbol == "AP" and not measure.chosen["graded"]):
-        return str(measure)
-    return str(replace(measure, symbol="DCG")) if measure.symbol == "nDCG" and measure.chosen["R"] == "judged" else ""
+    if not measure.views.plain or measure.views.groups or column.alignment.costs or measure.views.ties not in ORDERED:
+        return False
+    return linear_part(measure) is not None or (measure.symbol == "AP" and not measure.chosen["graded"])
 
 
 def counts(audit: Audit) -> Sheet:
@@ -528,11 +563,12 @@ def swap_sentences(audit: Audit, layout: Layout, *, all_pairs: bool) -> Iterator
 
 def representative(swaps: Sequence[Swap], most: int = SHOWN) -> list[Swap]:
     """A few pairs to name: from each measure in turn, neighbours in the ranking first, closest first."""
-    turns: dict[str, int] = {}
+    turns: Counter[str] = Counter()
     ranked = []
     for i, swap in enumerate(swaps):
-        turns[swap.measure] = turns.get(swap.measure, -1) + 1
-        ranked.append((not swap.adjacent, turns[swap.measure], i))
+        turns[swap.measure] += 1
+        if turns[swap.measure] <= most:  # neighbours come first in each measure
+            ranked.append((not swap.adjacent, turns[swap.measure], i))
     return [swaps[i] for *_, i in sorted(sorted(ranked)[:most], key=lambda key: key[2])]
 
 

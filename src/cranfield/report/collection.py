@@ -59,7 +59,9 @@ def _range_cells(counts: dict[str, Any], digits: int) -> list[str]:
 
 
 def _percent(share: float, digits: int) -> str:
-    text = shown(100 * share, digits)
+    text, least = shown(100 * share, digits), 10.0**-digits
+    if 0 < 100 * share < least / 2:
+        return f"<{shown(least, digits)}%"  # a share above 0 is not shown as 0
     return text if text == UNDEFINED else f"{text}%"
 
 

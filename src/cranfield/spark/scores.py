@@ -25,6 +25,7 @@ from cranfield.evaluation.evaluator import Measures
 from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.evaluation.plan import Plan, Shown, Undefined, make_plan
 from cranfield.evaluation.run_notes import (
+    divisor_notes,
     figure_notes,
     gain_notes,
     learning_notes,
@@ -108,7 +109,7 @@ def evaluate(
         job = _with_corpus(job, runs.sparkSession, corpus)
     rows = frames.rankings(runs, run_columns)
     notes: list[Note] = [Note("corpus_unused")] if corpus is not None and not plan.content_columns else []
-    notes += gain_notes(facts["grades"], plan.columns)
+    notes += [*gain_notes(facts["grades"], plan.columns), *divisor_notes(plan)]
     if facts["bytes"] <= broadcast:
         all_judgments = job.judgments(judgments.drop("key").toArrow())
         notes += subtopic_notes(all_judgments, plan.columns)

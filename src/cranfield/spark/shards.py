@@ -413,7 +413,7 @@ def records(plan: Plan, name: str | None, run: RunScores, chosen: Integers) -> A
             unbounded[m] = unknown_tie_effect(run, column)
     unchanged = (limits == scores) | (np.isnan(limits) & np.isnan(scores))
     changed_by_ties = np.asarray(~unchanged.all(axis=(0, 1)))
-    above = judged_above(run, noted_depths(columns))
+    above = judged_above(run.alignment, noted_depths(columns))
     names = run.alignment.aligner.judgments.queries.take(chosen)
     unjudged_false = np.zeros(unjudged, bool)
 

@@ -22,7 +22,7 @@ from pyarrow import compute
 from cranfield.data import Floats
 from cranfield.evaluation.notes import QueryNames
 from cranfield.evaluation.plan import Aggregate, Plan, Undefined
-from cranfield.evaluation.run_notes import Figures, noted_depths
+from cranfield.evaluation.run_notes import Figures, JudgedCount, noted_depths
 from cranfield.evaluation.scores import SMALLEST, averaged
 from cranfield.record import record
 
@@ -108,7 +108,7 @@ class Summary:
         return Figures(
             self.missing,
             self.other,
-            list(zip(noted_depths(plan.columns), self.seen[0].tolist(), self.seen[1].tolist(), strict=True)),
+            list(map(JudgedCount, noted_depths(plan.columns), self.seen[0].tolist(), self.seen[1].tolist())),
             [[] if any(map(math.isnan, means)) else list(means) for means in ends],
             [(int(queries), math.sqrt(error) / max(size, 1)) for queries, error, size in squares],
             [str(column.measure) for column in unbounded if column.part == "lowest"],

@@ -87,68 +87,6 @@ def horvitz_thompson(weight: npt.ArrayLike, gain: npt.ArrayLike, probability: np
     return difference_estimate(weight, gain, probability, tuning=0.0)
 
 
-def stratified_estimate(
-    weight: npt.ArrayLike,
-    gain: npt.ArrayLike,
-    stratum: npt.ArrayLike,
-    predicted: npt.ArrayLike | None = None,
-    *,
-    tuning: float = 1.0,
-) -> Total:
-    """Documents drawn as a simple random sample of each stratum: the estimate and its unbiased variance.
-
-    The variance is undefined if a single document of a larger stratum was drawn, and the estimate if none was from a
-    stratum with weight.
-
-    >>> estimate, variance = stratified_estimate([1, 1, 1], [1, np.nan, 0], [0, 0, 0])
-    >>> estimate, round(variance, 6)
-    (1.5, 0.75)
-    """
-    w, g = _columns(weight, gain)
-    strata = np.asarray(stratum)
-    predictions = _predictions(predicted, w)
-    estimate, variance = tuning * float((w * predictions).sum()), 0.0
-    for c in np.unique(strata):
-        member = strata == c
-        drawn = member & ~np.isnan(g)
-        size, n = int(member.sum()), int(drawn.sum())
-        if n == 0:
-            if (w[member] != 0).any():
-                return Total(math.nan, math.nan)
-            continue
-        y = w[drawn] * (g[drawn] - tuning * predictions[drawn])
-        estimate += size * float(y.mean())
-        if n < size:
-            variance += size**2 * (1 - n / size) * float(y.var(ddof=1)) / n if n > 1 else math.nan
-    return Total(estimate, variance)
-
-
-def ratio_estimate(
-    above: npt.ArrayLike,
-    below: npt.ArrayLike,
-    gain: npt.ArrayLike,
-    probability: npt.ArrayLike,
-    predicted: npt.ArrayLike | None = None,
-    *,
-    constant: float = 0.0,
-) -> Total:
-    """A ratio of totals Σ a g / (constant + Σ b g), with the delta method's variance; the bias is O(1/sample).
-
-    Recall at k is a = [rank ≤ k], b = 1; F1 at k is a = 2 [rank ≤ k], b = 1 and the constant k.
-    """
-    a, b, g, pi = _columns(above, below, gain, probability)
-    predictions = _predictions(predicted, a)
-    _check_drawn(pi, (a != 0) | (b != 0))
-    top = difference_estimate(a, g, pi, predictions).estimate
-    bottom = constant + difference_estimate(b, g, pi, predictions).estimate
-    if bottom == 0:
-        return Total(math.nan, math.nan)
-    ratio = top / bottom
-    drawn = ~np.isnan(g)
-    y = np.where(drawn, (a - ratio * b) * (np.where(drawn, g, 0) - predictions) / bottom, 0)
-    return Total(ratio, float(((1 - pi) / pi**2 * y**2).sum()))
-
-
 def sum_of_precisions(gain: npt.ArrayLike, probability: npt.ArrayLike, predicted: npt.ArrayLike | None = None) -> float:
     """The sum of precisions, which is the numerator of AP, from documents drawn independently; in rank order.
 
@@ -167,109 +105,6 @@ def sum_of_precisions(gain: npt.ArrayLike, probability: npt.ArrayLike, predicted
         both = drawn[i] & drawn[: i + 1]
         total += float((said + np.where(both, (known - said) / joint, 0)).sum()) / (i + 1)
     return total
-
-
-@record
-class MeanOfEstimates:
-    """The mean over queries of estimates within queries.
-
-    ``error_of_these``: its standard error for exactly these queries, from the variances within queries alone.
-    ``error_like_these``: for queries like these; the spread of the estimates contains both stages.
-    """
-
-    mean: float
-    error_of_these: float
-    error_like_these: float
-    queries: int
-
-    def interval(self, queries: str = "like", alpha: float = 0.05) -> tuple[float, float]:
-        """The interval for queries like these (``like``), or for exactly these (``these``)."""
-        if queries == "these":
-            half = NormalDist().inv_cdf(1 - alpha / 2) * self.error_of_these
-        elif self.queries > 1:
-            half = t_quantile(1 - alpha, self.queries - 1) * self.error_like_these
-        else:
-            half = math.nan
-        return self.mean - half, self.mean + half
-
-
-def mean_of_estimates(estimates: npt.ArrayLike, variances: npt.ArrayLike) -> MeanOfEstimates:
-    """The mean over queries, with standard errors for these queries and for queries like these."""
-    value, variance = _columns(estimates, variances)
-    n = len(value)
-    like = float(value.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
-    return MeanOfEstimates(float(value.mean()), math.sqrt(max(float(variance.sum()), 0.0)) / n, like, n)
-
-
-@record
-class Prevalence:
-    """A share of relevant documents, corrected for a judge's errors; all but ``raw`` are clipped to [0, 1]."""
-
-    raw: float
-    estimate: float
-    variance: float
-    low: float
-    high: float
-
-
-def rogan_gladen(
-    observed: float,
-    n: int,
-    sensitivity: float,
-    n_positive: int,
-    specificity: float,
-    n_negative: int,
-    *,
-    alpha: float = 0.05,
-) -> Prevalence:
-    """The true share of relevant documents, from the judge's share and its sensitivity and specificity.
-
-    Rogan and Gladen (1978), with the interval of Lang and Reiczigel (2014). Right for a system only if the judge errs
-    independently of system and rank. Undefined (NaN) if the judge is no better than chance.
-
-    >>> round(rogan_gladen(0.4, 200, 0.9, 50, 0.8, 60).estimate, 4)
-    0.2857
-    """
-    better = sensitivity + specificity - 1
-    if better <= 0:
-        return Prevalence(*[math.nan] * 5)
-    raw = (observed + specificity - 1) / better
-    variance = (
-        observed * (1 - observed) / n
-        + raw**2 * sensitivity * (1 - sensitivity) / n_positive
-        + (1 - raw) ** 2 * specificity * (1 - specificity) / n_negative
-    ) / better**2
-    z = NormalDist().inv_cdf(1 - alpha / 2)
-    size = n + z * z
-    q = (n * observed + z * z / 2) / size
-    se, sp = (n_positive * sensitivity + 1) / (n_positive + 2), (n_negative * specificity + 1) / (n_negative + 2)
-    j = se + sp - 1
-    p = (q + sp - 1) / j
-    from_positive, from_negative = se * (1 - se) / (n_positive + 2), sp * (1 - sp) / (n_negative + 2)
-    shift = 2 * z * z * (p * from_positive - (1 - p) * from_negative)
-    half = z * math.sqrt(q * (1 - q) / size + p * p * from_positive + (1 - p) ** 2 * from_negative) / j
-    low, high, estimate = (min(max(x, 0.0), 1.0) for x in (p + shift - half, p + shift + half, raw))
-    return Prevalence(raw, estimate, variance, low, high)
-
-
-class GradeShares(NamedTuple):
-    """The true shares of grades, which may leave [0, 1], and the mean gain; NaN if undefined."""
-
-    distribution: Floats
-    mean_gain: float
-
-
-def corrected_grades(confusion: npt.ArrayLike, observed: npt.ArrayLike, gains: npt.ArrayLike) -> GradeShares:
-    """The true shares of grades, from a judge's shares and P(judge's grade | human grade) in the rows of a matrix.
-
-    >>> corrected_grades([[0.9, 0.1], [0.2, 0.8]], [0.55, 0.45], [0, 1]).mean_gain
-    0.5
-    """
-    matrix, shares = np.asarray(confusion, np.float64), np.asarray(observed, np.float64)
-    if np.linalg.matrix_rank(matrix) < len(matrix):
-        return GradeShares(np.full(len(matrix), np.nan), math.nan)
-    distribution: Floats = np.asarray(np.linalg.solve(matrix.T, shares), np.float64)
-    return GradeShares(distribution, float(distribution @ np.asarray(gains, np.float64)))
 
 
 # Means over queries from few human scores and many predicted ones: prediction-powered inference (PPI).
@@ -448,26 +283,6 @@ def human_mean(scores: npt.ArrayLike, *, alpha: float = 0.05, method: str = "hum
         return replace(undefined_mean(method, n, 0), estimate=float(y.mean()) if n else math.nan)
     found = Estimates(y.mean(), y.std(ddof=1) / math.sqrt(n), np.zeros(()))
     return interval(method, found, n - 1, 1 - alpha, n, 0)
-
-
-def ppi_difference(
-    human: tuple[npt.ArrayLike, npt.ArrayLike],
-    predicted: tuple[npt.ArrayLike, npt.ArrayLike],
-    predicted_only: tuple[npt.ArrayLike, npt.ArrayLike],
-    *,
-    method: Method = "loo",
-    alpha: float = 0.05,
-) -> MeanEstimate:
-    """The mean difference of two systems, from pairs of scores by query; see `ppi_mean`.
-
-    >>> two = ([0.5, 0.9, 0.4], [0.4, 0.6, 0.5])
-    >>> round(ppi_difference(two, two, ([0.5, 0.7], [0.1, 0.6]), method="ppi").estimate, 4)
-    0.25
-    """
-    y, f, others = (
-        np.asarray(a, np.float64) - np.asarray(b, np.float64) for a, b in (human, predicted, predicted_only)
-    )
-    return ppi_mean(y, f, others, method=method, alpha=alpha)
 
 
 def too_few_differences(difference: Floats) -> int | None:

@@ -19,7 +19,7 @@ from cranfield import io
 from cranfield.data import Floats, Integers
 from cranfield.errors import InputError, check_count
 from cranfield.evaluation.evaluator import Evaluator, read_runs
-from cranfield.evaluation.pair_bounds import DECIMALS, rank_weights
+from cranfield.evaluation.pair_bounds import DECIMALS, lowest_differences, rank_weights
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.lab import registry
 from cranfield.lab.proposals import judging_order
@@ -224,19 +224,18 @@ def count_judgments(pair: PairDocuments, *, seed: int = 0) -> PairCounts:
     alone = np.argsort(-(pair.a + pair.b), kind="stable")
     drawn = np.random.default_rng(seed).permutation(different)
     for rule, order in zip(RULES, (mtc, alone, drawn, mtc), strict=True):
-        d, g = delta[order], pair.relevant[order]
-        known = np.concatenate([[0.0], np.cumsum(d * g)])
-        if rule == "bounds of each alone":
-            low, high = known - _left(pair.b[order]), known + _left(pair.a[order])
-        else:
-            low = known - _left(np.maximum(-d, 0))
-            high = known + _left(np.maximum(d, 0))
+        weight, g = np.array([pair.a[order], pair.b[order]]), pair.relevant[order]
+        lowest = np.array([np.append(0.0, np.cumsum(of_run * g)) for of_run in weight])
+        shared = 0.0 if rule == "bounds of each alone" else _left(weight.min(axis=0))
+        differences = lowest_differences(lowest, lowest + np.array([_left(of_run) for of_run in weight]), shared)
+        low, high = differences[0, 1], -differences[1, 0]
         settled = (low > SAME) | (high < -SAME)
         sign = np.sign(np.where(low > SAME, 1.0, np.where(high < -SAME, -1.0, 0.0)))
         if rule == "95% sure":
             from scipy.special import ndtr
 
-            mean, variance = known + 0.5 * _left(d), 0.25 * _left(d**2)
+            d = delta[order]
+            mean, variance = lowest[0] - lowest[1] + 0.5 * _left(d), 0.25 * _left(d**2)
             with np.errstate(divide="ignore", invalid="ignore"):
                 sure = np.where(variance > 1e-18, ndtr(np.abs(mean) / np.sqrt(variance)), np.abs(mean) > SAME)
             settled, sign = sure >= 0.95, np.sign(mean)
