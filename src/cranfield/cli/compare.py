@@ -274,7 +274,7 @@ class Compare(
     def _compare(self, settings: ComparisonSettings) -> Outcome:
         """The comparison of runs that are read here, or of scores from elsewhere."""
         from cranfield.analysis.compare import compare_scores, resolution_of, saved_baseline, with_baseline
-        from cranfield.evaluation.notes import input_notes, sentences
+        from cranfield.evaluation.notes import sentences, summarised
 
         evaluation: Evaluation | None = None
         notes: list[str] = []
@@ -296,7 +296,6 @@ class Compare(
         scores = self.averaged(own if self.standardise is None else own.standardised(self.standardise))
         settings = replace(settings, baseline=self._baseline_name(scores.runs, name_of))
         compared, settings = with_baseline(scores, settings, changed_judgments=self.allow_changed_judgments)
-        notes += sentences(compared.notes[len(scores.notes) :])  # queries with other judgments
         if self.top is not None and self.top < len(own.runs):
             best = f"those with the highest {scores.measures[0]}"
             notes.append(f"{self.top} of {len(own.runs)} runs are compared, {best}: {UNCORRECTED}")
@@ -309,7 +308,7 @@ class Compare(
         self._announce(sentences(resolution_of(compared, settings)))
         with progress("Comparing runs") as step:
             comparison = compare_scores(compared, settings, evaluation, step)
-        notes += sentences(compared.notes) if self.scores else input_notes(compared.notes)
+        notes += summarised(compared.notes)[0]
         return Outcome(comparison, label_of, notes, own, compared)
 
     def _compare_on_spark(self, settings: ComparisonSettings) -> Outcome:
