@@ -163,7 +163,7 @@ def _hedge(runs: list[list[str]], relevant: Oracle, judged: set[str], beta: floa
     left = np.array([document not in judged for document in documents], bool)
     while left.any():
         weights = beta ** (loss - loss.min())
-        totals = (weights / weights.sum()) @ value
+        totals = ((weights / weights.sum())[:, None] * value).sum(axis=0)
         best = int(np.argmax(np.where(left, np.round(totals, TIED_DECIMALS), -np.inf)))
         left[best] = False
         yield documents[best]
@@ -473,13 +473,14 @@ def pair_status(measure: Measure, queries: Sequence[_Query], runs: tuple[str, ..
     shared, spread = np.zeros((2, size, size))
     for query in queries:
         open_ = np.isnan(query.known)
-        fixed += query.weight[:, ~open_] @ query.known[~open_]
+        fixed += (query.weight[:, ~open_] * query.known[~open_]).sum(axis=1)
         weight = query.weight[:, open_]
         p = query.chance[open_]
-        mean += most * weight @ p
+        mean += most * (weight * p).sum(axis=1)
         room += most * weight.sum(axis=1)
-        spread += (most**2 * weight * (p * (1 - p))) @ weight.T
-        several = weight[:, (weight > 0).sum(axis=0) > 1]
+        uncertain, several = most**2 * weight * (p * (1 - p)), weight[:, (weight > 0).sum(axis=0) > 1]
+        for r in range(size):
+            spread[r, r:] += (uncertain[r] * weight[r:]).sum(axis=1)
         for r in range(size - 1):
             shared[r, r + 1 :] += most * np.minimum(several[r], several[r + 1 :]).sum(axis=1)
     known = fixed[a] - fixed[b]
@@ -539,7 +540,7 @@ def _by_weight(
     entries: list[tuple[float, int, int]] = []
     for q, query in enumerate(queries):
         open_ = np.flatnonzero(np.isnan(query.known) & (query.weight > SAME).any(axis=0))
-        limit = partners @ query.weight[:, open_]  # no total over pairs is greater
+        limit = (partners[:, None] * query.weight[:, open_]).sum(axis=0)  # no total over pairs is greater
         entries += zip(limit.tolist(), [q] * len(open_), open_.tolist(), strict=True)
     entries.sort(key=lambda entry: -entry[0])
     found: list[tuple[float, Proposal]] = []

@@ -17,6 +17,7 @@ from cranfield import native
 from cranfield.data import Floats, Integers
 from cranfield.parallel import parallel
 from cranfield.statistics.design import Error, Sample
+from cranfield.statistics.portable import addable
 from cranfield.statistics.resampling import sign_blocks, sign_patterns
 from cranfield.statistics.rounding import SAME, equalize
 
@@ -76,9 +77,8 @@ def subset_means(x: Floats, pairs: Integers, *, level: float = 0.95, seed: int =
     units = x.shape[1]
     if (1 - level) / 2 < TAIL / SUBSETS and sign_patterns(units, SUBSETS) is None:
         return _normal_limits(x, pairs, level)
-    parts = []
-    # In one block where that is small, because the shape of a product may change its last bit.
-    for signs in sign_blocks(units, SUBSETS, seed, rows=SUBSETS if units * SUBSETS <= DRAWN else None):
+    parts, x = [], addable(x, units)
+    for signs in sign_blocks(units, SUBSETS, seed):
         flipped = np.ascontiguousarray(signs[(signs < 0).any(axis=1)].T < 0, np.float64)
         parts.append(x @ flipped / flipped.sum(axis=0))
     means = np.ascontiguousarray(np.concatenate(parts, axis=1))

@@ -22,6 +22,7 @@ from cranfield.data import Booleans, Floats
 from cranfield.errors import InputError, UsageError, check_choice, check_fraction
 from cranfield.record import record
 from cranfield.statistics.intervals import t_quantile
+from cranfield.statistics.portable import solve
 from cranfield.statistics.rounding import SAME
 
 
@@ -266,10 +267,11 @@ def corrected_grades(confusion: npt.ArrayLike, observed: npt.ArrayLike, gains: n
     0.5
     """
     matrix, shares = np.asarray(confusion, np.float64), np.asarray(observed, np.float64)
-    if np.linalg.matrix_rank(matrix) < len(matrix):
+    solution = solve(matrix.T.tolist(), shares.tolist())
+    if solution is None:
         return GradeShares(np.full(len(matrix), np.nan), math.nan)
-    distribution: Floats = np.asarray(np.linalg.solve(matrix.T, shares), np.float64)
-    return GradeShares(distribution, float(distribution @ np.asarray(gains, np.float64)))
+    distribution: Floats = np.array(solution)
+    return GradeShares(distribution, float((distribution * np.asarray(gains, np.float64)).sum()))
 
 
 # Means over queries from few human scores and many predicted ones: prediction-powered inference (PPI).
