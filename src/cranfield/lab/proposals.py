@@ -163,7 +163,7 @@ def _hedge(runs: list[list[str]], relevant: Oracle, judged: set[str], beta: floa
     left = np.array([document not in judged for document in documents], bool)
     while left.any():
         weights = beta ** (loss - loss.min())
-        totals = ((weights / weights.sum())[:, None] * value).sum(axis=0)
+        totals = np.einsum("r,rd->d", weights / weights.sum(), value)
         best = int(np.argmax(np.where(left, np.round(totals, TIED_DECIMALS), -np.inf)))
         left[best] = False
         yield documents[best]

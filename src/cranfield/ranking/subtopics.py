@@ -162,13 +162,13 @@ def _answerable(judgments: Judgments, relevant: Floats, counts: Integers) -> Flo
 
 
 def _greedy(about: Floats, weight: Floats, alpha: float) -> Integers:
-    weights = weight[:, None].copy()
+    weights = weight.copy()
     by_subtopic = np.ascontiguousarray(about.T)
     left = np.ones(len(about), bool)
     order = []
     for _ in range(len(about)):
         # Subtopics are added one after the other, as in ndeval, because a gain may equal another to the last bit.
-        best = int(np.argmax(np.where(left, (by_subtopic * weights).sum(axis=0), -1)))
+        best = int(np.argmax(np.where(left, np.einsum("s,sd->d", weights, by_subtopic), -1)))
         order.append(best)
         left[best] = False
         weights[about[best] > 0] *= 1 - alpha

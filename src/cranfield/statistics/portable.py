@@ -1,7 +1,8 @@
 """Linear algebra with the same bits on every processor.
 
 BLAS and LAPACK, which are behind ``@`` and `numpy.linalg`, add in an order that depends on the processor and on the
-number of threads. Sums have an order of ours instead, or are exact, so that the order does not matter.
+number of threads. Sums have an order of ours or of NumPy's own loops (`numpy.sum`, `numpy.einsum`) instead, or are
+exact, so that the order does not matter.
 """
 
 from __future__ import annotations
@@ -49,8 +50,7 @@ def solve(matrix: Sequence[Sequence[float]], values: Sequence[float]) -> list[fl
         for row in rows[i + 1 :]:
             factor = row[i] / rows[i][i]
             row[i:] = [x - factor * y for x, y in zip(row[i:], rows[i][i:], strict=True)]
-    found: list[float] = []
     for i in reversed(range(len(rows))):
-        known = sum(x * y for x, y in zip(rows[i][i + 1 : -1], found, strict=True))
-        found.insert(0, (rows[i][-1] - known) / rows[i][i])
-    return found
+        for row in rows[:i]:  # not `sum`, which Python 3.12 and later compensate for rounding
+            row[-1] -= row[i] / rows[i][i] * rows[i][-1]
+    return [row[-1] / row[i] for i, row in enumerate(rows)]
