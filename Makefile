@@ -55,7 +55,7 @@ messages: $(VENV)/with-test
 fingerprint: $(VENV)/with-test
 	$(BIN)/python tests/fingerprint
 
-lint: $(VENV)/with-lint $(VENV)/with-test
+lint: $(VENV)/with-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -81,7 +81,7 @@ bench-spark: $(VENV)/with-bench $(VENV)/with-spark
 
 # What examples print depends on the package, which Sphinx does not watch: the first command reads every page anew (-E).
 docs: $(VENV)/with-docs
-	$(BIN)/python -m sphinx -W --keep-going -q -E -b doctest -d docs/_build/doctrees docs docs/_build/doctest
+	$(BIN)/python -m sphinx -j auto -W --keep-going -q -E -b doctest -d docs/_build/doctrees docs docs/_build/doctest
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
