@@ -20,7 +20,7 @@ from cranfield.statistics.portable import addable, solve
 SOURCES = Path(cranfield.__file__).parent
 # Functions of NumPy that call BLAS or LAPACK. `einsum` has loops of its own, unless it is told to optimise.
 PRODUCTS = {"dot", "vdot", "inner", "matmul", "vecdot", "matvec", "vecmat", "tensordot", "linalg"}
-PRODUCTS |= {"polyfit", "convolve", "correlate", "corrcoef", "cov"}
+PRODUCTS |= {"chebinterpolate", "chebfit", "polyfit", "convolve", "correlate", "corrcoef", "cov"}
 # Where products of matrices are allowed, and why their bits are the same everywhere.
 ALLOWED = {
     "corpus/judged.py: nearness": "sparse matrices, whose products SciPy computes itself",
@@ -101,6 +101,7 @@ found = [
     intervals.bca(sample, pairs),
     intervals.subset_means(x, pairs),
     sample.bootstrap(pairs, 500, 1),
+    intervals.effect_of_error(sample.error(pairs), np.full(3, 0.2)),
     resampling.bootstrap(x, resampling.draw_queries(203, 500)).required,
     resampling.randomisation(x, resampling.draw_signs(203, 500)).required,
     _greedy(about, weight, 0.3),
