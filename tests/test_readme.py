@@ -56,6 +56,13 @@ def test_commands(tmp_path: Path) -> None:
     assert ran >= 3
 
 
+def test_two_commands_set_everything_up() -> None:
+    made = re.findall(r"^\$ make (\S+)$", TEXT, re.MULTILINE)
+    assert made == ["demo", "test"]
+    targets = re.findall(r"^(\w+): \$\(VENV\)", (README.parent / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(made) <= set(targets)
+
+
 @pytest.fixture
 def collection(tmp_path: Path) -> Path:
     for name in example.NAMES:

@@ -163,4 +163,4 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("file", File)
     app.add_directive("drawing", Drawing)
     app.connect("build-finished", lambda app, error: shutil.rmtree(app.cranfield_workshop.root, ignore_errors=True))
-    return {"parallel_read_safe": False, "parallel_write_safe": True}
+    return {"parallel_read_safe": True, "parallel_write_safe": True}  # each page has its own folder

@@ -293,12 +293,12 @@ def same_arithmetic() -> bool:
 def without_widest_instructions() -> dict[str, str]:
     """The environment of a process without AVX-512, with which log2 and others round otherwise; empty if it is not used.
 
-    That is the arithmetic of the table.
+    That is the arithmetic of the table. OpenBLAS takes the kernels of an old processor, with which nothing may change.
     """
     widest = next((name for name in ("X86_V4", "AVX512_SKX") if __cpu_features__.get(name)), None)
     if widest is None or NARROWED in os.environ or same_arithmetic():
         return {}
-    return {**os.environ, NARROWED: widest}
+    return {"OPENBLAS_CORETYPE": "Sandybridge", **os.environ, NARROWED: widest}
 
 
 @functools.cache

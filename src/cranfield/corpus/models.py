@@ -280,7 +280,8 @@ class PrintedModels(Models):
         by_term = rise[:, None] * (count + mu) / (self.length[query] + mu * words.share[term][:, None])
         by_count = np.stack([group_sums(cell, column, len(documents)) for column in by_term.T], axis=1)
         length = np.cumsum(words.length[documents])[:, None]
-        by_share = (np.log(mu / share) - np.log(length + mu * share)) @ self.mass(query, mu).T
+        rise_by_share = np.log(mu / share) - np.log(length + mu * share)
+        by_share = np.stack([(rise_by_share * mass).sum(axis=1) for mass in self.mass(query, mu)], axis=1)
         ratio: Floats = np.cumsum(by_count, axis=0) + by_share
         return ratio
 

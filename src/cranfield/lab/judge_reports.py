@@ -35,6 +35,7 @@ from cranfield.statistics.agreement import (
     label_agreement,
     order_agreement,
 )
+from cranfield.statistics.correlation import pearson
 from cranfield.statistics.intervals import t_quantile
 from cranfield.wording import decodable, plural, printable
 
@@ -339,7 +340,7 @@ def _measures(
                 bias - half,
                 bias + half,
                 float(bias.std(ddof=1)),
-                math.nan if flat else float(np.corrcoef(bias, means)[0, 1]),
+                math.nan if flat else float(pearson(bias, means)),
                 favour(human, judge, is_own) if family else None,
             )
         )

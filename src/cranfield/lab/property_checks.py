@@ -121,7 +121,7 @@ class SmallRankings:
         ranks = np.arange(self.documents)
         visible = ranks < (k + divided)[:, None]
         digits = np.where(visible, self.kind + 1, 0)
-        code = digits @ (len(self.kinds) + 1) ** ranks
+        code = (digits * (len(self.kinds) + 1) ** ranks).sum(axis=1)
         return code * (self.documents + 1) + np.where(inside, self.tie + 1, 0)
 
     def text(self, row: int, k: int | None = None) -> str:

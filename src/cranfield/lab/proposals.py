@@ -171,7 +171,7 @@ def _hedge(runs: list[list[str]], relevant: Oracle, judged: set[str], beta: floa
     left = np.array([document not in judged for document in documents], bool)
     while left.any():
         weights = beta ** (loss - loss.min())
-        totals = (weights / weights.sum()) @ value
+        totals = np.einsum("r,rd->d", weights / weights.sum(), value)
         best = int(np.argmax(np.where(left, np.round(totals, TIED_DECIMALS), -np.inf)))
         left[best] = False
         yield documents[best]
@@ -491,11 +491,13 @@ def pair_status(measure: Measure, queries: Sequence[_Query], runs: tuple[str, ..
         lowest, mean, room = np.zeros((3, size))
         for query in queries:
             open_ = np.isnan(query.known)
-            lowest += query.weight[:, ~open_] @ query.known[~open_]
+            lowest += (query.weight[:, ~open_] * query.known[~open_]).sum(axis=1)
             weight, p = most * query.weight[:, open_], query.chance[open_]
-            mean += weight @ p
+            mean += (weight * p).sum(axis=1)
             room += weight.sum(axis=1)
-            spread += (weight * (p * (1 - p))) @ weight.T
+            uncertain = weight * (p * (1 - p))
+            for r in range(size):
+                spread[r, r:] += (uncertain[r] * weight[r:]).sum(axis=1)
             run, document = np.nonzero(weight)
             shared += shared_gain(run, document, weight[run, document], size)
         highest, mean = lowest + room, lowest + mean
@@ -541,7 +543,7 @@ def _by_weight(
     entries: list[tuple[float, int, int]] = []
     for q, query in enumerate(queries):
         open_ = np.flatnonzero(np.isnan(query.known) & (query.weight > SAME).any(axis=0))
-        limit = partners @ query.weight[:, open_]  # no total over pairs is greater
+        limit = (partners[:, None] * query.weight[:, open_]).sum(axis=0)  # no total over pairs is greater
         entries += zip(limit.tolist(), [q] * len(open_), open_.tolist(), strict=True)
     entries.sort(key=lambda entry: -entry[0])
     found: list[tuple[float, Proposal]] = []

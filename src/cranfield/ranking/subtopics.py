@@ -117,7 +117,7 @@ class Subtopics:
             return self._best_gains[key]
         about = np.sign(gain[self._order(query, gain_of_grade, alpha)[: len(discount)]])
         above = np.cumsum(about, axis=0) - about
-        return float(((about * (1 - alpha) ** above) @ weight) @ discount[: len(about)])
+        return float(((about * (1 - alpha) ** above * weight).sum(axis=1) * discount[: len(about)]).sum())
 
     def _order(self, query: int, gain_of_grade: GainOfGrade, alpha: float) -> Integers:
         """The greedy ideal order of ndeval, which is not always the best order.
@@ -163,13 +163,15 @@ def _answerable(judgments: Judgments, relevant: Floats, counts: Integers) -> Flo
 
 def _greedy(about: Floats, weight: Floats, alpha: float) -> Integers:
     weights = weight.copy()
+    by_subtopic = np.ascontiguousarray(about.T)
     left = np.ones(len(about), bool)
     order = []
     for _ in range(len(about)):
-        best = int(np.argmax(np.where(left, about @ weights, -1)))
+        # Subtopics are added one after the other, as in ndeval, because a gain may equal another to the last bit.
+        best = int(np.argmax(np.where(left, np.einsum("s,sd->d", weights, by_subtopic), -1)))
         order.append(best)
         left[best] = False
-        weights *= np.where(about[best] > 0, 1 - alpha, 1)
+        weights[about[best] > 0] *= 1 - alpha
     return np.array(order, np.int64)
 
 
@@ -187,7 +189,10 @@ def _exact(about: Floats, weight: Floats, alpha: float, discount: Floats) -> flo
         )
     sets = np.arange(1 << n)
     inside = (sets[:, None] >> np.arange(n)) & 1
-    adds = (1 - alpha) ** (inside @ about) * weight @ about.T  # (set above, document)
+    gains = (1 - alpha) ** (inside @ about) * weight
+    adds = np.zeros((1 << n, n))  # (set above, document)
+    for gain, on_subtopic in zip(gains.T, about.T, strict=True):
+        adds += gain[:, None] * on_subtopic
     best = np.zeros(1 << n)
     size = inside.sum(axis=1)
     for rank in range(min(n, len(discount))):

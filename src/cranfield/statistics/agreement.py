@@ -132,7 +132,7 @@ def kappa_interval(confusion: npt.NDArray[np.generic], weights: Floats, *, alpha
     if expected >= 1:
         return math.nan, math.nan
     kappa = (observed - expected) / (1 - expected)
-    of_row, of_column = v @ columns, rows @ v
+    of_row, of_column = (v * columns).sum(axis=1), (rows[:, None] * v).sum(axis=0)
     terms = (v - (of_row[:, None] + of_column) * (1 - kappa)) ** 2
     variance = float((p * terms).sum()) - (kappa - expected * (1 - kappa)) ** 2
     half = NormalDist().inv_cdf(1 - alpha / 2) * math.sqrt(max(variance, 0) / n) / (1 - expected)
@@ -241,7 +241,7 @@ def favour(
     excess = y - x
     bias = excess.mean(axis=1)
     contrast = np.where(family, 1 / family.sum(), -1 / (~family).sum())
-    value = float(contrast @ bias)
+    value = float((contrast * bias).sum())
     members = _families(systems, int(family.sum()), seed)
     total = bias.sum()
     inside = bias[members].sum(axis=1) / members.shape[1]
@@ -250,7 +250,7 @@ def favour(
     greater, larger = (drawn >= value - SAME).sum(), (np.abs(drawn) >= abs(value) - SAME).sum()
     enumerated = count <= ASSIGNMENTS
     p_greater, p_two = ((int(n) + (not enumerated)) / (len(drawn) + (not enumerated)) for n in (greater, larger))
-    by_query = contrast @ excess
+    by_query = (contrast[:, None] * excess).sum(axis=0)
     half = t_quantile(1 - alpha, queries - 1) * by_query.std(ddof=1) / math.sqrt(queries) if queries > 1 else math.nan
     adjusted, error = _adjusted(bias, x.mean(axis=1), family) if systems >= 4 else (math.nan, math.nan)
     return Favour(bias, value, p_greater, p_two, count, value - half, value + half, adjusted, error)
@@ -266,14 +266,17 @@ def _families(systems: int, members: int, seed: int) -> Integers:
 
 def _adjusted(bias: Floats, score: Floats, family: Booleans) -> tuple[float, float]:
     """The coefficient of the family, and its standard error, in least squares of bias on score and family."""
-    design = np.stack([np.ones_like(bias), score, family.astype(np.float64)], axis=1)
-    if np.linalg.matrix_rank(design) < 3:
+    y, x, own = (side - side.mean() for side in (bias, score, family.astype(np.float64)))
+    if np.ptp(score) <= SAME:
         return math.nan, math.nan
-    coefficients, *_ = np.linalg.lstsq(design, bias, rcond=None)
-    rest = bias - design @ coefficients
-    degrees = len(bias) - 3
-    error = math.sqrt(float(rest @ rest) / degrees * np.linalg.inv(design.T @ design)[2, 2])
-    return float(coefficients[2]), error
+    # What the score does not explain of either: the slope between these rests is the coefficient (Frisch and Waugh).
+    y, own = (side - (side * x).sum() / (x**2).sum() * x for side in (y, own))
+    spread = float((own**2).sum())
+    if spread <= SAME:
+        return math.nan, math.nan
+    coefficient = float((own * y).sum()) / spread
+    rest = y - coefficient * own
+    return coefficient, math.sqrt(float((rest**2).sum()) / (len(bias) - 3) / spread)
 
 
 class FalsePositives(NamedTuple):

@@ -327,7 +327,7 @@ def _inversions(n: int) -> Floats:
     """The probabilities of 0, 1, 2, ... inversions in a random order of n."""
     probability = np.ones(1)
     for i in range(2, n + 1):
-        probability = np.convolve(probability, np.full(i, 1 / i))
+        probability = np.sum([np.pad(probability, (shift, i - 1 - shift)) for shift in range(i)], axis=0) / i
     return probability
 
 
@@ -484,7 +484,7 @@ def _norm(contained: Floats, other: Floats, s: int, ties: TieVariant) -> Floats:
 
 
 def _total(until: Floats, after: Floats, weights: Floats) -> float:
-    return float(np.concatenate([until, after]) @ weights)
+    return float((np.concatenate([until, after]) * weights).sum())
 
 
 def _tail(p: float, n: int) -> float:

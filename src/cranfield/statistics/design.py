@@ -18,6 +18,7 @@ from cranfield import native
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError
 from cranfield.record import record
+from cranfield.statistics.portable import addable
 from cranfield.statistics.resampling import draw_counts, random_generator
 from cranfield.statistics.rounding import SAME
 
@@ -227,7 +228,8 @@ class Sample(NamedTuple):
             for part in design.parts:
                 clusters = part.stop - part.start
                 counts = draw_counts(rng.integers(0, clusters, (number, clusters)))
-                means += totals[:, part] @ counts / (design.size[part] @ counts) / design.collections
+                sums = addable(totals[:, part], clusters) @ counts
+                means += sums / (design.size[part] @ counts) / design.collections
             drawn = np.empty((len(self.x), number))
             for r in range(len(self.x)):
                 own = means[begin[r] : begin[r + 1]]

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from functools import cache
 from math import atan, cos, exp, inf, lgamma, pi, sin, sqrt
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from cranfield import native
 from cranfield.data import Floats, Integers
 from cranfield.parallel import parallel
 from cranfield.statistics.design import Error, Sample
+from cranfield.statistics.portable import addable
 from cranfield.statistics.resampling import sign_blocks, sign_patterns
 from cranfield.statistics.rounding import SAME, equalize
 
@@ -83,9 +83,8 @@ def subset_means(x: Floats, pairs: Integers, *, level: Level = 0.95, seed: int =
         limits[beyond & (levels == one)] = _normal_limits(x, pairs[beyond & (levels == one)], one)
     if beyond.all():
         return limits
-    parts = []
-    # In one block where that is small, because the shape of a product may change its last bit.
-    for signs in sign_blocks(units, SUBSETS, seed, rows=SUBSETS if units * SUBSETS <= DRAWN else None):
+    parts, x = [], addable(x, units)
+    for signs in sign_blocks(units, SUBSETS, seed):
         flipped = np.ascontiguousarray(signs[(signs < 0).any(axis=1)].T < 0, np.float64)
         parts.append(x @ flipped / flipped.sum(axis=0))
     means = np.ascontiguousarray(np.concatenate(parts, axis=1))
@@ -198,25 +197,27 @@ def _noncentrality(t: Floats, p: float, degrees: int) -> Floats:
 @cache
 def _small_series(p: float, degrees: int) -> Floats:
     """Chebyshev coefficients of the noncentrality for t from 0 to SMALL_T; they give it with an error below 1e-9."""
-    from numpy.polynomial import chebyshev
-
-    def at(x: Floats) -> Any:  # as NumPy types it
-        return _noncentrality_search((x + 1) * SMALL_T / 2, p, degrees)
-
-    series: Floats = chebyshev.chebinterpolate(at, 64)
-    return series
+    return _chebyshev_series(lambda x: _noncentrality_search((x + 1) * SMALL_T / 2, p, degrees), 65)
 
 
 @cache
 def _medium_series(p: float, degrees: int) -> Floats:
     """Those of the noncentrality divided by t, as a function of 1/t, for t up to LARGE_T; with an error below 1e-10."""
-    from numpy.polynomial import chebyshev
 
-    def at(x: Floats) -> Any:
+    def at(x: Floats) -> Floats:
         t = 1 / (1 / LARGE_T + (x + 1) / 2 * (1 / SMALL_T - 1 / LARGE_T))
         return _noncentrality_search(t, p, degrees) / t
 
-    series: Floats = chebyshev.chebinterpolate(at, 32)
+    return _chebyshev_series(at, 33)
+
+
+def _chebyshev_series(function: Callable[[Floats], Floats], terms: int) -> Floats:
+    """The coefficients of `numpy.polynomial.chebyshev.chebinterpolate`, without the BLAS that it uses."""
+    from numpy.polynomial import chebyshev
+
+    x = chebyshev.chebpts1(terms)
+    series: Floats = (chebyshev.chebvander(x, terms - 1) * function(x)[:, None]).sum(axis=0) * (2 / terms)
+    series[0] /= 2
     return series
 
 

@@ -20,6 +20,7 @@ from cranfield.errors import UsageError, check_choice, check_count, check_fracti
 from cranfield.parallel import parallel
 from cranfield.record import record
 from cranfield.results import plain, typed
+from cranfield.statistics.portable import addable
 from cranfield.statistics.rounding import SAME, equalize
 
 Test = Literal["bootstrap", "randomisation", "randomised-tukey", "t"]
@@ -298,11 +299,12 @@ def draw_counts(resamples: Integers) -> Floats:
 
 
 def _product(rows: Floats, columns: npt.NDArray[Any]) -> Floats:
-    """The product of two matrices, in blocks that BLAS computes in one thread; signs become floats by block.
+    """The product with signs or counts, in blocks that BLAS computes in one thread; signs become floats by block.
 
     BLAS uses several threads for larger products, which is slow on a busy machine.
     """
     n, samples = columns.shape
+    rows = addable(rows, n)
     height = SINGLE_THREAD // (n * min(samples, WIDTH))
     large = height < 1  # worth several threads
     if large and columns.dtype == np.float64:

@@ -125,9 +125,11 @@ class SwapRates:
         for i, (rate, swapped, compared) in enumerate(zip(self.rates.T, self.swapped.T, self.compared.T, strict=True)):
             fitted, nonempty = swapped > 0, np.flatnonzero(compared)
             if fitted.sum() > 1:
-                weights = np.sqrt(swapped[fitted])
-                slope, intercept = np.polyfit(self.sizes[fitted], np.log(rate[fitted]), 1, w=weights)
-                extrapolated[i] = min(1.0, np.exp(intercept + slope * self.queries))
+                weight = swapped[fitted] / swapped[fitted].sum()
+                size, log = self.sizes[fitted], np.log(rate[fitted])
+                mean, level = (size * weight).sum(), (log * weight).sum()
+                slope = (weight * (size - mean) * (log - level)).sum() / (weight * (size - mean) ** 2).sum()
+                extrapolated[i] = min(1.0, np.exp(level + slope * (self.queries - mean)))
             elif len(nonempty):
                 extrapolated[i] = rate[nonempty[-1]]
         return extrapolated

@@ -342,7 +342,7 @@ def sample_coverage(
     g, f = (
         np.array([np.pad(row[:width], (0, max(width - len(row), 0))) for row in side]) for side in (human, predicted)
     )
-    truth = float((g @ weights).mean())
+    truth = float((g * weights).sum(axis=1).mean())
     rng, z = np.random.default_rng(seed), NormalDist().inv_cdf(0.5 + LEVEL / 2)
     found: dict[str, list[tuple[float, float]]] = {"Horvitz-Thompson": [], "difference": []}
     for _ in range(repeats):

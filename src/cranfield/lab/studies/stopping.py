@@ -33,6 +33,7 @@ from cranfield.report.canvas import BLUE, GREY, ORANGE, SKY, Drawings, panels
 from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import Cell, shown
 from cranfield.settings import Count
+from cranfield.statistics.portable import solve
 from cranfield.statistics.rounding import SAME
 
 if TYPE_CHECKING:
@@ -297,9 +298,9 @@ def _test_on_splits(
             steps = documents.steps(values)
         threshold, kept = documents.best_threshold(steps, training)
         inside = slice(None, documents.last[kept - 1] + 1 if kept else 0)
-        uncut = values[:, -1] @ test
+        uncut = (values[:, -1] * test).sum()
         if kept < len(documents.last):
-            score = values[:, 0] @ test + steps[inside] @ test[documents.query[inside]]
+            score = (values[:, 0] * test).sum() + (steps[inside] * test[documents.query[inside]]).sum()
         else:
             score = uncut
         splits.append((threshold, score / test.sum(), uncut / test.sum()))
@@ -594,11 +595,13 @@ class RankedLists:
         centre, spread = x[training].mean(axis=0), x[training].std(axis=0)
         z = (x - centre) / np.where(spread > 0, spread, 1)
         mean = y[training].mean()
-        a = z[training].T @ z[training] + RIDGE * np.eye(z.shape[1])
-        weights = np.linalg.solve(a, z[training].T @ (y[training] - mean))
+        known = z[training]
+        products = (known[:, :, None] * known[:, None]).sum(axis=0) + RIDGE * np.eye(z.shape[1])
+        weights = solve(products.tolist(), (known * (y[training] - mean)[:, None]).sum(axis=0).tolist())
+        assert weights is not None  # the penalty makes the solution unique
         # No prediction beyond what was seen: weights learned from few queries extrapolate badly.
         low, high = y[training].min(), y[training].max()
-        return np.maximum(np.expm1(np.clip(mean + z @ weights, low, high)), FEWEST)
+        return np.maximum(np.expm1(np.clip(mean + (z * weights).sum(axis=1), low, high)), FEWEST)
 
     @cached_property
     def features(self) -> Floats:
