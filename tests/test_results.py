@@ -27,10 +27,10 @@ class Point(NamedTuple):
 class Everything(Saved):
     """A field of every type."""
 
-    KIND: ClassVar[str] = "everything"
-    VERSION: ClassVar[int] = 2
-    WHAT: ClassVar[str] = "a saved thing"
-    HINT: ClassVar[str] = "make one"
+    _KIND: ClassVar[str] = "everything"
+    _VERSION: ClassVar[int] = 2
+    _WHAT: ClassVar[str] = "a saved thing"
+    _HINT: ClassVar[str] = "make one"
     JSON: ClassVar[tuple[str, ...]] = (
         *(
             "n = count",
@@ -175,9 +175,9 @@ def test_text_has_no_control_characters_and_names_of_any_bytes_survive() -> None
 class Placed(Saved):
     """Fields whose axes are objects with names, lists, or both."""
 
-    KIND: ClassVar[str] = "placed"
-    WHAT: ClassVar[str] = "a saved thing"
-    HINT: ClassVar[str] = "make one"
+    _KIND: ClassVar[str] = "placed"
+    _WHAT: ClassVar[str] = "a saved thing"
+    _HINT: ClassVar[str] = "make one"
     ENDS: ClassVar[tuple[str, ...]] = ("low", "high")
     JSON: ClassVar[tuple[str, ...]] = (
         *(

@@ -20,7 +20,8 @@ from cranfield.report import FORMATS
 def test_a_table_of_all_runs(call: Call) -> None:
     result = call("eval", QRELS, *RUNS, "-m", "AP", "-m", "nDCG@10 RR")
     assert result.exit_code == 0
-    head, rule, *rows = result.stdout.splitlines()
+    head, rule, *rows, _, _, policy = result.stdout.splitlines()
+    assert policy == "skipped; means over 7 to 8 queries."
     assert head.split() == ["run", "AP", "nDCG@10", "RR", "queries"]
     assert set(rule) == {"─"}
     assert [row.split()[0] for row in rows] == ["llm", "dense", "bm25", "quiet"]
@@ -222,7 +223,7 @@ def test_runs_are_sorted_by_the_first_measure(call: Call) -> None:
     def order(*how: object) -> list[str]:
         result = call("eval", QRELS, *RUNS, "-m", "AP RR", "--quiet", *how)
         assert (result.exit_code, result.stderr) == (0, "")
-        return [line.split()[0] for line in result.stdout.splitlines()[2:]]
+        return [line.split()[0] for line in result.stdout.partition("\n\n")[0].splitlines()[2:]]
 
     means = cf.evaluate(QRELS, RUNS, ["AP", "RR"])._means
     names = ["bm25", "dense", "llm", "quiet"]
@@ -251,7 +252,8 @@ def test_an_undefined_mean_comes_last(call: Call, tmp_path: Path) -> None:
     (tmp_path / "some.run").write_text("1 Q0 b 1 1 x\n")
     runs = [tmp_path / "other.run", tmp_path / "some.run"]
     result = call("eval", tmp_path / "qrels", *runs, "-m", "AP", "--queries", "both")
-    assert [line.split()[:2] for line in result.stdout.splitlines()[2:]] == [["some", "0.0000"], ["other", "–"]]
+    rows = result.stdout.partition("\n\n")[0].splitlines()[2:]
+    assert [row.split()[:2] for row in rows] == [["some", "0.0000"], ["other", "–"]]
 
 
 def test_notes_on_many_runs_are_summarised(call: Call, tmp_path: Path) -> None:

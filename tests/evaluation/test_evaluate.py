@@ -63,7 +63,6 @@ def test_undefined_can_be_an_error() -> None:
 def test_notes_say_what_a_reader_must_know() -> None:
     run = {"q1": {"a": 1.0, "b": 1.0, "x": 1.0}, "q2": {"c": 1.0}, "q4": {"a": 1.0}}
     expected = [
-        ("judged queries", "3"),
         ("AP is undefined for 1 query (q2)",),
         ("run has no ranking for 1 query (q3)", "empty"),
         ("run has 1 query (q4) without judgments", "left out"),

@@ -120,7 +120,7 @@ def test_a_baseline_of_another_policy_has_other_measures(tmp_path: Path) -> None
     new = cf.evaluate(QRELS, {"new": RUNS[1]}, ["AP", "RR[ties=trec]"], ties="expected")
     assert new.measures == old.measures
     with pytest.raises(
-        UsageError, match=r"no scores for AP\[ties=expected\].*\n.*its measures are AP, RR\[ties=trec\]"
+        UsageError, match=r"no scores for AP\[ties=expected\]\n\nhint: its measures are AP, RR\[ties=trec\]"
     ):
         new.with_run(old)
     assert new.only(measures="RR").with_run(old).runs == ("old", "new")

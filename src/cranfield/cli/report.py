@@ -190,9 +190,9 @@ class Report(
         paths = options.named_runs(self.runs)[2]
         facts = (*groups_of(options.CollectionFacts), "queries", "undefined", "seed")
         others = [fact for fact in facts if fact not in ("corpus", "full_length", "queries_file")]
-        labels = " ".join(column.label for column in columns)  # labels name the views
-        own = self.typed("measures_file")
-        measuring = ["-m", labels, *own, *self.typed(*facts)]
+        own, views = self.typed("measures_file"), ("ties", "depth", "condensed")
+        labels = " ".join(column.label for column in columns)
+        measuring = ["-m", labels, *own, *self.typed(*views, "terminal", *facts)]
         predicted = self.typed(*groups_of(options.Predictions))
         lines = [
             ["eval", *files, *measuring, *predicted, *self.averaging, "--interval", "bca"],
@@ -207,9 +207,10 @@ class Report(
             lines += [["queries", self.qrels, *old_and_new, "-m", columns[0].label, *measuring[2:]]]
             if not self.typed(*others):
                 correlating = ["--coefficient", "tau-b", *self.typed("corpus")]
-                lines += [["study", "correlation", *files, "-m", labels, *own, *correlating]]
+                measures = " ".join(str(column.measure) for column in columns)  # which name the views
+                lines += [["study", "correlation", *files, "-m", measures, *own, *correlating]]
         if ranked:
-            lines += [["eval", *files, "-m", " ".join(POINTS), *self.typed("ties", "depth", "condensed", *others)]]
+            lines += [["eval", *files, "-m", " ".join(POINTS), *self.typed(*views, *others)]]
             lines += [["audit", *files, *measuring, "--interval", "bca", "--all-pairs"]]
         return [[*line, *self.typed("duplicates")] for line in lines]
 

@@ -204,6 +204,7 @@ def make_columns(measures: Any, defaults: Views = NO_VIEWS, show: Shown | Sequen
     columns already stay unchanged.
     """
     columns: dict[str, Column] = {}
+    known: set[tuple[str, Measure]] = set()
     shown = (show,) if isinstance(show, str) else tuple(show)
     for name in shown:
         check_choice("show", name, get_args(Shown))
@@ -217,10 +218,12 @@ def make_columns(measures: Any, defaults: Views = NO_VIEWS, show: Shown | Sequen
             continue
         measure = parse(given)
         label = given.strip() if isinstance(given, str) else str(measure)
-        if label in columns:
-            continue
         views = measure.views.over(defaults)
         measure = replace(measure, views=views if views.terminal else replace(views, full=None))
+        named = label.partition("[")[0].strip(), measure  # aliases are kept, views that are those of all are not
+        if label in columns or named in known:
+            continue
+        known.add(named)
         add(measure, label, "value")
         if "residuals" in shown and measure.definition.residual is not None and not views.terminal:
             add(measure, f"{label} residual", "residual")

@@ -272,7 +272,7 @@ def styled(text: str, style: str, *, colour: bool) -> str:
 
 def titled(page: Page, width: int, *, colour: bool) -> str:
     """The table under its title, if it has one, for a screen of this width."""
-    title = styled(textwrap.fill(page.title, width), BOLD, colour=colour)
+    title = styled(textwrap.fill(page.title, width), BOLD, colour=colour) if page.title else ""
     sentences = page.below and len(page.title) > width  # which need a gap below them
     title = f"{title}\n\n" if sentences else f"{title}\n" if title else ""
     below = "".join(f"{styled(textwrap.fill(line, width), DIM, colour=colour)}\n" for line in page.below)
