@@ -43,7 +43,8 @@ def test_means_are_those_of_the_estimator() -> None:
 
 
 def test_differences() -> None:
-    found = cf.compare(cf.Collection(HUMAN, predicted=LLM, inference="fixed"), RUNS, "nDCG@5").predicted[0]
+    collection = cf.Collection(HUMAN, predicted=LLM, inference="fixed")
+    found = cf.compare(collection, RUNS, "nDCG@5", baseline="B").predicted[0]
     sides = [[cf.Evaluator(side, "nDCG@5").values(RUNS[run])[0] for run in "AB"] for side in (HUMAN, LLM)]
     human, judge = sides
     expected = ppi_difference(
@@ -150,7 +151,7 @@ def test_a_report_has_a_table_of_both_judgments(files: tuple[str, str, list[str]
     shown = CliRunner().invoke(cli, ["report", human, *runs, "-m", "nDCG@5", *with_them, "-o", str(page)])
     assert shown.exit_code == 0, shown.output
     text = page.read_text()
-    assert text.count("both together</td>") == 2
+    assert text.count("both together</td>") == 3  # of two means, and of their difference
     data = json.loads(re.findall(r'id="data">(.*?)</script>', text, re.DOTALL)[0])
     assert any(
         line.endswith(f"--predicted {Path(llm).name} --inference fixed --interval bca") for line in data["commands"]
