@@ -24,7 +24,6 @@ import numpy as np
 
 import cranfield as cf
 from cranfield import example
-from cranfield.io.named_tables import read_query_texts
 from cranfield.report.html import contents
 
 FOLDER = Path(__file__).parent.parent / "_static"
@@ -141,9 +140,13 @@ def data() -> dict[str, Any]:
     """What the report on the example shows."""
     names = ("bm25", "dense", "llm")
     runs = {name: str(example.path(f"{name}.run")) for name in names}
-    evaluation = cf.Evaluator(str(example.path("qrels.txt")), MEASURES).evaluation(runs, page=10)
-    texts = read_query_texts(str(example.path("queries.jsonl")), evaluation.queries)
-    return contents(evaluation, query_texts=texts) | {"scores": evaluation.scores}
+    collection = cf.Collection(str(example.path("qrels.txt")), queries=str(example.path("queries.jsonl")))
+    evaluation = cf.Evaluator(collection, MEASURES).evaluation(runs, page=10)
+    comparison = cf.compare(evaluation)
+    return contents(evaluation.scores, comparison.settings, comparison, evaluation) | {
+        "scores": evaluation.scores,
+        "comparison": comparison,
+    }
 
 
 def documents() -> list[str]:
@@ -241,19 +244,15 @@ def report() -> str:
     """The main parts of the report as SVG."""
     shown = data()
     means = np.array(shown["means"], dtype=float)[:, 0]
-    pairs = shown["pairs"]
     best = shown["runs"][int(means.argmax())]
     assert best == BETTER
-    names = [(a, b) for i, a in enumerate(shown["runs"]) for b in shown["runs"][i + 1 :]]
-    pair = names.index((WORSE, BETTER))
-    corrected, wins = pairs["corrected"][0][pair], pairs["losses"][0][pair]
-    assert corrected < pairs["alpha"]
+    pairs = shown["comparison"][MEASURES[0]].pairs
+    pair = next(pair for pair in pairs if (pair.run, pair.other) == (BETTER, WORSE))
+    assert pair.significant
     verdict = (
-        f"{BETTER} is significantly better than {WORSE}: {MEASURES[0]} {means.max():.4f} vs "
-        f"{means[shown['runs'].index(WORSE)]:.4f},",
-        f"difference {-pairs['difference'][0][pair]:+.4f} [{-pairs['high'][0][pair]:+.4f}, "
-        f"{-pairs['low'][0][pair]:+.4f}], corrected p {corrected:.4f}; "
-        f"better on {wins:g} of {pairs['queries'][0]} queries.",
+        f"{BETTER} is significantly better than {WORSE}: {MEASURES[0]} {pair.mean:.4f} vs {pair.other_mean:.4f},",
+        f"difference {pair.difference:+.4f} [{pair.low:+.4f}, {pair.high:+.4f}], corrected p {pair.corrected:.4f}; "
+        f"better on {pair.wins} of {pair.queries} queries.",
     )
     height = 622
     body = [

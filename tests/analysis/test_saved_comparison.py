@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 import cranfield as cf
 from cranfield import example
+from cranfield.analysis.significance import MeasureComparison
 from cranfield.cli.main import cli
 from cranfield.errors import InputError, UsageError
 
@@ -23,7 +24,7 @@ SCORES = cf.evaluate(QRELS, RUNS, ["AP", "nDCG@10"])
 
 def same(a: Any, b: Any) -> bool:
     """Whether two comparisons, or parts of them, are equal to the last bit; NaN equals NaN."""
-    if isinstance(a, cf.Comparison):
+    if isinstance(a, (cf.Comparison, MeasureComparison)):
         return all(
             same(getattr(a, field.name), getattr(b, field.name)) for field in fields(a) if field.name != "provenance"
         )
@@ -31,6 +32,8 @@ def same(a: Any, b: Any) -> bool:
         return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
     if isinstance(a, np.ndarray):
         return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    if isinstance(a, tuple) and a and isinstance(a[0], MeasureComparison):
+        return len(a) == len(b) and all(map(same, a, b))
     return repr(a) == repr(b)
 
 
@@ -54,16 +57,26 @@ def test_comparisons_survive_a_file(options: dict[str, Any], tmp_path: Path) -> 
 
 def test_causes_of_reversals_survive(tmp_path: Path) -> None:
     comparison = cf.compare(QRELS, RUNS, ["AP"])
-    assert any(comparison.doubts[0])
+    assert any(comparison["AP"].doubts)
     comparison.save(tmp_path / "comparison.json")
-    assert cf.Comparison.load(tmp_path / "comparison.json").doubts == comparison.doubts
+    assert cf.Comparison.load(tmp_path / "comparison.json")["AP"].doubts == comparison["AP"].doubts
 
 
 def test_an_infinite_effect_survives(tmp_path: Path) -> None:
     qrels = {q: {"a": 1} for q in "123456"}
     runs = {"good": {q: ["a", "b"] for q in "123456"}, "bad": {q: ["b", "a"] for q in "123456"}}
+    for baseline, effect in ((None, -np.inf), ("bad", np.inf)):
+        comparison = cf.compare(qrels, runs, "RR", baseline=baseline)
+        assert comparison["RR"].pairs[0].effect == effect
+        comparison.save(tmp_path / "comparison.json")
+        assert same(cf.Comparison.load(tmp_path / "comparison.json"), comparison)
+
+
+def test_an_infinite_interval_survives(tmp_path: Path) -> None:
+    qrels = {q: {"a": 1} for q in "123"}
+    runs = {"good": {q: ["a", "b"] for q in "123"}, "mixed": {"1": ["a"], "2": ["b", "a"], "3": ["c", "b", "a"]}}
     comparison = cf.compare(qrels, runs, "RR")
-    assert comparison.contests[0].effect == np.inf
+    assert (comparison["RR"].pairs[0].low, comparison["RR"].pairs[0].high) == (-np.inf, np.inf)
     comparison.save(tmp_path / "comparison.json")
     assert same(cf.Comparison.load(tmp_path / "comparison.json"), comparison)
 
@@ -143,7 +156,7 @@ def damaged() -> list[Any]:
             continue
         missing = {k: v for k, v in data.items() if k != key}
         found.append(pytest.param(missing, id=f"no {key}"))
-        if key not in ("baseline", "cluster", "collection", "repeats"):
+        if key not in ("baseline", "cluster", "collection", "level", "repeats", "test", "samples"):
             found.append(pytest.param(data | {key: None}, id=f"null {key}"))
             found.append(pytest.param(data | {key: {"x": [1]}}, id=f"other {key}"))
     for key, value in {
@@ -151,6 +164,7 @@ def damaged() -> list[Any]:
         "mean": "high",
         "wins": 1e400,
         "p": {},
+        "tests": {},
         "doubts": ["weather"],
         "low": True,
     }.items():
@@ -173,5 +187,7 @@ def test_a_damaged_file_is_refused(data: dict[str, Any], tmp_path: Path) -> None
 def test_infinite_means_are_not_saved(tmp_path: Path) -> None:
     comparison = cf.compare(SCORES)
     with pytest.raises(UsageError, match="cannot be saved"):
-        replace(comparison, means=comparison.means + np.inf).save(tmp_path / "file")
+        one, *others = comparison.by_measure
+        infinite = replace(comparison, by_measure=(replace(one, means=one.means + np.inf), *others))
+        infinite.save(tmp_path / "file")
     assert not list(tmp_path.iterdir())

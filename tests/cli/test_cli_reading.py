@@ -101,7 +101,7 @@ def test_compare_with_a_corpus(call: Call, tmp_path: Path, source: str) -> None:
     result = call(*args, input=Path(DOCUMENTS).read_bytes())
     assert result.exit_code == 0, result.stderr
     scores = cf.evaluate(cf.Collection(DIVERSITY, documents=DOCUMENTS), [BM25, DENSE], ["DELTARB@5", "AP"])
-    for found, expected in zip(json.loads(result.stdout)["pairs"], cf.compare(scores).rows, strict=True):
+    for found, expected in zip(json.loads(result.stdout)["pairs"], cf.compare(scores).pairs, strict=True):
         assert (found["measure"], found["difference"]) == (expected.measure, expected.difference)
 
 

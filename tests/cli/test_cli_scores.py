@@ -36,7 +36,7 @@ def call(*words: str) -> Result:
     return CliRunner().invoke(cli, list(words))
 
 
-def contest(*words: str) -> dict[str, object]:
+def first_pair(*words: str) -> dict[str, object]:
     result = call(*words, "--format", "json")
     assert result.exit_code == 0, result.stderr
     pair: dict[str, object] = json.loads(result.stdout)["pairs"][0]
@@ -44,9 +44,9 @@ def contest(*words: str) -> dict[str, object]:
 
 
 def test_scores_from_elsewhere_are_compared_as_in_python() -> None:
-    found = contest("compare", "--scores", "judge.csv", "--lower", "latency", "--test", "t")
-    expected = cf.compare(cf.read_scores("judge.csv", lower=["latency"]), test="t").rows[0]
-    assert (found["p"], found["difference"]) == ({"t": expected.p["t"]}, expected.difference)
+    found = first_pair("compare", "--scores", "judge.csv", "--lower", "latency", "--test", "t")
+    expected = cf.compare(cf.read_scores("judge.csv", lower=["latency"]), test="t").pairs[0]
+    assert (found["p"], found["difference"]) == (expected.p, expected.difference)
 
 
 def test_several_files_of_scores() -> None:
@@ -54,24 +54,24 @@ def test_several_files_of_scores() -> None:
     for run in ("old", "new"):
         own = [line.partition(",")[2] for line in lines if line.startswith((run, "run"))]
         Path(f"{run}.csv").write_text("\n".join(own) + "\n")
-    assert contest("compare", "--scores", "old.csv", "new.csv") == contest("compare", "--scores", "judge.csv")
+    assert first_pair("compare", "--scores", "old.csv", "new.csv") == first_pair("compare", "--scores", "judge.csv")
 
 
 def test_the_cluster_of_queries() -> None:
     words = ["compare", "--scores", "judge.csv", "--queries-file", "queries.csv", "--test", "t", "--cluster", "topic"]
     scores = cf.read_scores("judge.csv", queries="queries.csv")
-    assert contest(*words)["p"] == {"t": cf.compare(scores, test="t", cluster="topic").contests[0].p["t"]}
+    assert first_pair(*words)["p"] == cf.compare(scores, test="t", cluster="topic").pairs[0].p
     assert "queries have no attribute `topi`" in call(*words[:-1], "topi").stderr
 
 
 def test_repeats_are_files_with_one_name() -> None:
     words = ["compare", "qrels.txt", "bm25.run", "-m", "RR"]
     given = [f"dense=seed{i}.run" for i in (1, 2, 3)]
-    found = contest(*words, *given)
-    assert contest(*words, "dense=seed*.run") == found
+    found = first_pair(*words, *given)
+    assert first_pair(*words, "dense=seed*.run") == found
     runs = {"bm25": "bm25.run", "dense": cf.Repeats([f"seed{i}.run" for i in (1, 2, 3)])}
-    assert found["p"] == {"t": cf.compare("qrels.txt", runs, "RR").contests[0].p["t"]}
-    fixed = contest(*words, *given, "--repeats-are", "fixed", "--test", "t")
+    assert found["p"] == cf.compare("qrels.txt", runs, "RR").pairs[0].p
+    fixed = first_pair(*words, *given, "--repeats-are", "fixed", "--test", "t")
     assert fixed["variance"][1] == 0  # type: ignore[index]
 
 
@@ -119,7 +119,7 @@ def test_nested_means() -> None:
     expected = cf.evaluate(cf.Collection("qrels.txt", queries="queries.csv"), "bm25.run", "RR").averaged("topic")
     found = json.loads(call("eval", "qrels.txt", "bm25.run", "-m", "RR", *words, "--format", "json").stdout)
     assert found["runs"]["bm25"]["RR"]["queries"] == expected["RR"].per_query["bm25"]
-    assert contest("compare", "--scores", "judge.csv", *words, "--test", "t")["losses"] == 0
+    assert first_pair("compare", "--scores", "judge.csv", *words, "--test", "t")["losses"] == 0
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_compare_takes_judgments_scores_or_an_evaluation() -> None:
     runs = {"good": {q: {"a": 2.0, "b": 1.0} for q in qrels}, "bad": {q: {"b": 2.0, "a": 1.0} for q in qrels}}
     evaluation = cf.Evaluator(qrels, "RR").evaluation(runs)
     found = [cf.compare(qrels, runs, "RR"), cf.compare(evaluation), cf.compare(cf.evaluate(qrels, runs, "RR"))]
-    assert len({one.contests[0].corrected for one in found}) == 1
+    assert len({one.pairs[0].corrected for one in found}) == 1
     for wrong in (
         lambda: cf.compare(qrels),
         lambda: cf.compare(evaluation, runs),
@@ -141,7 +141,7 @@ def test_groups_are_compared_with_what_could_reverse_them() -> None:
     evaluation = cf.Evaluator(cf.Collection(groups=GROUPS), "AP[groups]").evaluation(TIED_RUNS)
     compared = cf.compare(evaluation, test="t")
     plain = cf.compare(evaluation.scores, test="t")
-    assert compared.p["t"].tolist() == plain.p["t"].tolist()
+    assert compared["AP[groups]"].p.tolist() == plain["AP[groups]"].p.tolist()
     # Each group's judgments are layers of their own: the mean over groups of its own limits.
     (one, _), column = evaluation.run_scores, evaluation.columns[0]
     worst, best = one.tie_limits(column)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections import Counter
 from pathlib import Path
@@ -19,6 +20,16 @@ from cranfield.lab.studies.truncation import truncation
 RUNS = [str(example.path(name)) for name in ("bm25.run", "dense.run", "llm.run")]
 QRELS = str(example.path("qrels.txt"))
 TEXTS = str(example.path("documents.jsonl"))
+PREDICTED = "predicted.txt"
+
+
+@pytest.fixture(autouse=True)
+def _predicted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judgments by a judge that is sometimes too strict."""
+    monkeypatch.chdir(tmp_path)
+    lines = [line.split() for line in Path(QRELS).read_text().splitlines()]
+    judged = [f"{q} 0 {d} {max(int(grade) - i % 3, 0)}\n" for i, (q, _, d, grade) in enumerate(lines)]
+    Path(PREDICTED).write_text("".join(judged))
 
 
 @pytest.fixture
@@ -49,13 +60,16 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         ["audit", "-m", "DELTARB(whole=True)@5 AP", "--corpus", TEXTS],
         ["queries", "-m", "AP"],
         ["report", "-m", "AP nDCG@10", "--samples", "100", "-o", "report.html"],
+        ["eval", "-m", "AP", "--predicted", PREDICTED],
+        ["compare", "-m", "AP nDCG@10[ties=trec9]", "--samples", "100", "--predicted", PREDICTED],
+        ["audit", "-m", "AP", "--predicted", PREDICTED],
+        ["report", "-m", "AP", "--samples", "100", "--predicted", PREDICTED, "--baseline", "dense", "-o", "report.html"],
     ],
-    ids=lambda command: " ".join(command[:3]),
+    ids=lambda command: " ".join([*command[:3], *(word for word in command if word == "--predicted")]),
 )
-def test_commands(command: list[str], opened: Counter[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands(command: list[str], opened: Counter[str]) -> None:
     if command[0] == "report":
         pytest.importorskip("vl_convert")
-    monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(cli, [command[0], QRELS, *RUNS, *command[1:]])
     assert result.exit_code == 0, result.output
     assert {Path(run).name: opened[Path(run).name] for run in RUNS} == {Path(run).name: 1 for run in RUNS}
@@ -80,3 +94,27 @@ def test_an_evaluation_is_asked_for_everything(opened: Counter[str]) -> None:
     evaluation.scores_of(["IPrec@0.1", "nDCG@5"])
     evaluation.first_pages(5)
     assert [opened[Path(run).name] for run in RUNS] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("kind", ["text", "gzip", "table", "repeats"])
+def test_predictions_of_any_file_are_from_one_reading(kind: str, opened: Counter[str], tmp_path: Path) -> None:
+    """Human and predicted judgments score the same rankings, from a file that is opened once."""
+    runs: list[Path] = []
+    for run in map(Path, RUNS):
+        runs.append(tmp_path / (f"{run.name}.gz" if kind == "gzip" else f"{run.stem}.csv" if kind == "table" else run.name))
+        text = run.read_text()
+        if kind == "table":
+            lines = [",".join(row[i] for i in (0, 2, 4)) for row in map(str.split, text.splitlines())]
+            text = "\n".join(["query,document,score", *lines, ""])
+        runs[-1].write_bytes(gzip.compress(text.encode()) if kind == "gzip" else text.encode())
+    opened.clear()
+    given = {"one": runs[0], "many": cf.Repeats(runs[1:])} if kind == "repeats" else dict(zip("abc", runs, strict=True))
+    collection = cf.Collection(QRELS, predicted=PREDICTED)
+    evaluation = cf.Evaluator(collection, ["AP", "nDCG@10[ties=trec9]"]).evaluation(given, page=5)  # type: ignore[arg-type]
+    compared = cf.compare(evaluation, samples=100)
+    assert [opened[run.name] for run in runs] == [1, 1, 1]
+    assert compared.predicted and evaluation.scores.predicted
+    # As if every file were read for each kind of judgments.
+    for judgments, scores in ((QRELS, evaluation.scores), (PREDICTED, evaluation.scores.predictions.scores)):  # type: ignore[union-attr]
+        alone = cf.evaluate(judgments, given, ["AP", "nDCG@10[ties=trec9]"])  # type: ignore[arg-type]
+        assert scores.values.tobytes() == alone.values.tobytes() and scores.queries == alone.queries

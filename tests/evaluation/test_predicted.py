@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 import cranfield as cf
 from cranfield.cli.main import cli
+from cranfield.evaluation.elsewhere import with_column
 from cranfield.statistics.survey import ppi_mean
 
 RNG = np.random.default_rng(5)
@@ -42,7 +43,8 @@ def test_means_are_those_of_the_estimator() -> None:
 
 
 def test_differences() -> None:
-    found = cf.compare(cf.Collection(HUMAN, predicted=LLM, inference="fixed"), RUNS, "nDCG@5").predicted[0]
+    collection = cf.Collection(HUMAN, predicted=LLM, inference="fixed")
+    found = cf.compare(collection, RUNS, "nDCG@5", baseline="B").predicted[0]
     sides = [[cf.Evaluator(side, "nDCG@5").values(RUNS[run])[0] for run in "AB"] for side in (HUMAN, LLM)]
     human, judge = sides
     y, f = human[0] - human[1], judge[0] - judge[1]
@@ -148,7 +150,7 @@ def test_a_report_has_a_table_of_both_judgments(files: tuple[str, str, list[str]
     shown = CliRunner().invoke(cli, ["report", human, *runs, "-m", "nDCG@5", *with_them, "-o", str(page)])
     assert shown.exit_code == 0, shown.output
     text = page.read_text()
-    assert text.count("both together</td>") == 2
+    assert text.count("both together</td>") == 3  # of two means, and of their difference
     data = json.loads(re.findall(r'id="data">(.*?)</script>', text, re.DOTALL)[0])
     assert any(
         line.endswith(f"--predicted {Path(llm).name} --inference fixed --interval bca") for line in data["commands"]
@@ -186,3 +188,37 @@ def test_samples_within_queries_heed_the_tie_rule(ties: Any) -> None:
         else:
             assert mean.human.estimate == pytest.approx(float(scores._means[0, m]), abs=1e-12)
             assert mean.both.estimate == pytest.approx(float(scores._means[0, m]), abs=1e-12)
+
+
+def test_scores_from_elsewhere_have_no_predictions() -> None:
+    scores = cf.evaluate(cf.Collection(HUMAN, predicted=LLM), RUNS, "nDCG@5")
+    cost = cf.read_scores({run: {"cost": {q: float(len(run) + int(q)) for q in HUMAN}} for run in RUNS})
+    both = cf.compare(with_column(scores, "cost", [("", cost)], lower=True), test="t")
+    assert both.measures == ("nDCG@5", "cost")
+    assert both.predicted == cf.compare(scores, test="t").predicted
+
+
+def test_an_evaluation_has_the_predictions_of_the_evaluator() -> None:
+    collection = cf.Collection(HUMAN, predicted=LLM)
+    runs = {"A": RUNS["A"], "B": cf.Repeats([RUNS["B"], RUNS["A"]])}
+    scores = cf.evaluate(collection, runs, ["nDCG@5", "P@5"])
+    evaluation = cf.Evaluator(collection, ["nDCG@5", "P@5"]).evaluation(runs)
+    assert evaluation.scores.predicted == scores.predicted
+    assert [mean.run for mean in scores.predicted] == ["A", "A", "B", "B"]
+    # Repeats are one system there, and rankings of their own here.
+    assert (evaluation.scores.runs, evaluation.ranking_scores.runs) == (("A", "B"), ("A", "B 1", "B 2"))
+    assert evaluation.scores.values.tobytes() == scores.values.tobytes()
+    rankings = evaluation.ranking_scores.values
+    assert rankings[1:].mean(axis=0) == pytest.approx(evaluation.scores.values[1])
+    assert rankings[2].tobytes() == rankings[0].tobytes()
+    assert cf.compare(evaluation).predicted == cf.compare(collection, runs, ["nDCG@5", "P@5"]).predicted
+
+
+@pytest.mark.parametrize("baseline", [None, "B", "best"])
+def test_predicted_differences_are_those_of_the_pairs(baseline: str | None) -> None:
+    runs = {**RUNS, "C": {q: {d: -s for d, s in run.items()} for q, run in RUNS["A"].items()}}
+    found = cf.compare(cf.Collection(HUMAN, predicted=LLM), runs, ["nDCG@5", "P@5"], baseline=baseline)
+    named = [(one.measure, one.run, one.other) for one in found.predicted]
+    assert named == [(pair.measure, pair.run, pair.other) for pair in found.pairs]
+    for one, pair in zip(found.predicted, found.pairs, strict=True):
+        assert one.human.estimate == pytest.approx(pair.difference)

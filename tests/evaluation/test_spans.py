@@ -160,7 +160,7 @@ def test_everything_takes_runs_of_chunks() -> None:
     collection = cf.Collection(spans=spans, queries={str(q): {"kind": "ab"[q % 2]} for q in range(6)})
     measures = ["SpanR@1", "P@2"]
     comparison = cf.compare(collection, runs, measures, test="t")
-    assert comparison.contests[0].difference == pytest.approx(15 / 30 - 20 / 30)
+    assert comparison["SpanR@1"].pairs[0].difference == pytest.approx(20 / 30 - 15 / 30)
     audit = cf.audit(collection, runs, measures)
     assert audit.runs == ("small", "large") and audit.unjudged.tolist() == [[0, 0.25], [0, 0.5]]  # e and f are tied
     scores = cf.evaluate(collection, runs, measures)
@@ -197,13 +197,14 @@ def test_measures_that_do_not_fit_the_judgments() -> None:
 
 
 def test_a_report_marks_the_judged_part_of_each_chunk() -> None:
+    from cranfield.analysis.significance import ComparisonSettings
     from cranfield.report.html import contents
 
     text = "The lamp was lit at dusk. The keeper wrote."
     spans = {"1": [("d", 4, 8), ("d", 20, 33)], "2": [("d", 0, 3)]}
     run = {"1": [("d", 0, 24, 2.0), ("e", 0, 9, 1.0)], "2": [("d", 10, 40, 1.0)]}
     evaluation = cf.Evaluator(cf.Collection(spans=spans), ["SpanR@1", "RR"]).evaluation(run, page=10)
-    data = contents(evaluation, texts={"d": text})
+    data = contents(evaluation.scores, ComparisonSettings(), None, evaluation, texts={"d": text})
     assert data["marked"] and data["rankings"][0]["grades"] == [1, None]
     assert data["texts"]["1"]["d:0-24"] == ["The ", "lamp", " was lit at ", "dusk", ""]
     assert data["texts"]["2"]["d:10-40"] == [text[10:40]]

@@ -62,7 +62,7 @@ def test_changes_over_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
             "old": {"m": {str(q): float(q < 3) for q in range(10)}},
         }
     )
-    assert cf.compare(scores, test="t").contests[0].significant
+    assert cf.compare(scores, test="t").pairs[0].significant
     out = call("history")
     assert "1970-01-03" in out
     assert "+0.6000 *" in out

@@ -2,7 +2,7 @@
 
 A concept is a kind of input (repeats, predictions, a saved baseline, ...), a door a way to ask. Every door that shows
 all numbers has the digest of its answer; a door that shows rounded numbers in a text has that of the reference if the
-text has all of them. The rows of the table are to have one digest each.
+text has all of them. Every row of the table has one digest.
 """
 
 from __future__ import annotations

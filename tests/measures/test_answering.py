@@ -53,5 +53,5 @@ def test_compare_and_audit() -> None:
     qrels, first = collection(12, 8, 2)
     _, second = collection(12, 3, 2)
     comparison = cf.compare(qrels, {"a": first, "b": second}, "c_at_1", test="t")
-    assert comparison.contests[0].difference == pytest.approx(c_at_1(12, 8, 2) - c_at_1(12, 3, 2))
+    assert comparison["c@1"].pairs[0].difference == pytest.approx(c_at_1(12, 3, 2) - c_at_1(12, 8, 2))
     assert cf.audit(qrels, first, "c_at_1").score[0, 0] == pytest.approx(c_at_1(12, 8, 2))

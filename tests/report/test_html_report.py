@@ -20,9 +20,12 @@ from click.testing import CliRunner
 
 import cranfield as cf
 from cranfield import example
+from cranfield.analysis.compare import comparable, compare_scores
+from cranfield.analysis.significance import ComparisonSettings
 from cranfield.cli.main import cli
 from cranfield.evaluation.collection import split_options
 from cranfield.report.html import LONGEST_LABEL, contents, cut_names, html, short_labels
+from cranfield.results import plain
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 MEASURES = ["AP", "nDCG@10", "RR", "NumRet"]
@@ -45,8 +48,18 @@ def museum() -> tuple[list[str], str]:
     return [str(folder / f"{name}.run") for name in ("bm25", "dense", "llm", "quiet")], str(folder / "qrels.txt")
 
 
-def report(evaluation: cf.Evaluation, title: str = "Evaluation", **options: Any) -> str:
-    return html(contents(evaluation, **options), title)
+def page_of(source: cf.Evaluation | cf.Scores, texts: Any = (), group_by: str | None = None, **how: Any) -> Any:
+    """The data of a page on scores, with the rankings of an evaluation; ``how``: settings of the comparison."""
+    evaluation = source if isinstance(source, cf.Evaluation) else None
+    scores = source if isinstance(source, cf.Scores) else source.scores
+    settings, columns, comparison = ComparisonSettings(**how), comparable(scores), None
+    if len(scores.runs) > 1 and columns:
+        comparison = compare_scores(scores.only(columns), settings, evaluation)
+    return contents(scores, settings, comparison, evaluation, texts=texts, group_by=group_by)
+
+
+def report(source: cf.Evaluation | cf.Scores, title: str = "Evaluation", **options: Any) -> str:
+    return html(page_of(source, **options), title)
 
 
 def evaluated(qrels: Any, runs: Any, measures: Any, *, page: int = 20, names: Any = None, **how: Any) -> cf.Evaluation:
@@ -56,20 +69,42 @@ def evaluated(qrels: Any, runs: Any, measures: Any, *, page: int = 20, names: An
 
 def test_data_are_the_scores() -> None:
     runs, qrels = museum()
-    found = contents(evaluated(qrels, runs, MEASURES))
+    found = page_of(evaluated(qrels, runs, MEASURES))
     scores = cf.evaluate(qrels, runs, MEASURES)
     assert found["means"] == [[entry["mean"] for entry in run.values()] for run in scores.to_dict()["runs"].values()]
     assert found["low"][0][0] == pytest.approx(scores._interval(0, 0)[0], abs=1e-12)
-    compared = cf.compare(scores, audit=cf.audit(qrels, runs, MEASURES))
-    assert found["pairs"]["corrected"] == compared.corrected.tolist()
-    assert found["pairs"]["doubts"][0] == [" ".join(one) for one in compared.doubts[0]]
+    compared = cf.compare(qrels, runs, MEASURES)
+    assert found["pairs"]["corrected"] == [one.corrected.tolist() for one in compared.by_measure]
+    assert found["pairs"]["doubts"][0] == [" ".join(causes or ()) for causes in compared["AP"].doubts]
+    assert found["pairs"]["baseline"] is None
     json.dumps(found, allow_nan=False)
+
+
+def test_with_a_baseline_all_tests_are_against_it() -> None:
+    runs, qrels = museum()
+    evaluation = evaluated(qrels, runs, MEASURES)
+    found = page_of(evaluation, baseline="dense")
+    compared = cf.compare(evaluation, baseline="dense")
+    assert found["pairs"]["baseline"] == [1] * len(MEASURES) and found["runs"][1] == "dense"
+    for name in ("difference", "p", "corrected", "low", "high"):
+        expected = [[getattr(pair, name) for pair in one.pairs] for one in compared.by_measure]
+        assert found["pairs"][name] == plain(expected)
+    assert "3 runs against dense per measure" in found["method"] and found["ranks"] == ""
+    assert "interval at the corrected level" in found["method"]
+    # The best run of each measure has the others as its pairs.
+    best = page_of(evaluation, baseline="best")
+    assert best["pairs"]["baseline"] == [evaluation.scores.order(measure)[0] for measure in MEASURES]
+
+
+def test_what_was_not_audited_is_null() -> None:
+    scores = judged_elsewhere()
+    assert page_of(scores)["pairs"]["doubts"] == [[None] * 6] * 2
 
 
 def test_measures_that_read(tmp_path: Path) -> None:
     runs, _ = museum()
     qrels, corpus = (str(example.path(name)) for name in (example.DIVERSITY, "documents.jsonl"))
-    found = contents(evaluated(qrels, runs, ["DELTARB@5", "AP"], documents=corpus))
+    found = page_of(evaluated(qrels, runs, ["DELTARB@5", "AP"], documents=corpus))
     scores = cf.evaluate(cf.Collection(qrels, documents=corpus), runs, ["DELTARB@5", "AP"])
     assert found["means"] == scores._means.tolist()
     assert [found["audit"][name][0][0] for name in ("worst", "lowest")] == [None, None]
@@ -84,7 +119,7 @@ def test_measures_that_read(tmp_path: Path) -> None:
 def test_texts_are_read_from_the_collection() -> None:
     runs, qrels = museum()
     source = Path(example.__file__).parent / "documents.jsonl"
-    found = contents(evaluated(qrels, runs, ["AP"], page=3), texts=[source])["texts"]
+    found = page_of(evaluated(qrels, runs, ["AP"], page=3), texts=[source])["texts"]
     records = {one["id"]: f"{one['title']} {one['text']}" for one in map(json.loads, source.read_text().splitlines())}
     assert found
     for name, text in found.items():
@@ -104,20 +139,13 @@ VIEWED = (
     "--alpha",
     "0.1",
 )
-INTERVAL = (("low", "test_low"), ("high", "test_high"))
 TOLD = ("--queries", "both", "--undefined", "zero", "--seed", "3", "--samples", "999", "--nil", "none")
 
 
-def _turned(pair: dict[str, Any]) -> dict[str, Any]:
-    """A pair as the page has it, by the places of the runs: the earlier run minus the later."""
-    ends = {"test_low": "test_high", "t_low": "t_high", "low": "high", "effect_low": "effect_high"}
-    ends |= {high: low for low, high in ends.items()}
-    ends |= {"difference": "difference", "effect": "effect"}
-    turned = {name: pair[of] if pair[of] is None else 0 - pair[of] for name, of in ends.items()}
-    return pair | turned | {"wins": pair["losses"], "losses": pair["wins"]}
+AGAINST = ("--baseline", "dense.run", "--test", "t")
 
 
-@pytest.mark.parametrize("more", [(), VIEWED, TOLD])
+@pytest.mark.parametrize("more", [(), VIEWED, TOLD, AGAINST])
 def test_commands_give_the_numbers_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
 ) -> None:
@@ -146,11 +174,11 @@ def test_commands_give_the_numbers_again(
     means, curves = ([[one["mean"] for one in run.values()] for run in one["runs"].values()] for one in found["eval"])
     assert means == data["means"]
     assert curves == [a + b for a, b in zip(*(data["curves"][name]["y"] for name in ("recall", "gain")), strict=True)]
-    pairs = [_turned(one) for one in found["compare"][0]["pairs"]]
-    # The interval of a difference is that of its test.
-    for name, of_pair in (*((one, one) for one in ("difference", "effect", "corrected")), *INTERVAL):
+    pairs = found["compare"][0]["pairs"]
+    for name in ("difference", "low", "high", "p", "corrected", "effect", "effect_low", "effect_high"):
         packed = np.frombuffer(base64.b64decode(data["pairs"][name]), "<f8")
-        assert [one[of_pair] for one in pairs] == [None if np.isnan(value) else value for value in packed.tolist()]
+        assert [one[name] for one in pairs] == [None if np.isnan(value) else value for value in packed.tolist()]
+    assert found["compare"][0]["baseline"] == ("dense" if more == AGAINST else None)
     for name in ("wins", "losses"):
         assert [one[name] for one in pairs] == [value for row in data["pairs"][name] for value in row]
     audits = found["audit"][0]["runs"].values()
@@ -190,7 +218,7 @@ def test_queries_too_few_to_compare_have_a_report(opened: Any) -> None:
 
 def test_one_run_has_a_report() -> None:
     runs, qrels = museum()
-    found = contents(evaluated(qrels, runs[0], ["AP", "GMAP"]))
+    found = page_of(evaluated(qrels, runs[0], ["AP", "GMAP"]))
     assert found["pairs"] == {}
     assert found["agreement"] == []
 
@@ -319,14 +347,15 @@ def test_a_query_opens_with_both_rankings(opened: Any) -> None:
 def test_a_verdict_says_what_the_comparison_says(opened: Any) -> None:
     runs, qrels = museum()
     browser = opened(runs, qrels, MEASURES)
-    one = cf.compare(cf.evaluate(qrels, runs, MEASURES)).contest(0, 1)
+    one = cf.compare(cf.evaluate(qrels, runs, MEASURES))["AP"].pairs[1]
+    assert (one.run, one.other) == ("llm", "bm25")
     browser.execute_script("report.select({a: 0, b: 2, measure: 0})")
     told = texts(browser, "#pair")[0]
-    assert f"difference {one.difference:.4f}" in told
+    assert f"difference {-one.difference:.4f}" in told
     assert f"corrected {one.corrected:.4f}" in told
     browser.execute_script("report.select({a: 2, b: 0})")
     # Seven queries cannot be significant after correction: no difference is excluded.
-    assert one.test_high == np.inf and f"difference +{-one.difference:.4f} [-∞, +∞]" in texts(browser, "#pair")[0]
+    assert one.high == np.inf and f"difference +{one.difference:.4f} [-∞, +∞]" in texts(browser, "#pair")[0]
 
 
 def test_ids_are_text_and_never_run(opened: Any) -> None:
@@ -368,8 +397,9 @@ def test_what_cannot_be_compared_is_said_and_never_called_significant(opened: An
     # A count is summed on the board, and compared by query.
     browser.execute_script("report.select({measure: 2, a: 0, b: 3})")
     runs, qrels = museum()
-    one = cf.compare(cf.evaluate(qrels, runs, ["NumRet"])).contest(0, 2)
-    assert f"{one.mean:.4f} vs {one.other_mean:.4f}, 8 queries" in texts(browser, "#pair")[0]
+    one = cf.compare(cf.evaluate(qrels, runs, ["NumRet"]))["NumRet"].pairs[2]
+    assert (one.run, one.other) == ("quiet", "bm25")
+    assert f"{one.other_mean:.4f} vs {one.mean:.4f}, 8 queries" in texts(browser, "#pair")[0]
 
 
 def test_means_in_a_verdict_are_of_the_queries_compared(opened: Any) -> None:
@@ -485,8 +515,10 @@ def test_tables_are_files_too(opened: Any) -> None:
     )
     pairs = list(csv.DictReader(StringIO(browser.execute_script("return report.csv('pairs')"))))
     assert len(pairs) == 6
-    found = cf.compare(expected).contests[0]
-    assert float(pairs[0]["corrected"]) == found.corrected
+    found = cf.compare(expected)["AP"].pairs
+    for row, pair in zip(pairs, found, strict=True):
+        assert (row["run"], row["versus"]) == (pair.run, pair.other)
+        assert (float(row["difference"]), float(row["corrected"])) == (pair.difference, pair.corrected)
     queries = list(csv.DictReader(StringIO(browser.execute_script("return report.csv('queries')"))))
     assert {row["run"] for row in queries} == {"llm", "dense"}
     for name in ("scores", "pairs", "queries"):
@@ -806,8 +838,9 @@ def test_where_less_is_better_the_lowest_is_best(shown: Any) -> None:
     browser = shown(report(scores))
     browser.execute_script("report.select({measure: 1, a: 3, b: 0})")
     assert texts(browser, "#headline")[0].startswith(f"d has the lowest latency ({scores['latency']['d']:.4f})")
-    one = cf.compare(scores).contest(1, 2)
-    ends = f"difference {-one.difference:.4f} [{-one.test_high:.4f}, {-one.test_low:.4f}]"
+    one = cf.compare(scores)["latency"].pairs[2]
+    assert (one.run, one.other) == ("d", "base")
+    ends = f"difference {one.difference:.4f} [{one.low:.4f}, {one.high:.4f}]"
     told = texts(browser, "#pair")[0]
     assert told.startswith("d is significantly better than base: latency") and ends in told
     assert "Bars below the line: d is better." in texts(browser, "#caption-queries")[0]
@@ -828,7 +861,7 @@ def test_ranks_are_those_of_the_comparison(shown: Any) -> None:
         assert found == {run: str(a) if a == b else f"{a} to {b}" for run, (a, b) in ranks[measure].items()}
     assert len(set(ranks["latency"].values())) == 4  # all of them differ
     assert "right together with 95% confidence" in texts(browser, "#ranks")[0]
-    found = contents(scores, comparing={"correction": "bh"})
+    found = page_of(scores, correction="bh")
     assert "no known confidence" in found["ranks"] and any("no known confidence" in note for note in found["notes"])
     lines = list(csv.DictReader(StringIO(browser.execute_script("return report.csv('scores')"))))
     limits = {one["run"]: (int(one["first rank"]), int(one["last rank"])) for one in lines}
@@ -867,7 +900,7 @@ def test_several_collections_are_groups_of_queries(shown: Any) -> None:
     runs, qrels = museum()
     both = {"museum": qrels, "again": qrels}
     scores = cf.evaluate(both, {run: dict.fromkeys(both, path) for run, path in zip("abcd", runs, strict=True)}, "AP")
-    found = contents(scores)
+    found = page_of(scores)
     assert found["groups"]["attribute"] == "collection" and found["groups"]["names"] == ["again", "museum"]
     assert found["low"][0][0] == pytest.approx(scores._interval(0, 0)[0], abs=1e-12)
     assert "collection" in texts(shown(html(found, "Both")), "#about-groups")[0]
@@ -875,7 +908,7 @@ def test_several_collections_are_groups_of_queries(shown: Any) -> None:
 
 def test_an_unknown_group_is_a_sentence() -> None:
     with pytest.raises(cf.CranfieldError, match="no attribute `kin`"):
-        contents(judged_elsewhere(), group_by="kin")
+        page_of(judged_elsewhere(), group_by="kin")
 
 
 def written(tmp_path: Path, *words: str) -> dict[str, Any]:
@@ -912,7 +945,7 @@ def test_a_report_of_files_of_scores(tmp_path: Path) -> None:
     by_query, compared, grouped, agreed = (answers(line, tmp_path) for line in data["commands"])
     assert by_query["measure"] == "faithfulness"
     packed = np.frombuffer(base64.b64decode(data["pairs"]["low"]), "<f8").tolist()
-    assert [_turned(pair)["test_low"] for pair in compared["pairs"]] == packed
+    assert [pair["low"] for pair in compared["pairs"]] == packed
     assert grouped["groups"]["difference"] == data["groups"]["difference"]
     assert [list(one["agreement"].values()) for one in agreed["measures"].values()] == data["agreement"]
 
@@ -936,7 +969,7 @@ def test_a_report_of_repeats_is_on_means_over_them(tmp_path: Path, monkeypatch: 
     data = written(tmp_path, qrels, runs[0], f"both={runs[1]}", f"both={runs[2]}", "-m", "AP nDCG@10")
     assert data["runs"] == ["bm25", "both"] and data["rankings"] is None
     (compared,) = [answers(line, tmp_path) for line in data["commands"] if " compare " in line]
-    assert [_turned(pair)["difference"] for pair in compared["pairs"]] == np.frombuffer(
+    assert [pair["difference"] for pair in compared["pairs"]] == np.frombuffer(
         base64.b64decode(data["pairs"]["difference"]), "<f8"
     ).tolist()
     means = cf.evaluate(qrels, {"bm25": runs[0], "both": cf.Repeats(runs[1:3])}, ["AP", "nDCG@10"])._means
@@ -1006,7 +1039,7 @@ def test_options_of_rankings_are_refused_with_scores(option: tuple[str, str]) ->
 def test_history_and_inputs_in_a_browser(shown: Any, tmp_path: Path) -> None:
     runs, qrels = copied(tmp_path)
     scores = cf.evaluate(tmp_path / qrels, [tmp_path / run for run in runs], ["AP", "RR"])
-    found = contents(scores)
+    found = page_of(scores)
     page = shown(html(found, "Now"))
     assert not page.find_element("id", "history").is_displayed()
     assert not page.find_element("id", "to-history").is_displayed()
@@ -1015,7 +1048,7 @@ def test_history_and_inputs_in_a_browser(shown: Any, tmp_path: Path) -> None:
     assert sorted((row[0], row[-1]) for row in rows) == sorted(
         (Path(name).name, digest) for name, digest in digests.items()
     )
-    found = contents(scores)
+    found = page_of(scores)
     one = {"measure": "AP", "low": 0.1, "high": 0.9}
     found["history"] = {
         "times": ["abc", NASTY],

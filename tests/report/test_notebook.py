@@ -342,9 +342,9 @@ def test_pairs_are_the_later_run_minus_the_earlier(pyplot: Any) -> None:
     compared = cf.compare(SCORES)
     axis = compared.plot("AP")
     points = [line.get_xdata()[0] for line in axis.lines if len(line.get_xdata()) == 1]
-    rows = {f"{one.run} − {one.other}": one.difference for one in compared.rows if one.measure == "AP"}
+    rows = {f"{one.run} − {one.other}": one.difference for one in compared["AP"].pairs}
     assert dict(zip(names(axis), points, strict=True)) == rows
-    assert all(SCORES.runs.index(one.run) > SCORES.runs.index(one.other) for one in compared.rows)
+    assert all(SCORES.runs.index(one.run) > SCORES.runs.index(one.other) for one in compared.pairs)
 
 
 def test_an_outlier_does_not_take_the_colours_of_a_matrix(pyplot: Any) -> None:

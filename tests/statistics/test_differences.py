@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
+from cranfield.statistics import resampling
 from cranfield.statistics.design import Sample
 from cranfield.statistics.intervals import bca, effect_size, student, t_quantile
 from cranfield.statistics.resampling import anova, corrected, discriminate, t_test, tukey, wilcoxon
@@ -261,3 +262,49 @@ def test_resampling_tests_raise_as_few_false_alarms_as_promised():
         family += discriminate(x, "randomised-tukey", samples=draws, seed=seed).p.min() <= 0.05
     assert abs(single / experiments - 0.05) < band
     assert abs(family / experiments - 0.05) < band
+
+
+def plain_levels(p: list[float], method: str, alpha: float) -> list[tuple[float, bool]]:
+    """The level at which each p-value is tested, and whether it is significant: the procedures, step by step."""
+    m = len(p)
+    order = sorted(range(m), key=p.__getitem__)
+    found: dict[int, tuple[float, bool]] = {}
+    if method == "holm":
+        stopped = None
+        for step, i in enumerate(order):
+            level = alpha / (m - step) if stopped is None else stopped
+            significant = stopped is None and p[i] < level
+            if not significant:
+                stopped = level
+            found[i] = level, significant
+    elif method == "bh":
+        below = [rank for rank, i in enumerate(order, 1) if p[i] < alpha * rank / m]
+        level = alpha * max(below, default=1) / m
+        found = {i: (level, rank <= max(below, default=0)) for rank, i in enumerate(order, 1)}
+    else:
+        level = alpha / m if method == "bonferroni" else alpha
+        found = {i: (level, p[i] < level) for i in order}
+    return [found[i] for i in range(m)]
+
+
+@pytest.mark.parametrize("method", ["holm", "bh", "bonferroni", "none"])
+def test_levels_are_those_of_the_steps_of_a_correction(method):
+    rng = np.random.default_rng(8)
+    steps = set()
+    for _ in range(400):
+        p = (rng.random(rng.integers(1, 12)) ** rng.choice([1, 3, 6])).round(rng.integers(2, 5)).tolist()
+        alpha = float(rng.choice([0.01, 0.05, 0.2]))
+        found = resampling.tested_at(np.array(p), method, alpha)
+        # At a level itself, rounding decides.
+        if any(abs(one - level) < 1e-12 for one, (level, _) in zip(p, plain_levels(p, method, alpha), strict=True)):
+            continue
+        levels, significant = zip(*plain_levels(p, method, alpha), strict=True)
+        assert found == pytest.approx(levels, rel=1e-12)
+        assert (np.array(p) < found).tolist() == list(significant) == (corrected(np.array(p), method) < alpha).tolist()
+        steps.add(len(set(levels)))
+    assert len(steps) > 3 if method == "holm" else steps == {1}
+
+
+def test_levels_of_a_family_of_several_measures_have_its_shape():
+    p = np.random.default_rng(9).random((3, 4)) ** 4
+    assert resampling.tested_at(p).tolist() == resampling.tested_at(p.ravel()).reshape(3, 4).tolist()

@@ -103,7 +103,7 @@ def test_compare() -> None:
     scores = cf.evaluate(QRELS, RUNS, ["AP", "GMAP"])
     comparison = cf.compare(scores.standardised("normal"), test="t")
     x = scores.standardised("normal")._matched(0)[0]
-    assert comparison.contests[0].difference == pytest.approx(x[0].mean() - x[1].mean())
+    assert comparison.pairs[0].difference == pytest.approx(x[1].mean() - x[0].mean())
     result = CliRunner().invoke(
         cli, ["compare", QRELS, *RUNS, "-m", "AP", "--standardise", "normal", "--test", "t", "--format", "json"]
     )

@@ -62,7 +62,7 @@ def test_a_margin_asks_for_evidence() -> None:
     good = {q: ["a", "b"] for q in qrels}
     some = {q: ["b", "a"] if i < 4 else ["a", "b"] for i, q in enumerate(qrels)}
     comparison = assert_not_worse(qrels, good, some, "RR", margin=0.01)
-    assert comparison.contests[0].difference == pytest.approx(0.05)
+    assert comparison["RR"].pairs[0].difference == pytest.approx(0.05)
     with pytest.raises(UndecidedError, match="cannot decide whether new is worse than baseline"):
         assert_not_worse(qrels, some, good, "RR", margin=0.05)
     with pytest.raises(QualityError, match="new is worse than baseline by more than"):

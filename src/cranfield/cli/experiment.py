@@ -129,7 +129,13 @@ SECTIONS: dict[str, tuple[tuple[type[Settings], ...], dict[str, str]]] = {
             "spans": "Judgments: passages, in columns query, document, start, end.",
         },
     ),
-    "compare": ((Testing,), {"level": "Level of confidence intervals."}),
+    "compare": (
+        (Testing,),
+        {
+            "level": "Level of confidence intervals.",
+            "audit": "Check whether ties or unjudged documents could reverse a difference.",
+        },
+    ),
 }
 NAMED = {"corpus": "documents", "queries_file": "queries"}
 

@@ -158,7 +158,7 @@ def _sides_of_run(human: Scores, predicted: Scores, run: int) -> Iterator[tuple[
     at = np.array([where[query] for query in human.queries], np.int64)
     rest = np.setdiff1d(np.arange(len(predicted.queries)), at)
     for m, column in enumerate(human.columns):
-        if column.part != "value":
+        if column.part != "value" or column not in predicted.columns:  # such as a measure from elsewhere
             continue
         counted = human.counted[run]
         y = substituted(human.values[run, m, counted], human.undefined)

@@ -20,7 +20,6 @@ from cranfield.report.compare import (
     chance,
     chance_words,
     design_notes,
-    findings,
     interval_name,
     means_page,
     method,
@@ -29,6 +28,8 @@ from cranfield.report.compare import (
     rank_cell,
     rank_head,
     ranks_hold,
+    reversals,
+    unchecked,
     within,
 )
 from cranfield.report.pages import Page, sheet
@@ -123,8 +124,9 @@ def notes(
         texts.append(f"{pairs:,} pairs per measure hidden; use --table pairs, or --format csv or json")
     if comparison.baseline is None and not ranks_hold(comparison):
         texts.append(NO_CONFIDENCE[comparison.settings.correction])
-    # The answer on two runs says it.
-    return [*texts, *(findings(comparison) if whole or len(comparison.runs) > 2 else []), *design_notes(comparison)]
+    # The answer on two runs says what could reverse it.
+    texts += reversals(comparison) if whole or len(comparison.runs) > 2 else []
+    return [*texts, *unchecked(comparison), *design_notes(comparison)]
 
 
 def _plain(note: Note) -> bool:

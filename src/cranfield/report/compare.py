@@ -283,20 +283,23 @@ def doubt(result: PairComparison) -> str:
     return NOT_AUDITED if result.doubts is None else ", ".join(result.doubts)
 
 
-def findings(comparison: Comparison) -> list[str]:
-    """How many significant differences could be reversed, and how many were not checked."""
+def reversals(comparison: Comparison) -> list[str]:
+    """How many significant differences could be reversed."""
     significant = [pair for pair in comparison.pairs if pair.significant]
-    reversible = sum(bool(pair.doubts) for pair in significant)
-    texts = []
-    if reversible:
-        texts.append(
-            f"ties or unjudged documents could reverse {reversible:,} of {len(significant):,} significant differences"
-        )
-    unchecked = [one.measure for one in comparison.by_measure if None in one.doubts and one.significant.any()]
-    if unchecked:
-        which = "" if len(unchecked) == len(comparison.measures) else f" in {one_of(unchecked, 'and')}"
-        texts.append(f"not checked{which}: whether ties or unjudged documents could reverse a difference")
-    return texts
+    found = sum(bool(pair.doubts) for pair in significant)
+    if not found:
+        return []
+    return [f"ties or unjudged documents could reverse {found:,} of {len(significant):,} significant differences"]
+
+
+def unchecked(comparison: Comparison) -> list[str]:
+    """The measures with significant differences of which it is not known what could reverse them."""
+    unknown = {pair.measure for pair in comparison.pairs if pair.significant and pair.doubts is None}
+    names = [measure for measure in comparison.measures if measure in unknown]
+    if not names:
+        return []
+    which = "" if len(names) == len(comparison.measures) else f" in {one_of(names, 'and')}"
+    return [f"not checked{which}: whether ties or unjudged documents could reverse a difference"]
 
 
 def design_notes(comparison: Comparison) -> list[str]:

@@ -1,0 +1,170 @@
+"""Gates: which limits pass, fail or are not decided, by which numbers, and which queries lost."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.analysis.gates import Check, Gate, Verdict, lost_queries, verdict
+from cranfield.errors import UsageError
+from cranfield.report import gates as report
+
+
+def scores_of(values: dict[str, list[float]], measure: str = "m", *, lower: bool = False) -> cf.Scores:
+    table = {run: {measure: {f"q{q}": value for q, value in enumerate(row)}} for run, row in values.items()}
+    return cf.read_scores(table, lower=measure if lower else ())
+
+
+def checked(values: dict[str, list[float]], gate: Gate, *, lower: bool = False, **how: Any) -> Verdict:
+    """The verdict of one gate on runs, of which the first is the baseline."""
+    scores = scores_of(values, lower=lower)
+    comparison = cf.compare(scores, baseline=scores.runs[0], **how)
+    return verdict({"m": gate}, scores, comparison, scores)
+
+
+GOOD = [0.9, 0.8, 0.9, 0.8, 0.9, 0.8, 0.9, 0.8]
+BAD = [value - 0.1 - q / 100 for q, value in enumerate(GOOD)]
+MIXED = [value + (0.1 if q % 2 else -0.11) for q, value in enumerate(GOOD)]
+LOSS = float(np.mean(GOOD) - np.mean(BAD))  # 0.135
+
+
+@pytest.mark.parametrize(
+    ("gate", "run", "outcome"),
+    [
+        (Gate(at_least=0.7), BAD, "passed"),
+        (Gate(at_least=0.8), BAD, "failed"),
+        (Gate(at_least=float(np.mean(BAD))), BAD, "passed"),  # a limit that is met is no failure
+        (Gate(no_significant_loss=True), GOOD, "passed"),
+        (Gate(no_significant_loss=True), BAD, "failed"),
+        (Gate(no_significant_loss=True), MIXED, "passed"),
+        (Gate(no_significant_loss=True, margin=0.1), BAD, "failed"),
+        (Gate(no_significant_loss=True, margin=LOSS), BAD, "passed"),
+        (Gate(may_drop=0.0), GOOD, "passed"),
+        (Gate(may_drop=0.0), BAD, "failed"),
+        (Gate(may_drop=0.0), MIXED, "failed"),  # significant or not
+        (Gate(may_drop=0.1), BAD, "failed"),
+        (Gate(may_drop=LOSS), BAD, "passed"),
+        (Gate(may_drop=0.14), BAD, "passed"),
+        (Gate(not_worse_by=0.2), BAD, "passed"),
+        (Gate(not_worse_by=0.13), BAD, "undecided"),
+        (Gate(not_worse_by=0.1), BAD, "failed"),
+    ],
+)
+@pytest.mark.parametrize("lower", [False, True])
+def test_outcomes(gate: Gate, run: list[float], outcome: str, *, lower: bool) -> None:
+    """Where less is better, everything but a limit on the mean is the other way round."""
+    values = {"base": GOOD, "new": run}
+    if lower and gate.at_least is None:
+        values = {name: [1 - value for value in row] for name, row in values.items()}
+    found = checked(values, gate, lower=lower)
+    (check,) = [one for one in found.checks if one.run == "new"]
+    assert check.outcome == outcome == verdict_of(check, found)
+    assert check.mean == pytest.approx(np.mean(values["new"]))
+    if check.pair is not None:
+        assert (check.pair.run, check.pair.other) == ("new", "base")
+        assert check.pair.difference == pytest.approx(np.mean(values["new"]) - np.mean(values["base"]))
+
+
+def verdict_of(check: Check, found: Verdict) -> str:
+    return Verdict((check,), found.comparison).outcome
+
+
+def test_every_rule_of_a_gate_is_a_check() -> None:
+    gate = Gate(at_least=0.5, not_worse_by=0.2, no_significant_loss=True, may_drop=0.01)
+    found = checked({"base": GOOD, "new": BAD, "mixed": MIXED}, gate)
+    rules = [(check.run, check.rule, check.outcome) for check in found.checks]
+    against = ("not_worse_by", "no_significant_loss", "may_drop")
+    assert [(run, rule) for run, rule, _ in rules] == [
+        *((run, "at_least") for run in ("base", "new", "mixed")),
+        *((run, rule) for run in ("new", "mixed") for rule in against),
+    ]
+    assert dict(zip(against, [outcome for run, _, outcome in rules if run == "new"][1:], strict=True)) == {
+        "not_worse_by": "passed",
+        "no_significant_loss": "failed",
+        "may_drop": "failed",
+    }
+
+
+@pytest.mark.parametrize("runs", ["new", ("new",), ("new", "base")])
+def test_a_gate_for_some_runs(runs: Any) -> None:
+    found = checked({"base": GOOD, "new": BAD, "mixed": MIXED}, Gate(at_least=0.5, may_drop=0.5, runs=runs))
+    expected = {"new", "base"} if "base" in runs else {"new"}
+    assert {check.run for check in found.checks} == expected
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "whole"),
+    [
+        ((), "passed"),
+        (("passed",), "passed"),
+        (("passed", "undecided"), "undecided"),
+        (("undecided", "failed", "passed"), "failed"),
+        (("failed", "undecided"), "failed"),
+    ],
+)
+def test_a_failure_decides_then_what_is_undecided(outcomes: Any, whole: str) -> None:
+    found = Verdict(tuple(Check("r", "m", "at_least", 0.5, outcome, 0.5) for outcome in outcomes))
+    assert found.outcome == whole
+    assert sum(len(found.of(outcome)) for outcome in ("passed", "failed", "undecided")) == len(outcomes)
+
+
+def test_too_few_queries_are_undecided_and_not_passed() -> None:
+    few = {"base": GOOD[:4], "new": BAD[:4]}
+    (check,) = checked(few, Gate(no_significant_loss=True)).checks
+    assert check.outcome == "undecided"
+    assert checked(few, Gate(no_significant_loss=True), test="t").outcome == "failed"
+    assert checked(few, Gate(may_drop=0.05)).outcome == "failed"  # which needs no test
+
+
+def test_an_undefined_mean_is_undecided() -> None:
+    scores = cf.evaluate({"q": {"a": 0}}, {"run": {"q": {"a": 1.0}}}, "AP")
+    (check,) = verdict({"AP": Gate(at_least=0.1)}, scores).checks
+    assert check.outcome == "undecided" and math.isnan(check.mean)
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_lost_queries_begin_with_the_largest_loss(*, lower: bool) -> None:
+    sign = -1 if lower else 1
+    values = {"base": [0.5 * sign] * 5, "new": [value * sign for value in (0.4, 0.6, 0.1, 0.5, 0.4)]}
+    scores = scores_of(values, lower=lower)
+    assert lost_queries(scores, "m", "new", "base") == ("q2", "q0", "q4")  # equal losses in the order of queries
+    assert lost_queries(scores, "m", "base", "new") == ("q1",)
+    for check in checked(values, Gate(may_drop=0.0), lower=lower).checks:
+        assert check.lost == ("q2", "q0", "q4")
+    assert verdict({"m": Gate(may_drop=0.0)}, scores, cf.compare(scores, baseline="base")).checks[0].lost == ()
+
+
+def test_only_queries_that_both_have_are_lost() -> None:
+    values = {"base": {"m": {"q0": 0.9, "q1": 0.9, "q2": 0.9}}, "new": {"m": {"q0": 0.1, "q2": 0.2}}}
+    assert lost_queries(cf.read_scores(values), "m", "new", "base") == ("q0", "q2")
+
+
+def test_a_gate_that_compares_needs_two_runs() -> None:
+    scores = scores_of({"alone": GOOD})
+    for gate in (Gate(may_drop=0.1), Gate(no_significant_loss=True), Gate(not_worse_by=0.1)):
+        assert gate.compares
+        with pytest.raises(UsageError, match="only one run"):
+            verdict({"m": gate}, scores)
+    assert verdict({"m": Gate(at_least=0.5)}, scores).outcome == "passed"
+    assert not Gate(at_least=0.5).compares
+
+
+def test_sentences_have_the_numbers_and_failures_come_first() -> None:
+    gate = Gate(no_significant_loss=True, may_drop=0.2, not_worse_by=0.13, at_least=0.1)
+    found = checked({"base": GOOD, "new": BAD}, gate)
+    assert report.headline(found) == "5 checks: 1 failed, 1 undecided, 3 passed"
+    failed, undecided, *passed = report.markdown(found).splitlines()[2:7]
+    assert failed.startswith("- ❌ new is worse than base: m 0.7150 vs 0.8500 (difference -0.1350; corrected p = 0.0078; ")
+    assert undecided.startswith("- ⚠️ cannot decide whether new is worse than base by more than 0.13: m 0.7150 vs 0.8500")
+    assert [line[:3] for line in passed] == ["- ✅"] * 3
+    assert "new: no loss against base: m 0.7150 vs 0.8500 (difference -0.1350, tolerance 0.2; 8 queries, significance ignored)" in passed[2]
+    assert report.sentences(found, "failed") == [failed.removeprefix("- ❌ ")]
+    assert [one["lost"] for one in report.to_dict(found)] == [[], []] + [[f"q{q}" for q in range(7, -1, -1)]] * 3
+    suite = ElementTree.fromstring(report.junit_xml(found))
+    assert [suite.get(name) for name in ("tests", "failures", "errors")] == ["5", "1", "1"]
+    assert {case.get("classname") for case in suite} == {"base", "new"}
