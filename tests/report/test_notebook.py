@@ -357,11 +357,12 @@ def test_an_outlier_does_not_take_the_colours_of_a_matrix(pyplot: Any) -> None:
 
 
 def test_the_command_draws_what_plot_draws(pyplot: Any, tmp_path: Path) -> None:
-    from cranfield.report.compare import figures
+    from cranfield.report.canvas import save_all
+    from cranfield.report.compare import drawings
 
     for baseline in (None, "bm25"):
         compared = cf.compare(SCORES, baseline=baseline)
-        (written,) = (path for path in figures(compared, str(tmp_path)) if path.name == "compare-AP.svg")
+        (written,) = (path for path in save_all(drawings(compared), str(tmp_path)) if path.name == "compare-AP.svg")
         drawn = written.read_text(encoding="utf-8")
         assert all(name in drawn for name in names(compared.plot("AP")))
 

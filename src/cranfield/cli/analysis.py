@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Any, Literal
 
 from cranfield.analysis.audit import DEFAULT_MEASURES
@@ -73,7 +72,7 @@ class Queries(options.OwnMeasures, options.Elsewhere, options.Evaluating, result
             result = by_query.to_dict()
             bars = not texts and self.format == "table"
             pages = [report.queries(by_query, self.digits, most=self.top, bars=bars, texts=texts)]
-            draw = partial(report.figures, by_query)
+            draw = report.drawings(by_query)
             if len(scores.runs) == 2 and not self.scores and not scores.repeats:
                 result["lost"] = {}
                 for name in by_query.lost(MOST_LOST):
@@ -131,8 +130,7 @@ class Explain(
         from cranfield import explain, read_run
         from cranfield.io.named_tables import TEXT
         from cranfield.io.spans import read_chunks
-        from cranfield.report.explanation import figures as draw
-        from cranfield.report.explanation import pages
+        from cranfield.report.explanation import drawings, pages
 
         collection, passages = self.collection_of(self.qrels), self.judgments == "spans"
         measure = self.measure or ("nDCG@10" if self.corpus is None or passages else "DELTARB@20")
@@ -144,7 +142,7 @@ class Explain(
         self.deliver(
             pages(explanation, self.digits, self.words, text, self.top),
             explanation.to_dict() | ({"text": text} if text else {}),
-            partial(draw, explanation),
+            drawings(explanation),
         )
         if self.page is not None:
             from cranfield.report.explanation import lesson
@@ -195,7 +193,7 @@ class Audit(options.Measures, options.Evaluating, options.Predictions, results.R
             inputs={"": self.qrels, **dict(zip(audit.runs, self.runs, strict=False))},
         )
         emit(text, self.output)
-        results.save_figures(partial(report.figures, audit), self.figures)
+        results.save_figures(report.drawings(audit), self.figures)
         if self.format != "json":
             note([*notes, *run_notes(audit.notes, verbose=self.verbose), *prediction.notes(predicted)])
 

@@ -74,7 +74,7 @@ class CountWords(options.Engine):
             corpus.save(self.output)
         emit(pages.write([report.page(corpus)], report.summary(corpus), self.format, width=width(), colour=colour()))
         if self.format != "json":
-            note(report.notes(corpus))
+            note(report.corpus_notes(corpus))
 
 
 SIMULATE = """Simulate a test collection: queries with subtopics, documents with texts, systems of known quality.

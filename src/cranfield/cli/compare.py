@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import click
@@ -197,11 +196,6 @@ class Compare(
         else:
             how: dict[str, Any] = {"table": table, "details": self.details}
             pages = [] if self.format == "json" else answer.pages(comparison, self.digits, **how)
-            if comparison.predicted:
-                from cranfield.report import predicted as lines
-
-                pages += lines.pages(comparison.predicted, self.digits)
-                notes = [*notes, *lines.notes(comparison.predicted)]
             result = comparison.to_dict() if self.format == "json" else {}  # which takes digests of the inputs
             text = write(pages, result, self.format, width=width(), colour=colour(self.output))
             if self.format == "markdown" and checked is not None:
@@ -218,7 +212,7 @@ class Compare(
             note([*notes, *answer.notes(comparison, table=table, details=self.details)])
             if self.format == "table" and table is None and not self.details:
                 say_written("use --details for effect sizes, wins and losses")
-        results.save_figures(partial(report.figures, comparison), self.figures)
+        results.save_figures(report.drawings(comparison), self.figures)
         gate.conclude(checked, self.junit, "cranfield compare", gate.REMEDY if self.guarded else gate.MORE)
 
     def _check(self) -> None:

@@ -179,7 +179,7 @@ class History(results.Results):
                 raise UsageError(f"{self.file} keeps no history", hint='add [history] with file = "history.jsonl"')
         found = Found.read(path)
         result = found.to_dict() if self.format == "json" else {}
-        self.deliver(found.pages(self.digits), result, found.figures)
+        self.deliver(found.pages(self.digits), result, found.drawings())
 
 
 history = verb(History, "Show the history of an experiment.")

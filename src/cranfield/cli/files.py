@@ -97,11 +97,11 @@ class Check(options.Inputs, options.DocumentText, options.DocumentIds, options.O
         if self.stats:
             from cranfield.analysis.collection_statistics import collection_statistics
             from cranfield.evaluation.evaluator import read_runs
-            from cranfield.report.collection import tables
+            from cranfield.report.collection import pages
 
             runs = read_runs(list(self.runs), duplicates=self.duplicates)
             found = collection_statistics(self.qrels, runs, rel=self.rel)
-            text = write(tables(found), found.to_dict(), self.format, width=width(), colour=colour(self.output))
+            text = write(pages(found), found.to_dict(), self.format, width=width(), colour=colour(self.output))
             emit(text, self.output)
 
 

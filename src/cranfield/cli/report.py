@@ -135,7 +135,7 @@ class Report(
         if self.figures is not None:
             from cranfield.report import overview
 
-            results.save_figures(lambda folder: overview.figures(data, folder), self.figures)
+            results.save_figures(overview.drawings(data), self.figures)
 
     def _baseline(self, scores: Scores, names: dict[str, str]) -> str | None:
         """The name of the baseline, which may be given by its file."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cranfield.evaluation.designs import Groups
+    from cranfield.report.canvas import Drawings
 
     Draw = Callable[[str], list[Path]]
 
@@ -54,11 +55,11 @@ class Pages(options.Writing):
 class Results(Pages, Drawing):
     """Tables and figures."""
 
-    def deliver(self, pages: Sequence[Page], result: dict[str, Any], draw: Draw | None = None) -> None:
+    def deliver(self, pages: Sequence[Page], result: dict[str, Any], figures: Drawings | Draw | None = None) -> None:
         """Write tables to standard output or a file, figures into their folder, notes to standard error."""
         text = write(pages, result, self.format, width=width(), colour=colour(self.output))
         emit(for_file(text, self.format, self.output), self.output)
-        save_figures(draw, self.figures)
+        save_figures(figures, self.figures)
         if self.format != "json":
             note(result.get("notes", ()))
 
@@ -86,7 +87,10 @@ def for_file(text: str, format: str, output: str | None) -> str:
     return as_json(with_origin(load_json(text))) if format == "json" and output not in (None, "-") else text
 
 
-def save_figures(draw: Draw | None, figures: str | None) -> None:
+def save_figures(figures: Drawings | Draw | None, folder: str | None) -> None:
     """Draw the figures into their folder, if a folder is given, and report how many files were written."""
-    if figures is not None and draw is not None:
-        say_written(f"{len(draw(figures))} files written to {figures}")
+    if folder is not None and figures is not None:
+        from cranfield.report.canvas import save_all
+
+        written = figures(folder) if callable(figures) else save_all(figures, folder)
+        say_written(f"{len(written)} files written to {folder}")

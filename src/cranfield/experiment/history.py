@@ -11,7 +11,7 @@ import os
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,7 +25,7 @@ from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.formats.json import load_json
 from cranfield.io.streams import open_stream
 from cranfield.record import record
-from cranfield.report.canvas import GREY, ORANGE, PAGE, figure_of, plotted_axes, save
+from cranfield.report.canvas import GREY, ORANGE, PAGE, Drawings, figure_of, plotted_axes
 from cranfield.report.overview import COLOURS
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown, signed
@@ -282,13 +282,10 @@ class History:
         axis.legend()
         return axis
 
-    def figures(self, folder: str) -> list[Path]:
-        """Draw every measure into a folder."""
-        paths = []
-        for measure in dict.fromkeys(one for one, _ in self.rows):
-            draw = lambda axis, measure=measure: self._draw(axis, measure)  # noqa: E731
-            paths += save(lambda draw=draw: figure_of(draw, PAGE, 2.6), folder, f"history-{measure}")  # type: ignore[misc]
-        return paths
+    def drawings(self) -> Drawings:
+        """A figure of each measure."""
+        draw = {measure: partial(self._draw, measure=measure) for measure in dict.fromkeys(one for one, _ in self.rows)}
+        return {f"history-{measure}": partial(figure_of, drawn, PAGE, 2.6) for measure, drawn in draw.items()}
 
     def __repr__(self) -> str:
         return f"History: {plural(len(self.entries), 'entry')}, {plural(len(self.rows), 'mean')}"

@@ -26,6 +26,7 @@ from cranfield.io.write import atomic_write
 from cranfield.record import record
 from cranfield.report import answer, gates
 from cranfield.report import write as write_scores
+from cranfield.report.canvas import save_all
 from cranfield.report.pages import Page, table, write
 from cranfield.report.sheet import shown, signed
 from cranfield.results import now
@@ -210,9 +211,7 @@ class Running:
             with atomic_write(path) as temporary:
                 temporary.write_text(gates.junit_xml(outcome.verdict, "cranfield run"), encoding="utf-8")
         if (path := self.of.output("save", "figures")) and outcome.comparison is not None:
-            from cranfield.report.compare import figures
-
-            figures(outcome.comparison, path)
+            save_all(answer.drawings(outcome.comparison), path)
         if history is not None:
             from cranfield.experiment.history import append
 

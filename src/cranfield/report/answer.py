@@ -12,6 +12,7 @@ import numpy as np
 from cranfield.analysis.compare import BEST, Comparison, ComparisonTable
 from cranfield.analysis.significance import MeasureComparison
 from cranfield.evaluation.notes import Note, sentences
+from cranfield.report import predicted
 from cranfield.report.compare import (
     BETTER,
     MAX_PAIRS,
@@ -20,10 +21,12 @@ from cranfield.report.compare import (
     chance,
     chance_words,
     design_notes,
+    drawings,
     interval_name,
     means_page,
     method,
     pair_pages,
+    plot,
     queries_of,
     rank_cell,
     rank_head,
@@ -36,6 +39,9 @@ from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, shown, signed
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import one_of, printable
+
+# The figures of a comparison are shown with its answer.
+__all__ = ["answer", "drawings", "notes", "pages", "plot"]
 
 ALL_ROWS = 40  # runs that the table shows; of more, so many that the answer fits two screens of 25 lines
 FEW_MEASURES = 3  # whose columns fit 80 characters
@@ -75,17 +81,15 @@ class Versus(NamedTuple):
 def pages(
     comparison: Comparison, digits: int = 4, *, table: ComparisonTable | None = None, details: bool = False
 ) -> list[Page]:
-    """The answer above its table; or one other ``table``; or with ``details`` all, those of pairs only if few."""
-    if table is not None:
-        return [means_page(comparison, digits)] if table == "means" else pair_pages(comparison, digits)
-    if not details:
-        return [answer(comparison, digits)]
+    """The answer above its table; or one other ``table``; or with ``details`` all, those of pairs only if few.
+
+    Tables with predictions follow.
+    """
     few = comparison.size <= MAX_PAIRS
-    return [
-        answer(comparison, digits),
-        means_page(comparison, digits),
-        *(pair_pages(comparison, digits) if few else []),
-    ]
+    found = [] if table is not None else [answer(comparison, digits)]
+    found += [means_page(comparison, digits)] if details or table == "means" else []
+    found += pair_pages(comparison, digits) if (details and few) or table == "pairs" else []
+    return [*found, *predicted.pages(comparison.predicted, digits)]
 
 
 def most_rows(comparison: Comparison) -> int:
@@ -94,7 +98,7 @@ def most_rows(comparison: Comparison) -> int:
     return runs if runs <= ALL_ROWS else 30 if measures <= FEW_MEASURES else 15
 
 
-def answer(comparison: Comparison, digits: int = 4, *, all_runs: bool = False) -> Page:
+def answer(comparison: Comparison, digits: int = 4) -> Page:
     """The answer above its table, of many runs the best; below it, how the numbers were found."""
     order = comparison.by_measure[0].order
     found = [dict(_against(comparison, one)) for one in comparison.by_measure]
@@ -102,7 +106,7 @@ def answer(comparison: Comparison, digits: int = 4, *, all_runs: bool = False) -
         below = tuple(filter(None, (_method(comparison), comparison.policy)))
         return Page(_of_two(comparison, found, digits), _table_of_two(comparison, found, digits), below)
     text = _of_many(comparison, found, order, digits)
-    most = len(order) if all_runs else most_rows(comparison)
+    most = most_rows(comparison)
     below = tuple(filter(None, (_method(comparison, found), comparison.policy)))
     return Page(text, _table_of_many(comparison, found, order, digits, most), below)
 
@@ -112,13 +116,12 @@ def notes(
     *,
     table: ComparisonTable | None = None,
     details: bool = False,
-    all_runs: bool = False,
 ) -> list[str]:
     """The queries used, what is not listed, and differences that could be reversed; the answer has fewer of them."""
     whole = details or table is not None
     texts = sentences(note for note in comparison.query_notes if whole or not _plain(note))
     pairs = comparison.size
-    if not whole and not all_runs and len(comparison.runs) > most_rows(comparison):
+    if not whole and len(comparison.runs) > most_rows(comparison):
         texts.append(f"the best {most_rows(comparison)} of {len(comparison.runs)} runs are shown")
     if details and pairs > MAX_PAIRS:
         texts.append(f"{pairs:,} pairs per measure hidden; use --table pairs, or --format csv or json")
@@ -126,7 +129,7 @@ def notes(
         texts.append(NO_CONFIDENCE[comparison.settings.correction])
     # The answer on two runs says what could reverse it.
     texts += reversals(comparison) if whole or len(comparison.runs) > 2 else []
-    return [*texts, *unchecked(comparison), *design_notes(comparison)]
+    return [*texts, *unchecked(comparison), *design_notes(comparison), *predicted.notes(comparison.predicted)]
 
 
 def _plain(note: Note) -> bool:

@@ -14,13 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, compress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cranfield import results
 from cranfield.analysis.audit import Audit, Cause, NilDetection, Swap
+from cranfield.evaluation.notes import summarised
 from cranfield.evaluation.pair_bounds import CHEAP, linear_part
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.predicted import PredictedMean
@@ -95,6 +95,17 @@ GROUPS = {
     LEFT_OUT: ("share", "condensed"),
     "lists": ("terminal",),
 }
+
+
+def pages(audit: Audit) -> list[Page]:
+    """How many pairs each cause could reverse, and what the scores could have been."""
+    return [Page(COUNTED, counts(audit)), *overview(audit, Layout())]
+
+
+def notes(audit: Audit) -> list[str]:
+    """The policy, the bottom line, what to do, and the notes on the scores."""
+    bottom = [*bottom_line(audit, Layout()), to_do(audit)[0]]
+    return [audit.policy, *filter(None, bottom), *verdict(audit), *summarised(audit.notes)[0]]
 
 
 def write(
@@ -624,9 +635,9 @@ BANDS: tuple[tuple[Cause, str, str, float], ...] = (
 MARKS: tuple[tuple[Cause, str, str], ...] = (("condensed", "D", canvas.BLUE), ("terminal", "s", canvas.GREEN))
 
 
-def figures(audit: Audit, folder: str) -> list[Path]:
-    """Draw the audit into a folder."""
-    return canvas.save(partial(drawn, audit), folder, "audit")
+def drawings(audit: Audit) -> canvas.Drawings:
+    """One figure of all measures."""
+    return {"audit": partial(drawn, audit)}
 
 
 def drawn(audit: Audit) -> Figure:

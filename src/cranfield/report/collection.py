@@ -11,11 +11,11 @@ from cranfield.report.sheet import UNDEFINED, shown
 from cranfield.wording import few, plural
 
 
-def tables(statistics: CollectionStatistics, digits: int = 1) -> list[Page]:
+def pages(statistics: CollectionStatistics, digits: int = 1) -> list[Page]:
     """A table of the judgments, and two of the runs if there are any."""
-    pages = [_judgment_table(statistics.judgments, digits)]
+    first = _judgment_table(statistics.judgments, digits)
     runs = statistics.runs
-    return [*pages, _list_table(runs, digits), _tie_table(runs, digits)] if runs else pages
+    return [first, _list_table(runs, digits), _tie_table(runs, digits)] if runs else [first]
 
 
 def _judgment_table(judgments: JudgmentStatistics, digits: int) -> Page:
@@ -83,7 +83,12 @@ def page(corpus: Corpus) -> Page:
     return table(f"Corpus: {corpus.settings}", ("",), ("number",), rows)
 
 
-def notes(corpus: Corpus) -> list[str]:
+def notes(_: CollectionStatistics) -> list[str]:
+    """The tables say all."""
+    return []
+
+
+def corpus_notes(corpus: Corpus) -> list[str]:
     """Notes on documents that are missing, empty or repeated."""
     texts = []
     if missing := len(corpus.missing):

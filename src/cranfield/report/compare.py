@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from pathlib import Path
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from cranfield.analysis.compare import BEST, NOT_AUDITED, Comparison
 from cranfield.analysis.significance import SIGNIFICANCE_TESTS, MeasureComparison, PairComparison
 from cranfield.data import Integers
-from cranfield.report.canvas import BLUE, COLUMN, GREY, PAGE, figure_of, ink, name_rows, plotted_axes, save
+from cranfield.report.canvas import BLUE, COLUMN, GREY, PAGE, Drawings, figure_of, ink, name_rows, plotted_axes
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, csv_lines, shown, signed
 from cranfield.statistics.resampling import sign_patterns
@@ -331,13 +330,10 @@ MOST_ROWS = 40  # differences from a baseline that are drawn by default
 MOST_PAIRS = 45  # pairs that are drawn with their intervals: those of ten runs; of more, the matrix
 
 
-def figures(found: Comparison, folder: str) -> list[Path]:
-    """Draw a figure for each measure into a folder: what `plot` draws."""
-    return [
-        path
-        for m, measure in enumerate(found.measures)
-        for path in save(partial(figure_of, *_drawing(found, m)), folder, f"compare-{measure}")
-    ]
+def drawings(found: Comparison) -> Drawings:
+    """A figure for each measure: what `plot` draws."""
+    names = enumerate(found.measures)
+    return {f"compare-{measure}": partial(figure_of, *_drawing(found, m)) for m, measure in names}
 
 
 def plot(found: Comparison, m: int, *, top: int | None, ax: Axes | None) -> Axes:

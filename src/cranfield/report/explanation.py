@@ -13,7 +13,6 @@ from functools import partial
 from html import escape
 from importlib.resources import files
 from itertools import cycle
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,9 +20,10 @@ import numpy as np
 from cranfield import __version__
 from cranfield.analysis.explain import END, Explanation, Step, TextExplanation, TextStep
 from cranfield.errors import UsageError, check_choice
+from cranfield.evaluation.notes import sentences
 from cranfield.measures import Measure, parse
 from cranfield.ranking.views import Views
-from cranfield.report.canvas import BLUE, COLUMN, GREEN, GREY, ORANGE, PAGE, SKY, new_figure, plotted_axes, save
+from cranfield.report.canvas import BLUE, COLUMN, GREEN, GREY, ORANGE, PAGE, SKY, Drawings, new_figure, plotted_axes
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, shown, signed
 from cranfield.statistics.rounding import SAME
@@ -178,9 +178,14 @@ DASHES = ("-", "--", "-.", ":")
 KINDS = {"relevant": (BLUE, ""), "not relevant": (GREY, ""), UNJUDGED: (ORANGE, "////")}
 
 
-def figures(found: Explanation, folder: str) -> list[Path]:
-    """Draw the explanation into a folder; returns the files written."""
-    return save(partial(draw, found), folder, f"explain-{found.run}-{found.query}-{found.measure}")
+def notes(found: Explanation) -> list[str]:
+    """What a reader of the score should know."""
+    return sentences(found.notes)
+
+
+def drawings(found: Explanation) -> Drawings:
+    """One figure of the whole explanation."""
+    return {f"explain-{found.run}-{found.query}-{found.measure}": partial(draw, found)}
 
 
 def draw(found: Explanation) -> Figure:

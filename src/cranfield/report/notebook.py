@@ -6,13 +6,12 @@ No colours: text and rules take those of the page, so that the tables are readab
 from __future__ import annotations
 
 import html as markup
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 from cranfield.errors import MeasureError, UnknownName
-from cranfield.evaluation.notes import sentences, summarised
 from cranfield.evaluation.scores import Interval, ScoreTable
 from cranfield.measures import parse
 from cranfield.report.pages import Page, titled, write
@@ -133,75 +132,44 @@ def first_rows(sheet: Sheet) -> tuple[Sheet, str]:
 
 def shown(result: Any) -> Shown:
     """The tables and notes of a result."""
-    kind = next((kind.__name__ for kind in type(result).__mro__ if kind.__name__ in TABLES), None)
-    if kind is None:  # what is above the reports has tables of its own
-        pages, notes = result.pages(), result.notes
-    else:
-        module, show = TABLES[kind]
-        pages, notes = show(import_module(f"cranfield.report.{module}"), result)
+    module = module_of(result)
+    pages, notes = (result.pages(), result.notes) if module is None else (module.pages(result), module.notes(result))
     return pages, list(map(printable, notes))
 
 
 def plot(result: Any, **options: Any) -> Any:
     """Draw a result; returns the axes."""
-    module, draw = next(FIGURES[kind.__name__] for kind in type(result).__mro__ if kind.__name__ in FIGURES)
     if "measure" in options:
         options["m"] = measure_index(result.measures, options.pop("measure"))
-    return getattr(import_module(f"cranfield.report.{module}"), draw)(result, **options)
+    module: Any = module_of(result)
+    return module.plot(result, **options)
 
 
 def written(result: Any, *, format: str, **options: Any) -> str:
     """The tables of a result in a format, as commands write them."""
-    module, _ = next(TABLES[kind.__name__] for kind in type(result).__mro__ if kind.__name__ in TABLES)
-    pages = import_module(f"cranfield.report.{module}").pages(result, **options)
-    return decodable(write(pages, {}, format))
+    module: Any = module_of(result)
+    return decodable(write(module.pages(result, **options), {}, format))
 
 
-def _scores(report: Any, scores: ScoreTable) -> Shown:
-    sheet = Layout().sheet(scores._of_runs(scores._order()) if scores.columns else scores)
-    return [Page("", sheet, below(scores)), *report.pages(getattr(scores, "predicted", ()))], summarised(scores.notes)[
-        0
-    ]
-
-
-def _comparison(report: Any, comparison: Any) -> Shown:
-    from cranfield.report import predicted
-
-    pages = [report.answer(comparison, all_runs=True), *predicted.pages(comparison.predicted)]
-    return pages, report.notes(comparison, all_runs=True)
-
-
-def _audit(report: Any, audit: Any) -> Shown:
-    pages = [Page(report.COUNTED, report.counts(audit)), *report.overview(audit, Layout())]
-    bottom = [*report.bottom_line(audit, Layout()), report.to_do(audit)[0]]
-    return pages, [audit.policy, *filter(None, bottom), *report.verdict(audit), *summarised(audit.notes)[0]]
-
-
-# What each class shows: the module that makes its tables, which is loaded then, and how.
-TABLES: dict[str, tuple[str, Callable[[Any, Any], Shown]]] = {
-    "ScoreTable": ("predicted", _scores),
-    "ScoreColumn": (
-        "predicted",
-        lambda report, found: (_scores(report, found.scores._of_columns([found._column]))[0], ()),
-    ),
-    "Evaluation": ("predicted", lambda report, found: _scores(report, found.scores)),
-    "Comparison": ("answer", _comparison),
-    "Groups": ("groups", lambda report, found: (report.pages(found), report.notes(found))),
-    "Audit": ("audit", _audit),
-    "Explanation": ("explanation", lambda report, found: (report.pages(found), sentences(found.notes))),
-    "PerQueryScores": ("per_query", lambda report, found: ([report.queries(found, bars=False)], report.notes(found))),
-    "CollectionStatistics": ("collection", lambda report, found: (report.tables(found), ())),
+# A result shows itself by `pages`, `notes` and `drawings`. Classes that the reports know have a module of reports with
+# these functions, which is loaded then; those above the reports have them as methods.
+MODULES = {
+    "ScoreTable": "overview",
+    "ScoreColumn": "overview",
+    "Evaluation": "overview",
+    "Comparison": "answer",
+    "Groups": "groups",
+    "Audit": "audit",
+    "Explanation": "explanation",
+    "PerQueryScores": "per_query",
+    "CollectionStatistics": "collection",
 }
-# The figure of each class: the module, and the function that draws it.
-FIGURES = {
-    "Scores": ("overview", "plot_means"),
-    "Evaluation": ("overview", "plot_curve"),
-    "Comparison": ("compare", "plot"),
-    "Groups": ("groups", "plot"),
-    "Audit": ("audit", "plot"),
-    "Explanation": ("explanation", "plot"),
-    "PerQueryScores": ("per_query", "plot"),
-}
+
+
+def module_of(result: Any) -> Any:
+    """The module that shows a class of results; None if its own methods do."""
+    name = next((MODULES[kind.__name__] for kind in type(result).__mro__ if kind.__name__ in MODULES), None)
+    return None if name is None else import_module(f"cranfield.report.{name}")
 
 
 def measure_index(measures: Sequence[str], name: str | None) -> int:

@@ -1,10 +1,9 @@
-"""The overview of runs as figures: the means of all runs with their intervals, and curves."""
+"""The overview of runs: their means as a table, and means with intervals and curves as figures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +11,11 @@ import numpy as np
 from cranfield.data import Floats
 from cranfield.errors import check_choice
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.scores import Interval, Scores
-from cranfield.report import canvas
+from cranfield.evaluation.notes import summarised
+from cranfield.evaluation.scores import Interval, ScoreColumn, Scores, ScoreTable
+from cranfield.report import canvas, predicted
+from cranfield.report.pages import Page
+from cranfield.report.sheet import Layout, below
 from cranfield.wording import plural
 
 if TYPE_CHECKING:
@@ -25,12 +27,33 @@ LINES = ("-", "--", "-.", ":")
 CURVES = {"recall": ("recall", "precision"), "gain": ("k", "nDCG@k")}  # the names of their axes
 
 
-def figures(data: dict[str, Any], folder: str) -> list[Path]:
-    """Draw the data from `report.html` into a folder."""
-    written = [] if data["curves"] is None else canvas.save(partial(curves, data), folder, "curves")
-    for m, measure in enumerate(data["measures"]):
-        written += canvas.save(partial(means, data, m), folder, f"means-{measure}")
-    return written
+def pages(found: ScoreTable | ScoreColumn | Evaluation) -> list[Page]:
+    """The table of means, best run first, and those with predictions."""
+    scores = _scores_of(found)
+    sheet = Layout().sheet(scores._of_runs(scores._order()) if scores.columns else scores)
+    return [Page("", sheet, below(scores)), *predicted.pages(getattr(scores, "predicted", ()))]
+
+
+def notes(found: ScoreTable | ScoreColumn | Evaluation) -> list[str]:
+    """The notes on scores; those of one column are with all scores."""
+    return [] if isinstance(found, ScoreColumn) else summarised(_scores_of(found).notes)[0]
+
+
+def _scores_of(found: ScoreTable | ScoreColumn | Evaluation) -> ScoreTable:
+    if isinstance(found, ScoreColumn):
+        return found.scores._of_columns([found._column])
+    return found.scores if isinstance(found, Evaluation) else found
+
+
+def plot(found: Scores | Evaluation, **options: Any) -> Axes:
+    """The means of scores, or the curves of an evaluation, on these axes or on new ones."""
+    return plot_curve(found, **options) if isinstance(found, Evaluation) else plot_means(found, **options)
+
+
+def drawings(data: dict[str, Any]) -> canvas.Drawings:
+    """The figures of the data from `report.html`."""
+    found: canvas.Drawings = {} if data["curves"] is None else {"curves": partial(curves, data)}
+    return found | {f"means-{measure}": partial(means, data, m) for m, measure in enumerate(data["measures"])}
 
 
 def height(rows: int) -> float:

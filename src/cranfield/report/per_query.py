@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cranfield.analysis.per_query import DocumentRanks, PerQueryScores
-from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, PAGE, figure_of, ink, plotted_axes, save
+from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, PAGE, Drawings, figure_of, ink, plotted_axes
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown, signed
 from cranfield.wording import decodable, plural, printable, shortened
@@ -19,6 +18,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BAR = 12  # characters of the longest bar
+
+
+def pages(scores: PerQueryScores) -> list[Page]:
+    """All queries."""
+    return [queries(scores, bars=False)]
 
 
 def queries(
@@ -127,9 +131,9 @@ NAMED = 80  # the largest number of queries whose names are legible
 LETTERS = 80  # of all names together that fit side by side
 
 
-def figures(found: PerQueryScores, folder: str) -> list[Path]:
-    """Draw the queries, in their given order, into a folder: what `plot` draws."""
-    return save(lambda: figure_of(*_drawing(found)), folder, f"queries-{found.measure}")
+def drawings(found: PerQueryScores) -> Drawings:
+    """The queries in their given order: what `plot` draws."""
+    return {f"queries-{found.measure}": lambda: figure_of(*_drawing(found))}
 
 
 def plot(found: PerQueryScores, ax: Axes | None) -> Axes:
