@@ -135,6 +135,4 @@ def combined(evaluations: list[cf.Evaluation]) -> cf.Scores:
     runs, policy = tuple(scores.runs[0] for scores in every), evaluations[0].policy
     made = cf.Scores(runs, every[0].columns, tuple(queries), values, counted, policy.undefined)
     notes = [n for scores in every for n in scores.notes if n not in set(score_notes(scores))]
-    return cf.Scores(
-        runs, made.columns, made.queries, values, counted, policy.undefined, (*score_notes(made), *notes)
-    )
+    return cf.Scores(runs, made.columns, made.queries, values, counted, policy.undefined, (*score_notes(made), *notes))
