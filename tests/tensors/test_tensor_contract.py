@@ -134,7 +134,5 @@ def combined(evaluations: list[cf.Evaluation]) -> cf.Scores:
         values[r][:, at], counted[r, at] = scores.values[0], scores.counted[0]
     runs, policy = tuple(scores.runs[0] for scores in every), evaluations[0].policy
     made = cf.Scores(runs, every[0].columns, tuple(queries), values, counted, policy.undefined)
-    notes = [n for scores in every for n in scores.notes if n not in set(score_notes(scores, policy))]
-    return cf.Scores(
-        runs, made.columns, made.queries, values, counted, policy.undefined, (*score_notes(made, policy), *notes)
-    )
+    notes = [n for scores in every for n in scores.notes if n not in set(score_notes(scores))]
+    return cf.Scores(runs, made.columns, made.queries, values, counted, policy.undefined, (*score_notes(made), *notes))
