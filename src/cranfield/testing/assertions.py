@@ -22,6 +22,7 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.evaluation.notes import sentences
 from cranfield.evaluation.plan import make_columns
+from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.scores import Scores
 from cranfield.report import gates, per_query
 from cranfield.report.pages import Page, table, write
@@ -110,7 +111,7 @@ def assert_at_least(
 
     >>> qrels, run = {"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}
     >>> assert_at_least(qrels, run, {"RR": 0.5}).means
-    {'run': {'RR': 0.5}}
+    {'new': {'RR': 0.5}}
     >>> assert_at_least(qrels, run, {"RR": 0.7})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
@@ -158,7 +159,8 @@ def _raise_unless_passed(checked: Verdict, scores: Scores, evaluation: Evaluatio
         raise UndecidedError("\n".join(lines), checked.checks)
     label = checked.of("failed")[0].measure
     pages = _culprits(scores, evaluation, scores.measures.index(label), worst, page)
-    raise QualityError("\n".join([*lines, "", write(pages, {}, width=WIDTH)]), checked.checks)
+    tables = write(pages, {}, width=WIDTH)
+    raise QualityError("\n".join([*lines, "", tables, policy_line(scores)]), checked.checks)
 
 
 def _culprits(scores: Scores, evaluation: Evaluation, measure: int, worst: int, page: int) -> list[Page]:
