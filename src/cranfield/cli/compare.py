@@ -14,7 +14,7 @@ from cranfield.cli import gate, options, results
 from cranfield.cli.commands import Option, Settings, verb
 from cranfield.cli.output import colour, emit, note, progress, say_written, width
 from cranfield.errors import UsageError
-from cranfield.report.pages import FORMATS, Page
+from cranfield.report.pages import FORMATS
 from cranfield.settings import RARE, Choices
 from cranfield.statistics.design import Repeated
 from cranfield.statistics.resampling import Correction
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 UNCORRECTED = "p-values do not account for this selection"
 SAVED = ".json"  # in the names of files of saved scores
-MOST_LOST = 5  # queries that a job summary names
 
 
 class Outcome(NamedTuple):
@@ -45,21 +44,6 @@ def _top_runs(own: Scores, compared: Scores, top: int, baseline: str | None) -> 
     """The best runs by the first measure, and the baseline, which counts as one of the runs unless it is saved."""
     best = {*own.best(top), baseline}
     return compared.only(runs=[run for run in compared.runs if run in best])
-
-
-def _losses(outcome: Outcome, measure: str, digits: int) -> list[Page]:
-    """For a job summary: the queries on which the run that is furthest behind the baseline lost most."""
-    from cranfield.analysis.per_query import queries
-    from cranfield.report import per_query
-
-    comparison, scores = outcome.comparison, outcome.compared
-    if scores is None or comparison.baseline is None:
-        return []
-    one = comparison[measure]
-    other, run = one.places[int((one.difference * one.sign).argmin())].tolist()[::-1]
-    found = queries(scores._of_runs([other, run]), measure, "loss")
-    lost = len(found.lost(MOST_LOST))
-    return [per_query.queries(found, digits, most=lost, bars=False, texts=scores._texts)] if lost else []
 
 
 def _tests(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -171,6 +155,7 @@ class Compare(
         from cranfield.report import compare as report
         from cranfield.report.gates import markdown
         from cranfield.report.pages import write
+        from cranfield.report.per_query import losses
 
         self._check()
         settings = ComparisonSettings(seed=self.seed, audit=self.audit, **self.testing)
@@ -199,8 +184,9 @@ class Compare(
             result = comparison.to_dict() if self.format == "json" else {}  # which takes digests of the inputs
             text = write(pages, result, self.format, width=width(), colour=colour(self.output))
             if self.format == "markdown" and checked is not None:
-                losses = write(_losses(outcome, label_of[self._checked[0]], self.digits), {}, "markdown")
-                text = "\n".join(filter(None, (f"{markdown(checked)}{text}", losses)))
+                lost = label_of[self._checked[0]]
+                pages = [] if outcome.compared is None else losses(outcome.compared, comparison, lost, self.digits)
+                text = "\n".join(filter(None, (f"{markdown(checked)}{text}", write(pages, {}, "markdown"))))
         if self.group_by is not None:
             assert outcome.compared is not None  # as --engine spark does not work with groups
             layout: dict[str, Any] = {"width": width(), "colour": colour(self.output)}

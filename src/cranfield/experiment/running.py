@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import numpy as np
-
 from cranfield.analysis.compare import Comparison, compare_scores, with_baseline
 from cranfield.analysis.gates import OUTCOMES, Check, Verdict, verdict
 from cranfield.data import Repeats
@@ -24,15 +22,12 @@ from cranfield.evaluation.scores import Scores
 from cranfield.experiment.experiment import Experiment, listed
 from cranfield.io.write import atomic_write
 from cranfield.record import record
-from cranfield.report import answer, gates
+from cranfield.report import answer, gates, per_query
 from cranfield.report import write as write_scores
 from cranfield.report.canvas import save_all
-from cranfield.report.pages import Page, table, write
-from cranfield.report.sheet import shown, signed
+from cranfield.report.pages import write
 from cranfield.results import now
-from cranfield.wording import did_you_mean, few, shortened
-
-LOST = 5  # queries that a summary names
+from cranfield.wording import did_you_mean, few
 
 
 @record
@@ -264,33 +259,9 @@ def summary(experiment: Experiment, outcome: Outcome, folder: Path, link: str | 
     if comparison is None:
         parts.append(write_scores(outcome.scores, "markdown"))
     else:
-        pages = [answer.answer(comparison), *losses(outcome)]
+        pages = [answer.answer(comparison), *per_query.losses(outcome.compared, comparison)]
         parts.append(write(pages, {}, "markdown"))
     if report := experiment.output("report", "file"):
         path = Path(os.path.relpath(Path(report).resolve(), folder.resolve())).as_posix()
         parts.append(f"\n[The report]({link or quote(path)}) has every query and ranking.\n")
     return "".join(parts)
-
-
-def losses(outcome: Outcome) -> list[Page]:
-    """The queries on which runs lost most against the baseline, by the first measure; none without a loss."""
-    comparison, scores = outcome.comparison, outcome.compared
-    if comparison is None or comparison.baseline is None:
-        return []
-    name, column = comparison.by_measure[0].pairs[0].other, scores.columns[0]
-    base = scores.runs.index(name)
-    values, at = scores._matched(0)
-    lost = (values - values[base]) * (-1 if column.lower_is_better else 1)
-    order = np.argsort(lost, axis=None, kind="stable")[:LOST].tolist()
-    rows = []
-    for r, q in (divmod(place, lost.shape[1]) for place in order):
-        if lost[r, q] < 0:
-            query = scores.queries[at[q]]
-            numbers = [shown(float(values[row, q]), 4) for row in (base, r)]
-            difference = signed(float(values[r, q] - values[base, q]), 4)
-            names = query, shortened(scores._texts.get(query, "")), scores.runs[r]
-            rows.append((names, [*numbers, difference]))
-    if not rows:
-        return []
-    heads = [name, "run", "difference"]
-    return [table(f"{column.label}: the queries that lost most", ("query", "text", "run"), heads, rows)]

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cranfield.analysis.compare import Comparison
 from cranfield.analysis.per_query import DocumentRanks, PerQueryScores
+from cranfield.evaluation.scores import Scores
 from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, PAGE, Drawings, figure_of, ink, plotted_axes
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown, signed
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BAR = 12  # characters of the longest bar
+LOST = 5  # queries that a job summary names
 
 
 def pages(scores: PerQueryScores) -> list[Page]:
@@ -108,6 +111,28 @@ def lost_page(
     old, new = (shown(float(value), digits) for value in scores.values[:, q])
     score = f"{scores.measure} {old} to {new} ({signed(float(scores.difference[q]), digits)})"
     return first_pages(ranks, (scores.runs[0], scores.runs[1]), query, page, texts.get(query, ""), score)
+
+
+def losses(scores: Scores, comparison: Comparison, measure: str | None = None, digits: int = 4) -> list[Page]:
+    """For a job summary: the queries on which runs lost most against the baseline; none without a loss.
+
+    ``scores``: those that were compared. ``measure``: by default the first.
+    """
+    if comparison.baseline is None:
+        return []
+    one = comparison.by_measure[0] if measure is None else comparison[measure]
+    base, (values, at) = int(one.places[0, 1]), scores._matched(scores.measures.index(one.measure))
+    gain = (values - values[base]) * one.sign
+    rows = []
+    for r, q in (divmod(place, gain.shape[1]) for place in np.argsort(gain, axis=None, kind="stable")[:LOST].tolist()):
+        if gain[r, q] < 0:
+            query = scores.queries[at[q]]
+            numbers = [shown(float(values[row, q]), digits) for row in (base, r)]
+            difference = signed(float(values[r, q] - values[base, q]), digits)
+            rows.append(((query, shortened(scores._texts.get(query, "")), scores.runs[r]), [*numbers, difference]))
+    heads = [one.runs[base], "run", "difference"]
+    title = f"{one.measure}: the queries that lost most"
+    return [table(title, ("query", "text", "run"), heads, rows)] if rows else []
 
 
 def _graded(ranks: DocumentRanks) -> str:
