@@ -103,6 +103,11 @@ class Comparison(Saved):
         """The run that all others are compared with; None for all pairs, ``best`` for the best run of each measure."""
         return self.settings.baseline
 
+    @property
+    def reference(self) -> str | None:
+        """The run that all others are compared with in the first measure; None for all pairs."""
+        return None if self.baseline is None else self.by_measure[0].pairs[0].other
+
     def __getitem__(self, measure: str) -> MeasureComparison:
         """The comparison by one measure, given by its label or by any of its names."""
         if measure not in self.measures:

@@ -88,7 +88,7 @@ class Running:
         groups = {}
         for attribute in listed(self.of.design.by):
             with self.error_at(("design", "by")):
-                baseline = comparison.baseline if comparison else None
+                baseline = comparison.reference if comparison else None
                 groups[attribute] = compared.by(attribute, baseline, **settings.of_groups)
         return Outcome(scores, comparison, groups, self._verdict(scores, comparison, compared), compared, evaluation)
 
@@ -276,9 +276,9 @@ def summary(experiment: Experiment, outcome: Outcome, folder: Path, link: str | 
 def losses(outcome: Outcome) -> list[Page]:
     """The queries on which runs lost most against the baseline, by the first measure; none without a loss."""
     comparison, scores = outcome.comparison, outcome.compared
-    if comparison is None or comparison.baseline is None:
+    if comparison is None or comparison.reference is None:
         return []
-    name, column = comparison.by_measure[0].pairs[0].other, scores.columns[0]
+    name, column = comparison.reference, scores.columns[0]
     base = scores.runs.index(name)
     values, at = scores.matched(0)
     lost = (values - values[base]) * (-1 if column.lower_is_better else 1)
