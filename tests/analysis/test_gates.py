@@ -159,10 +159,17 @@ def test_sentences_have_the_numbers_and_failures_come_first() -> None:
     found = checked({"base": GOOD, "new": BAD}, gate)
     assert report.headline(found) == "5 checks: 1 failed, 1 undecided, 3 passed"
     failed, undecided, *passed = report.markdown(found).splitlines()[2:7]
-    assert failed.startswith("- ❌ new is worse than base: m 0.7150 vs 0.8500 (difference -0.1350; corrected p = 0.0078; ")
-    assert undecided.startswith("- ⚠️ cannot decide whether new is worse than base by more than 0.13: m 0.7150 vs 0.8500")
+    assert failed.startswith(
+        "- ❌ new is worse than base: m 0.7150 vs 0.8500 (difference -0.1350; corrected p = 0.0078; "
+    )
+    assert undecided.startswith(
+        "- ⚠️ cannot decide whether new is worse than base by more than 0.13: m 0.7150 vs 0.8500"
+    )
     assert [line[:3] for line in passed] == ["- ✅"] * 3
-    assert "new: no loss against base: m 0.7150 vs 0.8500 (difference -0.1350, tolerance 0.2; 8 queries, significance ignored)" in passed[2]
+    assert (
+        "new: no loss against base: m 0.7150 vs 0.8500 (difference -0.1350, tolerance 0.2; 8 queries, significance ignored)"
+        in passed[2]
+    )
     assert report.sentences(found, "failed") == [failed.removeprefix("- ❌ ")]
     assert [one["lost"] for one in report.to_dict(found)] == [[], []] + [[f"q{q}" for q in range(7, -1, -1)]] * 3
     suite = ElementTree.fromstring(report.junit_xml(found))

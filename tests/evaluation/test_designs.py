@@ -405,7 +405,7 @@ def test_repeats_are_one_run_with_a_mean() -> None:
     scores = cf.evaluate(qrels, {"dense": cf.Repeats([first, second]), "bm25": second}, "RR")
     assert dict(scores["RR"]) == {"dense": 0.75, "bm25": 0.5}
     assert scores.repeats["dense"].shape == (1, 4, 2)
-    assert cf.compare(qrels, {"dense": cf.Repeats([first, second]), "bm25": second}, "RR").test == "t"
+    assert cf.compare(qrels, {"dense": cf.Repeats([first, second]), "bm25": second}, "RR").settings.test == "t"
 
 
 def test_designs_survive_saving(tmp_path: Any) -> None:

@@ -63,7 +63,19 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         ["eval", "-m", "AP", "--predicted", PREDICTED],
         ["compare", "-m", "AP nDCG@10[ties=trec9]", "--samples", "100", "--predicted", PREDICTED],
         ["audit", "-m", "AP", "--predicted", PREDICTED],
-        ["report", "-m", "AP", "--samples", "100", "--predicted", PREDICTED, "--baseline", "dense", "-o", "report.html"],
+        [
+            "report",
+            "-m",
+            "AP",
+            "--samples",
+            "100",
+            "--predicted",
+            PREDICTED,
+            "--baseline",
+            "dense",
+            "-o",
+            "report.html",
+        ],
     ],
     ids=lambda command: " ".join([*command[:3], *(word for word in command if word == "--predicted")]),
 )
@@ -101,7 +113,9 @@ def test_predictions_of_any_file_are_from_one_reading(kind: str, opened: Counter
     """Human and predicted judgments score the same rankings, from a file that is opened once."""
     runs: list[Path] = []
     for run in map(Path, RUNS):
-        runs.append(tmp_path / (f"{run.name}.gz" if kind == "gzip" else f"{run.stem}.csv" if kind == "table" else run.name))
+        runs.append(
+            tmp_path / (f"{run.name}.gz" if kind == "gzip" else f"{run.stem}.csv" if kind == "table" else run.name)
+        )
         text = run.read_text()
         if kind == "table":
             lines = [",".join(row[i] for i in (0, 2, 4)) for row in map(str.split, text.splitlines())]

@@ -185,6 +185,32 @@ def test_a_saved_baseline(tmp_path: Path) -> None:
     assert outcome.exit_code == 3
 
 
+def test_the_best_run_of_each_measure_as_the_baseline_of_groups(tmp_path: Path) -> None:
+    """Groups are compared with the best run by the first measure, as by `cranfield compare`."""
+    draw = np.random.default_rng(0)
+    rows = [
+        f"{run},q{q},{a + draw.random():.3f},{b + draw.random():.3f}"
+        for run, a, b in (("x", 0, 2), ("y", 2, 0), ("z", 1, 1))
+        for q in range(8)
+    ]
+    (tmp_path / "scores.csv").write_text("\n".join(["run,query,a,b", *rows]) + "\n")
+    (tmp_path / "queries.csv").write_text("query,kind\n" + "".join(f"q{q},k{q % 2}\n" for q in range(8)))
+    path = tmp_path / "cranfield.toml"
+    outside = "".join(f'{name} = {{ file = "scores.csv", measure = "{name}" }}\n' for name in "ab")
+    path.write_text(
+        f'baseline = "best"\n[collections.c]\nqueries = "queries.csv"\n[scores]\n{outside}[design]\nby = "kind"\n'
+    )
+    outcome = cf.Experiment.read(path).run()
+    assert outcome.comparison is not None
+    assert (outcome.comparison.baseline, outcome.comparison.reference) == ("best", "y")
+    words = ["compare", "--scores", str(tmp_path / "scores.csv"), "--queries-file", str(tmp_path / "queries.csv")]
+    words += ["--baseline", "best", "--group-by", "kind", "--format", "json"]
+    found = json.loads(CliRunner().invoke(cli, words).stdout)
+    groups = json.loads(json.dumps(outcome.groups["kind"].to_dict()))
+    assert found["groups"]["baseline"] == groups["baseline"] == "y"
+    assert found["groups"]["difference"] == groups["difference"]
+
+
 def test_one_run_alone(tmp_path: Path) -> None:
     path = small(tmp_path, "RR = { at_least = 0.5 }")
     path.write_text(path.read_text().replace('baseline = "old"\n', "").replace('old = "old.run"\n', ""))

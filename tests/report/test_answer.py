@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ import cranfield as cf
 from cranfield.report import answer
 
 
-def of(values: dict[str, list[float]], measures: tuple[str, ...] = ("m",), **how: object) -> cf.Comparison:
+def of(values: dict[str, list[float]], measures: tuple[str, ...] = ("m",), **how: Any) -> cf.Comparison:
     """A comparison of runs by per-query values, the same for each measure."""
     table = {
         run: {m: {str(q): value for q, value in enumerate(of_run)} for m in measures} for run, of_run in values.items()
@@ -95,6 +97,35 @@ def test_the_best_run_of_each_measure_is_the_baseline() -> None:
     again = cf.Comparison.from_dict(found.to_dict())
     assert again.to_dict() == found.to_dict() and again.pairs == found.pairs
     assert [cell.text for cell in answer.answer(found).sheet.rows[0].cells][1::2][0] == "best"
+
+
+@pytest.mark.parametrize(
+    ("how", "name"),
+    [
+        ({}, "interval at the corrected level"),
+        ({"correction": "bonferroni"}, "interval at the corrected level"),
+        ({"correction": "bh", "baseline": "low"}, "interval at the corrected level"),
+        ({"correction": "none"}, "95% interval"),
+        ({"correction": "none", "alpha": 0.1}, "90% interval"),
+    ],
+)
+def test_an_interval_is_named_by_its_level(how: dict[str, Any], name: str) -> None:
+    """In the sentence, the tables of pairs, and the figure; CSV and JSON have its ends."""
+    found = of({"low": DOWN, "up": UP, "near": NEAR}, **how)
+    assert f", {name} [" in said(found)
+    assert f"; {name} by the paired t-test" in answer.pages(found, table="pairs")[0].title
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    assert found.plot(ax=figure.add_subplot()).get_xlabel().endswith(f", {name}")
+    ends = [(pair.low, pair.high) for pair in found.pairs]
+    columns, data = found.to_columns(), found.to_dict()
+    assert [*zip(columns["low"], columns["high"], strict=True)] == ends
+    assert [(pair["low"], pair["high"]) for pair in data["pairs"]] == ends
+
+
+def test_a_single_test_and_a_joint_one_have_intervals_of_their_own_name() -> None:
+    assert ", 95% interval [" in said(of({"low": DOWN, "up": UP}))
+    values = {run: {"m": dict(zip("abcdef", row, strict=True))} for run, row in (("x", UP), ("y", DOWN), ("z", NEAR))}
+    assert ", simultaneous 95% interval [" in said(cf.compare(cf.read_scores(values), test="tukey"))
 
 
 def test_tables_for_papers_and_programs() -> None:

@@ -506,6 +506,36 @@ def test_a_link_opens_the_same_pair_and_query(opened: Any, browser: Any) -> None
     assert browser.execute_script("return report.state.a") == 3
 
 
+def test_a_page_with_a_baseline_tests_every_run_against_it(shown: Any) -> None:
+    scores = judged_elsewhere()
+    pairs = cf.compare(scores, baseline="c")["faithfulness"].pairs
+    browser = shown(report(scores, baseline="c"))
+    d = pairs[2]
+    assert (d.run, d.other, [pair.run for pair in pairs]) == ("d", "c", ["base", "constructor", "d"])
+    better, worse = (sum(pair.significant and sign * pair.difference > 0 for pair in pairs) for sign in (1, -1))
+    told = texts(browser, "#headline")[0]
+    assert told.startswith("d has the highest faithfulness")
+    assert f"{'' if d.significant else 'not '}significantly better than the baseline c (+{d.difference:.4f}" in told
+    assert f"Of 3 runs tested against c, {better} {'is' if better == 1 else 'are'} significantly better" in told
+    assert f"and {worse} significantly worse." in told
+    assert texts(browser, "#scores thead th")[3] == "faithfulness vs c"
+    assert texts(browser, '#scores tr[data-run="c"] td:nth-child(4)') == ["baseline"]
+    for pair in pairs:
+        cell = texts(browser, f'#scores tr[data-run="{pair.run}"] td:nth-child(4)')[0]
+        assert f"{pair.difference:+.4f}".replace("-", "") in cell.replace("-", "").replace("−", "")
+        assert cell.startswith(("▲ ", "▼ ")) == pair.significant
+    # Only pairs with the baseline were tested.
+    browser.execute_script("report.select({a: 0, b: 1})")
+    assert texts(browser, "#pair")[0].startswith("Every run is tested against the baseline c")
+    browser.execute_script("report.select({a: 2, b: 3})")
+    assert f"difference {-d.difference:.4f}" in texts(browser, "#pair")[0]
+    assert not browser.execute_script("return document.querySelector('.matrix').offsetParent")
+    rows = list(csv.DictReader(StringIO(browser.execute_script("return report.csv('pairs')"))))
+    found = {(row["run"], row["versus"]): (float(row["difference"]), float(row["corrected"])) for row in rows}
+    assert found == {(pair.run, pair.other): (pair.difference, pair.corrected) for pair in pairs}
+    assert {row["reversible by"] for row in rows} == {"not audited"}
+
+
 def test_tables_are_files_too(opened: Any) -> None:
     browser = opened(*museum(), ["AP", "RR"])
     scores = list(csv.DictReader(StringIO(browser.execute_script("return report.csv('scores')"))))

@@ -105,6 +105,11 @@ class Comparison(Saved):
         """The run that all others are compared with; None for all pairs, ``best`` for the best run of each measure."""
         return self.settings.baseline
 
+    @property
+    def reference(self) -> str | None:
+        """The run that all others are compared with in the first measure; None for all pairs."""
+        return None if self.baseline is None else self.by_measure[0].pairs[0].other
+
     def __getitem__(self, measure: str) -> MeasureComparison:
         """The comparison by one measure, given by its label or by any of its names."""
         if measure not in self.measures:
@@ -514,7 +519,7 @@ def settings_for(scores: ScoreTable, settings: ComparisonSettings) -> tuple[Comp
     places = np.array([run_pairs(scores.runs, run) for run in of_measure])
     tests = places.shape[1] * (measures if settings.family == "all" else 1)
     repeated = isinstance(scores, Scores) and bool(scores.repeats)
-    settings = replace(settings, baseline=baseline).for_scores(repeated=repeated)
+    settings = replace(settings, baseline=baseline, level=settings.confidence).for_scores(repeated=repeated)
     number = len(scores.queries) if isinstance(scores, Scores) else 1
     return choose_samples(settings, number, tests), places
 

@@ -190,8 +190,7 @@ class Compare(
         if self.group_by is not None:
             assert outcome.compared is not None  # as --engine spark does not work with groups
             layout: dict[str, Any] = {"width": width(), "colour": colour(self.output)}
-            baseline = None if comparison.baseline is None else comparison.by_measure[0].pairs[0].other
-            found = outcome.compared.by(self.group_by, baseline, **settings.of_groups)
+            found = outcome.compared.by(self.group_by, comparison.reference, **settings.of_groups)
             text = results.with_groups(text, found, self.format, self.digits, **layout)
         emit(results.for_file(text, self.format, self.output), self.output)
         if self.format != "json":

@@ -84,7 +84,7 @@ class Running:
         groups = {}
         for attribute in listed(self.of.design.by):
             with self.error_at(("design", "by")):
-                baseline = comparison.baseline if comparison else None
+                baseline = comparison.reference if comparison else None
                 groups[attribute] = compared.by(attribute, baseline, **settings.of_groups)
         return Outcome(scores, comparison, groups, self._verdict(scores, comparison, compared), compared, evaluation)
 

@@ -244,7 +244,7 @@ def _groups(
     scores: Scores, attribute: str, settings: ComparisonSettings, comparison: Comparison | None
 ) -> dict[str, Any]:
     """The scores by group of queries; differences are from the baseline or from the first run."""
-    given = None if comparison is None or comparison.baseline not in scores.runs else comparison.baseline
+    given = None if comparison is None else comparison.reference
     baseline = (given or scores.runs[0]) if len(scores.runs) > 1 else None
     found = scores.by(attribute, baseline, **settings.of_groups)
     return {
