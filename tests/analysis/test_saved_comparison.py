@@ -156,7 +156,7 @@ def damaged() -> list[Any]:
             continue
         missing = {k: v for k, v in data.items() if k != key}
         found.append(pytest.param(missing, id=f"no {key}"))
-        if key not in ("baseline", "cluster", "collection", "level", "repeats", "test", "samples"):
+        if key not in ("baseline", "cluster", "collection", "repeats"):
             found.append(pytest.param(data | {key: None}, id=f"null {key}"))
             found.append(pytest.param(data | {key: {"x": [1]}}, id=f"other {key}"))
     for key, value in {

@@ -25,9 +25,6 @@ PRODUCTS |= {"chebinterpolate", "chebfit", "polyfit", "convolve", "correlate", "
 ALLOWED = {
     "corpus/judged.py: nearness": "sparse matrices, whose products SciPy computes itself",
     "corpus/judged.py: _chunk": "sparse matrices",
-    "evaluation/pair_bounds.py: precision_difference": "it decides nothing: no command calls it",
-    "evaluation/pair_bounds.py: _moments": "as precision_difference",
-    "evaluation/pair_bounds.py: _enumerated": "as precision_difference",
     "ranking/preferences.py: _closed": "whole numbers",
     "ranking/subtopics.py: _exact": "whole numbers",
     "statistics/design.py: resampled_means": "addable numbers, and whole ones",
@@ -92,7 +89,7 @@ import cranfield as cf
 from cranfield import example
 from cranfield.lab.studies.stopping import RankedLists
 from cranfield.ranking.subtopics import _exact, _greedy
-from cranfield.statistics import agreement, correlation, design, intervals, resampling, survey
+from cranfield.statistics import agreement, correlation, design, intervals, resampling
 
 rng = np.random.default_rng(3)
 x, about, weight = rng.random((9, 203)) ** 2, (rng.random((10, 7)) < 0.4) * 1.0, rng.random(7)
@@ -108,7 +105,6 @@ found = [
     _exact(about, weight, 0.3, 1 / np.arange(1, 8)),
     agreement.kappa_interval(rng.integers(0, 50, (6, 6)), np.abs(np.arange(6)[:, None] - np.arange(6)) * 1.0),
     agreement.favour(x, x**1.1, np.arange(9) < 3),
-    survey.corrected_grades(x[:6, :6] + np.eye(6), x[0, :6], np.arange(6)),
     correlation.rbo(rng.permutation(60).tolist(), rng.permutation(60).tolist()),
     correlation.critical_tau(12),
 ]

@@ -231,6 +231,8 @@ class Comparison(Saved):
         """The comparison that `to_dict` returned."""
         hints = get_type_hints(ComparisonSettings)
         settings = ComparisonSettings(**{name: typed(hints[name], data[name], name) for name in SAVED_SETTINGS})
+        if None in (settings.test, settings.level, settings.samples):
+            raise ValueError("the settings of a comparison are complete")
         runs, measures = (typed(tuple[str, ...], data[name], name) for name in ("runs", "measures"))
         if settings.baseline not in (None, BEST, *runs):
             raise ValueError(f"the baseline `{settings.baseline}` is not one of the runs")
