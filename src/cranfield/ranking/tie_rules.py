@@ -22,13 +22,16 @@ class TieRule:
     ``key``: the number that ranks documents before ties are considered.
     ``position``: the field of `Rankings` with the position of each document in its tie group. A rule with this field
     gives the same order for every measure.
-    ``arrange``: a function that orders the tied documents of a batch, for a rule without ``position``. If both are
+    ``arrange``, ``limit``: for a rule whose order depends on the measure, the order of the tied documents of a batch by
+    gain, and what is taken of two orders. By gain is the order for a measure that rewards gain at the top; for others,
+    and where a depth cuts a tie, orders are searched (`measures.ties.strategies.Scoring`). If both and ``position`` are
     None, documents stay tied, and measures compute the expectation over all orders.
     """
 
     key: Key = "score"
     position: Position | None = None
     arrange: Callable[[Batch], Batch] | None = None
+    limit: np.ufunc | None = None
 
     @property
     def fixes_order(self) -> bool:
@@ -85,8 +88,8 @@ TIE_RULES: dict[Ties, TieRule] = {
     "trec": TieRule(position="by_id"),
     "trec9": TieRule(key="score32", position="by_id"),
     "expected": TieRule(),
-    "best": TieRule(arrange=best),
-    "worst": TieRule(arrange=worst),
+    "best": TieRule(arrange=best, limit=np.maximum),
+    "worst": TieRule(arrange=worst, limit=np.minimum),
     "input": TieRule(position="by_input"),
     "rank": TieRule(key="rank", position="by_input"),
 }
