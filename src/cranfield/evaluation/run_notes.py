@@ -127,12 +127,12 @@ def figure_notes(run: str, figures: Figures, plan: Plan) -> Iterator[Note]:
     unknown = dict.fromkeys(figures.tie_unknown)
     for column, means in zip(plan.columns, figures.ties, strict=True):
         if means and min(means) != max(means):
-            values: dict[str, Any] = {"score": means[0], "low": min(means), "high": max(means)}
+            ends: dict[str, Any] = {"score": means[0], "low": min(means), "high": max(means)}
             if column.label in unknown:
-                values["at_least"] = True
+                ends["at_least"] = True
                 del unknown[column.label]
             kind: Kind = "tie_range" if max(means) - min(means) >= SMALL else "tie_small"
-            yield Note(kind, run, column.label, values)
+            yield Note(kind, run, column.label, ends)
     for label in unknown:
         yield Note("tie_unknown", run, label)
     for column, (queries, error) in zip(plan.columns, figures.sampled, strict=True):

@@ -161,9 +161,11 @@ class RunScores:
         values, measure = self[column], limit.measure
         # Ties below the cutoff have no effect, unless the list is condensed before it is cut.
         end = None if measure.views.condensed else column.rank_cutoff
-        tied: list[tuple[Any, int, Rankings]] = [(queries, 0, part) for queries, part in self.rankings(column.alignment)]
+        tied: list[tuple[Any, int, Rankings]]
         if column.measure.views.rule.fixes_order:
             tied = self._mixed_ties(column.alignment, any_grade=measure.orders_nonrelevant)
+        else:
+            tied = [(queries, 0, rankings) for queries, rankings in self.rankings(column.alignment)]
         limits = [
             (queries, measure.values(rankings, seed=self.seed, effort=QUICK))
             for queries, first, rankings in tied

@@ -27,6 +27,7 @@ from cranfield.measures.ties.strategies import (
 )
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.rankings import Rankings, expanded, from_ranking
+from cranfield.ranking.tie_rules import Arrangement
 from cranfield.ranking.views import Gains, Views, judge_all, ordered, with_every_document
 from cranfield.record import record
 
@@ -347,7 +348,7 @@ class Measure:
         return self._limit_over_orders(rankings, estimate, seed, effort)
 
     @cached_property
-    def limit_order(self) -> Callable[[Batch], Batch] | None:
+    def limit_order(self) -> Arrangement | None:
         """The order of ties that has the highest or lowest score; None if orders must be searched."""
         rule, definition = self.views.rule, self.definition
         if rule.limit is None or definition.by_document:
@@ -377,9 +378,10 @@ class Measure:
 
     def _limit_over_orders(self, rankings: Rankings, by_gain: Estimate, seed: int, effort: Effort) -> Estimate:
         """The highest or lowest scores over all orders of ties, from the scores in the order of gains."""
-        rows = np.flatnonzero(np.bincount(rankings.row[self._needs_search(rankings)]))
-        if not len(rows):
+        needs_search = self._needs_search(rankings)
+        if needs_search is None or not needs_search.any():
             return by_gain
+        rows = np.flatnonzero(np.bincount(rankings.row[needs_search]))
         rankings = rankings.rankings(rows)
         batch = replace(self, views=replace(self.views, ties="expected")).prepared(rankings)
         if not self.definition.by_document and not self.definition.spans:
@@ -389,23 +391,26 @@ class Measure:
             opposite = self._opposite.scoring.expectation(self._opposite.prepared(rankings), seed).value
             tried = np.stack([found.value, by_gain.value[rows], opposite])
             tried[0] = np.where(np.isnan(found.value) & (found.error > 0), tried[1], found.value)
-            highest_or_lowest = self.views.rule.limit.reduce(np.nan_to_num(tried))
-            found.value = np.where(np.isnan(tried).all(axis=0), np.nan, highest_or_lowest)
+            assert self.views.rule.limit is not None
+            ends = self.views.rule.limit.reduce(np.nan_to_num(tried))
+            found.value = np.where(np.isnan(tried).all(axis=0), np.nan, ends)
         return Estimate.joined(len(by_gain.value), [(slice(None), by_gain), (rows, found)])
 
-    def _needs_search(self, rankings: Rankings) -> Booleans:
-        """The tied documents for which the order of gains may not have the highest or lowest score."""
+    def _needs_search(self, rankings: Rankings) -> Booleans | None:
+        """The tied documents for which the order of gains may not have the highest or lowest score; None for none."""
         views, definition = self.views, self.definition
-        tied, end = rankings.size > 1, rankings.start + rankings.size
-        by_gain = self.limit_order is views.rule.arrange and not isinstance(definition.ties, OverCuts)
-        if not by_gain or views.sampled or rankings.judged.costs is not None:
+        known = self.limit_order is not None and not isinstance(definition.ties, OverCuts) and not views.sampled
+        if not known or rankings.judged.costs is not None:
             last = views.depth if views.condensed or self.rank_cutoff is None else self.rank_cutoff
+            tied = rankings.size > 1
             return tied if last is None or rankings.judged.costs is not None else tied & (rankings.start < last)
-        search = tied & rankings.nil if views.terminal else np.zeros(len(tied), bool)
-        # Of these measures, a better document in the place of the last one never lowers the score, either.
-        if views.depth is not None and (views.condensed or views.terminal or not definition.retrieved_only):
-            search |= tied & (rankings.start < views.depth) & (end > views.depth)
-        return search
+        nil = (rankings.size > 1) & rankings.nil if views.terminal and rankings.judged.nil is not None else None
+        # If it depends on documents retrieved alone, a better one in the place of the last never lowers the score.
+        rising = definition.retrieved_only and definition.rewards_promotion
+        if views.depth is None or (rising and not views.condensed and not views.terminal):
+            return nil
+        across = (rankings.start < views.depth) & (rankings.start + rankings.size > views.depth)
+        return across if nil is None else across | nil
 
     def prepared(self, rankings: Rankings) -> Batch:
         """The rankings as `values` scores them, before they are condensed and terminated."""
@@ -430,7 +435,7 @@ class Measure:
         """The rankings with the gains of this measure, tie rule and depth applied; see `views.ordered`."""
         if self.definition.probabilities:
             self._check_probabilities(rankings)
-        batch = ordered(rankings, self.gains, self.views, all_documents=all_documents)
+        batch = ordered(rankings, self.gains, self.views, all_documents=all_documents, arrange=self.limit_order)
         if not rankings.judged.complete or self.definition.spans:  # every chunk is judged
             return batch
         # A subtopic has no gain from a document without a judgment; it matters only where unjudged ones are removed.

@@ -13,6 +13,7 @@ from cranfield.record import record
 
 Ties = Literal["trec", "trec9", "expected", "best", "worst", "input", "rank"]
 TIES: tuple[str, ...] = get_args(Ties)
+Arrangement = Callable[[Batch], Batch]
 
 
 @record(eq=False)
@@ -30,7 +31,7 @@ class TieRule:
 
     key: Key = "score"
     position: Position | None = None
-    arrange: Callable[[Batch], Batch] | None = None
+    arrange: Arrangement | None = None
     limit: np.ufunc | None = None
 
     @property

@@ -213,7 +213,9 @@ def differing(make: Callable[[random.Random], Made], rng: random.Random) -> list
     found = values(list(itertools.chain(*ends)), tied)[:, 0].reshape(2, -1)
     expected = np.array([limits(row) for row in each]).T
     wrong = ~np.isclose(found, expected, rtol=0, atol=1e-9, equal_nan=True)
-    return [f"{ends[i][j]}: {found[i, j]}, not {expected[i, j]} {groups} {given}" for i, j in np.argwhere(wrong).tolist()]
+    return [
+        f"{ends[i][j]}: {found[i, j]}, not {expected[i, j]} {groups} {given}" for i, j in np.argwhere(wrong).tolist()
+    ]
 
 
 def joined(name: str, *views: str) -> str:

@@ -379,7 +379,8 @@ def over_cuts(
     """
     if not _across(batch, k).any():
         return score(batch)
-    return score_once(lambda rows: _over_cuts(score, rows, k, seed, limit, effort), batch, retrieved_only=retrieved_only)
+    of_rows = partial(_over_cuts, score, k=k, seed=seed, limit=limit, effort=effort)
+    return score_once(of_rows, batch, retrieved_only=retrieved_only)
 
 
 def _across(batch: Batch, k: int) -> Booleans:
@@ -388,9 +389,7 @@ def _across(batch: Batch, k: int) -> Booleans:
     return (batch.start < end) & (batch.start + batch.size > end) & ~np.isnan(batch.grade)
 
 
-def _over_cuts(
-    score: Scorer, batch: Batch, k: int, seed: int, limit: np.ufunc | None, effort: Effort
-) -> Estimate:
+def _over_cuts(score: Scorer, batch: Batch, *, k: int, seed: int, limit: np.ufunc | None, effort: Effort) -> Estimate:
     across, kind = _across(batch, k), document_kinds(batch)
     count = across.sum(axis=1)
     one_kind = np.where(across, kind, -np.inf).max(axis=1) == np.where(across, kind, np.inf).min(axis=1)
@@ -429,9 +428,7 @@ def _cuts_of_one_kind(batch: Batch, query: Integers, across: Booleans, count: in
     return PossibleRankings.concatenated(parts)
 
 
-def _cuts_of_query(
-    batch: Batch, query: int, k: int, seed: int, effort: Effort
-) -> Iterator[PossibleRankings]:
+def _cuts_of_query(batch: Batch, query: int, k: int, seed: int, effort: Effort) -> Iterator[PossibleRankings]:
     """All cuts of one query, or a sample if there are too many."""
     batch = batch.rows(np.array([query]))
     rng = generator(batch, seed)

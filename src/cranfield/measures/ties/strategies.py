@@ -18,6 +18,7 @@ import numpy as np
 
 from cranfield.data import Floats
 from cranfield.ranking.batch import Batch
+from cranfield.ranking.tie_rules import Arrangement
 from cranfield.ranking.views import Views, condense_and_terminate
 from cranfield.record import record
 
@@ -88,9 +89,7 @@ class TieStrategy(ABC):
         """The expected scores of lists that are cut at a depth, which may be inside a tie."""
         from cranfield.measures.ties.over_orders import over_cuts
 
-        return over_cuts(
-            partial(scoring.score_uncut, seed=seed), batch, k=depth, seed=seed, **scoring.search
-        )
+        return over_cuts(partial(scoring.score_uncut, seed=seed), batch, k=depth, seed=seed, **scoring.search)
 
     def limit_in_order(self, scoring: Scoring, batch: Batch, seed: int) -> Estimate:
         """The highest or lowest scores of complete lists, as `Scoring.arrange` orders their ties."""
@@ -106,7 +105,10 @@ class TieStrategy(ABC):
             below = batch.start >= scoring.cutoff
             start, size = np.where(below, batch.start + batch.order, batch.start), np.where(below, 1, batch.size)
             batch = batch.changed(start=start, size=size)
-        search = partial(over_orders, scoring.estimate_uncut, seed=seed, **scoring.search)
+
+        def search(rows: Batch) -> Estimate:
+            return over_orders(scoring.estimate_uncut, rows, seed=seed, **scoring.search)
+
         if scoring.effort.samples:
             return search(batch)
         return score_apart(batch, enumerable(batch, scoring.effort.orders), search, Estimate.unknown)
@@ -286,7 +288,7 @@ class Scoring:
     bounded: bool = False
     cutoff: int = NO_CUTOFF
     retrieved_only: bool = False
-    arrange: Callable[[Batch], Batch] | None = None
+    arrange: Arrangement | None = None
     effort: Effort = FULL
 
     @property
