@@ -315,6 +315,11 @@ class Measure:
             kind, rel = ("scaled", dict(self.parameters).get("rel")) if chosen["graded"] else ("binary", rel)
         return Gains(kind, rel, chosen.get("gain", "linear"), chosen.get("max"), chosen.get("min", 0.0))
 
+    @property
+    def binary_gains(self) -> bool:
+        """Whether gains are 0 and 1, whatever the grades."""
+        return self.gains.kind == "binary" or self.gains.rel is not None or self.gains.gain == "binary"
+
     def highest_gain(self, top: float) -> float:
         """The highest gain of any grade up to ``top``: that of the top grade, unless a map gives more to another."""
         gain = self.gains.gain
