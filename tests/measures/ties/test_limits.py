@@ -66,7 +66,7 @@ def with_view(name: str, *views: str) -> str:
 def random_ranking(rng: random.Random) -> tuple[Groups, list[int]]:
     """A ranking of grades, and the grades of judged documents that are not in it."""
     grades = rng.choice([(None, None, -1, 0, 0, 1, 1, 2, 3), (None, None, 0, 0, 2, 2)])
-    groups = random_groups(rng, [rng.choice(grades) for _ in range(rng.randint(2, 6))])
+    groups = random_groups(rng, [rng.choice(grades) for _ in range(rng.randint(2, 5))])
     return groups, [rng.choice([0, 0, 1, 2, 3, -1]) for _ in range(rng.randint(0, 3))]
 
 
