@@ -1150,6 +1150,18 @@ NUMBERS: dict[str, Callable[[Path], str]] = {
         "AP", significant_pairs(f, average_precision) / 28
     ),
     "Equation 1: α-nDCG": lambda f: line("s1", diverse(f, "s1", alpha_ndcg), 11),
+    "Section 2.5, misprint: the formula of RR@k sums f, the text and the code its differences; a tie of 3 with 1 "
+    "relevant document: .8333 as printed, .6111 right": lambda f: line("one", fmean([1, 1 / 2, 1 / 3]), 1),
+    "Equation 2, misprint: a relevant document that is not retrieved has no penalty, and full credit; one of two "
+    "relevant documents retrieved: 1.0 as printed, .5 by equation 16": lambda f: line("sakai 1", 1 / 2),
+    "Equation 3, misprint: the exponent is C_i(r), which counts the document itself, where equation 1 has C_i(r-1); a "
+    "single relevant document: .375 as printed, .75 by Clarke et al.": lambda f: line(
+        "single", nrbp(["a"], {"1": {"a"}}), 1
+    ),
+    "Section 3, misprint: SN-DCG is “SDCG divided by” an ideal sum, but DCG in the example; “10100”: .31 as printed, "
+    ".92 in the example": lambda f: line(
+        "SDCG@5 10100", dcg([1, 0, 1]) / dcg([1] * 5), "SN_DCG@5 10100", dcg([1, 0, 1]) / dcg([1, 1])
+    ),
     "Equation 2: ERR-IA": lambda f: " ".join(line(run, *err_ia_of_hui(f, run)) for run in ("s1", "s2")),
     "Section 4.3: “in our data”, KLD(q||R) ≤ KLD(q||D) always; here under Dirichlet smoothing and as printed": (
         divergence_claims
@@ -1160,7 +1172,8 @@ NUMBERS: dict[str, Callable[[Path], str]] = {
     ),
     "Equations 7 and 8: gains from divergences": lambda f: line("DELTARB@5 of s1 for query q01:", explained(f)[3]),
     "Equations 9 to 12: ABSNB, ABSRB, DELTANB, DELTARB": lambda f: line("s1", *mean_content(f, "s1"), 11),
-    "Section 5.1: ClueWeb as a collection of texts": lambda f: line("documents", 1, "without words", 0, "words", 2),
+    "Section 5.1: ClueWeb as a collection of texts (`cranfield corpus` needs pyarrow: "
+    "`pip install 'cranfield[arrow]'`)": lambda f: line("documents", 1, "without words", 0, "words", 2),
     "Section 5.1: labels -2 and 0 are not relevant": spam,
     "Figure 1: the order of systems under samples of the judgments, on raw and condensed lists": figure1_of_hui,
     "Table 1: judgments of one collection on another that shares no document with it": lambda f: reuse(f, "A", "B"),
