@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
+from cranfield.errors import UsageError
 from cranfield.report.explanation import pages
 from cranfield.report.pages import FORMATS, write
 from every_measure import NAMES
@@ -58,7 +59,7 @@ def test_what_documents_add_is_the_score(name: str) -> None:
                 continue
             try:
                 found = cf.explain(qrels, run, measure, query="q")
-            except cf.UsageError:  # the worst order is not that of gains
+            except UsageError:  # the worst order is not that of gains
                 assert "worst" in views and (measure.limit_order is None or "SN_" in name or "Accuracy" in name)
                 continue
             explained += 1
