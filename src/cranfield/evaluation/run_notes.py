@@ -126,12 +126,14 @@ def figure_notes(run: str, figures: Figures, plan: Plan) -> Iterator[Note]:
             yield Note("unjudged_documents", run, values=values)
     unknown = dict.fromkeys(figures.tie_unknown)
     for column, means in zip(plan.columns, figures.ties, strict=True):
-        if means and min(means) != max(means):
-            ends: dict[str, Any] = {"score": means[0], "low": min(means), "high": max(means)}
+        defined = [mean for mean in means if not np.isnan(mean)]  # the score may be undefined, and the limits not
+        low, high = min(defined, default=0.0), max(defined, default=0.0)
+        if low != high:
+            ends: dict[str, Any] = {"score": means[0], "low": low, "high": high}
             if column.label in unknown:
                 ends["at_least"] = True
                 del unknown[column.label]
-            kind: Kind = "tie_range" if max(means) - min(means) >= SMALL else "tie_small"
+            kind: Kind = "tie_range" if high - low >= SMALL else "tie_small"
             yield Note(kind, run, column.label, ends)
     for label in unknown:
         yield Note("tie_unknown", run, label)

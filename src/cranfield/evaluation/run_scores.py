@@ -159,8 +159,7 @@ class RunScores:
         if limit.identity in self._values:
             return self._values[limit.identity]
         values, measure = self[column], limit.measure
-        # Ties below the cutoff have no effect, unless the list is condensed before it is cut.
-        end = None if measure.views.condensed else column.rank_cutoff
+        end = None if column.alignment.costs else measure.last_rank_of_order
         tied: list[tuple[Any, int, Rankings]]
         if column.measure.views.rule.fixes_order:
             tied = self._mixed_ties(column.alignment, any_grade=measure.orders_nonrelevant)

@@ -363,6 +363,14 @@ class Measure:
         by_set = isinstance(definition.ties, OverCuts) and definition.ties.rewards_promotion
         return rule.arrange if by_set or definition.rewards_promotion else None
 
+    @property
+    def last_rank_of_order(self) -> int | None:
+        """The rank below which the order of documents has no effect; None without one.
+
+        It is the cutoff, unless a list is condensed before it is cut, or the order decides what a depth leaves.
+        """
+        return None if self.views.condensed or self.views.depth is not None else self.rank_cutoff
+
     @cached_property
     def orders_nonrelevant(self) -> bool:
         """Whether the order of documents without gain, judged or not, may change the score."""
@@ -406,7 +414,7 @@ class Measure:
         views, definition = self.views, self.definition
         known = self.limit_order is not None and not isinstance(definition.ties, OverCuts) and not views.sampled
         if not known or rankings.judged.costs is not None:
-            last = views.depth if views.condensed or self.rank_cutoff is None else self.rank_cutoff
+            last = self.last_rank_of_order or views.depth
             tied = rankings.size > 1
             return tied if last is None or rankings.judged.costs is not None else tied & (rankings.start < last)
         nil = (rankings.size > 1) & rankings.nil if views.terminal and rankings.judged.nil is not None else None

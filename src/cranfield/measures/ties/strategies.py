@@ -101,7 +101,7 @@ class TieStrategy(ABC):
         from cranfield.measures.ties.expectation import score_apart
         from cranfield.measures.ties.over_orders import enumerable, over_orders
 
-        if not scoring.views.condensed:  # the order below the cutoff has no effect
+        if not scoring.views.condensed and scoring.views.depth is None:  # the order below the cutoff has no effect
             below = batch.start >= scoring.cutoff
             start, size = np.where(below, batch.start + batch.order, batch.start), np.where(below, 1, batch.size)
             batch = batch.changed(start=start, size=size)
