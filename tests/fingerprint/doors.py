@@ -22,6 +22,7 @@ import numpy as np
 import small_collection as data
 
 import cranfield as cf
+from cranfield.evaluation.plan import AT_TOP_GRADE
 
 PARTS = ("residual", "lowest", "highest", "standard error")  # of a measure, besides its value
 Settings = dict[str, Any]
