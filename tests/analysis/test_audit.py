@@ -89,7 +89,7 @@ def test_intervals_are_those_of_scores(museum: Audit) -> None:
 def test_bounds_are_those_of_evaluate_and_hold_the_score(undefined: str) -> None:
     found = cf.audit(QRELS, RUNS, undefined=undefined)
     scores = cf.evaluate(QRELS, RUNS, list(DEFAULT_MEASURES), show="bounds", undefined=undefined)
-    columns = {label: scores._means[:, c] for c, label in enumerate(scores.measures)}
+    columns = {label.partition(" (")[0]: scores._means[:, c] for c, label in enumerate(scores.measures)}
     for m, name in enumerate(DEFAULT_MEASURES):
         assert found.lowest[:, m] == pytest.approx(columns[f"{name} lowest"])
         assert found.highest[:, m] == pytest.approx(columns[f"{name} highest"])

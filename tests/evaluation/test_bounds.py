@@ -111,3 +111,14 @@ def test_random_completions_of_a_long_list_are_inside(name: str) -> None:
 @pytest.mark.parametrize("name", GAINING)
 def test_no_bounds_where_a_grade_of_0_gains(name: str) -> None:
     assert not bounds(cf.parse(name), from_ranking([1, None, 0])).hold.any()
+
+
+def test_columns_say_what_is_no_bound() -> None:
+    """All unjudged documents at the grade in between score higher than at the top grade."""
+    qrels, run = {"q": {"a": 1, "missed": 1}, "top": {"t": 2}}, {"q": ["a", "u", "v", "w"]}
+    scores = cf.evaluate(qrels, run, ["nDCG@3", "AP", "RBP", "nDCG(rel=1)@3"], show="bounds")
+    by_label = dict(zip(scores.measures, scores.values[0, :, 0], strict=True))
+    assert by_label["nDCG@3 highest (unjudged at the top grade)"] == pytest.approx(0.8671, abs=1e-4)
+    between = {"q": {**qrels["q"], "u": 1, "v": 1, "w": 1}, "top": qrels["top"]}
+    assert cf.evaluate(between, run, "nDCG@3").values[0, 0, 0] == 1
+    assert {"AP lowest", "AP highest", "RBP highest", "nDCG(rel=1)@3 highest"} < set(scores.measures)

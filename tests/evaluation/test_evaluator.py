@@ -164,3 +164,32 @@ def test_plain_keys_are_names_that_every_tracker_takes() -> None:
         evaluator.means(RUN, keys="short")
     labels = ["@", "P@1", "p_1", "p 1 2", "α", "P@1_2"]
     assert keys_of(labels) == ["measure", "p_1", "p_1_2", "p_1_2_2", "measure_2", "p_1_2_3"]
+
+
+@pytest.mark.parametrize(
+    ("name", "ranking", "low", "high"),
+    [
+        ("nDCG[depth=3, condensed, terminal]", [(1, 0, 0, None, 1), 1], 0, 0.9218),
+        ("AP(R='retrieved')@4[depth=3]", [(2, None), (0, 2)], 0.5, 1),
+        ("R(R='retrieved')@2[depth=2]", [(1, 0, 0)], 0, 1),
+        ("nDCG(R='retrieved')@1[depth=2]", [1, (2, 0)], 0.5, 1),
+        ("Unjudged@1", [(0, None)], 0, 1),
+        ("Judged@1", [(0, None)], 0, 1),
+    ],
+)
+def test_the_range_of_ties_is_that_of_all_orders(name: str, ranking: list[Any], low: float, high: float) -> None:
+    groups = [group if isinstance(group, tuple) else (group,) for group in ranking]
+    graded = [(f"d{g}{i}", -float(g), grade) for g, group in enumerate(groups) for i, grade in enumerate(group)]
+    qrels = {"q": {d: grade for d, _, grade in graded if grade is not None} | {"missed": 1}}
+    if "nDCG[" in name:
+        del qrels["q"]["missed"]
+    notes = cf.evaluate(qrels, {"q": {d: score for d, score, _ in graded}}, name).notes
+    (found,) = [note.values for note in notes if note.kind == "tie_range"]
+    assert (found["low"], found["high"]) == pytest.approx((low, high), abs=1e-4)
+    assert "at_least" not in found
+
+
+def test_a_range_of_some_orders_says_so() -> None:
+    qrels = {"q": {f"d{i}": i % 4 for i in range(20)}}
+    notes = cf.evaluate(qrels, {"q": dict.fromkeys(qrels["q"], 1.0)}, ["Q", "AP"]).notes
+    assert [note.values.get("at_least", False) for note in notes if note.kind == "tie_range"] == [True, False]

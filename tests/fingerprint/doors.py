@@ -22,6 +22,7 @@ import numpy as np
 import small_collection as data
 
 import cranfield as cf
+from cranfield.evaluation.plan import AT_TOP_GRADE
 
 PARTS = ("residual", "lowest", "highest", "standard error")  # of a measure, besides its value
 Settings = dict[str, Any]
@@ -110,7 +111,8 @@ def _named(asked: Sequence[str], labels: Sequence[str], values: Sequence[Values]
     """Values by the measure asked for and the part; labels, which have the views, come in the same order."""
     named: dict[str, Values] = {}
     whole: dict[str, str] = {}
-    for label, of_label in zip(labels, values, strict=True):
+    for shown, of_label in zip(labels, values, strict=True):
+        label = shown.removesuffix(AT_TOP_GRADE)
         part = next((part for part in PARTS if label.endswith(f" {part}")), "")
         measure = label.removesuffix(f" {part}") if part else label
         if measure not in whole:

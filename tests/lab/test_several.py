@@ -107,7 +107,7 @@ def test_mean_of_correlation(years: list[Path]) -> None:
 def test_mean_of_power(years: list[Path]) -> None:
     alone, (power, swaps, queries) = both_years("power", years)
     means = {}
-    for measure, (share, required) in [(name, cells) for name, cells in power.items() if name != "measure"]:
+    for measure, (share, required, _) in [(name, cells) for name, cells in power.items() if name != "measure"]:
         x, y = (data["measures"][measure] for data in alone)
         means[measure] = (x["power"] + y["power"]) / 2
         assert share == f"{means[measure]:.1%}"

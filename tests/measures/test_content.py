@@ -274,7 +274,6 @@ WRONG = {
     "plain judgments": ({}, "DELTARB(mu=10)@20", {"q": {"D1": 1}}, "qrels: DELTARB(mu=10)@20 needs judgments by subtopic\n\nhint: `DELTARB(mu=10, whole=True)@20` treats each query as one subtopic"),
     "another corpus": ({"documents": {"E1": "x y"}}, "ABSNB", QRELS, "qrels: none of its 3 relevant documents is in the corpus (for example `D1`)\n\nhint: check that both belong to the same collection; a corpus must be built with the judged documents"),
     "nil": ({"nil": "NIL"}, "ABSNB", QRELS, "nil cannot be combined with ABSNB, which needs document text\n\nhint: omit one of the two"),
-    "best": ({}, "ABSNB[ties=best]", QRELS, "ABSNB does not support ties=best: gains depend on the documents above, and the best order is unknown\n\nhint: ties=expected gives the mean over all orders"),
 }  # fmt: skip
 
 

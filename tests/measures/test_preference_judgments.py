@@ -225,7 +225,6 @@ def test_judgments_and_measures_that_do_not_match() -> None:
         ("AP", {"qrels": None, "prefs": prefs}, "needs judgments by grade"),
         ("AP[groups]", {"qrels": qrels}, "needs judgments by group"),
         ("AP", {"qrels": None, "groups": groups}, "needs judgments without groups"),
-        ("Prefs[ties=best]", {"qrels": None, "prefs": prefs}, "not defined for preferences"),
         ("AP", {"qrels": qrels, "prefs": prefs}, "exclude each other"),
         ("AP[groups]", {"qrels": None, "groups": groups, "nil": "NIL"}, "cannot be combined"),
         ("AP[groups]", {"qrels": None, "groups": {}}, "no judgment"),

@@ -340,6 +340,7 @@ NOTES = (
     Note("unjudged_documents", "bm25", values={"depth": None, "share": 0.999}),
     Note("tie_range", "bm25", "AP", {"score": 0.5, "low": 0.4, "high": 0.6}),
     Note("tie_range", "bm25", "RR", {"score": 0.5, "low": 0.3, "high": 0.7}),
+    Note("tie_range", "bm25", "Q", {"score": 0.5, "low": 0.3, "high": 0.7, "at_least": True}),
     Note("tie_small", "bm25", "P@10"),
     Note("tie_unknown", "bm25", "ERR_IA@20"),
     Note("sampled_orders", "bm25", "DELTARB", {"queries": 3, "error": 0.00012}),

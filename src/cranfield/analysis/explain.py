@@ -157,6 +157,10 @@ def contributions(measure: Measure, rankings: Rankings, seed: int = 0) -> Contri
         mean = np.bincount(alike, (adds + reverse) / 2) / np.bincount(alike)
         last = np.searchsorted(start, start, side="right")
         adds, so_far = mean[alike], np.append(so_far[0], so_far[last])
+    if views.rule.limit is not None:
+        value = measure.values(rankings, seed=seed).value[0]
+        if not np.isclose(so_far[-1], value, equal_nan=True):
+            raise UsageError(f"{measure} is the score of an order that is not by gain", hint="choose another tie rule")
     scale = _gain_scale(measure, rankings.judged.top)
     before, score = float(np.nan_to_num(so_far[0])), float(so_far[-1])
     terminated = views.terminal and bool(views.full is None or prepared.nil.any() or prepared.length[0] < views.full)

@@ -42,9 +42,11 @@ class Eval(
     """
 
     per_query: Annotated[bool, "Show the scores of every query, then the means.", Option("-q --per-query")] = False
-    bounds: Annotated[bool, "Show the lowest and highest scores that judging the unjudged documents could give."] = (
-        False
-    )
+    bounds: Annotated[
+        bool,
+        "Show the lowest and highest scores that judging the unjudged documents could give; of graded measures, "
+        "those with unjudged documents at grade 0 or at the top grade.",
+    ] = False
     residual: Annotated[bool, "Show how much higher scores would be if all unjudged documents were relevant.", RARE] = (
         False
     )

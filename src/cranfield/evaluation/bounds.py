@@ -9,8 +9,9 @@ bounds if a few assignments suffice to find them:
   documents, highest if the topmost are relevant and lowest if the bottommost are. All numbers are tried.
 
 For other measures (graded and normalised ones, and those that moving a document up may lower) the same assignments are
-tried, with the top grade as relevant: the result is a range, not a bound. Bounds are attained, except with
-``ties=expected`` for ties of unjudged documents only, which are taken in their worst or best order.
+tried, with the top grade as relevant: the result is a range, not a bound, and columns are called "unjudged at the top
+grade". Bounds are attained, except with ``ties=expected`` for ties of unjudged documents only, which are taken in their
+worst or best order.
 
 Measures that depend only on sums of gains score all numbers at once (`completions`). For the others each assignment is
 scored as a ranking, so that of many numbers only some are tried.
@@ -90,6 +91,9 @@ def _bounds(measure: Measure, rankings: Rankings, seed: int) -> Bounds:
                 low[rows[chosen]], high[rows[chosen]] = bounds_of(
                     full if chosen.all() else full.rows(np.flatnonzero(chosen))
                 )
+    if measure.views.rule.limit is not None:  # the order of gains is another one for other grades
+        value = measure.values(rankings, seed=seed).value
+        hold &= (low == high) | (rankings.count(rankings.size > 1) == 0)
     # The actual score is included: if a measure depends on which documents are judged, no assignment may have it.
     return Bounds(np.fmin(low, value), np.fmax(high, value), hold)
 
@@ -104,8 +108,7 @@ def _extremes_suffice(measure: Measure, rankings: Rankings) -> bool:
 
 def _two_valued(measure: Measure, rankings: Rankings) -> bool:
     """Whether relevance is binary."""
-    gains = measure.gains
-    if gains.kind == "binary" or gains.rel is not None or gains.gain == "binary":
+    if measure.binary_gains:
         return True
     grades = rankings.judged.grade[rankings.pool.document]
     return rankings.judged.top <= 1 and bool(np.isin(grades[grades >= 0], (0, 1)).all())

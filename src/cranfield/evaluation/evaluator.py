@@ -94,7 +94,8 @@ def evaluate(
     ``seed``: the random seed, which some measures need for queries with many tied documents.
     ``show``: further columns. ``"residuals"``: how much higher scores could be if all unjudged documents were relevant,
     for measures that have a residual. ``"bounds"``: the lowest and highest score over the possible grades of unjudged
-    documents. ``"standard errors"``: the sampling error of measures that are estimates from a sample of judgments.
+    documents; of graded measures, over grade 0 and the top grade. ``"standard errors"``: the sampling error of measures
+    that are estimates from a sample of judgments.
     ``names``: the names of the runs. ``duplicates``: what happens if a run has a document twice for a query: an
     ``"error"``, or keep the ``"first"`` or the one with the ``"best"`` score.
 

@@ -170,7 +170,11 @@ def _unjudged_documents(group: Sequence[Note]) -> str:
 
 
 def _tie_range(group: Sequence[Note]) -> list[str]:
-    ranges = (f"{note.measure} ({note.values['low']:.4f} to {note.values['high']:.4f})" for note in group)
+    ranges = (
+        f"{note.measure} ({'at least from ' if 'at_least' in note.values else ''}"
+        f"{note.values['low']:.4f} to {note.values['high']:.4f})"
+        for note in group
+    )
     return [f"{group[0].run}: the order of ties could change {', '.join(ranges)}"]
 
 
@@ -307,11 +311,12 @@ def _query_counts(group: Sequence[Note]) -> str:
 
 
 def _tie_widths(group: Sequence[Note]) -> str:
-    widths = {
-        measure: max(note.values["high"] - note.values["low"] for note in notes)
-        for measure, notes in _grouped(group, lambda note: note.measure).items()
-    }
-    return ", ".join(f"{measure} (by up to {width:.4f})" for measure, width in widths.items())
+    widths = []
+    for measure, notes in _grouped(group, lambda note: note.measure).items():
+        width = max(note.values["high"] - note.values["low"] for note in notes)
+        at_least = "at least " if any("at_least" in note.values for note in notes) else ""
+        widths.append(f"{measure} (by {at_least}up to {width:.4f})")
+    return ", ".join(widths)
 
 
 # What follows the number of runs, for kinds of notes that many runs may have.

@@ -72,6 +72,7 @@ Part = Literal["value", "residual", "lowest", "highest", "standardised", "standa
 Keys = Literal["labels", "plain"]
 Shown = Literal["residuals", "bounds", "standard errors"]
 NO_VIEWS = Views()
+AT_TOP_GRADE = " (unjudged at the top grade)"  # what lowest and highest are where they are not proven bounds
 
 
 class AlignmentKey(NamedTuple):
@@ -228,8 +229,12 @@ def make_columns(measures: Any, defaults: Views = NO_VIEWS, show: Shown | Sequen
         if "residuals" in shown and measure.definition.residual is not None and not views.terminal:
             add(measure, f"{label} residual", "residual")
         if "bounds" in shown:
-            add(measure, f"{label} lowest", "lowest")
-            add(measure, f"{label} highest", "highest")
+            # Of graded measures, unjudged documents of a grade between 0 and the top may give scores beyond these.
+            definition = measure.definition
+            proven = definition.rewards_promotion and (definition.retrieved_only or measure.binary_gains)
+            tried = "" if proven else AT_TOP_GRADE
+            add(measure, f"{label} lowest{tried}", "lowest")
+            add(measure, f"{label} highest{tried}", "highest")
         if "standard errors" in shown and (measure.definition.sampled or views.sampled):
             add(measure, f"{label} standard error", "standard error")
     return list(columns.values())

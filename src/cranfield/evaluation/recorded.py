@@ -22,7 +22,7 @@ from cranfield.evaluation.plan import Column, Queries
 from cranfield.evaluation.reader import RunReader
 from cranfield.evaluation.run_scores import check_judgments
 from cranfield.io.objects import may_be_fields
-from cranfield.measures.ties.strategies import ClosedForm, OverOrdersIfCosts
+from cranfield.measures.ties.strategies import ClosedForm, OverCuts, OverOrdersIfCosts
 from cranfield.ranking.batch import Batch, Documents, GainSums, Preferences, Weights
 from cranfield.ranking.rankings import Pool, Rankings
 from cranfield.ranking.tie_rules import best, worst
@@ -277,9 +277,9 @@ def _recorded(tape: Tape, column: Column, rankings: Rankings, reader: RunReader)
         raise NotRecordable(definition.symbol)
     check_judgments(reader.aligner, measure)
     judged = measure.ordered(rankings, all_documents=all_documents)
-    if (rule.position or rule.arrange) not in ORDERS:
-        raise NotRecordable(str(views))
-    order = ORDERS.index(rule.position or rule.arrange)
+    if rule.limit is not None and (measure.limit_order is None or isinstance(definition.ties, OverCuts)):
+        raise NotRecordable("orders that must be searched")
+    order = ORDERS.index(rule.position or measure.limit_order)
     closed = isinstance(definition.ties, CLOSED_FORMS)
     needs_order = rule.leaves_ties and not closed
     gains = _position(measure.gains, tape.gains)

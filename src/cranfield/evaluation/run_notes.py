@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class Figures:
 
     ``missing``: judged queries that the run does not answer; ``other``: unjudged queries that it answers.
     ``judged_at_depth``: for each depth (None: the whole ranking), the numbers of judged and of all documents.
-    ``ties``: for each column, the mean, and the mean with ties in their worst and best order; empty if ties have no
+    ``ties``: for each column, the mean, and its lowest and highest value over the orders of ties; empty if ties have no
     effect. ``sampled``: for each column, the number of queries with sampled tie orders, and the standard error of the
     mean. ``not_bounds``: measures whose lowest and highest values are not bounds. ``tie_unknown``: labels of columns on
     which ties have an unknown effect.
@@ -129,12 +129,18 @@ def figure_notes(run: str, figures: Figures, plan: Plan) -> Iterator[Note]:
     if figures.other.count and counted != "run":
         yield Note("unjudged_queries", run, values={"queries": figures.other})
     yield from () if plan.policy.complete else unjudged_notes(run, figures.judged_at_depth)
+    unknown = dict.fromkeys(figures.tie_unknown)
     for column, means in zip(plan.columns, figures.ties, strict=True):
-        if means and min(means) != max(means):
-            values = {"score": means[0], "low": min(means), "high": max(means)}
-            kind: Kind = "tie_range" if max(means) - min(means) >= SMALL else "tie_small"
-            yield Note(kind, run, column.label, values)
-    for label in figures.tie_unknown:
+        defined = [mean for mean in means if not np.isnan(mean)]  # the score may be undefined, and the limits not
+        low, high = min(defined, default=0.0), max(defined, default=0.0)
+        if low != high:
+            ends: dict[str, Any] = {"score": means[0], "low": low, "high": high}
+            if column.label in unknown:
+                ends["at_least"] = True
+                del unknown[column.label]
+            kind: Kind = "tie_range" if high - low >= SMALL else "tie_small"
+            yield Note(kind, run, column.label, ends)
+    for label in unknown:
         yield Note("tie_unknown", run, label)
     for column, (queries, error) in zip(plan.columns, figures.sampled, strict=True):
         if queries:
@@ -174,7 +180,7 @@ def _figures(run: RunScores, plan: Plan, counted: Booleans) -> Figures:
 
 
 def _tie_means(run: RunScores, column: Column, policy: Policy, counted: Booleans) -> list[float]:
-    """The mean, and the mean with ties in their worst and best order; empty if ties have no effect."""
+    """The mean, and its lowest and highest value over the orders of ties; empty if ties have no effect."""
     if not limited_by_ties(run, column):
         return []
     values = (run[column].value, *run.tie_limits(column))
@@ -185,7 +191,7 @@ def _tie_means(run: RunScores, column: Column, policy: Policy, counted: Booleans
 
 
 def limited_by_ties(run: RunScores, column: Column) -> bool:
-    """Whether the run has ties, and the measure has a worst and a best order of them."""
+    """Whether the run has ties, and notes have the limits of the measure over their orders."""
     return column.part == "value" and not column.depends_on_above and run.alignments[column.alignment].tied
 
 
@@ -241,7 +247,9 @@ def judged_documents(
 
 
 def unknown_tie_effect(run: RunScores, column: Column) -> Booleans:
-    """For each judged query, whether tied documents with an unknown best order affect the measure."""
+    """For each judged query, whether an order of tied documents that was not tried may change the measure."""
+    if limited_by_ties(run, column):
+        return ~run.ties_searched(column)[: len(run.length)]
     queries = np.zeros(len(run.length), bool)
     views = column.measure.views
     if not column.depends_on_above or column.part != "value" or views.rule.leaves_ties:

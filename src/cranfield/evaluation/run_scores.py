@@ -19,7 +19,7 @@ from cranfield.evaluation.overlap import Disjoint
 from cranfield.evaluation.plan import AlignmentKey, Column
 from cranfield.io.runs import TopDocuments
 from cranfield.measures import Measure
-from cranfield.measures.ties.strategies import Estimate
+from cranfield.measures.ties.strategies import QUICK, Estimate
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import Key
 from cranfield.ranking.rankings import Rankings
@@ -32,12 +32,22 @@ if TYPE_CHECKING:
 class ColumnValues(NamedTuple):
     """One column of one run, by query: judged queries first, then the other queries of the run.
 
-    ``error``: the standard error if tie orders were sampled, else 0. ``hold``: lowest and highest are bounds.
+    ``error``: the standard error if tie orders were sampled, else 0. ``hold``: lowest and highest are bounds, and best
+    and worst are the limits of all orders.
     """
 
     value: Floats
     error: Floats
     hold: Booleans
+
+    @classmethod
+    def of(cls, estimate: Estimate) -> ColumnValues:
+        """The values of a measure."""
+        size = len(estimate.value)
+        if estimate.error is None:
+            return cls(estimate.value, _no_error(size), _all_hold(size))
+        hold = np.isfinite(estimate.error)
+        return cls(estimate.value, np.where(hold, estimate.error, 0), hold)
 
 
 class RunScores:
@@ -55,7 +65,8 @@ class RunScores:
         self.repeated_nil = repeated_nil
         self.run, self.alignments, self.tops, self.seed = run, dict(alignments), dict(tops or {}), seed
         self._values: dict[tuple[object, ...], ColumnValues] = {}
-        self._tied: dict[AlignmentKey, list[tuple[Integers, int, Rankings]]] = {}
+        self._tied: dict[tuple[AlignmentKey, bool], list[tuple[Integers, int, Rankings]]] = {}
+        self._tie_limits: dict[tuple[object, ...], Sequence[ColumnValues]] = {}
         self.disjoint: Disjoint | None = None  # if no retrieved document is judged for any query
         self.predicted: RunScores | None = None  # the same run by predicted judgments
         self.within_queries: tuple[PredictedMean, ...] = ()  # its means, if human judgments are a sample of documents
@@ -113,8 +124,7 @@ class RunScores:
         parts = [(queries, compute(part, seed=self.seed)) for queries, part in self.rankings(column.alignment)]
         # Most runs have a single part, whose values need not be copied.
         estimate = parts[0][1] if len(parts) == 1 else Estimate.joined(self._size, parts)
-        error = _no_error(len(estimate.value)) if estimate.error is None else estimate.error
-        values = self._values[column.identity] = ColumnValues(estimate.value, error, _all_hold(len(estimate.value)))
+        values = self._values[column.identity] = ColumnValues.of(estimate)
         return values
 
     def _compute_bounds(self, column: Column) -> None:
@@ -135,12 +145,21 @@ class RunScores:
         return len(self.length) + len(self.unjudged_queries)
 
     def tie_limits(self, column: Column) -> tuple[Floats, Floats]:
-        """The values with ties in their worst and in their best order."""
-        worst, best = column.tied("worst"), column.tied("best")
-        if column.measure.views.rule.fixes_order and worst.identity not in self._values:
-            for other in (worst, best):
-                self._values[other.identity] = self._reordered(column, other)
-        return self[worst].value, self[best].value
+        """The lowest and highest values over the orders of ties; `ties_searched` says whether over all of them."""
+        worst, best = self._limits(column)
+        return worst.value, best.value
+
+    def ties_searched(self, column: Column) -> Booleans:
+        """For each query, whether no order of ties goes beyond `tie_limits`."""
+        worst, best = self._limits(column)
+        return worst.hold & best.hold
+
+    def _limits(self, column: Column) -> Sequence[ColumnValues]:
+        if column.identity not in self._tie_limits:
+            self._tie_limits[column.identity] = [
+                self._reordered(column, column.tied(ties), effort=QUICK) for ties in ("worst", "best")
+            ]
+        return self._tie_limits[column.identity]
 
     def expected(self, column: Column) -> Floats:
         """The values over all orders of ties; only queries in which ties have an effect are computed."""
@@ -149,28 +168,32 @@ class RunScores:
             self._values[other.identity] = self._reordered(column, other)
         return self[other].value
 
-    def _reordered(self, column: Column, other: Column) -> ColumnValues:
+    def _reordered(self, column: Column, other: Column, **effort: Any) -> ColumnValues:
         """The values of a column with another tie rule; only queries in which ties have an effect are computed."""
-        values, error = self[column], None
-        # Ties below the cutoff have no effect, unless the list is condensed before it is cut.
-        end = None if column.measure.views.condensed else column.rank_cutoff
-        value = None
-        for queries, first, rankings in self._mixed_ties(column.alignment):
-            if end is None or first < end:
-                value = values.value.copy() if value is None else value
-                estimate = other.measure.values(rankings, seed=self.seed)
-                value[queries] = estimate.value
-                if estimate.error is not None:
-                    error = values.error.copy() if error is None else error
-                    error[queries] = estimate.error
-        return values if value is None else ColumnValues(value, values.error if error is None else error, values.hold)
+        if other.identity in self._values:
+            return self._values[other.identity]
+        values, measure = self[column], other.measure
+        end = None if column.alignment.costs else measure.last_rank_of_order
+        tied: list[tuple[Any, int, Rankings]]
+        if column.measure.views.rule.fixes_order:
+            tied = self._mixed_ties(column.alignment, any_grade=measure.orders_nonrelevant)
+        else:
+            tied = [(queries, 0, rankings) for queries, rankings in self.rankings(column.alignment)]
+        limits = [
+            (queries, measure.values(rankings, seed=self.seed, **effort))
+            for queries, first, rankings in tied
+            if end is None or first < end
+        ]
+        if not limits:
+            return values
+        return ColumnValues.of(Estimate.joined(self._size, [(slice(None), Estimate(values.value)), *limits]))
 
-    def _mixed_ties(self, key: AlignmentKey) -> list[tuple[Integers, int, Rankings]]:
+    def _mixed_ties(self, alignment: AlignmentKey, *, any_grade: bool) -> list[tuple[Integers, int, Rankings]]:
         """The queries in which ties have an effect: their indices, the start of the first such tie, their rankings."""
-        if key not in self._tied:
+        if (key := (alignment, any_grade)) not in self._tied:
             tied = []
-            for rankings in self.alignments[key].rankings:
-                mixed = rankings.mixed_ties()
+            for rankings in self.alignments[alignment].rankings:
+                mixed = rankings.mixed_ties(any_grade=any_grade)
                 rows = np.flatnonzero(np.bincount(rankings.row[mixed]))  # np.unique would load numpy.ma
                 if len(rows):
                     tied.append((rankings.query[rows], int(rankings.start[mixed].min()), rankings.rankings(rows)))
@@ -219,11 +242,6 @@ def check_judgments(aligner: Aligner, measure: Measure) -> None:
     """Raise if the judgments do not have what the measure needs."""
     if measure.definition.content and aligner.reading is None:
         raise MeasureError(f"{measure} needs a corpus, because it uses document text")
-    if aligner.judged.costs is not None and measure.views.ties in ("best", "worst"):
-        raise MeasureError(
-            f"{measure}: the {measure.views.ties} order of tied documents is not known where documents have costs",
-            hint="ties=expected is the mean over all orders",
-        )
     if measure.views.sampled:
         check_strata(aligner)
     judgments, definition = aligner.judgments, measure.definition
@@ -322,6 +340,11 @@ class GroupScores(RunScores):
     def expected(self, column: Column) -> Floats:
         """The means over groups, each over all orders of ties."""
         return self[column.tied("expected")].value
+
+    def ties_searched(self, column: Column) -> Booleans:
+        """For each query, whether no order of ties goes beyond `tie_limits` in any group."""
+        searched = [scores.ties_searched(without_groups(column)).astype(np.float64) for _, scores in self._layers]
+        return self._mean(searched) == 1
 
     def _mean(self, of_layers: Sequence[Floats], power: int = 1) -> Floats:
         """The mean over the groups of each query, by the number of groups to a power; undefined values add 0."""

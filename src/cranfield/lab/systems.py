@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from cranfield.lab.simulation import variants
 from cranfield.measures import Measure
 from cranfield.record import record
 from cranfield.statistics import standardisation
-from cranfield.statistics.correlation import critical_tau, pearson, rbo, spearman, tau, tau_ap
+from cranfield.statistics.correlation import critical_rho, critical_tau, pearson, rbo, spearman, tau, tau_ap
 from cranfield.statistics.rounding import levels
 from cranfield.statistics.standardisation import Standardisation
 
@@ -316,11 +315,6 @@ def _overlap(x: Floats, y: Floats) -> Floats:
     return np.array([rbo(a, b, ties="b").ext for a, b in pairs]).reshape(x.shape[:-1])
 
 
-def _critical_spearman(systems: int, alpha: float) -> float:
-    """Spearman's ρ is approximately normal with variance 1 / (n - 1)."""
-    return NormalDist().inv_cdf(1 - alpha / 2) / math.sqrt(systems - 1)
-
-
 def _critical_pearson(systems: int, alpha: float) -> float:
     """Pearson's r, by Student's t with n - 2 degrees of freedom."""
     from scipy.special import stdtrit
@@ -335,7 +329,7 @@ COEFFICIENTS = {
     "tau-a": Coefficient("τ-a", partial(tau, variant="a"), critical_tau),
     "tau-b": Coefficient("τ-b", partial(tau, variant="b"), critical_tau),
     "tau_ap": Coefficient("τ_AP", tau_ap, symmetric=False),
-    "spearman": Coefficient("ρ", spearman, _critical_spearman),
+    "spearman": Coefficient("ρ", spearman, critical_rho),
     "pearson": Coefficient("r", pearson, _critical_pearson),
     "rbo": Coefficient("RBO", _overlap),
 }

@@ -5,17 +5,29 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, fields
+from dataclasses import field, fields, replace
 from functools import cache, cached_property
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from cranfield.data import Booleans
 from cranfield.errors import MeasureError
-from cranfield.measures.ties.strategies import NO_CUTOFF, ClosedForm, Estimate, Kernel, Scoring, TieStrategy
+from cranfield.measures.ties.strategies import (
+    FULL,
+    NO_CUTOFF,
+    ClosedForm,
+    Effort,
+    Estimate,
+    Kernel,
+    OverCuts,
+    Scoring,
+    TieStrategy,
+)
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.rankings import Rankings, expanded, from_ranking
+from cranfield.ranking.tie_rules import Arrangement
 from cranfield.ranking.views import Gains, Views, judge_all, ordered, with_every_document
 from cranfield.record import record
 
@@ -67,6 +79,7 @@ class Definition:
     terminal: str = UNDEFINED  # why it has no terminal form; empty if it has one
     retrieved_only: bool = False  # depends only on the documents retrieved
     rewards_promotion: bool = True  # moving a better document up never lowers the score
+    punishes_promotion: bool = False  # moving a better document up, or a judged one above others, never raises it
     uses_nonrelevant: bool = False  # depends on judged non-relevant documents
     subtopics: bool = False  # needs judgments by subtopic
     content: bool = False  # uses document text, and needs a corpus
@@ -86,6 +99,11 @@ class Definition:
     @cached_property
     def _declared(self) -> dict[str, Parameter]:
         return _parameters(self.of_ranking or self.function)
+
+    @property
+    def by_document(self) -> bool:
+        """Whether documents of equal gain differ: in subtopics, text, preferences, or how they were sampled."""
+        return self.subtopics or self.content or self.preferences or self.sampled
 
     @property
     def is_own(self) -> bool:
@@ -226,18 +244,6 @@ class Measure:
                 )
         if self.views.sampled:
             self._check_estimated()
-        if (self.definition.preferences or self.definition.sampled) and self.views.ties in ("best", "worst"):
-            kind = "preferences" if self.definition.preferences else "an estimate"
-            raise MeasureError(
-                f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for {kind}",
-                hint="ties=expected is the mean over all orders",
-            )
-        if (self.definition.content or self.definition.spans) and self.views.ties in ("best", "worst"):
-            raise MeasureError(
-                f"{self.symbol} does not support ties={self.views.ties}: gains depend on the documents above, and the "
-                f"{self.views.ties} order is unknown",
-                hint="ties=expected gives the mean over all orders",
-            )
         if self.views.terminal and self.definition.terminal:
             symbols = ", ".join(d.symbol for d in CATALOGUE.values() if not d.terminal)
             raise MeasureError(
@@ -258,10 +264,8 @@ class Measure:
                 f"{self.symbol} has no estimate from a sample: it is not linear in the gains of documents",
                 hint=f"measures that are: {symbols}; estimates of their own are xinfAP, infnDCG and statAP",
             )
-        if self.views.condensed or self.views.terminal or self.views.ties in ("best", "worst"):
-            raise MeasureError(
-                f"{self.symbol}: sampled cannot be combined with condensed, terminal, ties=best or ties=worst"
-            )
+        if self.views.condensed or self.views.terminal:
+            raise MeasureError(f"{self.symbol}: sampled cannot be combined with condensed or terminal")
 
     @property
     def definition(self) -> Definition:
@@ -311,6 +315,11 @@ class Measure:
             kind, rel = ("scaled", dict(self.parameters).get("rel")) if chosen["graded"] else ("binary", rel)
         return Gains(kind, rel, chosen.get("gain", "linear"), chosen.get("max"), chosen.get("min", 0.0))
 
+    @property
+    def binary_gains(self) -> bool:
+        """Whether gains are 0 and 1, whatever the grades."""
+        return self.gains.kind == "binary" or self.gains.rel is not None or self.gains.gain == "binary"
+
     def highest_gain(self, top: float) -> float:
         """The highest gain of any grade up to ``top``: that of the top grade, unless a map gives more to another."""
         gain = self.gains.gain
@@ -333,9 +342,88 @@ class Measure:
         definition = self.definition
         return definition.uses_nonrelevant or definition.subtopics or definition.preferences
 
-    def values(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
-        """The score of each ranking, and its standard error if orders of tied documents were sampled."""
-        return self.scoring.expectation(self.prepared(rankings), seed)
+    def values(self, rankings: Rankings, *, seed: int = 0, effort: Effort = FULL) -> Estimate:
+        """The score of each ranking, and its standard error if orders of tied documents were sampled.
+
+        ``effort``: how many orders are tried for their highest or lowest score.
+        """
+        estimate = self.scoring.expectation(self.prepared(rankings), seed)
+        if self.views.rule.limit is None or not rankings.tied:
+            return estimate
+        return self._limit_over_orders(rankings, estimate, seed, effort)
+
+    @cached_property
+    def limit_order(self) -> Arrangement | None:
+        """The order of ties that has the highest or lowest score; None if orders must be searched."""
+        rule, definition = self.views.rule, self.definition
+        if rule.limit is None or definition.by_document:
+            return None
+        if definition.punishes_promotion:
+            return self._opposite.views.rule.arrange
+        by_set = isinstance(definition.ties, OverCuts) and definition.ties.rewards_promotion
+        return rule.arrange if by_set or definition.rewards_promotion else None
+
+    @property
+    def last_rank_of_order(self) -> int | None:
+        """The rank below which the order of documents has no effect; None without one.
+
+        It is the cutoff, unless a list is condensed before it is cut, or the order decides what a depth leaves.
+        """
+        return None if self.views.condensed or self.views.depth is not None else self.rank_cutoff
+
+    @cached_property
+    def orders_nonrelevant(self) -> bool:
+        """Whether the order of documents without gain, judged or not, may change the score."""
+        views, definition, gain = self.views, self.definition, self.gains.gain
+        if definition.by_document or definition.spans or definition.costs:
+            return True
+        if views.depth is not None and (views.condensed or views.terminal or definition.uses_nonrelevant):
+            return True
+        # bpref counts the non-relevant documents above a relevant one, whatever their order.
+        preference = definition.rewards_promotion and not definition.retrieved_only
+        gains = isinstance(gain, tuple) and any(grade <= 0 < value for grade, value in gain)
+        return gains or (definition.uses_nonrelevant and not preference)
+
+    @property
+    def _opposite(self) -> Measure:
+        """The measure with the lowest score over orders for the highest one, or the reverse."""
+        return replace(self, views=replace(self.views, ties="worst" if self.views.ties == "best" else "best"))
+
+    def _limit_over_orders(self, rankings: Rankings, by_gain: Estimate, seed: int, effort: Effort) -> Estimate:
+        """The highest or lowest scores over all orders of ties, from the scores in the order of gains."""
+        needs_search = self._needs_search(rankings)
+        if needs_search is None or not needs_search.any():
+            return by_gain
+        rows = np.flatnonzero(np.bincount(rankings.row[needs_search]))
+        rankings = rankings.rankings(rows)
+        batch = replace(self, views=replace(self.views, ties="expected")).prepared(rankings)
+        if not self.definition.by_document and not self.definition.spans:
+            batch = batch.changed(subtopics=None, reading=None, judged_pairs=None)
+        found = replace(self.scoring, effort=effort).expectation(batch, seed)
+        if found.error is not None:  # not all orders were tried: those of gains are two more
+            opposite = self._opposite.scoring.expectation(self._opposite.prepared(rankings), seed).value
+            tried = np.stack([found.value, by_gain.value[rows], opposite])
+            tried[0] = np.where(np.isnan(found.value) & (found.error > 0), tried[1], found.value)
+            assert self.views.rule.limit is not None
+            ends = self.views.rule.limit.reduce(np.nan_to_num(tried))
+            found.value = np.where(np.isnan(tried).all(axis=0), np.nan, ends)
+        return Estimate.joined(len(by_gain.value), [(slice(None), by_gain), (rows, found)])
+
+    def _needs_search(self, rankings: Rankings) -> Booleans | None:
+        """The tied documents for which the order of gains may not have the highest or lowest score; None for none."""
+        views, definition = self.views, self.definition
+        known = self.limit_order is not None and not isinstance(definition.ties, OverCuts) and not views.sampled
+        if not known or rankings.judged.costs is not None:
+            last = self.last_rank_of_order or views.depth
+            tied = rankings.size > 1
+            return tied if last is None or rankings.judged.costs is not None else tied & (rankings.start < last)
+        nil = (rankings.size > 1) & rankings.nil if views.terminal and rankings.judged.nil is not None else None
+        # If it depends on documents retrieved alone, a better one in the place of the last never lowers the score.
+        rising = definition.retrieved_only and definition.rewards_promotion
+        if views.depth is None or (rising and not views.condensed and not views.terminal):
+            return nil
+        across = (rankings.start < views.depth) & (rankings.start + rankings.size > views.depth)
+        return across if nil is None else across | nil
 
     def prepared(self, rankings: Rankings) -> Batch:
         """The rankings as `values` scores them, before they are condensed and terminated."""
@@ -347,6 +435,7 @@ class Measure:
 
     def residual(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
         """The increase of each score if all unjudged documents and all ranks below the end had full gain."""
+        # With ties=best and ties=worst, the residual is that of the order of gains.
         kernel, strategy = self.definition.residual, self.definition.ties.for_residual
         if kernel is None:
             symbols = ", ".join(with_residual())
@@ -359,7 +448,7 @@ class Measure:
         """The rankings with the gains of this measure, tie rule and depth applied; see `views.ordered`."""
         if self.definition.probabilities:
             self._check_probabilities(rankings)
-        batch = ordered(rankings, self.gains, self.views, all_documents=all_documents)
+        batch = ordered(rankings, self.gains, self.views, all_documents=all_documents, arrange=self.limit_order)
         if not rankings.judged.complete or self.definition.spans:  # every chunk is judged
             return batch
         # A subtopic has no gain from a document without a judgment; it matters only where unjudged ones are removed.
@@ -400,8 +489,9 @@ class Measure:
             strategy,
             self.views,
             bounded=self.views.terminal and self.chosen.get("ideal") == "bounded",
-            cutoff=self.arguments.get("k") or NO_CUTOFF,
+            cutoff=self.rank_cutoff or NO_CUTOFF,
             retrieved_only=self.definition.retrieved_only,
+            arrange=self.limit_order if kernel is self.definition.function else None,
         )
 
     def __call__(self, ranking: Iterable[Any], missed: Sequence[float] = ()) -> float:

@@ -101,7 +101,7 @@ def o_measure(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0) -> Fl
     "Pmeasure",
     cite="sakai2006 sakai2007a",
     formula="P-measure@k = BR(r),  r the first rank that has the highest gain of all ranks ≤ k;  0 if that gain is 0",
-    ties=OverCuts(),
+    ties=OverCuts(rewards_promotion=False),
 )
 def p_measure(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0) -> Floats:
     """The blended ratio at the preferred rank: the first rank with the highest gain in the ranking.
@@ -118,7 +118,7 @@ def p_measure(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0) -> Fl
     "Pplus",
     cite="sakai2007a",
     formula="P+@k = Σ_{i≤r} b_i BR(i) / c(r),  r the first rank that has the highest gain of all ranks ≤ k",
-    ties=OverCuts(),
+    ties=OverCuts(rewards_promotion=False),
 )
 def p_plus(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0) -> Floats:
     """The mean blended ratio at the relevant documents down to the first one with the highest gain.

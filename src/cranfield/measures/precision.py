@@ -273,6 +273,7 @@ def fall_out(b: Batch, *, k: Rank | None = None) -> Floats:
     formula="Hole@k = documents in the first k that are judged for no query / k",
     gains="none",
     rewards_promotion=False,
+    punishes_promotion=True,
     uses_nonrelevant=True,
     collection=True,
 )

@@ -58,6 +58,7 @@ def _first_of_several(t: Floats, n: Floats, r: Floats, m: Floats) -> Floats:
     formula="ESL = j + s i / (r+1);  j: others above the tie; r, i: relevant and others in it; s: relevant wanted",
     retrieved_only=True,
     rewards_promotion=False,
+    punishes_promotion=True,
 )
 def expected_search_length(b: Batch, *, n: Rank = 1) -> Floats:
     """The number of documents that are not relevant and have to be read before n relevant ones. Lower is better.

@@ -324,10 +324,13 @@ class Rankings:
             order[tied] = tied[lexsorted(keys)]
         return order
 
-    def mixed_ties(self) -> Booleans:
-        """The relevant documents that are tied with a document of another grade or with an unjudged document."""
+    def mixed_ties(self, *, any_grade: bool = False) -> Booleans:
+        """The relevant documents that are tied with a document of another grade or with an unjudged document.
+
+        ``any_grade``: documents of grade 0 as well.
+        """
         tied, grade, nil = self.size > 1, self.judged.grade[self.document], self.nil
-        relevant = tied & (grade > 0)
+        relevant = tied & (any_grade | (grade > 0))
         if not (relevant | (tied & nil)).any():
             return np.zeros(len(tied), bool)
         first_of_tie = np.append(True, (self.row[1:] != self.row[:-1]) | (self.start[1:] != self.start[:-1]))

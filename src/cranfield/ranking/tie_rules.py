@@ -13,6 +13,7 @@ from cranfield.record import record
 
 Ties = Literal["trec", "trec9", "expected", "best", "worst", "input", "rank"]
 TIES: tuple[str, ...] = get_args(Ties)
+Arrangement = Callable[[Batch], Batch]
 
 
 @record(eq=False)
@@ -23,14 +24,17 @@ class TieRule:
     ``key``: the number that ranks documents before ties are considered.
     ``position``: the field of `Rankings` with the position of each document in its tie group. A rule with this field
     gives the same order for every measure.
-    ``arrange``: a function that orders the tied documents of a batch, for a rule without ``position``. If both are
+    ``arrange``, ``limit``: for a rule whose order depends on the measure, the order of the tied documents of a batch by
+    gain, and what is taken of two orders. By gain is the order for a measure that rewards gain at the top; for others,
+    and where a depth cuts a tie, orders are searched (`measures.ties.strategies.Scoring`). If both and ``position`` are
     None, documents stay tied, and measures compute the expectation over all orders.
     """
 
     words: str
     key: Key = "score"
     position: Position | None = None
-    arrange: Callable[[Batch], Batch] | None = None
+    arrange: Arrangement | None = None
+    limit: np.ufunc | None = None
 
     @property
     def fixes_order(self) -> bool:
@@ -87,8 +91,8 @@ TIE_RULES: dict[Ties, TieRule] = {
     "trec": TieRule("ties broken by document id", position="by_id"),
     "trec9": TieRule("ties of 32-bit scores broken by document id", key="score32", position="by_id"),
     "expected": TieRule("ties averaged over all orders"),
-    "best": TieRule("ties in the best order", arrange=best),
-    "worst": TieRule("ties in the worst order", arrange=worst),
+    "best": TieRule("ties in the order with the highest score", arrange=best, limit=np.maximum),
+    "worst": TieRule("ties in the order with the lowest score", arrange=worst, limit=np.minimum),
     "input": TieRule("ties in the order of the input", position="by_input"),
     "rank": TieRule("documents in the order of their ranks", key="rank", position="by_input"),
 }

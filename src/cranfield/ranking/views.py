@@ -19,7 +19,7 @@ from cranfield.io.tables import concatenate
 from cranfield.ranking.batch import COLUMNS, Batch, Key, ragged
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.row_math import summed
-from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
+from cranfield.ranking.tie_rules import Arrangement, TieRule, Ties, tie_rule
 from cranfield.record import record
 
 
@@ -129,18 +129,22 @@ class Views:
         return self.rule.key
 
 
-def ordered(rankings: Rankings, gains: Gains, views: Views, *, all_documents: bool = True) -> Batch:
+def ordered(
+    rankings: Rankings, gains: Gains, views: Views, *, all_documents: bool = True, arrange: Arrangement | None = None
+) -> Batch:
     """The first views: map grades to gains, apply the tie rule, and cut the ranking at its depth.
 
-    ``all_documents``: keep judged documents without gain. Condensed lists always keep them.
+    ``all_documents``: keep judged documents without gain. Condensed lists always keep them. ``arrange``: another order
+    of ties by gain than that of the rule.
     """
     all_documents, rule = all_documents or views.condensed, views.rule
-    if rule.arrange is None and views.depth is None:
+    arrange = arrange or rule.arrange
+    if arrange is None and views.depth is None:
         return rankings.batch(gains, rule.position, all_documents=all_documents)
-    key = gains, views.ties, views.depth, all_documents
+    key = gains, views.ties, views.depth, all_documents, arrange
     if key not in rankings.memo:
         batch = rankings.batch(gains, rule.position, all_documents=all_documents)
-        batch = batch if rule.arrange is None else rule.arrange(batch)
+        batch = batch if arrange is None else arrange(batch)
         rankings.memo[key] = batch if views.depth is None else truncate(batch, views.depth)
     ordered: Batch = rankings.memo[key]
     return ordered

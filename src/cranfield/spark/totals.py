@@ -109,7 +109,7 @@ class Summary:
             self.missing,
             self.other,
             list(map(JudgedCount, noted_depths(plan.columns), self.seen[0].tolist(), self.seen[1].tolist())),
-            [[] if any(map(math.isnan, means)) else list(means) for means in ends],
+            [list(means) for means in ends],
             [(int(queries), math.sqrt(error) / max(size, 1)) for queries, error, size in squares],
             [str(column.measure) for column in unbounded if column.part == "lowest"],
             [column.label for column in unbounded if column.part == "value"],

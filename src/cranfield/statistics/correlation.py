@@ -174,6 +174,45 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
     return _linear(_centred_ranks(a), _centred_ranks(b))
 
 
+def critical_rho(systems: int, alpha: float = 0.05) -> float:
+    """The critical value of Spearman's ρ for so many untied systems; 1 if no value is significant.
+
+    Exact for up to 10 systems, by all their orders; then by the normal approximation with variance 1 / (n - 1).
+
+    >>> round(critical_rho(8, 0.01), 4), critical_rho(4, 0.05)
+    (0.8571, 1.0)
+    """
+    alpha, n = check_fraction("alpha", alpha), systems
+    if n < 2:
+        raise UsageError(f"a critical ρ needs at least two systems, got {n}")
+    if n > FEW:
+        return NormalDist().inv_cdf(1 - alpha / 2) / math.sqrt(n - 1)
+    # ρ = 1 - 6 Σd² / (n³ - n), where Σd² is even; both tails are alike.
+    chance, cube = _squared_differences(n), n**3 - n
+    rejected = int((2 * chance[: cube // 12 + 1].cumsum() <= alpha * (1 + SAME)).sum())
+    significant = np.flatnonzero(chance[:rejected])  # some sums are impossible
+    if not len(significant):
+        return 1.0
+    next_sum = significant[-1] + 1 + int(np.flatnonzero(chance[significant[-1] + 1 :])[0])
+    return 1 - 12 * int(next_sum) / cube
+
+
+@cache
+def _squared_differences(n: int) -> Floats:
+    """The probabilities of Σd² = 0, 2, 4, ... for two independent orders of n systems."""
+    # Σd² / 2 = Σi² - Σ i π(i), where i counts from 0. Orders of the first ranks are counted by the set that they use.
+    squares = sum(i * i for i in range(n))
+    ways = np.zeros((1 << n, squares + 1))
+    ways[0, 0] = 1
+    for used in range(1 << n):
+        i = used.bit_count()
+        for j in range(n):
+            if not used >> j & 1:
+                ways[used | 1 << j, i * j :] += ways[used, : squares + 1 - i * j]
+    found: Floats = ways[-1, ::-1] / math.factorial(n)
+    return found
+
+
 def pearson(x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
     """Pearson's r, the linear correlation; undefined if all systems have the same score.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from cranfield import example
 from cranfield.lab.simulation import Simulation
 from cranfield.lab.studies.correlation import Correlation, correlation, mean_tables, tables
 from cranfield.lab.systems import COEFFICIENTS
+from cranfield.statistics.correlation import critical_rho
 
 QRELS = example.path(example.QRELS)
 RUNS = [example.path(name) for name in example.RUNS]
@@ -89,6 +91,18 @@ def test_significance_of_the_paper() -> None:
     result = Correlation(tuple("r" * 30), ("AP", "Q"), 42, empty, np.eye(2), "tau-a", 0.01)
     assert result.critical == pytest.approx(0.3319, abs=1e-4)  # the paper has .34
     assert Correlation(tuple("r" * 30), ("AP", "Q"), 42, empty, np.eye(2), "rbo", 0.01).critical is None
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 8])
+def test_critical_values_of_few_runs_are_those_of_all_orders(n: int) -> None:
+    orders = np.array(list(itertools.permutations(range(n))))
+    rho = np.abs(1 - 6 * ((orders - np.arange(n)) ** 2).sum(axis=1) / (n**3 - n)).round(9)
+    for alpha in (0.2, 0.05, 0.01, 0.001):
+        significant = [value for value in np.unique(rho) if (rho >= value).mean() <= alpha]
+        beyond = critical_rho(n, alpha) + 1e-9
+        assert (rho[rho > beyond].min() == min(significant)) if significant else beyond > 1
+    # P(|ρ| ≥ .881) is .0046: the normal approximation, .9736, called it not significant.
+    assert 0.857 < critical_rho(8, 0.01) < 0.881
 
 
 @pytest.mark.parametrize("name", ["spearman", "pearson"])

@@ -16,7 +16,7 @@ from corpus_samples import search_results
 from cranfield import example, io
 from cranfield.lab.relabelling import JudgmentStrata, sample_sizes
 from cranfield.lab.simulation import Simulation
-from cranfield.lab.studies.sampling import Sampling, binary_judgments, sampling
+from cranfield.lab.studies.sampling import CandidateMeasures, Sampling, sampling, without_negative_grades
 
 MEASURES = ["alpha_nDCG@10", "NRBP@10", "ABSRB@10", "DELTARB@10"]
 
@@ -92,11 +92,24 @@ def test_how_few_are_enough(found: Sampling) -> None:
     assert replace(found, agreement=values).sufficient_rates() == [[100, 10, None, 40]]
 
 
-def test_grades_become_relevant_or_not() -> None:
+def test_only_measures_that_read_text_make_grades_binary(lab: Simulation) -> None:
     given = io.read_qrels({"q": {"a": {"1": 2, "2": 1}, "b": {"1": -2}, "c": {"1": 1, "2": 0}}})
-    made = binary_judgments(given, 2)
-    assert made.grade.tolist() == [1, 0, 0]
-    assert made.labels is not None and made.labels.grade.tolist() == [1, 0, 0, 0, 0]
+    made = without_negative_grades(given)
+    assert made.grade.tolist() == [2, 0, 1]
+    assert made.labels is not None and made.labels.grade.tolist() == [2, 1, 0, 1, 0]
+    # Table 3 and 4 of Hui et al. have the same agreement as the samples of all judgments.
+    names = ["ERR_IA(norm='paper')@10", "ERR_IA@10", "ABSNB@10"]
+    found = sampling(lab.judgments, lab.runs, names, corpus=lab.texts, rates=[100], repeats=1)
+    means = cf.evaluate(cf.Collection(lab.judgments, documents=lab.texts), lab.runs, names).means
+    expected = [tau_a(means[:, m], means[:, 2]) for m in (0, 1)]
+    assert found.agreement[:, 2, 0, 0].tolist() == pytest.approx(expected)
+    assert found.agreement[:, 0, 0, 0].tolist() == [1, 1]
+
+
+def test_the_lowest_relevant_grade_is_that_of_measures_with_one(lab: Simulation) -> None:
+    names = ["P@5", "P(rel=3)@5", "ERR_IA(norm='paper')@5", "ABSNB@5"]
+    columns = CandidateMeasures.of(names, rel=2).columns
+    assert [dict(c.measure.parameters).get("rel") for c in columns if not c.measure.views.condensed] == [2, 3, 2, 2]
 
 
 def test_without_measures_that_read_there_is_no_need_of_a_corpus(lab: Simulation) -> None:

@@ -54,21 +54,6 @@ def test_queries_together_score_as_they_do_alone(names: list[str], queries: list
         np.testing.assert_allclose(together[:, i], alone[:, 0], rtol=1e-12, atol=1e-12, err_msg=str(names))
 
 
-# Neither order of gains is an end for these: they fall where a better document comes first, or do not look at gains.
-UNENDING = ("Accuracy", "NERR", "SN_", "infAP", "IPrec", "INST", "BPM", "IFT", "G", "nDCG_rel", "Unjudged", "Hole", "RBPres", "Pmeasure",
-            "Pplus", "ESL", "NCU(stop='gu'", "EBR", "nEBR", "FallOut")  # fmt: skip
-
-
-@pytest.mark.parametrize("name", [n for n in NAMES if n.startswith("GM") or not n.startswith(UNENDING)])
-@settings(max_examples=25, deadline=None)
-@given(rankings, missed)
-def test_best_and_worst_are_ends(name: str, ranking: list, missed: list) -> None:
-    values = [cf.parse(name)(order, missed) for order in orders(ranking)]
-    groups = [tuple(group) for group in ranking]
-    for rule, end in (("best", max(values)), ("worst", min(values))):
-        assert same(cf.parse(f"{name}[ties={rule}]")(groups, missed), end), rule
-
-
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=20, deadline=None)
 @given(rankings, missed)

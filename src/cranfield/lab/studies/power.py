@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 DEFAULT = ("AP", "nDCG", "nDCG@10", "P@10", "RR", "bpref", "Q", "AP[condensed]", "nDCG[condensed]", "Q[condensed]")
 PAPER = SAKAI
 DIFFERENCES = (0.02, 0.05, 0.1, 0.2)
+SEEDS = 5  # of the spread of the difference required, which is the largest of many random numbers
 MAX_SWAP_RATE = 0.05  # a difference is large enough if at most this share of pairs is swapped
 
 
@@ -66,7 +67,8 @@ class Sensitivity:
     """The sensitivity of one measure.
 
     ``means``: of each run; ``tests``: every pair of runs; ``swaps``: how often other queries reverse a pair;
-    ``variance``: of the difference between two runs over queries, averaged over pairs.
+    ``variance``: of the difference between two runs over queries, averaged over pairs. ``required_range``: the lowest
+    and highest difference required over several seeds, of which ``tests`` has the first.
     """
 
     measure: str
@@ -74,6 +76,7 @@ class Sensitivity:
     tests: PairwiseTests
     swaps: SwapRates
     variance: float
+    required_range: tuple[float, float]
 
 
 @record(eq=False, repr=False)
@@ -138,6 +141,7 @@ class Power(registry.StudyResult):
                 "pairs": len(sensitivity.tests.p),
                 "power": sensitivity.tests.power,
                 "difference_required": sensitivity.tests.difference_required,
+                "difference_required_over_seeds": list(sensitivity.required_range),
                 "queries_needed": {f"{size:g}": self.queries_needed(sensitivity, size) for size in self.differences},
                 "detectable": self.detectable_difference(sensitivity),
                 "swaps": {
@@ -215,7 +219,13 @@ def power(
         scores = np.ascontiguousarray(systems.values[:, m][:, used])
         tests = discriminate(scores, test, samples=samples, alpha=alpha, seed=seed)
         swaps = swap_rates(scores, trials=trials, seed=seed)
-        sensitivities.append(Sensitivity(measure, scores.mean(axis=1), tests, swaps, difference_variance(scores)))
+        required = [tests.difference_required]
+        if test != "t" and not _all_permutations(test, samples, int(used.sum())):
+            seeds = range(seed + 1, seed + SEEDS)
+            again = (discriminate(scores, test, samples=samples, alpha=alpha, seed=other) for other in seeds)
+            required += [tests.difference_required for tests in again]
+        variance, ends = difference_variance(scores), (min(required), max(required))
+        sensitivities.append(Sensitivity(measure, scores.mean(axis=1), tests, swaps, variance, ends))
     notes = (*systems.input_notes, *_omitted_notes(systems), *resolution_notes(test, samples, alpha, int(used.sum())))
     queries = tuple(query for query, is_used in zip(systems.queries, used, strict=True) if is_used)
     return Power(
@@ -285,15 +295,16 @@ def mean_tables(results: list[Power], digits: int = 4) -> list[Page]:
     def mean(values: Callable[[Sensitivity], Sequence[float]]) -> Floats:
         return mean_of([np.array([values(part) for part in result.sensitivities]) for result in results])
 
-    power = mean(lambda part: (part.tests.power, part.tests.difference_required))
+    power = mean(lambda part: (part.tests.power, part.tests.difference_required, *part.required_range))
     swaps, variance = mean(_swap_values), mean(lambda part: (part.variance,))
     order = np.argsort(-power[:, 0], kind="stable").tolist()
     best = power[:, 0].max() if np.ptp(power[:, 0]) > 0 else np.nan
     power_rows, swap_rows, query_rows = [], [], []
     for m in order:
         name = first.measures[m]
-        share, required = power[m].tolist()
-        power_rows.append((name, (Cell(f"{share:.1%}", best=share == best), two_digits(required))))
+        share, required, low, high = power[m].tolist()
+        cells = Cell(f"{share:.1%}", best=share == best), two_digits(required), _range((low, high))
+        power_rows.append((name, cells))
         swap_rows.append((name, _swap_cells(swaps[m].tolist(), digits)))
         pooled = replace(first.sensitivities[m], variance=float(variance[m, 0]))
         query_rows.append((name, _query_cells(first, pooled, digits)))
@@ -305,7 +316,7 @@ def mean_tables(results: list[Power], digits: int = 4) -> list[Page]:
         f"{_needed(first)}: from the variance of differences, {scope}",
     )
     return [
-        table(titles[0], ("measure",), ("power", "difference\nrequired"), power_rows, ""),
+        table(titles[0], ("measure",), ("power", "difference\nrequired", f"over {SEEDS}\nseeds"), power_rows, ""),
         table(titles[1], ("measure",), (*SWAP_HEADS, "difference,\nall queries"), swap_rows, ""),
         table(titles[2], ("measure",), _query_heads(first), query_rows, ""),
     ]
@@ -328,12 +339,19 @@ def _power_table(result: Power) -> Page:
         tests = sensitivity.tests
         share = Cell(f"{tests.power:.1%}", best=0 < best == tests.power and best > worst)
         pairs = f"{tests.significant.sum()}/{len(tests.p)}"
-        rows.append((sensitivity.measure, (pairs, share, two_digits(tests.difference_required))))
+        required = two_digits(tests.difference_required), _range(sensitivity.required_range)
+        rows.append((sensitivity.measure, (pairs, share, *required)))
     title = (
         f"Discriminative power: pairs of {len(result.runs)} runs that differ significantly at {result.alpha:g},"
         f" {len(result.queries)} queries ({_test(result)})"
     )
-    return table(title, ("measure",), ("pairs", "power", "difference\nrequired"), rows, "")
+    heads = ("pairs", "power", "difference\nrequired", f"over {SEEDS}\nseeds")
+    return table(title, ("measure",), heads, rows, "")
+
+
+def _range(ends: tuple[float, float]) -> str:
+    """Two numbers, or a dash if nothing is random."""
+    return "–" if ends[0] == ends[1] else f"{ends[0]:.3f} to {ends[1]:.3f}"
 
 
 def _swap_values(sensitivity: Sensitivity) -> tuple[float, float, float, float]:

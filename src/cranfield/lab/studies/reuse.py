@@ -36,11 +36,11 @@ from cranfield.lab.registry import (
 from cranfield.lab.studies.sampling import (
     CandidateMeasures,
     DivergenceClaim,
-    binary_judgments,
     candidate_styles,
     claim_tables,
     count_divergences,
     legend_name,
+    without_negative_grades,
 )
 from cranfield.lab.systems import (
     MIN_QUERIES,
@@ -207,9 +207,9 @@ def reuse(
     """
     comparison, threshold = get_coefficient(coefficient), check_fraction("threshold", threshold)
     variants, seed = check_count("variants", variants, 0), check_count("seed", seed, 0)
-    candidates = CandidateMeasures.of(measures)
+    candidates = CandidateMeasures.of(measures, rel)
     rule = CollectionSplit.of(split, pattern, share, seed)
-    judgments = binary_judgments(io.read_qrels(qrels), rel)
+    judgments = without_negative_grades(io.read_qrels(qrels))
     all_runs, variant_notes = add_variants(runs, judgments, variants, seed)
     loaded = [replace(run, source=io.load(run)) for run in read_runs(all_runs)]
     parts = rule.members(judgments.documents)
@@ -254,7 +254,8 @@ def reuse(
                 x, y = np.broadcast_arrays(reference_scores, candidates.candidate_scores(means))
                 both = candidates.candidate_scores(orders) & candidates.reference_scores(target_orders)[:, None]
                 agreement[..., s, t][both] = comparison.compute(x[both], y[both])
-    counts = [[int((judgments.grade[keep] > 0).sum()), int((judgments.grade[keep] == 0).sum())] for keep in judged_in]
+    relevant = judgments.grade >= rel
+    counts = [[int(relevant[keep].sum()), int((~relevant[keep]).sum())] for keep in judged_in]
     run_names = tuple(run.name for run in loaded)
     return Reuse(
         ReuseSettings(rule.description, seed, rel, coefficient, variants, threshold),

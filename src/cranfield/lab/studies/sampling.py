@@ -78,9 +78,12 @@ class CandidateMeasures:
     columns: tuple[Column, ...]
 
     @classmethod
-    def of(cls, measures: Any) -> CandidateMeasures:
-        """Split the requested measures by whether they read document text."""
-        columns = make_columns(measures)
+    def of(cls, measures: Any, rel: float = 1.0) -> CandidateMeasures:
+        """Split the requested measures by whether they read document text.
+
+        ``rel``: the lowest relevant grade of measures with a level, unless their names have another.
+        """
+        columns = [_with_level(column, rel) for column in make_columns(measures)]
         references = [c for c in columns if not c.measure.definition.content]
         if not references:
             raise MeasureError(
@@ -114,12 +117,21 @@ class CandidateMeasures:
         return np.concatenate([scores[:n, None], scores[n : 2 * n, None], content], axis=1)
 
 
-def binary_judgments(judgments: Judgments, rel: float) -> Judgments:
-    """The judgments with grade 1 for relevant documents and 0 for all others, including negative grades."""
+def _with_level(column: Column, rel: float) -> Column:
+    """The column with the lowest relevant grade of its measure, if that has one by default."""
+    measure = column.measure
+    level = measure.definition.parameters.get("rel")
+    if level is None or level.default is None or "rel" in dict(measure.parameters) or rel == level.default:
+        return column
+    return Column(replace(measure, parameters=(*measure.parameters, ("rel", rel))), column.part, column.label)
+
+
+def without_negative_grades(judgments: Judgments) -> Judgments:
+    """The judgments with grade 0 instead of negative grades."""
     labels = judgments.labels
     if labels is not None:
-        labels = replace(labels, grade=(labels.grade >= rel).astype(np.float64))
-    return replace(judgments, grade=(judgments.grade >= rel).astype(np.float64), labels=labels)
+        labels = replace(labels, grade=np.maximum(labels.grade, 0))
+    return replace(judgments, grade=np.maximum(judgments.grade, 0), labels=labels)
 
 
 ROUNDING = 1e-12  # divergences that differ by less, relative to KLD(q‖D), are equal
@@ -257,10 +269,10 @@ def sampling(
     comparison, threshold = get_coefficient(coefficient), check_fraction("threshold", threshold)
     repeats, variants = check_count("repeats", repeats), check_count("variants", variants, 0)
     seed = check_count("seed", seed, 0)
-    candidates = CandidateMeasures.of(measures)
+    candidates = CandidateMeasures.of(measures, rel)
     rates = check_numbers("rates", rates, 1, 100)
     settings = SamplingSettings(rates, repeats, seed, rel, coefficient, variants, threshold)
-    judgments = binary_judgments(io.read_qrels(qrels), rel)
+    judgments = without_negative_grades(io.read_qrels(qrels))
     all_runs, variant_notes = add_variants(runs, judgments, variants, seed)
     systems = score_systems(judgments, all_runs, candidates.columns, corpus=corpus, seed=seed)
     shape = len(candidates.columns), len(settings.rates), repeats
@@ -275,7 +287,7 @@ def sampling(
     enough = candidates.candidate_scores(counted) >= MIN_QUERIES
     agreement = np.full(enough.shape, np.nan)
     agreement[enough] = comparison.compute(reference[enough], candidate[enough])
-    sizes = JudgmentStrata(systems.relabeller.judgments, systems.relabeller.grade).sizes
+    sizes = JudgmentStrata(systems.relabeller.judgments, systems.relabeller.grade, rel).sizes
     return Sampling(
         settings,
         systems.runs,
@@ -291,7 +303,7 @@ def sampling(
 
 def _samples(systems: SystemScores, settings: SamplingSettings) -> Iterator[tuple[int, int, Booleans]]:
     """The level, the repetition and the judgments sampled."""
-    strata = JudgmentStrata(systems.relabeller.judgments, systems.relabeller.grade)
+    strata = JudgmentStrata(systems.relabeller.judgments, systems.relabeller.grade, settings.rel)
     for repeat in range(settings.repeats):
         position = strata.shuffle(np.random.default_rng([settings.seed, repeat]))
         for level, rate in enumerate(settings.rates):

@@ -435,14 +435,11 @@ def _check_column(column: Column) -> None:
 
 
 def _values(evaluation: Evaluation, rule: TieRuleName) -> Floats:
-    """The values by a tie rule, (run, measure, query); NaN where the rule or the measure is undefined."""
+    """The values by a tie rule, (run, measure, query); NaN where the measure is undefined."""
     names, judged = evaluation.columns, len(evaluation.queries)
     values = np.full((len(evaluation.runs), len(names), judged), np.nan)
     for m, column in enumerate(names):
-        try:
-            tied = column.tied(rule)
-        except MeasureError:
-            continue  # the best and the worst order are unknown, for example for measures that read document text
+        tied = column.tied(rule)
         values[:, m] = np.array(evaluation.for_each_run(lambda run, tied=tied: run[tied].value[:judged]))  # type: ignore[misc]
     return values
 

@@ -66,13 +66,19 @@ class PossibleRankings:
         return PossibleRankings(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-def mean_over_rankings(
-    score: Scorer, batch: Batch, parts: Iterable[PossibleRankings], *, retrieved_only: bool = False
+def over_rankings(
+    score: Scorer,
+    batch: Batch,
+    parts: Iterable[PossibleRankings],
+    *,
+    retrieved_only: bool = False,
+    limit: np.ufunc | None = None,
 ) -> Estimate:
     """The expected score of every query over its possible rankings; queries without any are scored unchanged.
 
     ``parts`` may share queries; only a few parts are in memory at a time. ``retrieved_only``: the measure depends only
-    on the documents retrieved.
+    on the documents retrieved. ``limit``: the highest or lowest score instead, which is exact unless rankings were
+    sampled.
     """
     queries = len(batch.length)
     replaced = np.zeros(queries, bool)
@@ -82,21 +88,27 @@ def mean_over_rankings(
         replaced[part.query] = True
         waiting.append(part)
         if sum(some.start.size for some in waiting) > 4 * CELLS:
-            scored.append(_score_rankings(score, batch, waiting, retrieved_only=retrieved_only))
+            scored.append(_score_rankings(score, batch, waiting, retrieved_only=retrieved_only, limit=limit))
             waiting = []
     if not replaced.any():
         return score(batch)
     if len(kept := np.flatnonzero(~replaced)):
         waiting.insert(0, PossibleRankings.without_open(kept, batch.start[kept], batch.size[kept], np.ones(len(kept))))
     if waiting:
-        scored.append(_score_rankings(score, batch, waiting, retrieved_only=retrieved_only))
+        scored.append(_score_rankings(score, batch, waiting, retrieved_only=retrieved_only, limit=limit))
     query, probability, mean, defined, error, sampled = (np.concatenate(field) for field in zip(*scored, strict=True))
-    value = np.bincount(query, mean * probability, queries).astype(np.float64)
+    if limit is None:
+        value = np.bincount(query, mean * probability, queries).astype(np.float64)
+    else:
+        by_query = np.argsort(query, kind="stable")
+        value = limit.reduceat(mean[by_query], np.searchsorted(query[by_query], np.arange(queries)))
     value[np.bincount(query, defined, queries) == 0] = np.nan
     variance = np.zeros(queries)
     if error.any():
         variance += np.bincount(query, error, queries)
-    if sampled.any():
+    if sampled.any() and limit is not None:
+        variance[query[sampled]] = np.inf
+    elif sampled.any():
         drawn = np.flatnonzero(sampled)
         deviation = mean[drawn] - np.nan_to_num(value)[query[drawn]]
         samples = np.maximum(np.bincount(query[drawn], minlength=queries), 2)
@@ -105,7 +117,7 @@ def mean_over_rankings(
 
 
 class RankingScores(NamedTuple):
-    """The score of each ranking: the mean over the positions of its open document.
+    """The score of each ranking: the mean, or a limit, over the positions of its open document.
 
     If a measure is undefined for some rankings of a query, because they have no relevant document, these count 0.
     ``defined``: the number of positions with a score. ``variance``: that of the share of the ranking in the mean.
@@ -120,7 +132,7 @@ class RankingScores(NamedTuple):
 
 
 def _score_rankings(
-    score: Scorer, batch: Batch, parts: Sequence[PossibleRankings], *, retrieved_only: bool
+    score: Scorer, batch: Batch, parts: Sequence[PossibleRankings], *, retrieved_only: bool, limit: np.ufunc | None
 ) -> RankingScores:
     rankings = PossibleRankings.concatenated(parts) if len(parts) > 1 else parts[0]
     query, probability, positions = rankings.query, rankings.probability, rankings.open_positions
@@ -143,7 +155,11 @@ def _score_rankings(
             if estimate.error is not None:
                 errors[chunk] = estimate.error
     undefined = np.isnan(scores)
-    mean = range_sums(np.where(undefined, 0, scores), first, positions) / positions
+    scores[undefined] = 0
+    if limit is None:
+        mean = range_sums(scores, first, positions) / positions
+    else:
+        mean = limit.reduceat(np.append(scores, 0), np.stack([first, first + positions], axis=1).ravel())[::2]
     defined = range_sums(~undefined, first, positions) if undefined.any() else np.ones(len(query))
     variance = np.zeros(len(query))
     if errors.any():

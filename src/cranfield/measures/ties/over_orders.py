@@ -1,6 +1,7 @@
 """The mean of a measure over all orders of the tied documents of a query, or over a sample of the orders.
 
 All orders give the exact mean. A sample is drawn with a fixed seed, and the estimate includes its standard error.
+With ``limit``, a function has the highest or lowest value over the orders instead of the mean.
 """
 
 from __future__ import annotations
@@ -21,18 +22,25 @@ from cranfield.measures.ties.expectation import (
     document_kinds,
     document_kinds_in_order,
     generator,
-    mean_over_rankings,
+    over_rankings,
     score_once,
     tie_groups,
 )
-from cranfield.measures.ties.strategies import EXACT, EXACT_CUTS, EXACT_DISTINCT, SAMPLES, SAMPLES_DISTINCT, Estimate
+from cranfield.measures.ties.strategies import EXACT_DISTINCT, FULL, SAMPLES_DISTINCT, Effort, Estimate
 from cranfield.ranking.batch import CELLS, Batch, ragged
 from cranfield.ranking.row_math import edges
 from cranfield.record import record
 
 
 def over_orders(
-    score: Scorer, batch: Batch, *, positions_at_once: float = 1, retrieved_only: bool = False, seed: int = 0
+    score: Scorer,
+    batch: Batch,
+    *,
+    positions_at_once: float = 1,
+    retrieved_only: bool = False,
+    seed: int = 0,
+    limit: np.ufunc | None = None,
+    effort: Effort = FULL,
 ) -> Estimate:
     """The mean of a score over all orders of tied documents.
 
@@ -43,7 +51,13 @@ def over_orders(
     if not batch.tied.any():
         return score(batch)
     mean = partial(
-        _mean_over_orders, score, positions_at_once=positions_at_once, retrieved_only=retrieved_only, seed=seed
+        _over_orders,
+        score,
+        positions_at_once=positions_at_once,
+        retrieved_only=retrieved_only,
+        seed=seed,
+        limit=limit,
+        effort=effort,
     )
     if positions_at_once == 1:
         return score_once(mean, batch, retrieved_only=retrieved_only)
@@ -60,19 +74,27 @@ def over_orders(
     return Estimate.joined(len(start), [(slice(None), others), (several, averaged)])
 
 
-def _mean_over_orders(
-    score: Scorer, batch: Batch, *, positions_at_once: float, retrieved_only: bool, seed: int
+def _over_orders(
+    score: Scorer,
+    batch: Batch,
+    *,
+    positions_at_once: float,
+    retrieved_only: bool,
+    seed: int,
+    limit: np.ufunc | None,
+    effort: Effort,
 ) -> Estimate:
     """The mean over orders for each query; queries are processed in chunks that fit into memory."""
     tied = TiedDocuments.of(batch)
     rankings = tied.arrangements if positions_at_once == 1 else tied.arrangements_of_others
-    cells = np.where(tied.enumerable(positions_at_once), rankings, SAMPLES) * tied.tied.shape[1]
+    exact, samples = effort.orders, max(effort.samples, 1)
+    cells = np.where(tied.enumerable(positions_at_once, exact), rankings, samples) * tied.tied.shape[1]
     chunk = (np.cumsum(cells) // (4 * CELLS)).astype(np.int64)
     parts = [np.flatnonzero(chunk == number) for number in range(chunk[-1] + 1)]
 
     def mean_of_part(part: Integers) -> Estimate:
         of_part = tied if len(parts) == 1 else TiedDocuments.of(batch.rows(part))
-        count, enumerable = of_part.movable.sum(axis=1), of_part.enumerable(positions_at_once)
+        count, enumerable = of_part.movable.sum(axis=1), of_part.enumerable(positions_at_once, exact)
         count[~enumerable | ~of_part.tied.any(axis=1)] = -1
         enumerated = (
             rankings if positions_at_once == 1 else rankings.with_ties()
@@ -80,10 +102,12 @@ def _mean_over_orders(
             for rankings in _enumerate(of_part, np.flatnonzero(count == documents), documents)
         )
         sampled = (
-            rankings for query in np.flatnonzero(~enumerable).tolist() for rankings in _sample(of_part, query, seed)
+            rankings
+            for query in np.flatnonzero(~enumerable).tolist()
+            for rankings in _sample(of_part, query, samples, seed)
         )
         rankings_of_part = itertools.chain(enumerated, sampled)
-        return mean_over_rankings(score, of_part.batch, rankings_of_part, retrieved_only=retrieved_only)
+        return over_rankings(score, of_part.batch, rankings_of_part, retrieved_only=retrieved_only, limit=limit)
 
     return Estimate.joined(len(chunk), ((part, mean_of_part(part)) for part in parts))
 
@@ -149,9 +173,14 @@ class TiedDocuments:
         share = self.of_kind[query, self.open_tie] / self.batch.size[query, self.open_tie]
         return np.where(self.open_tie < 0, self.arrangements, self.arrangements * share)
 
-    def enumerable(self, positions_at_once: float) -> Booleans:
+    def enumerable(self, positions_at_once: float, most: int) -> Booleans:
         """The queries with few enough rankings to score all of them."""
-        return (self.arrangements_of_others <= EXACT) & (self.arrangements <= EXACT * positions_at_once)
+        return (self.arrangements_of_others <= most) & (self.arrangements <= most * positions_at_once)
+
+
+def enumerable(batch: Batch, most: int) -> Booleans:
+    """The queries with at most so many rankings."""
+    return TiedDocuments.of(batch).arrangements <= most
 
 
 def _enumerate(tied: TiedDocuments, query: Integers, documents: int) -> Iterator[PossibleRankings]:
@@ -210,16 +239,16 @@ def blocks(rankings: int, width: int) -> Iterator[slice]:
     return (slice(first, min(first + step, rankings)) for first in range(0, rankings, step))
 
 
-def _sample(tied: TiedDocuments, query: int, seed: int) -> Iterator[PossibleRankings]:
+def _sample(tied: TiedDocuments, query: int, samples: int, seed: int) -> Iterator[PossibleRankings]:
     """A random sample of the rankings of a query."""
     batch = tied.batch.rows(np.array([query]))
     rng = generator(batch, seed)
-    drawn = [(columns, SampledPositions(len(columns), size, SAMPLES, rng)) for columns, _, size in tie_groups(batch)]
-    for part in blocks(SAMPLES, batch.start.shape[1]):
+    drawn = [(columns, SampledPositions(len(columns), size, samples, rng)) for columns, _, size in tie_groups(batch)]
+    for part in blocks(samples, batch.start.shape[1]):
         start = np.repeat(batch.start, part.stop - part.start, axis=0)
         for columns, positions in drawn:
             start[:, columns] += positions[part]
-        probability = np.full(len(start), 1 / SAMPLES)
+        probability = np.full(len(start), 1 / samples)
         yield PossibleRankings.without_open(
             np.full(len(start), query), start, np.ones_like(start), probability, sampled=True
         )
@@ -271,16 +300,18 @@ class SampledPositions:
         return positions[: self._documents].T
 
 
-def over_distinct_orders(score: Scorer, batch: Batch, *, k: int, seed: int = 0) -> Estimate:
+def over_distinct_orders(
+    score: Scorer, batch: Batch, *, k: int, seed: int = 0, limit: np.ufunc | None = None, effort: Effort = FULL
+) -> Estimate:
     """The mean of a score of the first k over all orders, if no two tied documents are interchangeable."""
+    del effort  # notes do not search these orders
     end = np.minimum(batch.length, k)[:, None]
     tied = ((batch.size > 1) & (batch.start < end) & ~np.isnan(batch.grade)).any(axis=1)
     if not tied.any():
         return score(batch)
     queries = np.flatnonzero(tied).tolist()
-    return mean_over_rankings(
-        score, batch, (part for query in queries for part in _distinct_orders(batch, query, k, seed))
-    )
+    parts = (part for query in queries for part in _distinct_orders(batch, query, k, seed))
+    return over_rankings(score, batch, parts, limit=limit)
 
 
 def _distinct_orders(batch: Batch, query: int, k: int, seed: int) -> Iterator[PossibleRankings]:
@@ -332,14 +363,24 @@ def _many_orders(ties: Sequence[tuple[int, int]]) -> bool:
 FEW = 8  # queries with up to this many documents of one kind in a tie across rank k are processed together
 
 
-def over_cuts(score: Scorer, batch: Batch, *, k: int, retrieved_only: bool = False, seed: int = 0) -> Estimate:
+def over_cuts(
+    score: Scorer,
+    batch: Batch,
+    *,
+    k: int,
+    retrieved_only: bool = False,
+    seed: int = 0,
+    limit: np.ufunc | None = None,
+    effort: Effort = FULL,
+) -> Estimate:
     """The mean of a score over the possible sets of documents in the first k, if a tie crosses rank k.
 
     The documents of the tie above rank k stay tied with each other, and so do those below.
     """
     if not _across(batch, k).any():
         return score(batch)
-    return score_once(lambda rows: _mean_over_cuts(score, rows, k, seed), batch, retrieved_only=retrieved_only)
+    of_rows = partial(_over_cuts, score, k=k, seed=seed, limit=limit, effort=effort)
+    return score_once(of_rows, batch, retrieved_only=retrieved_only)
 
 
 def _across(batch: Batch, k: int) -> Booleans:
@@ -348,7 +389,7 @@ def _across(batch: Batch, k: int) -> Booleans:
     return (batch.start < end) & (batch.start + batch.size > end) & ~np.isnan(batch.grade)
 
 
-def _mean_over_cuts(score: Scorer, batch: Batch, k: int, seed: int) -> Estimate:
+def _over_cuts(score: Scorer, batch: Batch, *, k: int, seed: int, limit: np.ufunc | None, effort: Effort) -> Estimate:
     across, kind = _across(batch, k), document_kinds(batch)
     count = across.sum(axis=1)
     one_kind = np.where(across, kind, -np.inf).max(axis=1) == np.where(across, kind, np.inf).min(axis=1)
@@ -358,8 +399,8 @@ def _mean_over_cuts(score: Scorer, batch: Batch, k: int, seed: int) -> Estimate:
         for n in np.unique(count[groupable])
     ]
     queries = np.flatnonzero((count > 0) & ~groupable).tolist()
-    single = (part for query in queries for part in _cuts_of_query(batch, query, k, seed))
-    return mean_over_rankings(score, batch, itertools.chain(grouped, single))
+    single = (part for query in queries for part in _cuts_of_query(batch, query, k, seed, effort))
+    return over_rankings(score, batch, itertools.chain(grouped, single), limit=limit)
 
 
 def _cuts_of_one_kind(batch: Batch, query: Integers, across: Booleans, count: int, k: int) -> PossibleRankings:
@@ -387,7 +428,7 @@ def _cuts_of_one_kind(batch: Batch, query: Integers, across: Booleans, count: in
     return PossibleRankings.concatenated(parts)
 
 
-def _cuts_of_query(batch: Batch, query: int, k: int, seed: int) -> Iterator[PossibleRankings]:
+def _cuts_of_query(batch: Batch, query: int, k: int, seed: int, effort: Effort) -> Iterator[PossibleRankings]:
     """All cuts of one query, or a sample if there are too many."""
     batch = batch.rows(np.array([query]))
     rng = generator(batch, seed)
@@ -398,10 +439,11 @@ def _cuts_of_query(batch: Batch, query: int, k: int, seed: int) -> Iterator[Poss
     # that of the unjudged documents.
     kind = np.unique(document_kinds(batch)[0, columns], return_inverse=True)[1]
     of_kind = np.append(np.bincount(kind), size - len(columns))
-    sampled = math.prod((of_kind + 1).tolist()) > EXACT_CUTS
+    exact, samples = effort.cuts, max(effort.samples, 1)
+    sampled = math.prod((of_kind + 1).tolist()) > exact
     if sampled:
-        drawn = rng.multivariate_hypergeometric(of_kind, slots, SAMPLES, method="marginals")
-        probability = np.full(SAMPLES, 1 / SAMPLES)
+        drawn = rng.multivariate_hypergeometric(of_kind, slots, samples, method="marginals")
+        probability = np.full(samples, 1 / samples)
     else:
         drawn = np.array(
             [

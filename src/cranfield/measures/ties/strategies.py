@@ -12,12 +12,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cranfield.data import Floats
 from cranfield.ranking.batch import Batch
+from cranfield.ranking.tie_rules import Arrangement
 from cranfield.ranking.views import Views, condense_and_terminate
 from cranfield.record import record
 
@@ -29,12 +30,32 @@ EXACT_CUTS = 100_000
 EXACT_DISTINCT, SAMPLES_DISTINCT = 1_000, 500
 
 
+class Effort(NamedTuple):
+    """Up to how many orders, and cuts, of a query all are tried; else, how many samples."""
+
+    orders: int
+    cuts: int
+    samples: int
+
+
+FULL = Effort(EXACT, EXACT_CUTS, SAMPLES)
+QUICK = Effort(30, 1_000, 0)  # for notes, which have the limits over orders of every column
+
+
 @record(frozen=False, eq=False)
 class Estimate:
-    """A value for each query, and its standard error if orders were sampled (else 0)."""
+    """A value for each query, and its standard error if orders were sampled (else 0).
+
+    The error of a limit over orders is infinite if an order that was not tried may go beyond it.
+    """
 
     value: Floats
     error: Floats | None = None
+
+    @staticmethod
+    def unknown(batch: Batch) -> Estimate:
+        """Limits for which no order was tried."""
+        return Estimate(np.full(len(batch.length), np.nan), np.full(len(batch.length), np.inf))
 
     @staticmethod
     def joined(queries: int, parts: Iterable[tuple[Any, Estimate]]) -> Estimate:
@@ -68,7 +89,29 @@ class TieStrategy(ABC):
         """The expected scores of lists that are cut at a depth, which may be inside a tie."""
         from cranfield.measures.ties.over_orders import over_cuts
 
-        return over_cuts(partial(scoring.score_uncut, seed=seed), batch, k=depth, seed=seed)
+        return over_cuts(partial(scoring.score_uncut, seed=seed), batch, k=depth, seed=seed, **scoring.search)
+
+    def limit_in_order(self, scoring: Scoring, batch: Batch, seed: int) -> Estimate:
+        """The highest or lowest scores of complete lists, as `Scoring.arrange` orders their ties."""
+        del seed  # nothing is sampled
+        return scoring.estimate_arranged(batch)
+
+    def limit(self, scoring: Scoring, batch: Batch, seed: int) -> Estimate:
+        """The highest or lowest scores of lists from `views.ordered`, for which orders must be searched."""
+        from cranfield.measures.ties.expectation import score_apart
+        from cranfield.measures.ties.over_orders import enumerable, over_orders
+
+        if not scoring.views.condensed and scoring.views.depth is None:  # the order below the cutoff has no effect
+            below = batch.start >= scoring.cutoff
+            start, size = np.where(below, batch.start + batch.order, batch.start), np.where(below, 1, batch.size)
+            batch = batch.changed(start=start, size=size)
+
+        def search(rows: Batch) -> Estimate:
+            return over_orders(scoring.estimate_uncut, rows, seed=seed, **scoring.search)
+
+        if scoring.effort.samples:
+            return search(batch)
+        return score_apart(batch, enumerable(batch, scoring.effort.orders), search, Estimate.unknown)
 
     @property
     def for_residual(self) -> TieStrategy:
@@ -94,17 +137,28 @@ class OverCuts(TieStrategy):
     """The mean over the possible sets of documents in the first k, if a tie crosses the cutoff.
 
     For measures whose divisor depends on the set of documents in the first k, but not on their order (SN_AP, SN_DCG,
-    Accuracy). For a given set, the kernel is the expectation.
+    Accuracy). For a given set, the kernel is the expectation. ``rewards_promotion``: for a given set, moving a better
+    document up never lowers the score.
     """
 
     summary = "the mean over the possible sets of tied documents in the first k"
     exact_up_to = f"{EXACT_CUTS:,} possibilities of a query"
     samples = SAMPLES
 
+    def __init__(self, *, rewards_promotion: bool = True) -> None:
+        self.rewards_promotion = rewards_promotion
+
     def expectation(self, scoring: Scoring, batch: Batch, seed: int) -> Estimate:
+        return self._over_cuts(scoring.estimate, scoring, batch, seed)
+
+    def limit_in_order(self, scoring: Scoring, batch: Batch, seed: int) -> Estimate:
+        return self._over_cuts(scoring.estimate_arranged, scoring, batch, seed)
+
+    def _over_cuts(self, score: Callable[[Batch], Estimate], scoring: Scoring, batch: Batch, seed: int) -> Estimate:
         from cranfield.measures.ties.over_orders import over_cuts
 
-        return over_cuts(scoring.estimate, batch, k=scoring.cutoff, retrieved_only=scoring.retrieved_only, seed=seed)
+        retrieved_only = scoring.retrieved_only
+        return over_cuts(score, batch, k=scoring.cutoff, retrieved_only=retrieved_only, seed=seed, **scoring.search)
 
 
 class OverOrders(TieStrategy):
@@ -209,6 +263,12 @@ class OverDistinctOrders(TieStrategy):
         k = depth if scoring.views.condensed else min(scoring.cutoff, depth)
         return over_distinct_orders(scoring.estimate_uncut, batch, k=k, seed=seed)
 
+    def limit(self, scoring: Scoring, batch: Batch, seed: int) -> Estimate:
+        from cranfield.measures.ties.over_orders import over_distinct_orders
+
+        k = NO_CUTOFF if scoring.views.condensed else scoring.cutoff
+        return over_distinct_orders(scoring.estimate_uncut, batch, k=k, seed=seed, **scoring.search)
+
 
 @record(eq=False)
 class Scoring:
@@ -216,7 +276,9 @@ class Scoring:
 
     ``kernel``, ``arguments``: the function that scores rankings, and its parameters. ``views``: how lists are prepared;
     ``bounded``: how an ideal list is terminated. ``cutoff``: the last rank that affects the score.
-    ``retrieved_only``: the score depends only on the documents retrieved.
+    ``retrieved_only``: the score depends only on the documents retrieved. ``arrange``: for the highest or lowest score
+    over orders, the order of ties that has it in lists of known documents; None if orders must be searched, and
+    ``effort`` how many of them.
     """
 
     kernel: Kernel
@@ -226,15 +288,24 @@ class Scoring:
     bounded: bool = False
     cutoff: int = NO_CUTOFF
     retrieved_only: bool = False
+    arrange: Arrangement | None = None
+    effort: Effort = FULL
+
+    @property
+    def search(self) -> dict[str, Any]:
+        """What of the orders is wanted, and how many of them are tried."""
+        return {"limit": self.views.rule.limit, "effort": self.effort}
 
     def expectation(self, batch: Batch, seed: int) -> Estimate:
-        """The expected scores of lists from `views.ordered`.
+        """The expected scores of lists from `views.ordered`, or the limit over orders that the tie rule asks for.
 
         A list may end inside a tie, at its depth or at a tied NIL. The mean over ties at ends is computed first,
         because a list can be condensed and terminated only if its end is known.
         """
         if self.views.plain and not batch.has_ties:
             return self.estimate(batch)
+        if self.views.rule.limit is not None and (self.arrange is None or batch.costs is not None):
+            return self.strategy.limit(self, batch, seed)
         if not self.views.terminal:
             return self.score_cut(batch, seed)
         from cranfield.measures.ties.expectation import score_apart
@@ -248,7 +319,7 @@ class Scoring:
         """The expected scores of lists with NIL in a tie: they end at different ranks in different orders."""
         from cranfield.measures.ties.over_orders import over_orders
 
-        return over_orders(partial(self.score_uncut, seed=seed), batch, seed=seed)
+        return over_orders(partial(self.score_uncut, seed=seed), batch, seed=seed, **self.search)
 
     def score_cut(self, batch: Batch, seed: int) -> Estimate:
         """The expected scores of lists that a depth may cut inside a tie."""
@@ -257,8 +328,9 @@ class Scoring:
         return self.strategy.expectation_at_depth(self, batch, self.views.depth, seed)
 
     def score_uncut(self, batch: Batch, seed: int) -> Estimate:
-        """The expected scores of lists that do not end inside a tie."""
-        return self.strategy.expectation(self, self.completed(batch), seed)
+        """The expected scores of lists that do not end inside a tie, or their limits."""
+        score = self.strategy.expectation if self.arrange is None else self.strategy.limit_in_order
+        return score(self, self.completed(batch), seed)
 
     def completed(self, batch: Batch) -> Batch:
         """Lists that do not end inside a tie, condensed and terminated."""
@@ -267,6 +339,11 @@ class Scoring:
     def estimate(self, batch: Batch) -> Estimate:
         """The kernel applied to complete lists."""
         return Estimate(self.kernel(batch, **self.arguments))
+
+    def estimate_arranged(self, batch: Batch) -> Estimate:
+        """The kernel applied to complete lists in the order that has the limit."""
+        assert self.arrange is not None
+        return self.estimate(self.arrange(batch) if batch.has_ties else batch)
 
     def estimate_uncut(self, batch: Batch) -> Estimate:
         """The kernel applied to lists that are completed first."""
