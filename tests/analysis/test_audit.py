@@ -23,6 +23,7 @@ from cranfield.errors import InputError, MissingDependency, UsageError
 from cranfield.evaluation.plausible import Deck, plausible
 from cranfield.report import audit as report
 from cranfield.report import canvas
+from cranfield.report.canvas import save_all
 from cranfield.report.sheet import Layout
 from cranfield.results import plain
 
@@ -384,7 +385,7 @@ def test_figures(museum: Audit, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     written = {}
     for folder in ("first", "second"):
-        files = report.figures(museum, str(tmp_path / folder))
+        files = save_all(report.drawings(museum), str(tmp_path / folder))
         written[folder] = {file.suffix: file.read_bytes() for file in files}
     assert written["first"] == written["second"]
     for suffix, begin in {".pdf": b"%PDF", ".svg": b"<?xml", ".png": b"\x89PNG"}.items():

@@ -15,6 +15,7 @@ import cranfield as cf
 from corpus_samples import NAMES, QRELS, TEXTS, documents, judged, texts
 from cranfield.analysis.explain import TextExplanation
 from cranfield.report import explanation as figures
+from cranfield.report.canvas import save_all
 from cranfield.report.explanation import pages
 from cranfield.report.pages import FORMATS, write
 
@@ -123,7 +124,7 @@ WORDS = [
 
 
 def test_figure(tmp_path: Path) -> None:
-    written = figures.figures(explained(), str(tmp_path))
+    written = save_all(figures.drawings(explained()), str(tmp_path))
     assert sorted(path.name for path in written) == [
         f"explain-run-q-DELTARB_mu_10_5.{kind}" for kind in ("pdf", "png", "svg")
     ]
