@@ -57,7 +57,7 @@ def _losses(outcome: Outcome, measure: str, digits: int) -> list[Page]:
     if scores is None or comparison.baseline is None:
         return []
     one = comparison[measure]
-    other, run = one.places[int((one.difference * one.sign).argmin())].tolist()[::-1]
+    other, run = one.places[int((one.estimate * one.sign).argmin())].tolist()[::-1]
     found = queries(scores.of_runs([other, run]), measure, "loss")
     lost = len(found.lost(MOST_LOST))
     return [per_query.queries(found, digits, most=lost, bars=False, texts=scores.texts)] if lost else []

@@ -45,7 +45,7 @@ from cranfield.report import answer
 from cranfield.report import groups as by_group
 from cranfield.report import predicted as prediction
 from cranfield.report.audit import EFFECTS, bottom_line
-from cranfield.report.compare import interval_name, method, rank_meaning
+from cranfield.report.compare import interval_name, method, quantity, rank_meaning
 from cranfield.report.notebook import table
 from cranfield.report.sheet import Layout
 from cranfield.results import plain
@@ -126,6 +126,7 @@ def contents(
         if comparison is None
         else f"Paired comparisons: {method(comparison)}; {interval_name(comparison)}.",
         "ranks": f"A rank is a range: {rank_meaning(comparison)}." if comparison is not None and ranked else "",
+        "quantity": "" if comparison is None else quantity(comparison),
         "pairs": _pairs(comparison, scores),
         "groups": groups,
         **of_rankings,
@@ -353,7 +354,7 @@ def compact(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "pairs": pairs}
 
 
-PACKED = ("difference", "low", "high", "effect", "effect_low", "effect_high", "p", "corrected")
+PACKED = ("estimate", "low", "high", "effect", "effect_low", "effect_high", "p", "corrected")
 
 
 def _table(values: Floats) -> list[Any]:
@@ -380,7 +381,7 @@ def _pairs(comparison: Comparison | None, scores: Scores) -> dict[str, Any]:
     def rows(value: Callable[[MeasureComparison], Any]) -> list[Any]:
         return [nothing if one is None else value(one) for one in columns]
 
-    names = (*PACKED, "wins", "losses")
+    names = (*PACKED, "direction", "wins", "losses")
     return {
         **{name: rows(partial(_column, name=name)) for name in names},
         "doubts": rows(lambda one: [None if causes is None else " ".join(causes) for causes in one.doubts]),
