@@ -314,8 +314,10 @@ class Sample(NamedTuple):
                 clusters, share = part.stop - part.start, design.shares(part)
                 counts = draw_counts(rng.integers(0, clusters, (drawn, clusters)))
                 z, total = difference[:, part], share @ counts
-                even = np.ptp(share) == 0
-                weight = counts * (clusters / (clusters - 1) if even else 1 / (1 - share[:, None] / total))
+                if np.ptp(share) == 0:
+                    weight = counts * (clusters / (clusters - 1))
+                else:  # a cluster that was not drawn has no share
+                    weight = counts / (1 - np.where(counts > 0, share[:, None] / total, 0))
                 mean, squares = z @ counts / total, z**2 @ weight
                 spread = squares - 2 * mean * ((z * share) @ weight) + mean**2 * (share**2 @ weight)
                 off += mean
