@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from cranfield.statistics.intervals import bca
 PAIR = np.array([[0, 1]])
 LEVEL = 0.05
 SAMPLES = 999
+DESIGNED = ("t", "randomisation", "bootstrap")  # the tests that know clusters
 
 Rates = dict[str, float]
 Rows = Iterator[tuple[str, Rates]]
@@ -65,22 +67,23 @@ def in_clusters(rng: np.random.Generator, sizes: np.ndarray, correlation: float,
     return Sample(np.stack([difference, np.zeros_like(difference)]), Design.of(parts[1], None, cluster.tolist()))
 
 
+def tests_of_clusters(
+    rng: np.random.Generator, number: int, correlation: float, *, differ: bool, skewed: bool
+) -> dict[str, tuple[Sample, str]]:
+    """The tests of clusters, and t without their design."""
+    sizes = uneven(rng, number) if differ else np.full(number, 5)
+    sample = in_clusters(rng, sizes, correlation, skewed=skewed)
+    return {"t, no design": (Sample(sample.x), "t"), **{test: (sample, test) for test in DESIGNED}}
+
+
 @table
 def clusters(rng: np.random.Generator, replications: int) -> Rows:
     """Clusters of queries: even (5 queries each) and uneven (1 to 20), with an intraclass correlation."""
     cells = [(False, *cell) for cell in product((False, True), (5, 8, 12, 20, 50), (0, 0.2, 0.5))]
     cells += [(True, *cell) for cell in product((False, True), (5, 8, 12, 20, 50), (0.5,))]
     for skewed, differ, number, correlation in cells:
-
-        def draw(
-            skewed: bool = skewed, differ: bool = differ, number: int = number, correlation: float = correlation
-        ) -> dict[str, tuple[Sample, str]]:
-            sizes = uneven(rng, number) if differ else np.full(number, 5)
-            sample = in_clusters(rng, sizes, correlation, skewed=skewed)
-            tests = {test: (sample, test) for test in ("t", "randomisation", "bootstrap")}
-            return {"t, no design": (Sample(sample.x), "t"), **tests}
-
         what = f"{number} {'uneven' if differ else 'even'} clusters{', skewed' if skewed else ''}"
+        draw = partial(tests_of_clusters, rng, number, correlation, differ=differ, skewed=skewed)
         yield f"{what}, correlation {correlation:g}", rates(replications, draw)
 
 
@@ -97,10 +100,18 @@ def with_seeds(
     return np.stack([values.mean(axis=1) for values in tables]), tables
 
 
-def of_repeats(x: np.ndarray, tables: list[np.ndarray], design: Design | None = None) -> dict[str, tuple[Sample, str]]:
-    """Random repeats by t and bootstrap, and fixed ones by t."""
+def tests_of_repeats(
+    rng: np.random.Generator, queries: int, repeats: tuple[int, int], spread: float, **more: Any
+) -> dict[str, tuple[Sample, str]]:
+    """Random repeats by t and bootstrap, and fixed ones by t; ``more``: where they deviate, and the design."""
+    design = more.pop("design", None)
+    x, tables = with_seeds(rng, queries, repeats, spread, **more)
     random = Sample(x, design, {r: values for r, values in enumerate(tables) if values.shape[1] > 1})
-    return {"random, t": (random, "t"), "random, bootstrap": (random, "bootstrap"), "fixed, t": (Sample(x, design), "t")}
+    return {
+        "random, t": (random, "t"),
+        "random, bootstrap": (random, "bootstrap"),
+        "fixed, t": (Sample(x, design), "t"),
+    }
 
 
 @table
@@ -108,11 +119,11 @@ def repeats(rng: np.random.Generator, replications: int) -> Rows:
     """Random repeats in one collection; the means of repeats of a run have this standard deviation."""
     cells = [(n, (r, r), spread) for n, spread, r in product((12, 50), (0, 0.02, 0.05), (2, 3, 5, 10))]
     for queries, numbers, spread in [*cells, (50, (3, 1), 0.05), (50, (5, 1), 0.05), (50, (3, 1), 0.0)]:
-        rate = rates(replications, lambda n=queries, r=numbers, s=spread: of_repeats(*with_seeds(rng, n, r, s)))
+        rate = rates(replications, partial(tests_of_repeats, rng, queries, numbers, spread))
         yield f"{queries} queries, {numbers[0]} and {numbers[1]} repeats, deviation {spread:g}", rate
     design = Design.of(80, None, [q // 4 for q in range(80)])
     for spread in (0, 0.02):
-        rate = rates(replications, lambda s=spread: of_repeats(*with_seeds(rng, 80, (3, 3), s), design))
+        rate = rates(replications, partial(tests_of_repeats, rng, 80, (3, 3), spread, design=design))
         yield f"20 clusters of 4, 3 and 3 repeats, deviation {spread:g}", rate
 
 
@@ -129,32 +140,27 @@ def repeats_in_collections(rng: np.random.Generator, replications: int) -> Rows:
         of = [c for c, size in enumerate(sizes) for _ in range(size)]
         design, at = Design.of(len(of), of), slice(0, sizes[0] if "only" in which else None)
         for number in (3, 5):
-            rate = rates(
-                replications,
-                lambda r=number, s=spread, n=len(of), at=at, design=design: of_repeats(
-                    *with_seeds(rng, n, (r, r), s, at), design
-                ),
-            )
+            draw = partial(tests_of_repeats, rng, len(of), (number, number), spread, at=at, design=design)
+            rate = rates(replications, draw)
             yield f"{' and '.join(map(str, sizes))} queries, {number} repeats, seeds matter in: {which}", rate
+
+
+def tests_of_judges(rng: np.random.Generator, queries: int, number: int) -> dict[str, tuple[Sample, str]]:
+    """The tests of queries with several judges, and t that takes the queries of each judge as other ones."""
+    of_judge, topic = np.divmod(np.arange(queries * number), queries)
+    difference = rng.normal(size=queries)[topic] + rng.normal(0, 0.2, len(topic))
+    x = np.stack([difference, np.zeros_like(difference)])
+    same = Sample(x, Design.of(len(topic), of_judge.tolist(), topic.tolist()))
+    apart = Sample(x, Design.of(len(topic), of_judge.tolist()))
+    return {"t, other queries": (apart, "t"), **{test: (same, test) for test in DESIGNED}}
 
 
 @table
 def judges(rng: np.random.Generator, replications: int) -> Rows:
     """The same queries judged by several people, as collections: taken as other queries, and as the same."""
     for queries, number in product((8, 12, 30), (2, 3)):
-        of_judge, topic = np.divmod(np.arange(queries * number), queries)
-        apart = Design.of(len(topic), of_judge.tolist())
-        same = Design.of(len(topic), of_judge.tolist(), topic.tolist())
-
-        def draw(
-            queries: int = queries, topic: np.ndarray = topic, apart: Design = apart, same: Design = same
-        ) -> dict[str, tuple[Sample, str]]:
-            difference = rng.normal(size=queries)[topic] + rng.normal(0, 0.2, len(topic))
-            x = np.stack([difference, np.zeros_like(difference)])
-            tests = {test: (Sample(x, same), test) for test in ("t", "randomisation", "bootstrap")}
-            return {"t, other queries": (Sample(x, apart), "t"), **tests}
-
-        yield f"{queries} queries, {number} judges", rates(replications, draw)
+        rate = rates(replications, partial(tests_of_judges, rng, queries, number))
+        yield f"{queries} queries, {number} judges", rate
 
 
 @table

@@ -84,7 +84,7 @@ def test_the_interval_of_the_bootstrap_belongs_to_its_test(n: int, design: bool)
     for seed in range(20):
         gaps = np.random.default_rng(seed).normal(0.5, 1, n)
         topics = {f"q{q}": {"topic": str(q if q < n - 2 else n - 2)} for q in range(n)}
-        values = {"old": {"m": {q: 0.0 for q in topics}}, "new": {"m": dict(zip(topics, gaps.tolist(), strict=True))}}
+        values = {"old": {"m": dict.fromkeys(topics, 0.0)}, "new": {"m": dict(zip(topics, gaps.tolist(), strict=True))}}
         scores = cf.read_scores(values, queries=topics)
         (pair,) = cf.compare(scores, test="bootstrap", samples=999, **how).pairs
         assert pair.significant == (pair.low > 0 or pair.high < 0)

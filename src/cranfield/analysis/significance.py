@@ -174,17 +174,18 @@ NOT_DESIGNED = {"clusters of queries": INDEPENDENT, "several collections": POOLE
 class SignificanceTest:
     """One test.
 
-    ``title`` is its name in reports. ``p_values`` takes a sample and pairs of runs, and returns a p-value for each
-    pair; ``interval`` also takes the level of each interval, and returns the differences, (pair, 2), between which the
-    test rejects none.
-    ``estimate`` and ``direction``: of differences (pair, query), how large they are by the test, and which way its
-    statistic points (1, 0 or -1); None for their mean and its sign. ``quantity``: what the estimate is.
+    ``title`` is its name in reports; ``about`` says what it tests, and what it assumes. ``p_values`` takes a sample and
+    pairs of runs, and returns a p-value for each pair; ``interval`` also takes the level of each interval, and returns
+    the differences, (pair, 2), between which the test rejects none. ``estimate`` and ``direction``: of differences
+    (pair, query), how large they are by the test, and which way its statistic points (1, 0 or -1); None for their mean
+    and its sign. ``quantity``: what the estimate is.
     A ``joint`` test tests all pairs of a measure at once and needs no correction. A test that ``resamples`` cannot give
     a p-value below one over the number of samples; a test of ``signs``, below one over the number of their patterns.
     ``undefined``: the designs that it cannot test, with reasons. ``cite``: keys of the bibliography.
     """
 
     title: str
+    about: str
     cite: str
     p_values: Callable[[Sample, Integers, ComparisonSettings], Floats]
     interval: Callable[[Sample, Integers, ComparisonSettings, Floats], Floats]
@@ -264,6 +265,7 @@ def _randomised_tukey_interval(sample: Sample, pairs: Integers, settings: Compar
 
 def _by_difference(
     title: str,
+    about: str,
     cite: str,
     test: Callable[[Floats], Floats],
     quantity: str,
@@ -278,6 +280,7 @@ def _by_difference(
 
     return SignificanceTest(
         title,
+        about,
         cite,
         lambda sample, pairs, _: each_pair(test, sample.x, pairs),
         interval,
@@ -292,6 +295,8 @@ def _by_difference(
 SIGNIFICANCE_TESTS: dict[Test, SignificanceTest] = {
     "randomisation": SignificanceTest(
         "paired randomisation test",
+        "Whether the scores of two runs could be exchanged on any query, or on any cluster of queries: the signs of "
+        "differences are flipped. It is the test to trust with few clusters, or with clusters of different size.",
         "fisher1935 smucker2007",
         _randomisation,
         lambda sample, pairs, how, level: subset_means(sample.units_table, pairs, level=level, seed=how.seed),
@@ -301,6 +306,8 @@ SIGNIFICANCE_TESTS: dict[Test, SignificanceTest] = {
     ),
     "t": SignificanceTest(
         "paired t-test",
+        "Whether the mean difference is large for its standard error. It takes differences to be nearly normal: with "
+        "few queries and rare large losses, it calls equal runs different too often.",
         "student1908",
         lambda sample, pairs, _: (
             each_pair(t_test, sample.x, pairs) if sample.is_plain else sample.error(pairs).t_test()
@@ -309,6 +316,8 @@ SIGNIFICANCE_TESTS: dict[Test, SignificanceTest] = {
     ),
     "wilcoxon": _by_difference(
         "Wilcoxon signed-rank test",
+        "Whether differences are as large above 0 as below it, by their ranks. Many small wins count more than a few "
+        "large losses, so that it may point another way than the mean.",
         "wilcoxon1945 hodges1963",
         wilcoxon,
         "Hodges-Lehmann difference",
@@ -317,6 +326,8 @@ SIGNIFICANCE_TESTS: dict[Test, SignificanceTest] = {
     ),
     "sign": _by_difference(
         "sign test",
+        "Whether a run is better as often as it is worse. The size of differences does not count, so that it may point "
+        "another way than the mean.",
         "dixon1946",
         sign_test,
         "median difference",
@@ -325,6 +336,8 @@ SIGNIFICANCE_TESTS: dict[Test, SignificanceTest] = {
     ),
     "bootstrap": SignificanceTest(
         "paired bootstrap test",
+        "Whether the mean difference is large for its standard error, compared with resamples of the queries, or of "
+        "clusters of queries. With many differences of 0 it finds little.",
         "efron1993 sakai2006b",
         _bootstrap,
         _bootstrap_interval,
@@ -332,6 +345,9 @@ SIGNIFICANCE_TESTS: dict[Test, SignificanceTest] = {
     ),
     "tukey": SignificanceTest(
         "Tukey's HSD",
+        "Whether a difference is larger than the largest one of runs that are all equal. It takes all pairs of runs to "
+        "vary alike: near clones beside other runs are called different two to three times as often as alpha says. t "
+        "with Holm's correction assumes no such thing.",
         "tukey1949",
         lambda sample, pairs, _: tukey(sample.x, pairs),
         lambda sample, pairs, how, _: _around(sample, pairs, tukey_distance(sample.x, how.confidence)),
@@ -340,6 +356,10 @@ SIGNIFICANCE_TESTS: dict[Test, SignificanceTest] = {
     ),
     "randomised-tukey": SignificanceTest(
         "randomised Tukey HSD",
+        "Whether a difference is larger than the largest one if the scores of each query are permuted among all runs. "
+        "It takes all runs to be exchangeable at once: near clones beside other runs are called different two to three "
+        "times as often as alpha says, and beside one bad run it finds no other difference. Randomisation with Holm's "
+        "correction assumes no such thing.",
         "carterette2012",
         _randomised_tukey,
         _randomised_tukey_interval,
@@ -371,12 +391,13 @@ class PairComparison(NamedTuple):
     of the sign test the median of differences, of Wilcoxon's that of Hodges and Lehmann, of others the same.
     ``direction``: which way the statistic of the test points, 1, 0 or -1; a significant difference has this direction.
     ``low``, ``high``: the interval of the estimate by the test, at the level at which the correction tested the pair:
-    it excludes 0 if and only if the difference is significant, and is infinite if the test cannot decide. ``p``: of the test; ``corrected``: the same for the number of pairs. ``doubts``: what could reverse the difference
-    without any new query; None if that was not checked. ``t_low``, ``t_high``, ``bca_low``, ``bca_high``: intervals of
-    this difference alone, by Student's t and by the bootstrap. ``effect``: the difference in units of its standard
-    deviation. ``variance``: of the difference, by queries and by random repeats; ``degrees``: of freedom, of both
-    together. ``wins``, ``ties``, ``losses``: queries on which ``run`` is better, equal or worse. ``tests``: the
-    p-values of all tests.
+    it excludes 0 if and only if the difference is significant, and is infinite if the test cannot decide. ``p``: of the
+    test; ``corrected``: the same for the number of pairs. ``doubts``: what could reverse the difference without any new
+    query; None if that was not checked. ``t_low``, ``t_high``, ``bca_low``, ``bca_high``: intervals of this difference
+    alone, by Student's t and by the bootstrap. ``effect``: the difference in units of its standard deviation.
+    ``variance``: of the difference, by queries and by random repeats; ``degrees``: of freedom, of both together.
+    ``wins``, ``ties``, ``losses``: queries on which ``run`` is better, equal or worse. ``tests``: the p-values of all
+    tests.
     """
 
     measure: str
@@ -543,7 +564,20 @@ class MeasureComparison:
 
 
 BY_PAIR = (
-    *("difference", "estimate", "direction", "low", "high", "p", "corrected", "significant", "t_low", "t_high", "bca_low", "bca_high"),
+    *(
+        "difference",
+        "estimate",
+        "direction",
+        "low",
+        "high",
+        "p",
+        "corrected",
+        "significant",
+        "t_low",
+        "t_high",
+        "bca_low",
+        "bca_high",
+    ),
     *("effect", "effect_low", "effect_high", "degrees", "wins", "losses"),
 )
 

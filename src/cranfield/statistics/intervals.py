@@ -69,7 +69,9 @@ def bca(sample: Sample, pairs: Integers, *, level: Level = 0.95, resamples: int 
     return np.concatenate([*parallel(limits_of, (slice(i, i + step) for i in range(0, len(pairs), step)))])
 
 
-def bootstrap_t(sample: Sample, pairs: Integers, error: Error, *, level: Level, resamples: int, seed: int = 0) -> Floats:
+def bootstrap_t(
+    sample: Sample, pairs: Integers, error: Error, *, level: Level, resamples: int, seed: int = 0
+) -> Floats:
     """The mean differences that the studentised bootstrap test does not reject, (pair, 2).
 
     They are as far from the estimate, in standard errors, as the t of resamples is from 0. ``error``: of these pairs.

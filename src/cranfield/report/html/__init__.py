@@ -354,7 +354,7 @@ def compact(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "pairs": pairs}
 
 
-PACKED = ("estimate", "low", "high", "effect", "effect_low", "effect_high", "p", "corrected")
+PACKED = ("difference", "low", "high", "effect", "effect_low", "effect_high", "p", "corrected")
 
 
 def _table(values: Floats) -> list[Any]:
@@ -363,7 +363,7 @@ def _table(values: Floats) -> list[Any]:
 
 
 def _column(one: MeasureComparison, name: str) -> list[Any]:
-    return _table(getattr(one, name))
+    return _table(one.estimate if name == "difference" else getattr(one, name))  # the page shows that of the test
 
 
 def _pairs(comparison: Comparison | None, scores: Scores) -> dict[str, Any]:

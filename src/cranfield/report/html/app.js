@@ -263,7 +263,7 @@
     return tallies[m][r];
   }
   const rankOf = (m, r) => { const { won, lost } = tally(m, r); return [1 + lost, runs.length - won]; };
-  const rankShown = (m, r) => (pairs.estimate && pairs.estimate[m][0] !== null ? TEXT.range(...rankOf(m, r)) : "–");
+  const rankShown = (m, r) => (pairs.difference && pairs.difference[m][0] !== null ? TEXT.range(...rankOf(m, r)) : "–");
   // Leaderboard
   const best = measures.map((_, m) => signs[m] * Math.max(...runs.map((_, r) => rated(r, m))));
   const marked = (r) => ({ class: r === state.a ? "a" : r === state.b ? "b" : null, "data-run": runs[r] });
@@ -305,14 +305,14 @@
 
   // Pairs
   function pairResult(m, a, b) {
-    if (a === b || a === null || b === null || !pairs.estimate || pairs.estimate[m][0] === null) return null;
+    if (a === b || a === null || b === null || !pairs.difference || pairs.difference[m][0] === null) return null;
     const p = pairAt(m, a, b), base = baselineOf(m), sign = (base === null ? a > b : b === base) ? 1 : -1;
     if (p === null) return null;
     const of = (name) => (pairs[name][m][p] === null ? null : pairs[name][m][p]);
     const minus = (x) => (x === null ? null : -x);
     const ends = (low, high) => (sign > 0 ? [of(low), of(high)] : [minus(of(high)), minus(of(low))]);
     return {
-      difference: sign * of("estimate"), better: sign * signs[m] * of("direction") > 0, interval: ends("low", "high"), effect: of("effect") === null ? null : sign * of("effect"),
+      difference: sign * of("difference"), better: sign * signs[m] * of("direction") > 0, interval: ends("low", "high"), effect: of("effect") === null ? null : sign * of("effect"),
       effects: ends("effect_low", "effect_high"), wins: sign > 0 ? of("wins") : of("losses"), losses: sign > 0 ? of("losses") : of("wins"),
       p: of("p"), corrected: of("corrected"), significant: of("corrected") < pairs.alpha, doubts: pairs.doubts[m][p] || "", audited: pairs.doubts[m][p] !== null,
     };
@@ -575,7 +575,7 @@
     new ResizeObserver(() => { const now = $("chart-pairs").clientWidth; if (now !== width) { width = now; repaint("chart-pairs"); } }).observe($("chart-pairs"));
   }
   function arrange() {
-    const m = state.measure, differences = runs.length > 1 && pairs.estimate ? pairs.estimate[m].filter((x) => x !== null) : [];
+    const m = state.measure, differences = runs.length > 1 && pairs.difference ? pairs.difference[m].filter((x) => x !== null) : [];
     const before = matrix.order.join();
     // One bad run differs much from all others: the colours are for differences up to twice the median of the significant ones.
     const sizes = differences.map(Math.abs).filter((_, p) => pairs.corrected[m][p] < pairs.alpha).sort((x, y) => x - y);
