@@ -23,6 +23,7 @@ from cranfield.statistics.rounding import SAME
 Repeated = Literal["random", "fixed"]
 REPEATED: tuple[Repeated, ...] = get_args(Repeated)
 DRAWN = 1 << 20  # clusters drawn at a time
+TAIL = 0.975  # the probability at which degrees of freedom are compared
 LENDING = 3  # repeats whose variance stands for that of a run without any
 TOGETHER = 64  # pairs that are resampled together
 
@@ -218,12 +219,17 @@ class Sample(NamedTuple):
             found[run] = queries, max(0.0, between), rest
         return found
 
-    def _of_repeats(self) -> tuple[Floats, Floats, Floats]:
-        """The variance of the mean of each run between repeats, its degrees of freedom, and the number of repeats."""
+    def _of_repeats(self, pairs: Integers) -> tuple[Floats, Floats]:
+        """The variance of the difference of each pair from repeats, and its square over the degrees of freedom."""
         between, number = np.zeros(len(self.x)), np.ones(len(self.x))
         for run, (_, variance, _) in self.sources().items():
             between[run], number[run] = variance, self.repeats[run].shape[1]
-        return between / number, np.maximum(number - 1, 1), number
+        first, second = pairs.T
+        seeds, freedoms = between / number, np.maximum(number - 1, 1)
+        of_two, squares = seeds[first] + seeds[second], (seeds**2 / freedoms)[first] + (seeds**2 / freedoms)[second]
+        # The variance v of the mean of r repeats, and r v of a single one, are the same estimate.
+        times = np.where(self.borrowed(pairs), number[pairs].max(axis=1) + 1, 1)
+        return of_two * times, squares * times**2
 
     def borrowed(self, pairs: Integers) -> Booleans:
         """The pairs of which one run has no repeats: how much they would differ is taken from those of the other.
@@ -252,16 +258,12 @@ class Sample(NamedTuple):
             degrees.append(freedom)
         from_queries = np.sum(parts, axis=0)
         spread = np.sum([part**2 / freedom for part, freedom in zip(parts, degrees, strict=True)], axis=0)
-        seeds, freedoms, number = self._of_repeats()
-        from_repeats = seeds[first] + seeds[second]
-        of_repeats = (seeds**2 / freedoms)[first] + (seeds**2 / freedoms)[second]
-        if (borrowed := self.borrowed(pairs)).any():
-            # The variance v of the mean of r repeats, and r v of a single one, are the same estimate.
-            times = np.where(borrowed, np.maximum(number[first], number[second]) + 1, 1)
-            from_repeats, of_repeats = from_repeats * times, of_repeats * times**2
-        spread += of_repeats
-        total = (from_queries + from_repeats) ** 2
-        freedom = np.divide(total, spread, out=np.full(len(pairs), sum(degrees)), where=spread > 0)
+        from_repeats, of_repeats = self._of_repeats(pairs)
+        total, both = (from_queries + from_repeats) ** 2, spread + of_repeats
+        freedom = np.divide(total, both, out=np.full(len(pairs), sum(degrees)), where=both > 0)
+        if (borrowed := self.borrowed(pairs) & (from_repeats > 0)).any():
+            parts_of = ((from_queries, spread), (from_repeats, of_repeats))
+            freedom[borrowed] = _cochran([(v[borrowed], squares[borrowed]) for v, squares in parts_of])
         means = self.means
         return Error(means[first] - means[second], from_queries, from_repeats, freedom)
 
@@ -297,7 +299,7 @@ class Sample(NamedTuple):
 
         Clusters are drawn, in each collection as many as there are. t is how far the estimate of a resample is from the
         observed one, divided by its standard error; 0/0 is 0 and x/0 is infinite. Two or three repeats are too few to
-        be drawn: their error is normal, and its variance is drawn as well.
+        be drawn: their error is drawn from a normal distribution, and t has as few degrees of freedom as they give it.
         """
         if self.is_plain:
             yield from resampled_t(self.x, pairs, samples=resamples, seed=seed)
@@ -305,8 +307,10 @@ class Sample(NamedTuple):
         design, rng, (first, second) = self._design, random_generator(seed), pairs.T
         moved = design.deviations(self.x)
         difference = moved[first] - moved[second]
-        seeds, freedoms, number = self._of_repeats()
-        times = np.where(self.borrowed(pairs), np.maximum(number[first], number[second]) + 1, 1)[:, None]
+        error, of_queries = self.error(pairs), self._replace(repeats={}).error(pairs)
+        share = np.divide(of_queries.variance, error.variance, out=np.ones(len(pairs)), where=error.variance > 0)
+        # What the degrees of freedom lack beyond those of the queries.
+        rest = np.maximum(1 / error.degrees - share**2 / of_queries.degrees, 0)
         for start in range(0, resamples, step := max(1, DRAWN // max(design.clusters, len(pairs)))):
             drawn = min(step, resamples - start)
             off, variance = np.zeros((2, len(pairs), drawn))
@@ -323,12 +327,12 @@ class Sample(NamedTuple):
                 off += mean
                 variance += np.where(spread <= TOLERANCE * squares, 0, spread) / total**2
             if self.repeats:
-                error = rng.normal(size=(len(self.x), drawn)) * np.sqrt(seeds)[:, None]
-                estimated = rng.chisquare(freedoms[:, None], (len(self.x), drawn)) * (seeds / freedoms)[:, None]
-                off += (error[first] - error[second]) * np.sqrt(times)
-                variance += (estimated[first] + estimated[second]) * times
+                off += rng.normal(size=off.shape) * np.sqrt(error.from_repeats)[:, None]
+                variance += error.from_repeats[:, None]
             t = np.divide(off**2, variance, out=np.zeros_like(off), where=variance > 0)
             t[(variance <= 0) & (np.abs(off) > SAME)] = np.inf
+            for p in np.flatnonzero((error.from_repeats > 0) & (rest > 0)).tolist():
+                t[p] /= rng.chisquare(1 / rest[p], drawn) * rest[p]
             yield t
 
     def bootstrap(self, pairs: Integers, resamples: int, seed: int) -> Floats:
@@ -345,6 +349,23 @@ class Sample(NamedTuple):
             for t in self.squared_t(pairs[some], resamples, seed):
                 count[some] += np.count_nonzero(t >= limit[some, None], axis=1)
         return np.where(flat, 1.0, count / (resamples + 1))
+
+
+def _cochran(parts: Sequence[tuple[Floats, Floats]]) -> Floats:
+    """The degrees of freedom of a sum of variances, with their squares over their own, of which one is very uncertain.
+
+    Satterthwaite's would be too many where it is small by chance. By Cochran (1964), the quantile of t is the mean of
+    those of the parts, weighted by their variances.
+    """
+    from scipy.special import stdtridf, stdtrit
+
+    total = np.sum([variance for variance, _ in parts], axis=0)
+    quantile = np.zeros_like(total)
+    for variance, squares in parts:
+        some = variance > 0
+        quantile[some] += variance[some] / total[some] * stdtrit(variance[some] ** 2 / squares[some], TAIL)
+    found: Floats = stdtridf(TAIL, quantile)
+    return found
 
 
 def _scale(share: Floats) -> tuple[float | Floats, float]:
