@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.analysis.gates import Gate, verdict
+from cranfield.report.gates import sentence
 from cranfield.statistics.design import Design, Sample
 from cranfield.statistics.resampling import hodges_lehmann, rank_direction
 
@@ -42,7 +43,9 @@ def test_the_direction_is_that_of_the_test(test: Any, estimate: float, better: s
     against = cf.compare(scores_of(MANY_WINS, better), test=test, baseline="old")
     assert verdict({"m": Gate(no_significant_loss=True)}, None, against).outcome == "passed"
     turned = cf.compare(scores_of(-np.array(MANY_WINS), better), test=test, baseline="old")
-    assert verdict({"m": Gate(no_significant_loss=True)}, None, turned).outcome == "failed"
+    failed = verdict({"m": Gate(no_significant_loss=True)}, None, turned)
+    assert failed.outcome == "failed"
+    assert f"difference {'-' if better == 'higher' else '+'}0.0510" in sentence(failed.checks[0], turned)
 
 
 def test_the_estimate_of_other_tests_is_the_mean_difference() -> None:
@@ -71,7 +74,9 @@ def test_without_a_spread_nothing_is_decided(test: Any) -> None:
     assert (pair.p, pair.low, pair.high) == (1, -np.inf, np.inf)
     assert any("without a spread" in str(note) for note in comparison.notes)
     lost = cf.compare(scores_of([-0.1, -0.1]), test=test, baseline="old")
-    assert verdict({"m": Gate(no_significant_loss=True)}, None, lost).outcome == "undecided"
+    undecided = verdict({"m": Gate(no_significant_loss=True)}, None, lost)
+    assert undecided.outcome == "undecided"
+    assert "all queries differ by the same" in sentence(undecided.checks[0], lost)
     same = cf.compare(scores_of([0.0, 0.0]), test=test)
     assert not any("without a spread" in str(note) for note in same.notes)
     assert "have the same mean" in str(same)
