@@ -80,6 +80,7 @@ def test_without_a_spread_nothing_is_decided(test: Any) -> None:
     same = cf.compare(scores_of([0.0, 0.0]), test=test)
     assert not any("without a spread" in str(note) for note in same.notes)
     assert "have the same mean" in str(same)
+    assert (same.pairs[0].low, same.pairs[0].high) == (0, 0)
 
 
 @pytest.mark.parametrize("n", [6, 8, 12])

@@ -79,13 +79,13 @@ def bootstrap_t(
     """
     # With one resample less beyond it, p would be too low; the data themselves are one.
     rank = np.ceil((1 - np.broadcast_to(level, len(pairs))) * (resamples + 1) - SAME).astype(np.int64) - 1
-    half = np.full(len(pairs), inf)
+    half = np.where(np.abs(error.estimate) <= SAME, 0, inf)  # without any variance; equal runs are equal
     for i in range(0, len(pairs), step := max(1, HELD // resamples)):
         t = np.concatenate([*sample.squared_t(pairs[i : i + step], resamples, seed)], axis=1)
         t.sort(axis=1)
         for p in range(i, i + len(t)):
-            if rank[p] > 0 and error.variance[p] > 0:
-                half[p] = sqrt(t[p - i, -rank[p]] * error.variance[p])
+            if error.variance[p] > 0:
+                half[p] = sqrt(t[p - i, -rank[p]] * error.variance[p]) if rank[p] > 0 else inf
     return np.stack([error.estimate - half, error.estimate + half], axis=1)
 
 
@@ -266,14 +266,14 @@ def _noncentrality_search(t: Floats, p: float, degrees: int) -> Floats:
 def student(difference: Floats, *, level: Level = 0.95) -> Floats:
     """Student's t interval of each pair's mean difference, (pair, 2); ``difference`` is (pair, query).
 
-    If all differences are equal, nothing is known.
+    If all differences are equal, nothing is known, unless they are all 0: both ends are 0 then, as in `bca`.
     """
     difference, queries = equalize(difference), difference.shape[1]
     mean = difference.mean(axis=1)
     distinct, which = np.unique(level, return_inverse=True)
     quantile = np.array([t_quantile(one, queries - 1) for one in distinct.tolist()])[which.reshape(np.shape(level))]
     half = quantile * difference.std(axis=1, ddof=1) / np.sqrt(queries)
-    half[np.ptp(difference, axis=1) == 0] = inf
+    half[(np.ptp(difference, axis=1) == 0) & (mean != 0)] = inf
     return np.stack([mean - half, mean + half], axis=1)
 
 
