@@ -180,14 +180,19 @@ def all_pairs(rng: np.random.Generator, replications: int) -> Rows:
     """Ten runs, all pairs: how often any two equal ones are called different."""
     number = 10
     of_first = np.repeat([0, 1], [8, 2])  # eight variants of one system, and two others
-    for what, queries in product(("10 equal runs", "8 near clones and 2 others"), (12, 50)):
+    for what, queries in product(
+        ("10 equal runs", "8 near clones and 2 others", "9 equal runs and a bad one"), (12, 50)
+    ):
+        equal = number - 1 if "bad" in what else number
         found: list[Rates] = []
         for _ in range(replications):
             x = rng.normal(size=(number, queries))
             if "clones" in what:
                 x = np.where(of_first[:, None] == 0, rng.normal(size=queries) + 0.1 * x, x)
-            pairs = np.array([(a, b) for a in range(number) for b in range(a)])
-            ends = np.array([[x.mean(axis=1).argmax(), x.mean(axis=1).argmin()]])  # the largest difference of all
+            x[equal:] -= 3
+            pairs = np.array([(a, b) for a in range(equal) for b in range(a)])
+            means = x[:equal].mean(axis=1)
+            ends = np.array([[means.argmax(), means.argmin()]])  # the largest difference of equal runs
             lowest = {"t, Holm": len(pairs) * p_values(Sample(x), pairs, ComparisonSettings(test="t"))["t"].min()}
             for name in ("tukey", "randomised-tukey"):
                 settings = ComparisonSettings(test=name, samples=499)
