@@ -409,14 +409,17 @@ def test_measures_that_read_beside_their_formulas(load: Any) -> None:
     assert dense.compared.endswith("x ours, from one ranking")
 
 
-def test_the_simulation_of_designs_has_a_line_for_each(
-    load: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_simulation_of_designs_has_what_is_documented(
+    load: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["validity.py", "--comparisons", "8"])
-    load("validity").main()
-    lines = capsys.readouterr().out.splitlines()
-    documented = (
-        (BENCHMARKS.parent / "docs" / "designs.md").read_text().partition("--comparisons 2000\n")[2].splitlines()
-    )
-    assert [line.partition(":")[0] for line in lines[1:]] == [line.partition(":")[0] for line in documented[1:16]]
-    assert lines[-1].endswith("of 2 comparisons")
+    rates = tmp_path / "rates.json"
+    for more in (["--save", str(rates)], ["--before", str(rates), "--table", "judges"]):
+        monkeypatch.setattr(sys, "argv", ["validity.py", "--replications", "4", *more])
+        load("validity").main()
+    assert "8 queries, 2 judges: t, other queries" in (printed := capsys.readouterr().out)
+    assert "->" in printed.splitlines()[-1]
+    cells = {cell for table in json.loads(rates.read_text()).values() for cell in table}
+    page = (BENCHMARKS.parent / "docs" / "designs.md").read_text().partition("## Are the designs valid?")[2]
+    documented = [line.split(" | ")[0].removeprefix("| ") for line in page.splitlines() if line.startswith("| ")]
+    assert {cell for cell in documented if cell[:1].isdigit()} <= cells
+    assert len(documented) > 20

@@ -241,7 +241,7 @@ def test_latex_takes_every_name(call: Call, tmp_path: Path) -> None:
 def test_many_runs_have_numbers_for_letters(call: Call, tmp_path: Path) -> None:
     qrels = judged(tmp_path)
     runs = [made(tmp_path, f"run{i:02}", i % 2 == 0) for i in range(30)]
-    result = call("compare", qrels, *runs, "-m", "RR", "--test", "t", "--table", "means")
+    result = call("compare", qrels, *runs, "-m", "RR", "--correction", "none", "--table", "means")
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert "how many runs it beats/loses to significantly" in " ".join(lines[:3])
@@ -263,7 +263,7 @@ def test_more_resamples_are_taken_and_announced_for_many_pairs(call: Call, tmp_p
 def test_letters_are_raised_in_papers(call: Call, tmp_path: Path) -> None:
     qrels = judged(tmp_path)
     runs = [made(tmp_path, f"r{i:02}", i < 10) for i in range(20)]
-    ask = ["compare", qrels, *runs, "-m", "RR", "--no-audit", "--test", "t"]
+    ask = ["compare", qrels, *runs, "-m", "RR", "--no-audit", "--correction", "none"]
     assert re.search(r"190 pairs .*--table pairs", call(*ask, "--details").stderr)
     assert call(*ask, "--table", "pairs").stdout.count("\nr") > 190
     assert "\\textbf{1.0000}\\textsuperscript{k--t}" in call(*ask, "--format", "latex").stdout
@@ -273,7 +273,7 @@ def test_letters_are_raised_in_papers(call: Call, tmp_path: Path) -> None:
 def test_marks_against_a_baseline_of_many_runs(call: Call, tmp_path: Path) -> None:
     qrels = judged(tmp_path)
     runs = [made(tmp_path, f"run{i:02}", i % 2 == 0) for i in range(37)]
-    ask = ["compare", qrels, *runs, "-m", "RR", "--test", "t", "--no-audit"]
+    ask = ["compare", qrels, *runs, "-m", "RR", "--correction", "none", "--no-audit"]
     worse = call(*ask, "--baseline", runs[0], "--table", "means").stdout
     assert worse.startswith("Means over 12 queries; ▼ significantly worse, ▲ significantly better than run00")
     table = worse.partition("\n\n")[0]

@@ -22,6 +22,7 @@ from cranfield.statistics.design import Design, Sample, group_effect
 from golden_cases import FOLDER
 
 GOLDEN = json.loads((FOLDER / "golden-3.json").read_text())
+JUDGES = json.loads((FOLDER / "golden-4.json").read_text())["judges"]
 
 
 def first_minus_second(scores: cf.Scores, **how: Any) -> PairComparison:
@@ -30,7 +31,7 @@ def first_minus_second(scores: cf.Scores, **how: Any) -> PairComparison:
     return pair
 
 
-@pytest.mark.parametrize("case", GOLDEN["designs"], ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", [*GOLDEN["designs"], *JUDGES], ids=lambda case: case["id"])
 def test_golden_designs(case: dict[str, Any]) -> None:
     scores = cf.read_scores(case["values"], queries=case["queries"])
     found = first_minus_second(scores, test="t", **case["design"])
@@ -94,18 +95,24 @@ def t_by_hand(
         sums: dict[int, float] = defaultdict(float)
         for i in inside:
             sums[cluster[i]] += d[i] - mean
-        groups = len(sums)
-        of_c = groups / (groups - 1) * sum(s * s for s in sums.values()) / len(inside) ** 2
-        parts.append((of_c / len(names) ** 2, groups - 1))
+        share = {g: sum(cluster[i] == g for i in inside) / len(inside) for g in sums}
+        of_c = sum(s * s / (1 - share[g]) for g, s in sums.items()) / len(inside) ** 2
+        # The matrix of Bell and McCaffrey as it is written, not its traces.
+        root = np.array([[((g == k) - share[g]) * share[k] ** 0.5 / (1 - share[g]) ** 0.5 for k in sums] for g in sums])
+        squared = root @ root.T
+        parts.append((of_c / len(names) ** 2, np.trace(squared) ** 2 / np.trace(squared @ squared)))
     for run in (a, b):
-        n, r = len(run), len(run[0])
+        r = len(run[0])
         if r < 2:
             continue
-        columns = [fmean(row[k] for row in run) for k in range(r)]
-        grand = fmean(columns)
-        square = sum((run[i][k] - fmean(run[i]) - columns[k] + grand) ** 2 for i in range(n) for k in range(r))
-        noise = square / ((n - 1) * (r - 1))
-        parts.append((max(0.0, variance(columns) - noise / n) / r, r - 1))
+        columns, alike = [0.0] * r, 0.0
+        for c in names:
+            table = [row for row, of in zip(run, collection, strict=True) if of == c]
+            n, means = len(table), [fmean(row[k] for row in table) for k in range(r)]
+            square = sum((row[k] - fmean(row) - means[k] + fmean(means)) ** 2 for row in table for k in range(r))
+            columns = [total + mean / len(names) for total, mean in zip(columns, means, strict=True)]
+            alike += square / ((n - 1) * (r - 1)) / n / len(names) ** 2
+        parts.append((max(0.0, variance(columns) - alike) / r, r - 1))
     total = sum(part for part, _ in parts)
     return estimate, total, total**2 / sum(part**2 / freedom for part, freedom in parts)
 
@@ -118,6 +125,7 @@ def test_the_t_test_follows_its_equations(seed: int, collections: int) -> None:
     x = rng.random((2, n, r)) + rng.normal(0, 0.2, (2, 1, r))
     cluster = np.sort(rng.integers(0, 8, n)).tolist()
     collection = [int(q >= 6) if collections == 2 else 0 for q in range(n)]
+    cluster = [10 * c + g for c, g in zip(collection, cluster, strict=True)]
     scores = scores_of(x, topic=cluster, collection=collection)
     found = first_minus_second(scores, cluster="topic", collection="collection")
     estimate, total, freedom = t_by_hand(x[0].tolist(), x[1].tolist(), cluster, collection)
@@ -136,10 +144,12 @@ def test_single_queries_of_one_collection_are_the_paired_t_test() -> None:
     assert plain.pairs[0].p == pytest.approx(stats.ttest_rel(x[0], x[1]).pvalue, rel=1e-12)
 
 
-def test_a_bootstrap_of_clusters_and_repeats_has_the_variance_of_its_sample() -> None:
+@pytest.mark.parametrize("spans", [False, True])
+def test_a_bootstrap_of_clusters_and_repeats_has_the_variance_of_its_sample(spans: bool) -> None:
     rng = np.random.default_rng(3)
     x = rng.random((2, 24, 4)) + rng.normal(0, 0.3, (2, 1, 4))
-    design = Design.of(24, [q % 2 for q in range(24)], [q // 3 for q in range(24)])
+    design = Design.of(24, [(q if spans else q // 3) % 2 for q in range(24)], [q // 3 for q in range(24)])
+    assert design.spans == spans
     sample = Sample(x.mean(axis=2), design, {0: x[0], 1: x[1]})
     drawn = np.concatenate([*sample.resampled_means(20_000, 0)], axis=1)
     gap = drawn[0] - drawn[1]

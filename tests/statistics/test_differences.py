@@ -63,7 +63,7 @@ def test_students_interval_is_scipys(level):
     differences = np.random.default_rng(5).normal(0.2, 1, (4, 9))
     expected = [stats.ttest_1samp(row, 0).confidence_interval(level) for row in differences]
     assert student(differences, level=level) == pytest.approx(np.array(expected))
-    assert student(np.array([[0.5, 0.5], [0.0, 0.0]])).tolist() == [[0.5, 0.5], [0.0, 0.0]]
+    assert student(np.array([[0.5, 0.5], [0.0, 0.0]])).tolist() == [[-np.inf, np.inf], [0, 0]]
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 42, 43, 1000, 6979])
@@ -135,11 +135,11 @@ def test_differences_without_noise():
     x = np.array([[0.5, 0.75, 1.0], [0.25, 0.5, 0.75], [0.25, 0.5, 0.75]])
     pairs = every_pair(3)
     difference = x[pairs[:, 0]] - x[pairs[:, 1]]
-    assert t_test(difference).tolist() == [0, 0, 1]
+    assert t_test(difference).tolist() == [1, 1, 1]
     assert bca(Sample(x), pairs).tolist() == [[0.25, 0.25], [0.25, 0.25], [0, 0]]
     assert effect_size(difference)[:, 0].tolist() == [np.inf, np.inf, 0]
     assert np.isnan(effect_size(difference)[:, 1:]).all()
-    assert tukey(x, pairs).tolist() == [0, 0, 1]
+    assert tukey(x, pairs).tolist() == [1, 1, 1]
 
 
 def test_effect_intervals_cover_the_true_effect():

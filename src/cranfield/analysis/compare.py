@@ -46,6 +46,7 @@ from cranfield.parallel import followed, in_background
 from cranfield.results import PathLike, Saved, plain, typed
 from cranfield.statistics.design import Repeated, Sample
 from cranfield.statistics.resampling import Correction
+from cranfield.statistics.rounding import SAME
 from cranfield.wording import decodable, few, listed, plural, printable
 
 if TYPE_CHECKING:
@@ -158,12 +159,13 @@ class Comparison(Saved):
     def ranks(self) -> dict[str, dict[str, tuple[int, int]]]:
         """The ranks that each run may have, from best to worst, by measure and run.
 
-        A run is behind those that are significantly better, and ahead of those that are significantly worse. With a
-        correction that controls the family-wise error (Holm, Bonferroni, Tukey), all ranks are right together with
-        confidence 1 - alpha; after Benjamini and Hochberg's, or without any, their confidence is not known.
+        A run is behind those that are significantly better, and ahead of those that are significantly worse. With
+        Holm's or Bonferroni's correction, all ranks are right together with confidence 1 - alpha; after Benjamini and
+        Hochberg's, with Tukey's tests, or without any, their confidence is not known.
 
         >>> import cranfield as cf
-        >>> values = {"new": {"m": {"1": 0.5, "2": 0.9}}, "old": {"m": {"1": 0.4, "2": 0.8}}}
+        >>> new, old = {"1": 0.5, "2": 0.9, "3": 0.7}, {"1": 0.4, "2": 0.79, "3": 0.61}
+        >>> values = {"new": {"m": new}, "old": {"m": old}}
         >>> cf.compare(cf.read_scores(values), test="t").ranks
         {'m': {'new': (1, 1), 'old': (2, 2)}}
         """
@@ -290,7 +292,7 @@ def _saved_measure(runs: tuple[str, ...], rows: Sequence[PairComparison], known:
     index = {run: r for r, run in enumerate(runs)}
     means = {run: mean for row in rows for run, mean in ((row.run, row.mean), (row.other, row.other_mean))}
     columns: dict[str, Any] = {name: np.array([getattr(row, name) for row in rows]) for name in BY_PAIR}
-    for name, infinite in (("low", -np.inf), ("high", np.inf)):
+    for name, infinite in (("low", -np.inf), ("high", np.inf), ("t_low", -np.inf), ("t_high", np.inf)):
         columns[name] = np.where(np.isnan(columns[name]), infinite, columns[name])
     effect = columns["effect"]
     columns["effect"] = np.where(np.isnan(effect), np.copysign(math.inf, columns["difference"]), effect)
@@ -471,12 +473,38 @@ def _tested(scores: Scores, settings: ComparisonSettings, progress: Progress | N
     said = [SELECTED] if selected else []
     if few_repeats:
         said.append(f"two repeats are too few to estimate the variance between repeats: {few(few_repeats)}")
+    said += _without_repeats(scores, samples, places)
+    said += [text for one in by_measure for text in _without_spread(one, settings)]
     return replace(
         comparison,
         by_measure=tuple(by_measure),
         query_notes=(*comparison.query_notes, *map(Note.saved, said)),
         provenance=scores.provenance,
     )
+
+
+def _without_repeats(scores: Scores, samples: Sequence[Sample], places: Integers) -> list[str]:
+    """The runs without repeats that are compared with runs that have some, and where their error comes from."""
+    said: dict[str, set[int]] = {}
+    for sample, pairs in zip(samples, places, strict=True):
+        for pair, borrowed in zip(pairs.tolist(), sample.borrowed(pairs).tolist(), strict=True):
+            alone = [run for run in pair if run not in sample.repeats]
+            if sample.repeats and len(alone) == 1:
+                where = "is taken from the run compared with" if borrowed else "is not known, and not in the error"
+                said.setdefault(where, set()).update(alone)
+    return [
+        f"without repeats: {few([scores.runs[run] for run in sorted(runs)])}; how much repeats would differ {where}"
+        for where, runs in said.items()
+    ]
+
+
+def _without_spread(one: MeasureComparison, settings: ComparisonSettings) -> list[str]:
+    """The pairs of different runs on which the test cannot decide because all queries differ by the same."""
+    equal = (one.variance.sum(axis=1) == 0) & (np.abs(one.difference) > SAME) & np.isinf(one.low)
+    if not equal.any() or SIGNIFICANCE_TESTS[settings.chosen].signs:
+        return []
+    names = few([f"{one.runs[a]} and {one.runs[b]}" for a, b in one.places[equal].tolist()])
+    return [f"{one.measure}: {settings.chosen} cannot decide without a spread: all queries differ by the same: {names}"]
 
 
 Doubts = dict[tuple[str, frozenset[str]], tuple[Cause, ...] | None]

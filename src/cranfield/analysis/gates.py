@@ -145,8 +145,10 @@ def _against_baseline(
             rules.append(("not_worse_by", margin, shown, low, high))
         unknown = math.isnan(pair.difference)
         if gate.no_significant_loss:
-            worse = gain < -gate.margin - SAME and pair.significant
-            undecided = unknown or one.lowest_p >= alpha
+            # By the direction of the test: few large wins may outweigh many losses in the mean.
+            worse = pair.significant and pair.direction * one.sign < 0
+            worse &= not gate.margin or pair.estimate * one.sign < -gate.margin - SAME
+            undecided = unknown or one.lowest_p >= alpha or not pair.decides
             found: Outcome = "undecided" if undecided else "failed" if worse else "passed"
             rules.append(("no_significant_loss", gate.margin, found, math.nan, math.nan))
         if gate.may_drop is not None:

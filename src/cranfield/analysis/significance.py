@@ -20,7 +20,15 @@ from cranfield.measures.catalogue import Better
 from cranfield.parallel import parallel
 from cranfield.record import record
 from cranfield.statistics.design import REPEATED, Error, Repeated, Sample
-from cranfield.statistics.intervals import bca, effect_of_error, effect_size, inverted, student, subset_means
+from cranfield.statistics.intervals import (
+    bca,
+    bootstrap_t,
+    effect_of_error,
+    effect_size,
+    inverted,
+    student,
+    subset_means,
+)
 from cranfield.statistics.resampling import (
     CORRECTIONS,
     Anova,
@@ -29,7 +37,10 @@ from cranfield.statistics.resampling import (
     bootstrap_p_values,
     corrected,
     discriminate,
+    hodges_lehmann,
     randomisation_p_values,
+    rank_direction,
+    sign_direction,
     sign_test,
     t_test,
     tested_at,
@@ -37,7 +48,7 @@ from cranfield.statistics.resampling import (
     tukey_distance,
     wilcoxon,
 )
-from cranfield.statistics.rounding import SAME
+from cranfield.statistics.rounding import SAME, equalize
 
 Test = Literal["randomisation", "t", "wilcoxon", "sign", "bootstrap", "tukey", "randomised-tukey"]
 TESTS: tuple[Test, ...] = get_args(Test)
@@ -163,15 +174,18 @@ NOT_DESIGNED = {"clusters of queries": INDEPENDENT, "several collections": POOLE
 class SignificanceTest:
     """One test.
 
-    ``title`` is its name in reports. ``p_values`` takes a sample and pairs of runs, and returns a p-value for each
-    pair; ``interval`` also takes the level of each interval, and returns the differences, (pair, 2), between which the
-    test rejects none.
+    ``title`` is its name in reports; ``about`` says what it tests, and what it assumes. ``p_values`` takes a sample and
+    pairs of runs, and returns a p-value for each pair; ``interval`` also takes the level of each interval, and returns
+    the differences, (pair, 2), between which the test rejects none. ``estimate`` and ``direction``: of differences
+    (pair, query), how large they are by the test, and which way its statistic points (1, 0 or -1); None for their mean
+    and its sign. ``quantity``: what the estimate is.
     A ``joint`` test tests all pairs of a measure at once and needs no correction. A test that ``resamples`` cannot give
     a p-value below one over the number of samples; a test of ``signs``, below one over the number of their patterns.
     ``undefined``: the designs that it cannot test, with reasons. ``cite``: keys of the bibliography.
     """
 
     title: str
+    about: str
     cite: str
     p_values: Callable[[Sample, Integers, ComparisonSettings], Floats]
     interval: Callable[[Sample, Integers, ComparisonSettings, Floats], Floats]
@@ -179,6 +193,9 @@ class SignificanceTest:
     resamples: bool = False
     signs: bool = False
     undefined: Mapping[str, str] = field(default_factory=dict)
+    quantity: str = "difference"
+    estimate: Callable[[Floats], Floats] | None = None
+    direction: Callable[[Floats], Integers] | None = None
 
 
 def _of_pairs(p: Floats, pairs: Integers, systems: int) -> Floats:
@@ -191,6 +208,7 @@ def _around(sample: Sample, pairs: Integers, distance: float | Floats) -> Floats
     """The intervals that reach this far from the observed differences, (pair, 2)."""
     means = sample.means
     difference = means[pairs[:, 0]] - means[pairs[:, 1]]
+    distance = np.where(np.isinf(distance) & (np.abs(difference) <= SAME), 0, distance)  # equal runs are equal
     return np.stack([difference - distance, difference + distance], axis=1)
 
 
@@ -202,8 +220,22 @@ def _randomisation(sample: Sample, pairs: Integers, settings: ComparisonSettings
 
 def _t_interval(sample: Sample, pairs: Integers, _: ComparisonSettings, level: Floats) -> Floats:
     if not sample.is_plain:
-        return sample.error(pairs).interval(level)
+        error = sample.error(pairs)
+        unknown = np.where((error.variance == 0) & (np.abs(error.estimate) > SAME), math.inf, 0)
+        return error.interval(level) + np.stack([-unknown, unknown], axis=1)
     return each_pair(lambda differences, level: student(differences, level=level), sample.x, pairs, level)
+
+
+def _error(sample: Sample, pairs: Integers) -> Error:
+    """The error of the mean difference of each pair."""
+    if not sample.is_plain:
+        return sample.error(pairs)
+    x, queries = sample.x, sample.x.shape[1]
+    difference = each_pair(lambda differences: differences.mean(axis=1), x, pairs)
+    spread = each_pair(lambda differences: np.ptp(equalize(differences), axis=1), x, pairs)
+    of_queries = each_pair(lambda differences: differences.var(axis=1, ddof=1) / queries, x, pairs)
+    of_queries[spread == 0] = 0
+    return Error(difference, of_queries, np.zeros(len(pairs)), np.full(len(pairs), queries - 1.0))
 
 
 def _bootstrap(sample: Sample, pairs: Integers, settings: ComparisonSettings) -> Floats:
@@ -211,7 +243,14 @@ def _bootstrap(sample: Sample, pairs: Integers, settings: ComparisonSettings) ->
         return sample.bootstrap(pairs, settings.resamples, settings.seed)
     p = bootstrap_p_values(sample.x, samples=settings.resamples, seed=settings.seed)
     # As in the other tests the data themselves count as a sample: no number of samples makes a p-value 0.
-    return (settings.resamples * _of_pairs(p, pairs, len(sample.x)) + 1) / (settings.resamples + 1)
+    found = (settings.resamples * _of_pairs(p, pairs, len(sample.x)) + 1) / (settings.resamples + 1)
+    return np.where(_error(sample, pairs).variance == 0, 1.0, found)
+
+
+def _bootstrap_interval(sample: Sample, pairs: Integers, settings: ComparisonSettings, level: Floats) -> Floats:
+    return bootstrap_t(
+        sample, pairs, _error(sample, pairs), level=level, resamples=settings.resamples, seed=settings.seed
+    )
 
 
 def _randomised_tukey(sample: Sample, pairs: Integers, settings: ComparisonSettings) -> Floats:
@@ -225,21 +264,40 @@ def _randomised_tukey_interval(sample: Sample, pairs: Integers, settings: Compar
     return _around(sample, pairs, _of_pairs(tests.required, pairs, len(sample.x)))
 
 
-def _by_difference(title: str, cite: str, test: Callable[[Floats], Floats]) -> SignificanceTest:
+def _by_difference(
+    title: str,
+    about: str,
+    cite: str,
+    test: Callable[[Floats], Floats],
+    quantity: str,
+    estimate: Callable[[Floats], Floats],
+    direction: Callable[[Floats], Integers],
+) -> SignificanceTest:
     """A test of the signs of single differences."""
+
+    def interval(sample: Sample, pairs: Integers, _: ComparisonSettings, level: Floats) -> Floats:
+        limits: Floats = each_pair(lambda x, p: inverted(test, estimate, x, p), sample.x, pairs, 1 - level)
+        return limits
+
     return SignificanceTest(
         title,
+        about,
         cite,
         lambda sample, pairs, _: each_pair(test, sample.x, pairs),
-        lambda sample, pairs, _, level: each_pair(lambda x, p: inverted(test, x, p), sample.x, pairs, 1 - level),
+        interval,
         signs=True,
         undefined=NOT_DESIGNED,
+        quantity=quantity,
+        estimate=estimate,
+        direction=direction,
     )
 
 
 SIGNIFICANCE_TESTS: dict[Test, SignificanceTest] = {
     "randomisation": SignificanceTest(
         "paired randomisation test",
+        "Whether the scores of two runs could be exchanged on any query, or on any cluster of queries: the signs of "
+        "differences are flipped. It is the test to trust with few clusters, or with clusters of different size.",
         "fisher1935 smucker2007",
         _randomisation,
         lambda sample, pairs, how, level: subset_means(sample.units_table, pairs, level=level, seed=how.seed),
@@ -249,23 +307,48 @@ SIGNIFICANCE_TESTS: dict[Test, SignificanceTest] = {
     ),
     "t": SignificanceTest(
         "paired t-test",
+        "Whether the mean difference is large for its standard error. It takes differences to be nearly normal: with "
+        "few queries and rare large losses, it calls equal runs different too often.",
         "student1908",
         lambda sample, pairs, _: (
             each_pair(t_test, sample.x, pairs) if sample.is_plain else sample.error(pairs).t_test()
         ),
         _t_interval,
     ),
-    "wilcoxon": _by_difference("Wilcoxon signed-rank test", "wilcoxon1945", wilcoxon),
-    "sign": _by_difference("sign test", "dixon1946", sign_test),
+    "wilcoxon": _by_difference(
+        "Wilcoxon signed-rank test",
+        "Whether differences are as large above 0 as below it, by their ranks. Many small wins count more than a few "
+        "large losses, so that it may point another way than the mean.",
+        "wilcoxon1945 hodges1963",
+        wilcoxon,
+        "Hodges-Lehmann difference",
+        hodges_lehmann,
+        rank_direction,
+    ),
+    "sign": _by_difference(
+        "sign test",
+        "Whether a run is better as often as it is worse. The size of differences does not count, so that it may point "
+        "another way than the mean.",
+        "dixon1946",
+        sign_test,
+        "median difference",
+        lambda difference: np.median(difference, axis=1),
+        sign_direction,
+    ),
     "bootstrap": SignificanceTest(
         "paired bootstrap test",
+        "Whether the mean difference is large for its standard error, compared with resamples of the queries, or of "
+        "clusters of queries. With many differences of 0 it finds little.",
         "efron1993 sakai2006b",
         _bootstrap,
-        lambda sample, pairs, how, level: bca(sample, pairs, level=level, seed=how.seed),
+        _bootstrap_interval,
         resamples=True,
     ),
     "tukey": SignificanceTest(
         "Tukey's HSD",
+        "Whether a difference is larger than the largest one of runs that are all equal. It takes all pairs of runs to "
+        "vary alike: near clones beside other runs are called different two to three times as often as alpha says. t "
+        "with Holm's correction assumes no such thing.",
         "tukey1949",
         lambda sample, pairs, _: tukey(sample.x, pairs),
         lambda sample, pairs, how, _: _around(sample, pairs, tukey_distance(sample.x, how.confidence)),
@@ -274,6 +357,10 @@ SIGNIFICANCE_TESTS: dict[Test, SignificanceTest] = {
     ),
     "randomised-tukey": SignificanceTest(
         "randomised Tukey HSD",
+        "Whether a difference is larger than the largest one if the scores of each query are permuted among all runs. "
+        "It takes all runs to be exchangeable at once: near clones beside other runs are called different two to three "
+        "times as often as alpha says, and beside one bad run it finds no other difference. Randomisation with Holm's "
+        "correction assumes no such thing.",
         "carterette2012",
         _randomised_tukey,
         _randomised_tukey_interval,
@@ -301,14 +388,17 @@ def each_pair(statistic: Callable[..., Any], x: Floats, pairs: Integers, *of_pai
 class PairComparison(NamedTuple):
     """One measure of two runs: how much ``run`` differs from ``other``, and what it means.
 
-    ``difference``: the mean of ``run`` minus that of ``other``. ``low``, ``high``: its interval by the test, at the
-    level at which the correction tested the pair: it excludes 0 if and only if the difference is significant.
-    ``p``: of the test; ``corrected``: the same for the number of pairs. ``doubts``: what could reverse the difference
-    without any new query; None if that was not checked. ``t_low``, ``t_high``, ``bca_low``, ``bca_high``: intervals of
-    this difference alone, by Student's t and by the bootstrap. ``effect``: the difference in units of its standard
-    deviation. ``variance``: of the difference, by queries and by random repeats; ``degrees``: of freedom, of both
-    together. ``wins``, ``ties``, ``losses``: queries on which ``run`` is better, equal or worse. ``tests``: the
-    p-values of all tests.
+    ``difference``: the mean of ``run`` minus that of ``other``. ``estimate``: the difference that belongs to the test:
+    of the sign test the median of differences, of Wilcoxon's that of Hodges and Lehmann, of others the same.
+    ``direction``: which way the statistic of the test points, 1, 0 or -1; a significant difference has this direction.
+    ``low``, ``high``: the interval of the estimate by the test, at the level at which the correction tested the pair:
+    it excludes 0 if and only if the difference is significant, and is infinite if the test cannot decide. ``p``: of the
+    test; ``corrected``: the same for the number of pairs. ``doubts``: what could reverse the difference without any new
+    query; None if that was not checked. ``t_low``, ``t_high``, ``bca_low``, ``bca_high``: intervals of this difference
+    alone, by Student's t and by the bootstrap. ``effect``: the difference in units of its standard deviation.
+    ``variance``: of the difference, by queries and by random repeats; ``degrees``: of freedom, of both together.
+    ``wins``, ``ties``, ``losses``: queries on which ``run`` is better, equal or worse. ``tests``: the p-values of all
+    tests.
     """
 
     measure: str
@@ -317,6 +407,8 @@ class PairComparison(NamedTuple):
     mean: float
     other_mean: float
     difference: float
+    estimate: float
+    direction: int
     low: float
     high: float
     p: float
@@ -336,6 +428,11 @@ class PairComparison(NamedTuple):
     ties: int
     losses: int
     tests: dict[Test, float]
+
+    @property
+    def decides(self) -> bool:
+        """Whether the test could reject anything: there is a spread, and there are queries enough."""
+        return math.isfinite(self.low) or math.isfinite(self.high)
 
     @property
     def queries(self) -> int:
@@ -362,7 +459,7 @@ class PairComparison(NamedTuple):
 
 
 # Arrays of a `MeasureComparison` by pair that change their sign if its runs change places; and ends of intervals.
-SIGNED = ("difference", "effect")
+SIGNED = ("difference", "estimate", "direction", "effect")
 ENDS = (("low", "high"), ("t_low", "t_high"), ("bca_low", "bca_high"), ("effect_low", "effect_high"))
 
 
@@ -384,6 +481,8 @@ class MeasureComparison:
     places: Integers
     means: Floats
     difference: Floats
+    estimate: Floats
+    direction: Integers
     low: Floats
     high: Floats
     tests: dict[Test, Floats]
@@ -435,10 +534,15 @@ class MeasureComparison:
         rows = zip(*(columns[name] for name in PairComparison._fields), strict=True)
         return tuple(PairComparison(*row) for row in rows)
 
+    @property
+    def verdict(self) -> Integers:
+        """Of each pair 1 if the run is significantly better than the other, -1 if it is worse, and 0 otherwise."""
+        return np.where(self.significant, self.direction * self.sign, 0)
+
     @cached_property
     def ranks(self) -> dict[str, tuple[int, int]]:
         """The ranks that each run may have, if all pairs were compared."""
-        verdict = np.where(self.significant, np.sign(self.difference) * self.sign, 0)
+        verdict = self.verdict
         first, second = self.places.T
         runs = len(self.runs)
         ahead = np.bincount(first, verdict < 0, runs) + np.bincount(second, verdict > 0, runs)
@@ -461,7 +565,20 @@ class MeasureComparison:
 
 
 BY_PAIR = (
-    *("difference", "low", "high", "p", "corrected", "significant", "t_low", "t_high", "bca_low", "bca_high"),
+    *(
+        "difference",
+        "estimate",
+        "direction",
+        "low",
+        "high",
+        "p",
+        "corrected",
+        "significant",
+        "t_low",
+        "t_high",
+        "bca_low",
+        "bca_high",
+    ),
     *("effect", "effect_low", "effect_high", "degrees", "wins", "losses"),
 )
 
@@ -532,20 +649,23 @@ def compare_pairs(
     sample = sample._replace(x=x)
     confidence, significant = settings.confidence, correction.p < settings.alpha
     bca_low, bca_high = bca(sample, pairs, level=confidence, seed=settings.seed).T
+    bca_low[sample.borrowed(pairs)] = bca_high[sample.borrowed(pairs)] = np.nan  # there are no repeats to draw
     t_low, t_high = _t_interval(sample, pairs, settings, np.full(len(pairs), confidence)).T
-    low, high = _test_interval(sample, pairs, settings, p[settings.chosen], correction)
+    error = _error(sample, pairs)
     if sample.is_plain:
-        difference = each_pair(lambda differences: differences.mean(axis=1), x, pairs)
         effect = each_pair(lambda differences: effect_size(differences, level=confidence), x, pairs)
-        of_queries = each_pair(lambda differences: differences.var(axis=1, ddof=1) / x.shape[1], x, pairs)
-        error = Error(difference, of_queries, np.zeros(len(pairs)), np.full(len(pairs), x.shape[1] - 1.0))
     else:
-        error = sample.error(pairs)
         spread = each_pair(lambda differences: differences.std(axis=1, ddof=1), x, pairs)
         effect = effect_of_error(error, spread, level=confidence)
+    test = SIGNIFICANCE_TESTS[settings.chosen]
+    estimate = error.estimate if test.estimate is None else each_pair(test.estimate, x, pairs)
+    direction = np.sign(error.estimate) if test.direction is None else each_pair(test.direction, x, pairs)
+    low, high = _test_interval(sample, pairs, settings, p[settings.chosen], correction, direction)
     return {
         "means": _means(sample),
         "difference": error.estimate,
+        "estimate": estimate,
+        "direction": direction.astype(np.int64),
         "low": low,
         "high": high,
         "tests": p,
@@ -576,7 +696,12 @@ def _means(sample: Sample) -> Floats:
 
 
 def _test_interval(
-    sample: Sample, pairs: Integers, settings: ComparisonSettings, p: Floats, correction: Corrected
+    sample: Sample,
+    pairs: Integers,
+    settings: ComparisonSettings,
+    p: Floats,
+    correction: Corrected,
+    direction: Floats | Integers,
 ) -> Floats:
     """The interval of each difference at the level at which it was tested, (2, pair).
 
@@ -590,5 +715,5 @@ def _test_interval(
         open_ = correction.p >= settings.alpha
     low, high = np.where(open_, low.clip(max=0), low), np.where(open_, high.clip(min=0), high)
     contains = ~open_ & (low <= 0) & (high >= 0)
-    above = contains & (high > -low)
+    above = contains & (direction > 0)
     return np.array([np.where(above, SAME, low), np.where(contains & ~above, -SAME, high)])

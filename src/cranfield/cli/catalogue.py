@@ -47,11 +47,12 @@ class ListMeasures(Settings):
 
 
 class Show(options.OwnMeasures):
-    """Explain MEASURE: formula, parameters, bounds, ties, source and an example.
+    """Explain MEASURE, or a significance test: formula, parameters, bounds, ties, source and an example.
 
     \b
     cranfield show nDCG
     cranfield show "RBP(p=0.8)"
+    cranfield show tukey
     """
 
     measure: Annotated[options.MeasureText, Argument()]
@@ -59,7 +60,7 @@ class Show(options.OwnMeasures):
     def run(self) -> None:
         from cranfield.report import catalogue
 
-        emit(catalogue.description(*catalogue.find(self.measure), width=width(), colour=colour()))
+        emit(catalogue.explanation(self.measure, width=width(), colour=colour()))
 
 
 class Cite(options.Output):

@@ -16,8 +16,8 @@ from cranfield.report import predicted
 from cranfield.report.compare import (
     BETTER,
     MAX_PAIRS,
-    NO_CONFIDENCE,
     WORSE,
+    against_the_mean,
     chance,
     chance_words,
     design_notes,
@@ -25,8 +25,10 @@ from cranfield.report.compare import (
     interval_name,
     means_page,
     method,
+    no_confidence,
     pair_pages,
     plot,
+    quantity,
     queries_of,
     rank_cell,
     rank_head,
@@ -50,9 +52,9 @@ BELOW = {WORSE: "worse", BETTER: "better"}
 
 
 class Versus(NamedTuple):
-    """A run against the one that its row of a table refers to: the difference, its interval, and what it means."""
+    """A run against the one that its row of a table refers to: the estimate, its interval, and what it means."""
 
-    difference: float
+    estimate: float
     low: float
     high: float
     p: float
@@ -72,10 +74,11 @@ class Versus(NamedTuple):
         return Cell(f"{self.mark} {chance(self.p)}", tone="good" if self.verdict > 0 else "bad")
 
     def numbers(self, comparison: Comparison, digits: int) -> str:
-        """The difference, its interval and the p-value, in a sentence."""
+        """The estimate, its interval and the p-value, in a sentence."""
         interval = within(self.low, self.high, digits)
         middle = f"{interval_name(comparison)} {interval}, " if interval else ""
-        return f"{signed(self.difference, digits)}, {middle}p {chance_words(self.p)}"
+        what = "" if (name := quantity(comparison)) == "difference" else f"{name} "
+        return f"{what}{signed(self.estimate, digits)}, {middle}p {chance_words(self.p)}"
 
 
 def pages(
@@ -126,7 +129,8 @@ def notes(
     if details and pairs > MAX_PAIRS:
         texts.append(f"{pairs:,} pairs per measure hidden; use --table pairs, or --format csv or json")
     if comparison.baseline is None and not ranks_hold(comparison):
-        texts.append(NO_CONFIDENCE[comparison.settings.correction])
+        texts.append(no_confidence(comparison))
+    texts += against_the_mean(comparison)
     # The answer on two runs says what could reverse it.
     texts += reversals(comparison) if whole or len(comparison.runs) > 2 else []
     return [*texts, *unchecked(comparison), *design_notes(comparison), *predicted.notes(comparison.predicted)]
@@ -140,14 +144,13 @@ def _plain(note: Note) -> bool:
 def _against(comparison: Comparison, one: MeasureComparison) -> Iterator[tuple[int, Versus]]:
     """Each run against the baseline, the older of two runs, or the best."""
     reference = one.places[0, 1] if comparison.baseline is not None or len(one.runs) == 2 else one.order[0]
-    for (first, second), pair in zip(one.places.tolist(), one.pairs, strict=True):
+    for (first, second), pair, verdict in zip(one.places.tolist(), one.pairs, one.verdict.tolist(), strict=True):
         if reference in (first, second):
-            verdict = int(np.sign(pair.difference) * one.sign) if pair.significant else 0
             doubts = pair.doubts if pair.significant else ()
             if second == reference:
-                yield first, Versus(pair.difference, pair.low, pair.high, pair.corrected, verdict, doubts)
+                yield first, Versus(pair.estimate, pair.low, pair.high, pair.corrected, verdict, doubts)
             else:
-                yield second, Versus(-pair.difference, -pair.high, -pair.low, pair.corrected, -verdict, doubts)
+                yield second, Versus(-pair.estimate, -pair.high, -pair.low, pair.corrected, -verdict, doubts)
 
 
 def _of_two(comparison: Comparison, found: list[dict[int, Versus]], digits: int) -> str:
@@ -162,7 +165,7 @@ def _of_two(comparison: Comparison, found: list[dict[int, Versus]], digits: int)
     for verdict, said in ((1, "significantly better than"), (-1, "significantly worse than")):
         if by_verdict[verdict]:
             parts.append(f"{said} {other} in {_measures(comparison, by_verdict[verdict])}")
-    if not parts and all(abs(one.difference) <= SAME for one in of_measure.values()):
+    if not parts and all((np.abs(one.difference) <= SAME).all() for one in comparison.by_measure):
         return f"{name} and {other} have the same mean in {_measures(comparison, by_verdict[0])}."
     if not parts:
         same = _measures(comparison, by_verdict[0])
@@ -307,10 +310,10 @@ def _table_of_two(comparison: Comparison, found: list[dict[int, Versus]], digits
         one = versus[run]
         means = [shown(float(measure.means[r]), digits) for r in (1 - run, run)]
         values = [Cell(text, one.verdict == v) for text, v in zip(means, (-1, 1), strict=True)]
-        cells = [Cell(signed(one.difference, digits)), Cell(within(one.low, one.high, digits)), Cell(chance(one.p))]
+        cells = [Cell(signed(one.estimate, digits)), Cell(within(one.low, one.high, digits)), Cell(chance(one.p))]
         rows.append(((measure.measure,), [*values, *cells]))
     names = [printable(comparison.runs[r]) for r in (1 - run, run)]
-    return sheet(("measure",), (*names, "difference", _interval_head(comparison), "p"), rows, across="")
+    return sheet(("measure",), (*names, quantity(comparison), _interval_head(comparison), "p"), rows, across="")
 
 
 def _table_of_many(
@@ -328,11 +331,11 @@ def _table_of_many(
             one = versus.get(r)
             cells.append(Cell(shown(float(measure.means[r]), digits), measure.order[0] == r))
             if alone:
-                gap = ("", "") if one is None else (signed(one.difference, digits), within(one.low, one.high, digits))
+                gap = ("", "") if one is None else (signed(one.estimate, digits), within(one.low, one.high, digits))
                 cells += map(Cell, gap)
             cells.append(Cell(word) if one is None else one.chance)
         rows.append(((str(place[r]), comparison.runs[r]), [*cells, *([rank_cell(comparison, r)] if ranked else [])]))
-    between = ["difference", _interval_head(comparison)] if alone else []
+    between = [quantity(comparison), _interval_head(comparison)] if alone else []
     heads = [head for measure in comparison.measures for head in (measure, *between, "p")]
     found_sheet = sheet(("", "run"), (*heads, *([rank_head(comparison)] if ranked else [])), rows)
     return found_sheet if alone else replace(found_sheet, together=2)

@@ -301,6 +301,24 @@ def allowed(p: Parameter) -> str:
     return f"{number} greater than 0" if p.range.low == 1 / LARGEST else f"{number} {p.range}"
 
 
+def explanation(name: str, *, width: int, colour: bool) -> str:
+    """The description of a measure, or of a significance test."""
+    try:
+        return description(*find(name), width=width, colour=colour)
+    except MeasureError:
+        from cranfield.analysis.significance import SIGNIFICANCE_TESTS, TESTS  # they load SciPy
+
+        known = next((test for test in TESTS if test == name), None)
+        if known is None:
+            raise
+    test = SIGNIFICANCE_TESTS[known]
+    lines = [f"{styled(known, BOLD, colour=colour)}  {test.title}", "", *textwrap.wrap(test.about, width), ""]
+    facts = [("estimate", test.quantity), *(("not for", f"{what}: {why}") for what, why in test.undefined.items())]
+    for head, text in [*facts, *(("source", reference(key)) for key in test.cite.split())]:
+        lines += _hanging(f"{head:<14}", text, width)
+    return "\n".join(lines) + "\n"
+
+
 def description(d: Definition, measure: Measure | None, *, width: int, colour: bool) -> str:
     """The description of one measure."""
     doc = (inspect.getdoc(d.function) or "").split(">>>")[0].split("\n\n")[1:]

@@ -17,7 +17,7 @@ from cranfield.report.canvas import BLUE, COLUMN, GREY, PAGE, Drawings, figure_o
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, csv_lines, shown, signed
 from cranfield.statistics.resampling import sign_patterns
-from cranfield.wording import decodable, one_of, percent, plural
+from cranfield.wording import decodable, few, one_of, percent, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,6 +41,7 @@ NO_CONFIDENCE = {
     "bh": "after Benjamini and Hochberg's correction, ranks have no known confidence",
     "none": "without a correction, ranks have no known confidence",
 }
+OF_TUKEY = "Tukey's tests take all runs to vary alike; where they do not, ranks have no known confidence"
 
 
 def means_page(comparison: Comparison, digits: int = 4) -> Page:
@@ -153,9 +154,9 @@ def leaderboard(comparison: Comparison, digits: int) -> Sheet:
     position = np.argsort(order)
     beaten: dict[tuple[int, int], list[int]] = {}
     for m, one in enumerate(comparison.by_measure):
-        for (a, b), gap, significant in zip(one.places.tolist(), one.difference, one.significant, strict=True):
-            if significant and gap:
-                winner, loser = (a, b) if gap * one.sign > 0 else (b, a)
+        for (a, b), verdict in zip(one.places.tolist(), one.verdict.tolist(), strict=True):
+            if verdict:
+                winner, loser = (a, b) if verdict > 0 else (b, a)
                 beaten.setdefault((m, winner), []).append(int(position[loser]))
     best = [shown(float(one.sign * (one.sign * one.means).max()), digits) for one in comparison.by_measure]
     if counted(comparison) or comparison.baseline is not None:
@@ -182,13 +183,31 @@ def rank_meaning(comparison: Comparison) -> str:
     if ranks_hold(comparison):
         confidence = percent(1 - comparison.settings.alpha)
         return f"{rule}; all ranks in a measure are right together with {confidence} confidence"
-    return f"{rule}; {NO_CONFIDENCE[comparison.settings.correction]}"
+    return f"{rule}; {no_confidence(comparison)}"
+
+
+def no_confidence(comparison: Comparison) -> str:
+    """Why ranks are no confidence statement."""
+    joint = SIGNIFICANCE_TESTS[comparison.settings.chosen].joint
+    return OF_TUKEY if joint else NO_CONFIDENCE[comparison.settings.correction]
 
 
 def ranks_hold(comparison: Comparison) -> bool:
     """Whether the family-wise error is controlled, so that ranks are a confidence statement."""
-    joint = SIGNIFICANCE_TESTS[comparison.settings.chosen].joint or comparison.size == 1
-    return joint or comparison.settings.correction in ("holm", "bonferroni")
+    return comparison.size == 1 or comparison.settings.correction in ("holm", "bonferroni")
+
+
+def quantity(comparison: Comparison) -> str:
+    """What is estimated of each pair: the difference of means, or what belongs to another test."""
+    return SIGNIFICANCE_TESTS[comparison.settings.chosen].quantity
+
+
+def against_the_mean(comparison: Comparison) -> list[str]:
+    """The significant differences whose mean points the other way than the test."""
+    found = [pair for pair in comparison.pairs if pair.significant and pair.direction * pair.difference < 0]
+    named = [f"{one.run} and {one.other} in {one.measure} (mean {signed(one.difference, 4)})" for one in found]
+    title = SIGNIFICANCE_TESTS[comparison.settings.chosen].title
+    return [f"the mean points the other way than the {title}: {few(named)}"] if named else []
 
 
 def rank_cell(comparison: Comparison, r: int) -> Cell:
@@ -232,15 +251,15 @@ def _pairs(comparison: Comparison, one: MeasureComparison, digits: int) -> Sheet
     """The differences of each pair by one measure, the largest first."""
     settings = comparison.settings
     corrected = settings.correction != "none" and settings.together > 1
-    heads = ["difference", *(["p\ncorrected"] if corrected else [])]
+    heads = [quantity(comparison), *(["p\ncorrected"] if corrected else [])]
     heads += ["p" if test == settings.test else f"p\n{test}" for test in settings.tests]
     heads += ["effect", "+/=/-"]
     # The column of causes that could reverse a difference is shown only if it says something.
     doubtful = any(map(doubt, one.pairs))
     rows = []
-    for result in sorted(one.pairs, key=lambda pair: -abs(pair.difference)):
+    for result in sorted(one.pairs, key=lambda pair: -abs(pair.estimate)):
         cells = [
-            Cell(signed(result.difference, digits), result.significant, within(result.low, result.high, digits)),
+            Cell(signed(result.estimate, digits), result.significant, within(result.low, result.high, digits)),
             *([Cell(chance(result.corrected))] if corrected else []),
             *(Cell(chance(p)) for p in result.tests.values()),
             Cell(signed(result.effect, 2), aside=within(result.effect_low, result.effect_high, 2)),
@@ -350,7 +369,7 @@ def _drawing(found: Comparison, m: int, top: int | None = None) -> tuple[Callabl
         title = "significant differences" + (f", the best {len(best)} of {runs} runs" if len(best) < runs else "")
         return partial(_draw_matrix, one=one, order=best, title=title), size, size * 0.95
     against = found.baseline is not None
-    order = np.argsort(-one.difference if against else -np.abs(one.difference), kind="stable")
+    order = np.argsort(-one.estimate if against else -np.abs(one.estimate), kind="stable")
     order = order[: top or MOST_ROWS] if against else order
     title = f"the best {len(order)} of {runs} runs" if len(order) < found.size else ""
     height = 0.7 + 0.16 * max(len(order), 3)
@@ -364,11 +383,11 @@ def _draw_forest(axis: Axes, found: Comparison, one: MeasureComparison, order: I
         colour = BLUE if pair.significant else GREY
         axis.plot([pair.low, pair.high], [place, place], color=colour)
         filled = "full" if pair.significant else "none"
-        axis.plot(pair.difference, place, "o", color=colour, markersize=3.5, fillstyle=filled)
+        axis.plot(pair.estimate, place, "o", color=colour, markersize=3.5, fillstyle=filled)
         names.append(f"{pair.run} − {pair.other}" if found.baseline is None else pair.run)
     axis.axvline(0, color=ink(axis), linewidth=0.5)
     name_rows(axis, names)
-    what = "difference" if found.baseline is None else f"difference from {found.baseline}"
+    what = quantity(found) if found.baseline is None else f"{quantity(found)} from {found.baseline}"
     axis.set_xlabel(f"{one.measure}: {what}, {interval_name(found)}")
     axis.set_title(title)
     _legend(axis, found)
@@ -386,7 +405,7 @@ def _draw_matrix(axis: Axes, one: MeasureComparison, order: Sequence[int], title
     for (run, other), pair in zip(one.places.tolist(), one.pairs, strict=True):
         if pair.significant and run in place and other in place:
             a, b = place[run], place[other]
-            gaps[a, b], gaps[b, a] = pair.difference, -pair.difference
+            gaps[a, b], gaps[b, a] = pair.estimate, -pair.estimate
             doubtful += [(b, a), (a, b)] if pair.doubts else []
     sizes = np.abs(gaps[np.isfinite(gaps)])
     # One bad run differs much from all others: its differences may be off the scale.

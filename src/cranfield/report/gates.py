@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from cranfield.analysis.compare import Comparison
 from cranfield.analysis.gates import Check, Outcome, Verdict
 from cranfield.regex import regex
-from cranfield.report.compare import chance_words, method
+from cranfield.report.compare import chance_words, method, quantity
 from cranfield.report.pages import piped
 from cranfield.report.sheet import shown, signed
 from cranfield.wording import percent, plural
@@ -31,7 +31,9 @@ def sentence(check: Check, comparison: Comparison | None) -> str:
         return _limit(check)
     pair = check.pair
     means = f"{check.measure} {shown(pair.mean, 4)} vs {shown(pair.other_mean, 4)}"
-    difference = f"difference {signed(pair.difference, 4)}"
+    of_test = check.rule == "no_significant_loss"
+    difference = f"{quantity(comparison) if of_test else 'difference'} "
+    difference += signed(pair.estimate if of_test else pair.difference, 4)
     runs = f"{pair.run} is worse than {pair.other}"
     if check.rule == "not_worse_by":
         said = {
@@ -48,11 +50,13 @@ def sentence(check: Check, comparison: Comparison | None) -> str:
     queries, how = plural(pair.queries, "query"), method(comparison, check.measure)
     if check.outcome == "undecided":
         lowest = comparison[check.measure].lowest_p
-        reason = f"{queries}; the lowest possible corrected p-value is {lowest:.2g}; {how}"
+        why = f"the lowest possible corrected p-value is {lowest:.2g}"
+        if lowest < comparison.settings.alpha and not pair.decides:
+            why = "all queries differ by the same"
+        reason = f"{queries}; {why}; {how}"
         return f"cannot decide whether {runs}: {numbers}; {reason})"
-    significant = check.rule == "no_significant_loss"
-    reason = f"corrected p {chance_words(pair.corrected)}; {how}" if significant else f"{queries}, significance ignored"
-    loss = f"{pair.run}: no {'significant ' if significant else ''}loss against {pair.other}"
+    reason = f"corrected p {chance_words(pair.corrected)}; {how}" if of_test else f"{queries}, significance ignored"
+    loss = f"{pair.run}: no {'significant ' if of_test else ''}loss against {pair.other}"
     return f"{runs if check.outcome == 'failed' else loss}: {numbers}; {reason})"
 
 

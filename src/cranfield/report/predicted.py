@@ -11,6 +11,7 @@ from cranfield.report.pages import Page, sheet, write
 from cranfield.report.sheet import Cell, shown, signed
 from cranfield.wording import plural
 
+FEW_HUMAN = 20  # queries below which intervals for this query set alone cover too little
 LINES = {"human": "humans only", "predicted": "predictions only", "both": "both together"}
 
 
@@ -63,3 +64,8 @@ def notes(means: Sequence[PredictedMean]) -> Iterator[str]:
             if fixed
             else "predictions: intervals are for new queries of this kind; the human queries must be chosen at random"
         )
+        if fixed and min(mean.both.human for mean in means if not mean.reason) < FEW_HUMAN:
+            yield (
+                f"predictions: with fewer than {FEW_HUMAN} human queries, fixed intervals of measures with few values, "
+                "such as P@1 and RR, are too short; those of inference=loo are not"
+            )

@@ -23,6 +23,7 @@ from cranfield.statistics.rounding import SAME, equalize
 Level = float | Floats  # of all intervals, or of each
 PARTS = 32  # in which pairs are distributed over cores
 DRAWN = 1 << 20  # differences that are held at a time
+HELD = 1 << 23  # values of t that are held at a time
 SUBSETS = 9_999
 TAIL = 10  # resamples beyond a quantile that is estimated from them
 BISECTIONS = 40
@@ -66,6 +67,26 @@ def bca(sample: Sample, pairs: Integers, *, level: Level = 0.95, resamples: int 
 
     step = max(1, len(pairs) // PARTS)
     return np.concatenate([*parallel(limits_of, (slice(i, i + step) for i in range(0, len(pairs), step)))])
+
+
+def bootstrap_t(
+    sample: Sample, pairs: Integers, error: Error, *, level: Level, resamples: int, seed: int = 0
+) -> Floats:
+    """The mean differences that the studentised bootstrap test does not reject, (pair, 2).
+
+    They are as far from the estimate, in standard errors, as the t of resamples is from 0. ``error``: of these pairs.
+    ``level``: of all intervals, or of each.
+    """
+    # With one resample less beyond it, p would be too low; the data themselves are one.
+    rank = np.ceil((1 - np.broadcast_to(level, len(pairs))) * (resamples + 1) - SAME).astype(np.int64) - 1
+    half = np.where(np.abs(error.estimate) <= SAME, 0, inf)  # without any variance; equal runs are equal
+    for i in range(0, len(pairs), step := max(1, HELD // resamples)):
+        t = np.concatenate([*sample.squared_t(pairs[i : i + step], resamples, seed)], axis=1)
+        t.sort(axis=1)
+        for p in range(i, i + len(t)):
+            if error.variance[p] > 0:
+                half[p] = sqrt(t[p - i, -rank[p]] * error.variance[p]) if rank[p] > 0 else inf
+    return np.stack([error.estimate - half, error.estimate + half], axis=1)
 
 
 def subset_means(x: Floats, pairs: Integers, *, level: Level = 0.95, seed: int = 0) -> Floats:
@@ -114,9 +135,16 @@ def _normal_limits(x: Floats, pairs: Integers, level: float) -> Floats:
     return np.concatenate([limits(*pairs[i : i + step].T) for i in range(0, len(pairs), step)])
 
 
-def inverted(test: Callable[[Floats], Floats], difference: Floats, alpha: Level) -> Floats:
-    """The shifts between which a test of differences (pair, query) has a p-value of at least ``alpha``, (pair, 2)."""
+def inverted(
+    test: Callable[[Floats], Floats], estimate: Callable[[Floats], Floats], difference: Floats, alpha: Level
+) -> Floats:
+    """The shifts between which a test of differences (pair, query) has a p-value of at least ``alpha``, (pair, 2).
+
+    ``estimate``: the shift of which the test is surest.
+    """
     inside = np.median(difference, axis=1)
+    if (rejected := test(difference - inside[:, None]) < alpha).any():
+        inside[rejected] = estimate(difference[rejected])
     limits = []
     for outside in (difference.min(axis=1), difference.max(axis=1)):
         kept, out = inside.copy(), outside.copy()
@@ -239,16 +267,15 @@ def _noncentrality_search(t: Floats, p: float, degrees: int) -> Floats:
 def student(difference: Floats, *, level: Level = 0.95) -> Floats:
     """Student's t interval of each pair's mean difference, (pair, 2); ``difference`` is (pair, query).
 
-    If all differences are equal, both ends are that difference, as in `bca`.
+    If all differences are equal, nothing is known, unless they are all 0: both ends are 0 then, as in `bca`.
     """
     difference, queries = equalize(difference), difference.shape[1]
     mean = difference.mean(axis=1)
     distinct, which = np.unique(level, return_inverse=True)
     quantile = np.array([t_quantile(one, queries - 1) for one in distinct.tolist()])[which.reshape(np.shape(level))]
     half = quantile * difference.std(axis=1, ddof=1) / np.sqrt(queries)
-    flat = np.ptp(difference, axis=1) == 0
-    limits = np.stack([mean - half, mean + half], axis=1)
-    return np.where(flat[:, None], difference[:, :1], limits)
+    half[(np.ptp(difference, axis=1) == 0) & (mean != 0)] = inf
+    return np.stack([mean - half, mean + half], axis=1)
 
 
 def t_quantile(level: float, degrees: int) -> float:

@@ -171,11 +171,8 @@ def bootstrap(scores: npt.ArrayLike, resamples: Integers, alpha: float = 0.05) -
 def bootstrap_p_values(scores: npt.ArrayLike, *, samples: int, seed: int = 0) -> Floats:
     """The p-values of `bootstrap` with the resamples of `draw_queries`, which are not held in memory."""
     x = check_scores(scores)
-    n, rng = x.shape[1], random_generator(seed)
     counts = np.zeros(len(pairs(len(x))[0]), np.int64)
-    rows = block_rows(4 * n)  # indices and counts take more memory than signs
-    for begin in range(0, check_count("samples", samples), rows):
-        resamples = rng.integers(0, n, (min(rows, samples - begin), n))
+    for resamples in _query_blocks(x.shape[1], samples, seed):
         columns, done = draw_counts(resamples), 0
         for z in _differences(x, samples):
             t = _squared_t(z, columns, resamples)
@@ -183,6 +180,21 @@ def bootstrap_p_values(scores: npt.ArrayLike, *, samples: int, seed: int = 0) ->
             counts[done : done + len(z)] += np.count_nonzero(reached, axis=1)
             done += len(z)
     return counts / samples
+
+
+def resampled_t(scores: Floats, pairs: Integers, *, samples: int, seed: int = 0) -> Iterator[Floats]:
+    """The squared t of these pairs in the resamples of `bootstrap_p_values`, (pair, resample), a block at a time."""
+    z, n = equalize(scores[pairs[:, 0]] - scores[pairs[:, 1]]), scores.shape[1]
+    for resamples in _query_blocks(n, samples, seed):
+        yield _squared_t(z, draw_counts(resamples), resamples) * (n - 1)
+
+
+def _query_blocks(queries: int, samples: int, seed: int) -> Iterator[Integers]:
+    """The rows of `draw_queries`, a block at a time."""
+    rng = random_generator(seed)
+    rows = block_rows(4 * queries)  # indices and counts take more memory than signs
+    for begin in range(0, check_count("samples", samples), rows):
+        yield rng.integers(0, queries, (min(rows, samples - begin), queries))
 
 
 def randomisation(scores: npt.ArrayLike, signs: Signs, alpha: float = 0.05) -> PairwiseTests:
@@ -415,17 +427,14 @@ EXACT_QUERIES = 13  # up to so many queries all sign patterns are enumerated: 8,
 
 
 def t_test(difference: Floats) -> Floats:
-    """Student's paired t-test (1908).
-
-    If all differences are equal, p is 1 if they are 0, and 0 otherwise.
-    """
+    """Student's paired t-test (1908); if all differences are equal, p is 1: without a spread there is no evidence."""
     from scipy.special import stdtr  # scipy.stats takes half a second to load
 
     difference, queries = equalize(difference), difference.shape[1]
     flat = np.ptp(difference, axis=1) == 0
     error = np.where(flat, 1, difference.std(axis=1, ddof=1)) / np.sqrt(queries)
     p = 2 * stdtr(queries - 1, -np.abs(difference.mean(axis=1)) / error)
-    return np.where(flat, np.where(difference[:, 0] == 0, 1.0, 0.0), p)
+    return np.where(flat, 1.0, p)
 
 
 def wilcoxon(difference: Floats) -> Floats:
@@ -469,6 +478,48 @@ def sign_test(difference: Floats) -> Floats:
 
     higher, less = (difference > SAME).sum(axis=1), (difference < -SAME).sum(axis=1)
     return np.minimum(2 * bdtr(np.minimum(higher, less).astype(np.float64), higher + less, 0.5), 1.0)
+
+
+def sign_direction(difference: Floats) -> Integers:
+    """Which way the sign test points: 1 if more differences are positive, -1 if more are negative."""
+    return np.sign((difference > SAME).sum(axis=1) - (difference < -SAME).sum(axis=1))
+
+
+def rank_direction(difference: Floats) -> Integers:
+    """Which way Wilcoxon's test points: the sign of the sum of the signed ranks of the differences."""
+    from scipy.stats import rankdata
+
+    size = equalize(np.abs(difference))
+    rank = rankdata(size, axis=1) - (size == 0).sum(axis=1, keepdims=True)
+    return np.sign((np.where(size > 0, rank, 0) * np.sign(difference)).sum(axis=1)).astype(np.int64)
+
+
+def hodges_lehmann(difference: Floats) -> Floats:
+    """The estimate that belongs to Wilcoxon's test: the median of the means of all two differences of a pair of runs.
+
+    A difference counts as a pair with itself, too (Hodges & Lehmann, 1963).
+
+    >>> hodges_lehmann(np.array([[0.0, 1.0, 5.0]])).round(6).tolist()
+    [1.75]
+    """
+    return np.array([_median_of_means(np.sort(row)) for row in difference])
+
+
+def _median_of_means(ordered: Floats) -> float:
+    """The median of (x + y) / 2 over all pairs of these values, by bisection: there may be too many pairs to hold."""
+    number = len(ordered) * (len(ordered) + 1) // 2
+
+    def at_most(value: float) -> int:
+        of_two = int(ordered.searchsorted(2 * value - ordered, "right").sum())
+        return (of_two + int(ordered.searchsorted(value, "right"))) // 2
+
+    def ranked(rank: int) -> float:
+        low, high = float(ordered[0]), float(ordered[-1])
+        while low < (middle := (low + high) / 2) < high:
+            low, high = (low, middle) if at_most(middle) >= rank else (middle, high)
+        return low if at_most(low) >= rank else high
+
+    return (ranked((number + 1) // 2) + ranked(number // 2 + 1)) / 2
 
 
 FAR = 1e-10  # p-values below this are approximated by a bound
@@ -559,8 +610,8 @@ def tukey(x: Floats, pairs: Integers) -> Floats:
 
     variance = anova(x)
     gap = np.abs(x[pairs[:, 0]].mean(axis=1) - x[pairs[:, 1]].mean(axis=1))
-    if not variance.noise:
-        return np.where(gap > SAME, 0.0, 1.0)
+    if not variance.noise:  # no spread is no evidence
+        return np.ones(len(pairs))
     statistic, index = np.unique(gap / np.sqrt(variance.noise / x.shape[1]), return_inverse=True)
     # In the far tail SciPy integrates for long and returns 0; the sum over all pairs is a good bound there.
     p = len(x) * (len(x) - 1) * stdtr(variance.freedom[2], -statistic / np.sqrt(2))
@@ -573,10 +624,12 @@ def tukey(x: Floats, pairs: Integers) -> Floats:
 
 
 def tukey_distance(x: Floats, level: float) -> float:
-    """The difference from which `tukey` rejects at this level, the same for all pairs."""
+    """The difference from which `tukey` rejects at this level, the same for all pairs; infinite without a spread."""
     from scipy.stats import studentized_range
 
     variance = anova(x)
+    if not variance.noise:
+        return math.inf
     return float(studentized_range.ppf(level, len(x), variance.freedom[2]) * np.sqrt(variance.noise / x.shape[1]))
 
 

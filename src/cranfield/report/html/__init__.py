@@ -46,7 +46,7 @@ from cranfield.report import answer
 from cranfield.report import groups as by_group
 from cranfield.report import predicted as prediction
 from cranfield.report.audit import EFFECTS, bottom_line
-from cranfield.report.compare import interval_name, method, rank_meaning
+from cranfield.report.compare import interval_name, method, quantity, rank_meaning
 from cranfield.report.notebook import table
 from cranfield.report.sheet import Layout
 from cranfield.results import plain
@@ -128,6 +128,7 @@ def contents(
         if comparison is None
         else f"Paired comparisons: {method(comparison)}; {interval_name(comparison)}.",
         "ranks": f"A rank is a range: {rank_meaning(comparison)}." if comparison is not None and ranked else "",
+        "quantity": "" if comparison is None else quantity(comparison),
         "pairs": _pairs(comparison, scores),
         "groups": groups,
         **of_rankings,
@@ -364,7 +365,7 @@ def _table(values: Floats) -> list[Any]:
 
 
 def _column(one: MeasureComparison, name: str) -> list[Any]:
-    return _table(getattr(one, name))
+    return _table(one.estimate if name == "difference" else getattr(one, name))  # the page shows that of the test
 
 
 def _pairs(comparison: Comparison | None, scores: Scores) -> dict[str, Any]:
@@ -382,7 +383,7 @@ def _pairs(comparison: Comparison | None, scores: Scores) -> dict[str, Any]:
     def rows(value: Callable[[MeasureComparison], Any]) -> list[Any]:
         return [nothing if one is None else value(one) for one in columns]
 
-    names = (*PACKED, "wins", "losses")
+    names = (*PACKED, "direction", "wins", "losses")
     return {
         **{name: rows(partial(_column, name=name)) for name in names},
         "doubts": rows(lambda one: [None if causes is None else " ".join(causes) for causes in one.doubts]),

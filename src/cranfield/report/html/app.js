@@ -72,7 +72,7 @@
     worse: "is significantly worse than",
     equal: "does not differ significantly from",
     means: (measure, a, b, n) => `${measure} ${a} vs ${b}, ${n} ${n === 1 ? "query" : "queries"}`,
-    difference: (value, low, high) => `difference ${value} [${low}, ${high}]`,
+    difference: (what, value, low, high) => `${what} ${value} [${low}, ${high}]`,
     effect: (value, low, high) => `effect size ${value}` + (low === null ? "" : ` [${low}, ${high}]`),
     p: (p, corrected) => `p ${p}, corrected ${corrected}`,
     wins: (wins, same, losses) => `Better on ${wins}, equal on ${same}, worse on ${losses} queries.`,
@@ -312,7 +312,7 @@
     const minus = (x) => (x === null ? null : -x);
     const ends = (low, high) => (sign > 0 ? [of(low), of(high)] : [minus(of(high)), minus(of(low))]);
     return {
-      difference: sign * of("difference"), better: sign * signs[m] * of("difference") > 0, interval: ends("low", "high"), effect: of("effect") === null ? null : sign * of("effect"),
+      difference: sign * of("difference"), better: sign * signs[m] * of("direction") > 0, interval: ends("low", "high"), effect: of("effect") === null ? null : sign * of("effect"),
       effects: ends("effect_low", "effect_high"), wins: sign > 0 ? of("wins") : of("losses"), losses: sign > 0 ? of("losses") : of("wins"),
       p: of("p"), corrected: of("corrected"), significant: of("corrected") < pairs.alpha, doubts: pairs.doubts[m][p] || "", audited: pairs.doubts[m][p] !== null,
     };
@@ -330,7 +330,7 @@
     const causes = pair.significant && pair.doubts ? pair.doubts.split(" ").map((cause) => TEXT[cause]).join(TEXT.or) : "";
     const details = [
       TEXT.means(measures[m], shown(pairs.means[m][a]), shown(pairs.means[m][b]), n),
-      TEXT.difference(signed(pair.difference), ...pair.interval.map((x, i) => (x === null ? ["-∞", "+∞"][i] : signed(x)))),
+      TEXT.difference(data.quantity, signed(pair.difference), ...pair.interval.map((x, i) => (x === null ? ["-∞", "+∞"][i] : signed(x)))),
       TEXT.effect(signed(pair.effect, 2), pair.effects[0] === null ? null : signed(pair.effects[0], 2), signed(pair.effects[1], 2)),
       TEXT.p(chance(pair.p), chance(pair.corrected)),
     ].join("; ");
