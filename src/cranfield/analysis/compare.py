@@ -63,7 +63,7 @@ SAVED_SETTINGS = (
     *("test", "tests", "correction", "family", "alpha", "level", "samples", "seed", "cluster", "collection"),
     *("repeats", "baseline", "audit", "together"),
 )
-SAVED_BY_MEASURE = ("queries", "units", "better", "lowest_p", "anova", "sources")
+SAVED_BY_MEASURE = ("queries", "units", "better", "largest", "lowest_p", "anova", "sources")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -166,7 +166,7 @@ class Comparison(Saved):
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Columns by name, a row for each measure of each pair: what ``--format csv`` writes."""
-        fields = [name for name in PairComparison._fields if name not in ("tests", "doubts", "variance")]
+        fields = [name for name in PairComparison._fields if name not in NOT_COLUMNS]
         settings = {"test": self.settings.test, "correction": self.settings.correction, "family": self.family}
         return {
             **{name: [getattr(one, name) for one in self.pairs] for name in fields},
@@ -260,6 +260,7 @@ class Comparison(Saved):
 
 
 NOT_AUDITED = "not audited"
+NOT_COLUMNS = ("tests", "doubts", "variance", "skewness", "raised", "lowered")
 
 
 def _check_saved(rows: Sequence[Sequence[PairComparison]], runs: Sequence[str], settings: ComparisonSettings) -> None:
@@ -281,6 +282,7 @@ def _saved_measure(runs: tuple[str, ...], rows: Sequence[PairComparison], known:
     columns: dict[str, Any] = {name: np.array([getattr(row, name) for row in rows]) for name in BY_PAIR}
     for name, infinite in (("low", -np.inf), ("high", np.inf)):
         columns[name] = np.where(np.isnan(columns[name]), infinite, columns[name])
+    known["largest"] = math.inf if math.isnan(known["largest"]) else known["largest"]
     effect = columns["effect"]
     columns["effect"] = np.where(np.isnan(effect), np.copysign(math.inf, columns["difference"]), effect)
     return MeasureComparison(
@@ -597,6 +599,7 @@ def build_comparison(
         one = MeasureComparison(
             measure=column.label,
             better=column.better,
+            largest=float(np.diff(column.measure.definition.bounds).item()),
             runs=scores.runs,
             queries=queries[m],
             places=places[m],
