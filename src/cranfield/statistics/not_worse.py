@@ -30,9 +30,9 @@ def lowest_difference(
     upper limit (Clopper and Pearson) of the share of queries that lose, if each loses as much as it can. Without any
     spread nothing is known, and it is minus infinity.
 
-    ``variance``, ``degrees``, ``skewness``: of the estimate; the skewness of n differences divided by √n. ``units``: the number of queries,
-    or of clusters of them; ``differ``: how many of them differ, and ``lost`` of these are worse. ``largest``: the
-    largest possible loss of a query.
+    ``variance``, ``degrees``, ``skewness``: of the estimate; its skewness is that of n differences divided by √n.
+    ``units``: the number of queries, or of clusters of them; ``differ``: how many of them differ, and ``lost`` of these
+    are worse. ``largest``: the largest possible loss of a query.
 
     >>> d = np.array([-1.0] + [0.0] * 99)
     >>> skewness = ((d - d.mean()) ** 3).mean() / d.std(ddof=1) ** 3 / 10

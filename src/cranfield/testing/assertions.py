@@ -66,10 +66,10 @@ def assert_not_worse(
 
     ``baseline``: a run, `Scores` of one run, or the path of saved scores (``.json``). ``significance=False``: ``by``
     alone decides. With significance, too few queries to decide are an error too, never a silent pass. No significant
-    loss is no evidence that there is none: queries that lost are then named in a `QualityWarning`, and ``margin`` asks for evidence that the run is not worse by so much, as
-    ``not_worse_by`` of an experiment. ``worst``: how many queries a failure shows; ``page``: how many documents of the
-    worst query. ``options``: those of `evaluate`, and ``test``, ``correction``, ``family``, ``alpha``, ``samples``, ``cluster`` and
-    ``collection`` of `compare`.
+    loss is no evidence that there is none: queries that lost are named in a `QualityWarning`, and ``margin`` asks for
+    evidence that the run is not worse by so much, as ``not_worse_by`` of an experiment. ``worst``: how many queries a
+    failure shows; ``page``: how many documents of the worst query. ``options``: those of `evaluate`, and ``test``,
+    ``correction``, ``family``, ``alpha``, ``samples``, ``cluster`` and ``collection`` of `compare`.
 
     >>> qrels = {f"q{i}": {"a": 1} for i in range(8)}
     >>> good, bad = ({q: {"a": 2.0, "b": b} for q in qrels} for b in (1.0, 3.0))
