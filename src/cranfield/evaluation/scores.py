@@ -386,7 +386,9 @@ class Scores(ScoreTable, Saved):
         """
         from cranfield.evaluation.provenance import check_same
 
-        changed = check_same(self.provenance, other.provenance, other.runs[run], allowed=changed_judgments)
+        changed = check_same(
+            self.provenance, other.provenance, other.runs[run], self.columns, allowed=changed_judgments
+        )
         labels = {column.measure: m for m, column in reversed(list(enumerate(other.columns))) if column.part == "value"}
         missing = [column.label for column in self.columns if column.measure not in labels]
         if missing:

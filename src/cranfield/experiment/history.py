@@ -21,7 +21,7 @@ from cranfield.analysis.significance import ComparisonSettings, p_values
 from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluation.designs import matched_sample
 from cranfield.evaluation.elsewhere import read_scores
-from cranfield.evaluation.provenance import COMPARED_FILES
+from cranfield.evaluation.provenance import JUDGMENTS
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.formats.json import load_json
 from cranfield.io.streams import open_stream
@@ -422,9 +422,10 @@ def _significant(tests: Sequence[Mapping[tuple[int, int], float]], level: float)
 
 def _basis(one: Mapping[str, Any]) -> tuple[Any, ...]:
     """What must be the same in entries that are compared: judgments, and the policy but for the seed."""
-    inputs = (found for found in one["provenance"].get("inputs", []) if found["kind"] in ("qrels", *COMPARED_FILES))
+    inputs = (found for found in one["provenance"].get("inputs", []) if found["kind"] in JUDGMENTS)
     digests = sorted((found["kind"], found.get("collection") or "", found.get("digest") or "") for found in inputs)
-    return digests, {**one["provenance"].get("policy", {}), "seed": None}
+    about = one["provenance"]
+    return digests, about.get("depends", {}), {**about.get("policy", {}), "seed": None}
 
 
 def _check(data: Any) -> None:
