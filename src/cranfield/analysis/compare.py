@@ -31,7 +31,7 @@ from cranfield.analysis.significance import (
 from cranfield.data import Integers
 from cranfield.errors import InputError, MeasureError, MissingDependency, UnknownName, UsageError
 from cranfield.evaluation.collection import is_several
-from cranfield.evaluation.designs import matched_sample
+from cranfield.evaluation.designs import INDEPENDENT, QUERY, cluster_of, matched_sample
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures, evaluate
 from cranfield.evaluation.notes import Note, QueryNames, sentences
@@ -332,7 +332,8 @@ def compare(
     ``samples`` is the number of resamples of tests that cannot try every possibility: by default 100,000, or more if
     that is too few for the number of pairs. Each pair says whether ties or unjudged documents could reverse the
     difference; with ``audit=False``, and of scores without rankings, that is not checked. ``cluster``: the
-    attribute of queries that are not independent, such as a topic or conversation. ``collection``: the attribute whose
+    attribute of queries that are not independent, such as a topic or conversation; by default equal ids in several
+    collections that have judged documents in common, unless it is ``"none"``. ``collection``: the attribute whose
     means are averaged. ``repeats``: whether the repeats of runs stand for others (random), or are the only ones of
     interest (fixed). If the collection has predicted judgments, the comparison has the differences from human and
     predicted judgments together. Queries are resampled in the order of their ids, so the order of lines in files does
@@ -373,7 +374,7 @@ def compare(
         raise UsageError(
             "compare needs judgments, runs and measures", hint="call compare(qrels, runs, measures), or compare(scores)"
         )
-    elif is_several(qrels, run):
+    elif is_several(qrels, run) or getattr(qrels, "judges", None):
         source = evaluate(qrels, run, measures, **options, seed=seed)
     else:
         how = {name: options.pop(name) for name in ("names", "duplicates") if name in options}
@@ -440,6 +441,7 @@ def _tested(scores: Scores, settings: ComparisonSettings, progress: Progress | N
     """The comparison, without what could reverse it."""
     selected = settings.baseline == BEST and BEST not in scores.runs
     check_comparable(scores.columns)
+    by_default = settings.cluster is None
     settings, places = settings_for(scores, settings)
     all_queries = sorted(scores.queries[q] for q in np.flatnonzero(scores.counted.any(axis=0)))
     matched = _matched(scores, settings, len(all_queries))
@@ -457,6 +459,10 @@ def _tested(scores: Scores, settings: ComparisonSettings, progress: Progress | N
     by_measure = [replace(one, sources=shares) for one, shares in zip(comparison.by_measure, sources, strict=True)]
     few_repeats = [run for run, table in scores.repeats.items() if table.shape[2] == 2 and settings.repeats == "random"]
     said = [SELECTED] if selected else []
+    if by_default and settings.cluster == QUERY:
+        said.append(
+            f"queries with equal ids and judged documents in common are one cluster; cluster={INDEPENDENT} undoes it"
+        )
     if few_repeats:
         said.append(f"two repeats are too few to estimate the variance between repeats: {few(few_repeats)}")
     return replace(
@@ -515,7 +521,8 @@ def settings_for(scores: ScoreTable, settings: ComparisonSettings) -> tuple[Comp
     places = np.array([run_pairs(scores.runs, run) for run in of_measure])
     tests = places.shape[1] * (measures if settings.family == "all" else 1)
     repeated = isinstance(scores, Scores) and bool(scores.repeats)
-    settings = replace(settings, baseline=baseline).for_scores(repeated=repeated)
+    cluster = cluster_of(scores, settings.cluster) if isinstance(scores, Scores) else settings.cluster
+    settings = replace(settings, baseline=baseline, cluster=cluster).for_scores(repeated=repeated)
     number = len(scores.queries) if isinstance(scores, Scores) else 1
     return choose_samples(settings, number, tests), places
 

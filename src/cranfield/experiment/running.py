@@ -118,12 +118,14 @@ class Running:
             run: {name: files[0] if len(files) == 1 else Repeats(files) for name, files in of_run.items()}
             for run, of_run in inputs.runs.items()
         }
-        if len(inputs.collections) > 1:
-            first = next(iter(inputs.collections.values()))
-            options = {key: value for key, value in policy.items() if key not in ("duplicates", "missing")}
-            measures += self._gated(measures, first.policy(**options).views)
-            return evaluate(inputs.collections, runs, measures, **policy), None
         name, collection = next(iter(inputs.collections.items()))
+        several = len(inputs.collections) > 1
+        if several or collection.judges is not None:
+            options = {key: value for key, value in policy.items() if key not in ("duplicates", "missing")}
+            measures += self._gated(measures, collection.policy(**options).views)
+            if several:
+                return evaluate(inputs.collections, runs, measures, **policy), None
+            return evaluate(collection, {run: of_run[name] for run, of_run in runs.items()}, measures, **policy), None
         duplicates, _ = policy.pop("duplicates", "error"), policy.pop("missing", None)
         measures += self._gated(measures, collection.policy(**policy).views)
         evaluator = Evaluator(collection, measures, **policy)
