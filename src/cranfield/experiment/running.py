@@ -14,7 +14,7 @@ import numpy as np
 from cranfield.analysis.compare import Comparison, compare_scores, with_baseline
 from cranfield.analysis.gates import OUTCOMES, Check, Verdict, verdict
 from cranfield.data import Repeats
-from cranfield.evaluation.designs import Groups, together
+from cranfield.evaluation.designs import INDEPENDENT, Groups, together
 from cranfield.evaluation.elsewhere import read_scores, with_column
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, evaluate
@@ -99,7 +99,7 @@ class Running:
         known = {key for table in tables for key in table} | ({"collection"} if len(collections) > 1 else set())
         for key in ("by", "cluster", "average"):
             for name in listed(getattr(self.of.design, key) or ()):
-                if name not in known:
+                if name not in known and (key, name) != ("cluster", INDEPENDENT):
                     also = did_you_mean(name, known, f"the attributes are {few(sorted(known), 20)}")
                     raise self.of.file.error(
                         f"no query has the attribute `{name}`",

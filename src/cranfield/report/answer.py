@@ -191,10 +191,11 @@ def _causes(doubts: Iterable[tuple[str, ...]]) -> str:
 
 def _detectable(comparison: Comparison, digits: int) -> str:
     """For one pair without a significant difference: which difference these queries would probably show."""
-    (pair,) = comparison.by_measure[0].pairs
-    found = pair.detectable(comparison.settings.lowest_level)
-    if pair.significant or not found > SAME:
+    one, settings = comparison.by_measure[0], comparison.settings
+    (pair,) = one.pairs
+    if pair.significant or sum(pair.variance) <= SAME**2 or one.lowest_p >= settings.alpha:
         return ""
+    found = pair.detectable(settings.lowest_level)
     repeats = " and these repeats" if pair.variance[1] else ""
     return f"{plural(pair.queries, 'query')}{repeats} detect a difference of {shown(found, digits)} with 80% power."
 

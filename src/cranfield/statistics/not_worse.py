@@ -38,7 +38,7 @@ def lowest_difference(
     >>> skewness = ((d - d.mean()) ** 3).mean() / d.std(ddof=1) ** 3 / 10
     >>> known = {"units": 100, "differ": 1, "lost": 1, "largest": 1}
     >>> lowest_difference(d.mean(), d.var(ddof=1) / 100, 99, skewness, **known).round(4).item()
-    -0.0466
+    -0.0692
     """
     from scipy.special import betaincinv, stdtrit
 

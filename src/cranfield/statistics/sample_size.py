@@ -65,7 +65,7 @@ def queries_needed(
     >>> queries_needed(0.04, 0.1)
     34
     >>> queries_needed(0.04, 0.1, fixed=0.0005, freedom=4)
-    87
+    62
     """
     if not (0 <= variance < math.inf and 0 < difference < math.inf):
         raise UsageError(f"variance must be at least 0 and difference positive; got {variance:g} and {difference:g}")
