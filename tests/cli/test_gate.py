@@ -34,11 +34,13 @@ def ranked(folder: Path, name: str, queries: int, worse: int) -> Path:
 
 # queries, queries on which the new run is worse, options, exit code
 CASES = {
-    "5 queries, all worse": (5, 5, [], 4),
+    "4 queries, all worse": (4, 4, [], 4),
+    "5 queries, all worse": (5, 5, [], 3),
     "5 queries, all worse, t-test": (5, 5, ["--test", "t"], 3),
     "5 queries, all worse, without significance": (5, 5, ["--ignore-significance"], 3),
     "5 queries, all worse, within the tolerance": (5, 5, ["--ignore-significance", "--margin", "0.7"], 0),
-    "5 queries, equal": (5, 0, [], 4),
+    "4 queries, equal": (4, 0, [], 4),
+    "5 queries, equal": (5, 0, [], 0),
     "5 queries, equal, without significance": (5, 0, ["--ignore-significance"], 0),
     "6 queries, all worse": (6, 6, [], 3),
     "50 queries, 3 worse": (50, 3, [], 0),

@@ -200,7 +200,10 @@ def test_unknown_keywords_get_a_hint_everywhere(option: dict[str, Any], hint: st
         ({"prefs": {}, "groups": {}}, "exclude each other"),
         ({"qrels": QRELS, "nil": "NIL", "costs": {}}, "costs cannot be combined with nil, prefs or groups"),
         ({"groups": {}, "intents": {}}, "groups cannot be combined with nil, intents or documents"),
-        ({"qrels": QRELS, "nil": "NIL", "predicted": QRELS}, "predicted cannot be combined with groups, nil or costs"),
+        (
+            {"qrels": QRELS, "nil": "NIL", "predicted": QRELS},
+            "predicted cannot be combined with groups, judges, nil or costs",
+        ),
         ({"strata": {}}, "need qrels"),
         ({"qrels": QRELS, "negative": "nonsense"}, "negative must be one of"),
         ({"qrels": QRELS, "full_length": 0}, "full_length must be a whole number"),

@@ -194,5 +194,89 @@ def test_preferences_and_intents_of_a_baseline(folder: Path) -> None:
     old.save(folder / "old.json")
     for baseline in (old, cf.load(folder / "old.json")):
         assert scores("new", "again.txt.gz").with_run(baseline).runs == ("old", "new")
-        with pytest.raises(cf.CranfieldError, match=r"`old` was scored with other prefs"):
+        with pytest.raises(
+            cf.CranfieldError,
+            match=r"`old` was scored with other judgments: 1 query changed \(r; 2 judgments then, 1 now\)",
+        ):
             scores("new", "other.txt").with_run(baseline)
+
+
+GRADED = {f"q{i}": {"a": 1, "b": 0, "c": i % 3} for i in range(8)}
+RANKED = {q: ["b", "a", "c"] for q in (*GRADED, "q", "r")}
+SCALED = ["ERR@10", "RBP", "SDCG@3", "HIT@3"]
+
+
+def scored(name: str, measures: object, judged: object = None, **parts: object) -> cf.Scores:
+    collection = cf.Collection(GRADED if judged is None else judged, **parts)
+    return cf.evaluate(collection, {name: RANKED}, measures)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("measure", SCALED)
+def test_a_new_highest_grade_changes_the_values_of_every_query(measure: str, tmp_path: Path) -> None:
+    """A run must not be significantly worse than itself."""
+    path = tmp_path / "old.json"
+    scored("old", [measure, "AP"]).save(path)
+    higher = GRADED | {"q0": GRADED["q0"] | {"c": 4}}
+    with pytest.raises(cf.CranfieldError, match="the highest grade was 2 and is 4, and all values of"):
+        scored("new", measure, higher).with_run(cf.Scores.load(path), changed_judgments=True)
+    found = scored("new", "AP", higher).with_run(cf.Scores.load(path), changed_judgments=True)
+    assert found.means[0] == found.means[1]
+    assert not found.counted[:, found.queries.index("q0")].any()
+
+
+def test_with_the_grade_named_queries_are_compared() -> None:
+    measure = "ERR(max=4)@10"
+    higher = GRADED | {"q0": GRADED["q0"] | {"c": 4}}
+    found = scored("new", measure, higher).with_run(scored("old", measure), changed_judgments=True)
+    assert found.means[0] == found.means[1]
+
+
+SUBTOPICS = {"q": {"a": {"s": 1}, "b": {"t": 1}}, "r": {"a": {"s": 1}}}
+STRATA = {"q": {"a": "1", "b": "1"}, "r": {"a": "1", "b": "2"}}
+OF_TEXTS = {"documents": {"a": "one two", "b": "two three", "c": "three four"}}
+PARTS = {
+    "intents": ("alpha_nDCG@5", SUBTOPICS, {"intents": {"q": {"s": 1, "t": 2}}}, {"intents": {"q": {"s": 2, "t": 1}}}),
+    "types": ("DIN_Q@5", SUBTOPICS, {"types": {"q": {"s": "nav"}}}, {"types": {"q": {"t": "nav"}}}),
+    "costs": ("TBG", None, {"costs": {"q0": {"a": 1.0}}}, {"costs": {"q0": {"a": 2.0}}}),
+    "documents": ("DELTARB@5", SUBTOPICS, OF_TEXTS, {"documents": OF_TEXTS["documents"] | {"b": "five"}}),
+    "map_documents": ("AP", None, {"map_documents": {"b": "a"}}, {"map_documents": {"b": "c"}}),
+    "strata": (
+        "xinfAP",
+        {"q": {"a": 1, "b": 0}, "r": {"a": 1, "b": 0}},
+        {"strata": STRATA},
+        {"strata": STRATA | {"q": {"a": "1", "b": "2"}}},
+    ),
+    "inclusion": (
+        "statAP",
+        {"q": {"a": 1, "b": 0}},
+        {"inclusion": {"q": {"a": 0.5, "b": 0.5}}},
+        {"inclusion": {"q": {"a": 0.5, "b": 0.6}}},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PARTS)
+def test_everything_that_scores_depend_on(case: str, tmp_path: Path) -> None:
+    """Also if it is given in memory, and for a saved baseline; measures that do not read it may be compared."""
+    measure, judged, parts, other = PARTS[case]
+    old = scored("old", measure, judged, **parts)
+    old.save(tmp_path / "old.json")
+    for baseline in (old, cf.Scores.load(tmp_path / "old.json")):
+        assert scored("new", measure, judged, **parts).with_run(baseline).runs == ("old", "new")
+        with pytest.raises(cf.CranfieldError, match="was scored with other"):
+            scored("new", measure, judged, **other).with_run(baseline)
+    if case in ("intents", "costs", "documents"):
+        again = scored("new", "AP", judged, **other)
+        assert again.with_run(scored("old", ["AP", measure], judged, **parts)).runs == ("old", "new")
+
+
+def test_groups_and_passages_in_memory() -> None:
+    groups = {"q": {"x": {"a": 1, "b": 0}, "y": {"a": 0, "b": 1}}}
+    changed = {"q": {"x": {"a": 1, "b": 0}, "y": {"a": 1, "b": 1}}}
+    found = [
+        cf.evaluate(cf.Collection(groups=one), {name: {"q": ["a", "b"]}}, "AP[groups]")
+        for name, one in (("old", groups), ("new", {"q": dict(reversed(groups["q"].items()))}), ("new", changed))
+    ]
+    assert found[1].with_run(found[0]).runs == ("old", "new")
+    with pytest.raises(cf.CranfieldError, match="other judgments"):
+        found[2].with_run(found[0])

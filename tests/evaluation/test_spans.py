@@ -173,7 +173,7 @@ def test_everything_takes_runs_of_chunks() -> None:
 
 def test_parts_that_exclude_each_other() -> None:
     spans = {"q": [("d", 0, 9)]}
-    with pytest.raises(UsageError, match="qrels, prefs, groups and spans exclude each other"):
+    with pytest.raises(UsageError, match="qrels, prefs, groups, judges and spans exclude each other"):
         cf.Collection({"q": {"d": 1}}, spans=spans)
     with pytest.raises(UsageError, match="spans cannot be combined with nil, costs or predicted"):
         cf.Collection(spans=spans, nil="NIL")

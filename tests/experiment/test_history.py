@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import multiprocessing
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -14,6 +17,7 @@ import cranfield as cf
 from cranfield.cli.main import cli
 from cranfield.experiment import history
 from cranfield.experiment.history import History
+from cranfield.report.pages import write
 
 FILE = """\
 measures = ["RR", "P@1"]
@@ -62,12 +66,81 @@ def test_changes_over_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
             "old": {"m": {str(q): float(q < 3) for q in range(10)}},
         }
     )
-    assert cf.compare(scores, test="t").pairs[0].significant
+    assert cf.compare(scores, test="t")["m"].pairs[0].significant
     out = call("history")
     assert "1970-01-03" in out
     assert "+0.6000 *" in out
     assert "+0.1000" in out
-    assert json.loads(call("history", "--format", "json"))["entries"][2]["runs"]["x"]["P@1"]["significant"] is True
+    found_again = json.loads(call("history", "--format", "json"))["entries"][2]["runs"]["x"]["P@1"]
+    assert found_again["significant"] is True
+    assert found_again["since_significant"] is True
+
+
+def entries(rows: Sequence[Any], **about: Any) -> History:
+    """The history of one run, from the values of its queries at each time."""
+    lines = []
+    for e, row in enumerate(rows):
+        scores = cf.read_scores({"x": {"m": {f"q{i}": value for i, value in enumerate(row)}}})
+        lines.append(history.entry(scores, **about) | {"commit": f"c{e}", "provenance": {"time": f"{e:03}"}})
+    return History(tuple(lines))
+
+
+def test_a_slow_drift_is_found_against_the_reference() -> None:
+    """No step is significant, and the way from the first entry is."""
+    rng = np.random.default_rng(0)
+    base = rng.random(50)
+    found = entries([base + 0.05 * rng.normal(0, 1, 50) - 0.004 * e for e in range(20)])
+    changes = [found.change(e, "m", "x") for e in range(1, 20)]
+    assert not any(change.significant for change in changes[1:] if change)
+    last = changes[-1]
+    assert last is not None
+    assert (last.reference, last.since_significant) == (0, True)
+    assert last.since == pytest.approx(found.mean(19, "m", "x") - found.mean(0, "m", "x"))
+    assert "* since c0" in "".join(write(found.pages(), {}))
+
+
+def test_after_a_significant_gain_the_reference_is_the_better_entry() -> None:
+    rng = np.random.default_rng(0)
+    base = rng.random(50)
+    rows = [base + 0.02 * rng.normal(0, 1, 50) + (0.2 if e >= 3 else 0) - 0.004 * max(e - 3, 0) for e in range(20)]
+    found = entries(rows)
+    references = [change.reference for e in range(1, 20) if (change := found.change(e, "m", "x"))]
+    assert references == [0, 0, 0, *[3] * 16]
+    last = found.change(19, "m", "x")
+    assert last is not None
+    assert last.since < 0
+    assert last.since_significant
+
+
+def test_entries_of_the_same_values_are_one() -> None:
+    """Fifty commits that change nothing do not hide the one that does."""
+    worse = [0.5 - 0.01 * (i % 3) for i in range(30)]
+    few, many = entries([[0.5] * 30, worse]), entries([*[[0.5] * 30] * 50, worse])
+    change = many.change(50, "m", "x")
+    assert change is not None
+    assert change.marked
+    assert few.change(1, "m", "x") == change._replace(reference=0)
+    assert many.change(30, "m", "x") == (0.0, False, 0, 0.0, False)
+
+
+def test_many_commits_without_effect_have_few_marks() -> None:
+    rng = np.random.default_rng(1)
+    marked = 0
+    for _ in range(60):
+        found = entries(rng.normal(0.5, 0.1, (25, 30)))
+        marked += any(change.marked for e in range(1, 25) if (change := found.change(e, "m", "x")))
+    assert marked <= 8
+
+
+def test_repeats_are_kept() -> None:
+    """The same system with other seeds, which move the mean more than queries do."""
+    rng = np.random.default_rng(2)
+    base = rng.random(40)
+    rows = [(base[:, None] + rng.normal(0, 0.05, 3) + rng.normal(0, 0.005, (40, 3))).tolist() for _ in range(6)]
+    found = entries(rows)
+    kept = found.entries[0]["runs"]["x"]["m"]["values"]["q0"]
+    assert kept == rows[0][0]
+    assert not any(change.marked for e in range(1, 6) if (change := found.change(e, "m", "x")))
 
 
 def test_other_judgments_are_not_compared(folder: Path) -> None:

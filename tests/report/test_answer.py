@@ -39,12 +39,13 @@ def test_a_difference_of_two_runs_is_new_minus_old() -> None:
     assert said(of({"new": DOWN, "old": UP}, baseline="old")).startswith("new is significantly worse than old")
 
 
-def test_no_significant_difference_says_how_many_queries_it_takes() -> None:
+def test_no_significant_difference_says_what_these_queries_detect() -> None:
     found = of({"old": UP, "new": NEAR})
     text = said(found)
     assert "neither significantly better nor significantly worse" in text
-    needed = found["m"].pairs[0].queries_needed(0.05)
-    assert needed and f"about {needed:,} queries; there are 6" in text
+    detectable = found["m"].pairs[0].detectable()
+    assert f"6 queries detect a difference of {detectable:.4f} with 80% power." in text
+    assert "takes about" not in text
     assert said(of({"old": UP, "new": UP})) == "new and old have the same mean in m."
 
 

@@ -1084,7 +1084,7 @@ def test_history_and_inputs_in_a_browser(shown: Any, tmp_path: Path) -> None:
         "times": ["abc", NASTY],
         "means": [
             {**one, "at": 0, "run": scores.runs[0], "mean": 0.5},
-            {**one, "at": 1, "run": scores.runs[0], "mean": 0.6, "difference": 0.1, "significant": True},
+            {**one, "at": 1, "run": scores.runs[0], "mean": 0.6, "change": 0.1, "marked": True},
             {**one, "at": 1, "run": "constructor", "mean": 0.4, "low": None, "high": None},
         ],
     }

@@ -10,7 +10,13 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
-from cranfield.statistics.sample_size import detectable_difference, difference_variance, power_of_t, queries_needed
+from cranfield.statistics.sample_size import (
+    detectable_difference,
+    difference_variance,
+    power_of_shift,
+    power_of_t,
+    queries_needed,
+)
 
 
 @pytest.mark.parametrize("difference", [5e-324, 1e-200, 1e-9])
@@ -85,3 +91,34 @@ def test_one_topic_tells_nothing() -> None:
 def test_what_no_number_of_queries_gives(how: dict) -> None:
     with pytest.raises(cf.CranfieldError, match=f"{next(iter(how))} must be between 0 and 1"):
         detectable_difference(0.04, 34, **how)
+
+
+def test_a_variance_that_more_queries_do_not_lower() -> None:
+    """As that between repeats: there may be no number of queries that is enough."""
+    known = {"fixed": 0.0004, "freedom": 4.0}
+    needed = queries_needed(0.04, 0.1, **known)
+
+    def power(queries: int) -> float:
+        own, fixed = 0.04 / queries, known["fixed"]
+        freedom = (own + fixed) ** 2 / (own**2 / (queries - 1) + fixed**2 / known["freedom"])
+        return power_of_shift(0.1 / (own + fixed) ** 0.5, freedom)
+
+    assert needed is not None
+    assert power(needed - 1) < 0.8 <= power(needed)
+    assert needed > (queries_needed(0.04, 0.1) or 0)
+    assert queries_needed(0.04, 0.05, **known) is None
+
+
+def test_these_queries_and_repeats_detect() -> None:
+    """The sentence of a comparison: not the difference that was seen, but what these queries can find."""
+    rng = np.random.default_rng(0)
+    base = rng.random(40)
+    rows = {run: (base[:, None] + rng.normal(0, 0.02, 3) + rng.normal(0, 0.1, (40, 3))).tolist() for run in ("a", "b")}
+    values = {run: {"m": {f"q{i}": row for i, row in enumerate(of)}} for run, of in rows.items()}
+    pair = cf.compare(cf.read_scores(values))["m"].pairs[0]
+    alone = cf.compare(cf.read_scores(values), repeats="fixed", test="t")["m"].pairs[0]
+    assert pair.detectable() > alone.detectable()
+    assert alone.detectable() == pytest.approx(detectable_difference(alone.variance[0] * 40, 40))
+    found = pair.queries_needed(1.02 * pair.detectable())
+    assert found is not None
+    assert found > (alone.queries_needed(1.02 * pair.detectable()) or 0)

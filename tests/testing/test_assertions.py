@@ -13,7 +13,14 @@ import pytest
 
 import cranfield as cf
 from cranfield.errors import UsageError
-from cranfield.testing import QualityError, UndecidedError, assert_at_least, assert_not_worse, save_baseline
+from cranfield.testing import (
+    QualityError,
+    QualityWarning,
+    UndecidedError,
+    assert_at_least,
+    assert_not_worse,
+    save_baseline,
+)
 
 RunDict = dict[str, dict[str, float]]
 
@@ -30,11 +37,12 @@ def collection(queries: int, worse: int) -> tuple[Any, RunDict, RunDict]:
 @pytest.mark.parametrize(
     ("queries", "worse", "options", "error"),
     [
-        (5, 5, {}, UndecidedError),
+        (4, 4, {}, UndecidedError),
+        (5, 5, {}, QualityError),
         (5, 5, {"significance": False}, QualityError),
         (5, 5, {"test": "t"}, QualityError),
         (5, 0, {"significance": False}, None),
-        (50, 3, {}, None),
+        (50, 3, {}, QualityWarning),
         (50, 3, {"significance": False}, QualityError),
         (50, 3, {"significance": False, "by": 0.05}, None),
         (50, 8, {}, QualityError),
@@ -51,6 +59,9 @@ def test_not_worse(
         baseline = baseline if saved == "scores" else tmp_path / "scores.json"
     if error is None:
         assert assert_not_worse(qrels, new, baseline, "RR", **options).baseline == "baseline"
+    elif error is QualityWarning:
+        with pytest.warns(error, match="no significant loss, but 3 queries lost and none won: q0, q1, q2"):
+            assert_not_worse(qrels, new, baseline, "RR", **options)
     else:
         with pytest.raises(error) as raised:
             assert_not_worse(qrels, new, baseline, "RR", **options)
@@ -61,13 +72,15 @@ def test_a_margin_asks_for_evidence() -> None:
     qrels = {f"q{i}": {"a": 1} for i in range(40)}
     good = {q: ["a", "b"] for q in qrels}
     some = {q: ["b", "a"] if i < 4 else ["a", "b"] for i, q in enumerate(qrels)}
-    comparison = assert_not_worse(qrels, good, some, "RR", margin=0.01)
+    comparison = assert_not_worse(qrels, good, some, "RR", margin=0.1)
     assert comparison["RR"].pairs[0].difference == pytest.approx(0.05)
+    with pytest.raises(UndecidedError, match="4 of 40 queries differ"):
+        assert_not_worse(qrels, good, some, "RR", margin=0.05)
     with pytest.raises(UndecidedError, match="cannot decide whether new is worse than baseline"):
         assert_not_worse(qrels, some, good, "RR", margin=0.05)
     with pytest.raises(QualityError, match="new is worse than baseline by more than"):
         assert_not_worse(qrels, {q: ["b", "a"] for q in qrels} | {"q0": ["a"]}, good, "RR", margin=0.1)
-    assert_not_worse(qrels, some, good, "RR", margin=0.2)
+    assert_not_worse(qrels, some, good, "RR", margin=0.25)
     with pytest.raises(UsageError, match="margin must be positive"):
         assert_not_worse(qrels, some, good, "RR", margin=0)
 

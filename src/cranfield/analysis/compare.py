@@ -31,7 +31,7 @@ from cranfield.analysis.significance import (
 from cranfield.data import Integers
 from cranfield.errors import InputError, MeasureError, MissingDependency, UnknownName, UsageError
 from cranfield.evaluation.collection import is_several
-from cranfield.evaluation.designs import matched_sample
+from cranfield.evaluation.designs import INDEPENDENT, QUERY, cluster_of, matched_sample
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures, evaluate
 from cranfield.evaluation.notes import Note, QueryNames, sentences
@@ -65,7 +65,7 @@ SAVED_SETTINGS = (
     *("test", "tests", "correction", "family", "alpha", "level", "samples", "seed", "cluster", "collection"),
     *("repeats", "baseline", "audit", "together"),
 )
-SAVED_BY_MEASURE = ("queries", "units", "better", "lowest_p", "anova", "sources")
+SAVED_BY_MEASURE = ("queries", "units", "better", "largest", "lowest_p", "anova", "sources")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -175,7 +175,7 @@ class Comparison(Saved):
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Columns by name, a row for each measure of each pair: what ``--format csv`` writes."""
-        fields = [name for name in PairComparison._fields if name not in ("tests", "doubts", "variance")]
+        fields = [name for name in PairComparison._fields if name not in NOT_COLUMNS]
         settings = {"test": self.settings.test, "correction": self.settings.correction, "family": self.family}
         return {
             **{name: [getattr(one, name) for one in self.pairs] for name in fields},
@@ -273,6 +273,7 @@ class Comparison(Saved):
 
 
 NOT_AUDITED = "not audited"
+NOT_COLUMNS = ("tests", "doubts", "variance", "skewness", "raised", "lowered")
 
 
 def _check_saved(rows: Sequence[Sequence[PairComparison]], runs: Sequence[str], settings: ComparisonSettings) -> None:
@@ -294,6 +295,7 @@ def _saved_measure(runs: tuple[str, ...], rows: Sequence[PairComparison], known:
     columns: dict[str, Any] = {name: np.array([getattr(row, name) for row in rows]) for name in BY_PAIR}
     for name, infinite in (("low", -np.inf), ("high", np.inf), ("t_low", -np.inf), ("t_high", np.inf)):
         columns[name] = np.where(np.isnan(columns[name]), infinite, columns[name])
+    known["largest"] = math.inf if math.isnan(known["largest"]) else known["largest"]
     effect = columns["effect"]
     columns["effect"] = np.where(np.isnan(effect), np.copysign(math.inf, columns["difference"]), effect)
     return MeasureComparison(
@@ -343,7 +345,8 @@ def compare(
     ``samples`` is the number of resamples of tests that cannot try every possibility: by default 100,000, or more if
     that is too few for the number of pairs. Each pair says whether ties or unjudged documents could reverse the
     difference; with ``audit=False``, and of scores without rankings, that is not checked. ``cluster``: the
-    attribute of queries that are not independent, such as a topic or conversation. ``collection``: the attribute whose
+    attribute of queries that are not independent, such as a topic or conversation; by default equal ids in several
+    collections that have judged documents in common, unless it is ``"none"``. ``collection``: the attribute whose
     means are averaged. ``repeats``: whether the repeats of runs stand for others (random), or are the only ones of
     interest (fixed). If the collection has predicted judgments, the comparison has the differences from human and
     predicted judgments together. Queries are resampled in the order of their ids, so the order of lines in files does
@@ -384,7 +387,7 @@ def compare(
         raise UsageError(
             "compare needs judgments, runs and measures", hint="call compare(qrels, runs, measures), or compare(scores)"
         )
-    elif is_several(qrels, run):
+    elif is_several(qrels, run) or getattr(qrels, "judges", None):
         source = evaluate(qrels, run, measures, **options, seed=seed)
     else:
         how = {name: options.pop(name) for name in ("names", "duplicates") if name in options}
@@ -454,6 +457,7 @@ def _tested(scores: Scores, settings: ComparisonSettings, progress: Progress | N
     """The comparison, without what could reverse it."""
     selected = settings.baseline == BEST and BEST not in scores.runs
     check_comparable(scores.columns)
+    by_default = settings.cluster is None
     settings, places = settings_for(scores, settings)
     all_queries = sorted(scores.queries[q] for q in np.flatnonzero(scores.counted.any(axis=0)))
     matched = _matched(scores, settings, len(all_queries))
@@ -471,6 +475,10 @@ def _tested(scores: Scores, settings: ComparisonSettings, progress: Progress | N
     by_measure = [replace(one, sources=shares) for one, shares in zip(comparison.by_measure, sources, strict=True)]
     few_repeats = [run for run, table in scores.repeats.items() if table.shape[2] == 2 and settings.repeats == "random"]
     said = [SELECTED] if selected else []
+    if by_default and settings.cluster == QUERY:
+        said.append(
+            f"queries with equal ids and judged documents in common are one cluster; cluster={INDEPENDENT} undoes it"
+        )
     if few_repeats:
         said.append(f"two repeats are too few to estimate the variance between repeats: {few(few_repeats)}")
     said += _without_repeats(scores, samples, places)
@@ -549,7 +557,9 @@ def settings_for(scores: ScoreTable, settings: ComparisonSettings) -> tuple[Comp
     places = np.array([run_pairs(scores.runs, run) for run in of_measure])
     tests = places.shape[1] * (measures if settings.family == "all" else 1)
     repeated = isinstance(scores, Scores) and bool(scores.repeats)
-    settings = replace(settings, baseline=baseline, level=settings.confidence).for_scores(repeated=repeated)
+    cluster = cluster_of(scores, settings.cluster) if isinstance(scores, Scores) else settings.cluster
+    settings = replace(settings, baseline=baseline, level=settings.confidence, cluster=cluster)
+    settings = settings.for_scores(repeated=repeated)
     number = len(scores.queries) if isinstance(scores, Scores) else 1
     return choose_samples(settings, number, tests), places
 
@@ -633,6 +643,7 @@ def build_comparison(
         one = MeasureComparison(
             measure=column.label,
             better=column.better,
+            largest=float(np.diff(column.measure.definition.bounds).item()),
             runs=scores.runs,
             queries=queries[m],
             places=places[m],

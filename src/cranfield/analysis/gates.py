@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Annotated, Literal, get_args
 
 import numpy as np
 
 from cranfield.analysis.compare import Comparison
-from cranfield.analysis.significance import MeasureComparison, PairComparison
+from cranfield.analysis.significance import SIGNIFICANCE_TESTS, MeasureComparison, PairComparison, correct, lowest_p
 from cranfield.errors import UsageError
 from cranfield.evaluation.scores import Scores, ScoreTable
 from cranfield.measures import Measure
 from cranfield.settings import Limits, Positive
+from cranfield.statistics.not_worse import lowest_difference
 from cranfield.statistics.rounding import SAME
 
 Outcome = Literal["passed", "failed", "undecided"]
@@ -48,8 +50,9 @@ class Check:
     """One rule for one run and measure, with what decided it.
 
     ``limit``: the number of the rule. ``mean``: of the run. ``pair``: the run against the baseline, with ``low`` and
-    ``high``, the one-sided bounds of the difference, where they decide; None for a limit on the mean. ``lost``: the
-    queries on which the run is worse than the baseline, the largest loss first.
+    ``high``, the one-sided bounds of the difference, or ``p``, the corrected one-sided p-value of a loss, where they
+    decide; None for a limit on the mean. ``lost``: the queries on which the run is worse than the baseline, the largest
+    loss first. ``lets_through``: it passed, because a loss beyond the limit is not significant.
     """
 
     run: str
@@ -61,7 +64,9 @@ class Check:
     pair: PairComparison | None = None
     low: float = math.nan
     high: float = math.nan
+    p: float = math.nan
     lost: tuple[str, ...] = ()
+    lets_through: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,11 @@ class Verdict:
     def of(self, outcome: Outcome) -> list[Check]:
         """The checks with this outcome."""
         return [check for check in self.checks if check.outcome == outcome]
+
+    @property
+    def let_through(self) -> list[Check]:
+        """The checks that passed in spite of a loss."""
+        return [check for check in self.checks if check.lets_through]
 
     @property
     def outcome(self) -> Outcome:
@@ -95,12 +105,13 @@ def verdict(
     if comparison is None and any(gate.compares for gate in gates.values()):
         raise UsageError("there is only one run, and nothing to compare it with")
     checks: list[Check] = []
+    p = {} if comparison is None else _one_sided(comparison)
     for label, gate in gates.items():
         found: list[Check] = []
         if gate.at_least is not None and means is not None:
             found += _limits(means, label, gate.at_least)
         if comparison is not None and gate.compares:
-            found += _against_baseline(gate, comparison, comparison[label], compared)
+            found += _against_baseline(gate, comparison, comparison[label], p[comparison[label].measure], compared)
         wanted = (gate.runs,) if isinstance(gate.runs, str) else gate.runs
         checks += [check for check in found if not wanted or check.run in wanted]
     return Verdict(tuple(checks), comparison)
@@ -128,34 +139,72 @@ def _limits(means: ScoreTable, label: str, limit: float) -> Iterator[Check]:
         yield Check(run, label, "at_least", limit, outcome, mean)
 
 
+def _one_sided(comparison: Comparison) -> dict[str, list[float]]:
+    """The p-value of each pair that the run is worse, corrected in its family.
+
+    The distributions of the tests are symmetric: one side has half of the two-sided p-value.
+    """
+    alone = replace(comparison.settings, together=1)
+    halves = []
+    for one in comparison.by_measure:
+        worse = one.direction * one.sign < 0
+        half = np.maximum(one.p / 2, lowest_p(alone, one.units, sides=1))
+        halves.append(np.where(worse, half, 1 - half))
+    corrected = correct(halves, comparison.settings)
+    return {one.measure: of.p.tolist() for one, of in zip(comparison.by_measure, corrected, strict=True)}
+
+
+def _bounds(pair: PairComparison, one: MeasureComparison, alpha: float) -> tuple[float, float]:
+    """The bounds that the gain exceeds, and stays below, each with confidence 1 - alpha; infinite without spread."""
+    from scipy.special import stdtrit
+
+    variance = sum(pair.variance)
+    if variance <= SAME**2:
+        return -math.inf, math.inf
+    gain = pair.difference * one.sign
+    worst = lowest_difference(
+        gain,
+        variance,
+        pair.degrees,
+        pair.skewness * one.sign,
+        units=one.units,
+        differ=pair.raised + pair.lowered,
+        lost=pair.lowered if one.sign > 0 else pair.raised,
+        largest=one.largest,
+        alpha=alpha,
+    )
+    return float(worst), gain + float(stdtrit(pair.degrees, 1 - alpha)) * math.sqrt(variance)
+
+
 def _against_baseline(
-    gate: Gate, comparison: Comparison, one: MeasureComparison, compared: Scores | None
+    gate: Gate, comparison: Comparison, one: MeasureComparison, p: list[float], compared: Scores | None
 ) -> Iterator[Check]:
-    """Each run against the baseline."""
+    """Each run against the baseline; ``p``: one-sided, by pair."""
     alpha = comparison.settings.alpha
-    for pair in one.pairs:
+    for pair, p_worse in zip(one.pairs, p, strict=True):
         gain = pair.difference * one.sign
         lost = () if compared is None else lost_queries(compared, one.measure, pair.run, pair.other)
-        rules: list[tuple[Rule, float, Outcome, float, float]] = []
+        check = partial(Check, pair.run, one.measure, mean=pair.mean, pair=pair, lost=lost)
         if gate.not_worse_by is not None:
-            low, high = pair.one_sided(alpha)
-            worst, best = (low, high) if one.sign > 0 else (-high, -low)
             margin = gate.not_worse_by
+            worst, best = _bounds(pair, one, alpha)
             shown: Outcome = "passed" if worst > -margin else "failed" if best < -margin else "undecided"
-            rules.append(("not_worse_by", margin, shown, low, high))
+            low, high = (worst, best) if one.sign > 0 else (-best, -worst)
+            yield check("not_worse_by", margin, shown, low=low, high=high)
         unknown = math.isnan(pair.difference)
         if gate.no_significant_loss:
             # By the direction of the test: few large wins may outweigh many losses in the mean.
-            worse = pair.significant and pair.direction * one.sign < 0
-            worse &= not gate.margin or pair.estimate * one.sign < -gate.margin - SAME
-            undecided = unknown or one.lowest_p >= alpha or not pair.decides
+            beyond = pair.estimate * one.sign < -gate.margin - SAME
+            worse = p_worse < alpha and (beyond or not gate.margin)
+            signs = SIGNIFICANCE_TESTS[comparison.settings.chosen].signs  # other tests need a spread
+            undecided = unknown or lowest_p(comparison.settings, one.units, sides=1) >= alpha
+            undecided |= not pair.decides and not signs
             found: Outcome = "undecided" if undecided else "failed" if worse else "passed"
-            rules.append(("no_significant_loss", gate.margin, found, math.nan, math.nan))
+            through = found == "passed" and beyond
+            yield check("no_significant_loss", gate.margin, found, p=p_worse, lets_through=through)
         if gate.may_drop is not None:
             dropped: Outcome = "undecided" if unknown else "failed" if gain < -gate.may_drop - SAME else "passed"
-            rules.append(("may_drop", gate.may_drop, dropped, math.nan, math.nan))
-        for rule, limit, outcome, low, high in rules:
-            yield Check(pair.run, one.measure, rule, limit, outcome, pair.mean, pair, low, high, lost)
+            yield check("may_drop", gate.may_drop, dropped)
 
 
 def lost_queries(scores: Scores, measure: str, run: str, other: str) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from cranfield.errors import UsageError, check_choice, check_count, check_fracti
 from cranfield.measures.catalogue import Better
 from cranfield.parallel import parallel
 from cranfield.record import record
-from cranfield.statistics.design import REPEATED, Error, Repeated, Sample
+from cranfield.statistics.design import REPEATED, Design, Error, Repeated, Sample
 from cranfield.statistics.intervals import (
     bca,
     bootstrap_t,
@@ -141,6 +141,11 @@ class ComparisonSettings:
         return 1 - self.alpha if self.level is None else self.level
 
     @property
+    def lowest_level(self) -> float:
+        """The level at which the correction tests the first of the pairs; a joint test, about that of each."""
+        return self.alpha / (self.together if self.multiplied or SIGNIFICANCE_TESTS[self.chosen].joint else 1)
+
+    @property
     def of_groups(self) -> dict[str, Any]:
         """The arguments of `Scores.by` for the same design."""
         return {"cluster": self.cluster, "repeats": self.repeats, "level": self.confidence, "seed": self.seed}
@@ -208,7 +213,6 @@ def _around(sample: Sample, pairs: Integers, distance: float | Floats) -> Floats
     """The intervals that reach this far from the observed differences, (pair, 2)."""
     means = sample.means
     difference = means[pairs[:, 0]] - means[pairs[:, 1]]
-    distance = np.where(np.isinf(distance) & (np.abs(difference) <= SAME), 0, distance)  # equal runs are equal
     return np.stack([difference - distance, difference + distance], axis=1)
 
 
@@ -221,7 +225,7 @@ def _randomisation(sample: Sample, pairs: Integers, settings: ComparisonSettings
 def _t_interval(sample: Sample, pairs: Integers, _: ComparisonSettings, level: Floats) -> Floats:
     if not sample.is_plain:
         error = sample.error(pairs)
-        unknown = np.where((error.variance == 0) & (np.abs(error.estimate) > SAME), math.inf, 0)
+        unknown = np.where(error.variance == 0, math.inf, 0)
         return error.interval(level) + np.stack([-unknown, unknown], axis=1)
     return each_pair(lambda differences, level: student(differences, level=level), sample.x, pairs, level)
 
@@ -396,9 +400,10 @@ class PairComparison(NamedTuple):
     test; ``corrected``: the same for the number of pairs. ``doubts``: what could reverse the difference without any new
     query; None if that was not checked. ``t_low``, ``t_high``, ``bca_low``, ``bca_high``: intervals of this difference
     alone, by Student's t and by the bootstrap. ``effect``: the difference in units of its standard deviation.
-    ``variance``: of the difference, by queries and by random repeats; ``degrees``: of freedom, of both together.
-    ``wins``, ``ties``, ``losses``: queries on which ``run`` is better, equal or worse. ``tests``: the p-values of all
-    tests.
+    ``variance``: of the difference, by queries and by random repeats; ``degrees``: of freedom, of both together;
+    ``skewness``: of the mean difference. ``wins``, ``ties``, ``losses``: queries on which ``run`` is better,
+    equal or worse. ``raised``, ``lowered``: independent queries, or clusters of them, whose value is higher or lower.
+    ``tests``: the p-values of all tests.
     """
 
     measure: str
@@ -424,9 +429,12 @@ class PairComparison(NamedTuple):
     effect_high: float
     variance: tuple[float, float]
     degrees: float
+    skewness: float
     wins: int
     ties: int
     losses: int
+    raised: int
+    lowered: int
     tests: dict[Test, float]
 
     @property
@@ -439,27 +447,28 @@ class PairComparison(NamedTuple):
         """The number of queries that were compared."""
         return self.wins + self.ties + self.losses
 
-    def one_sided(self, alpha: float) -> tuple[float, float]:
-        """The bounds that the difference exceeds, and stays below, each with confidence 1 - alpha."""
-        from scipy.special import stdtrit
+    def detectable(self, alpha: float = 0.05, *, power: float = 0.8) -> float:
+        """The smallest true difference that a test with these queries and repeats would find with this power."""
+        from cranfield.statistics.sample_size import detectable_shift
 
-        half = float(stdtrit(self.degrees, 1 - alpha)) * math.sqrt(sum(self.variance))
-        return self.difference - half, self.difference + half
+        return detectable_shift(self.degrees, alpha, power) * math.sqrt(sum(self.variance))
 
-    def queries_needed(self, alpha: float, *, power: float = 0.8) -> int | None:
-        """How many queries a test would need to find a difference of this size with this power; None if too many.
+    def queries_needed(self, difference: float, alpha: float = 0.05, *, power: float = 0.8) -> int | None:
+        """How many queries a test would need to find a true difference of this size with this power.
 
-        Of queries in clusters, it is the number if clusters are as large as these.
+        With the same repeats, and of clusters as large as these; None if no number of queries is enough, or too many.
         """
         from cranfield.statistics.sample_size import queries_needed
 
-        if abs(self.difference) <= SAME:
-            return None
-        return queries_needed(self.variance[0] * self.queries, abs(self.difference), alpha=alpha, power=power)
+        of_queries, of_repeats = self.variance
+        # Of the degrees of freedom of both together, those of the queries are known.
+        rest = (of_queries + of_repeats) ** 2 / self.degrees - of_queries**2 / (self.queries - 1)
+        more = {"fixed": of_repeats, "freedom": of_repeats**2 / rest} if of_repeats > 0 and rest > 0 else {}
+        return queries_needed(of_queries * self.queries, difference, alpha=alpha, power=power, **more)
 
 
 # Arrays of a `MeasureComparison` by pair that change their sign if its runs change places; and ends of intervals.
-SIGNED = ("difference", "estimate", "direction", "effect")
+SIGNED = ("difference", "estimate", "direction", "effect", "skewness")
 ENDS = (("low", "high"), ("t_low", "t_high"), ("bca_low", "bca_high"), ("effect_low", "effect_high"))
 
 
@@ -469,7 +478,8 @@ class MeasureComparison:
 
     ``places`` (pair, 2): the index of the run and of the other one. ``queries``: those for which every run has a value;
     only these are compared. ``means``: over these queries, or over the means of collections. ``units``: how many
-    independent queries, or clusters of them, there are. ``lowest_p``: the lowest corrected p-value that the test could
+    independent queries, or clusters of them, there are. ``largest``: the largest possible difference, the range of the
+    measure. ``lowest_p``: the lowest corrected p-value that the test could
     give; if it is not below alpha, no difference can be significant. ``sources``: of each repeated run, the variance
     of a score between queries, between repeats, and the rest. The other fields are those of `PairComparison`.
     """
@@ -498,9 +508,13 @@ class MeasureComparison:
     effect_high: Floats
     variance: Floats
     degrees: Floats
+    skewness: Floats
     wins: Integers
     losses: Integers
+    raised: Integers
+    lowered: Integers
     units: int
+    largest: float
     lowest_p: float
     anova: Anova
     sources: dict[str, tuple[float, float, float]]
@@ -561,7 +575,8 @@ class MeasureComparison:
         """The same, with the other run of each pair first."""
         changed: dict[str, Any] = {name: 0 - getattr(self, name) for name in SIGNED}
         changed |= {a: 0 - getattr(self, b) for pair in ENDS for a, b in (pair, pair[::-1])}
-        return replace(self, places=self.places[:, ::-1], wins=self.losses, losses=self.wins, **changed)
+        changed |= {"wins": self.losses, "losses": self.wins, "raised": self.lowered, "lowered": self.raised}
+        return replace(self, places=self.places[:, ::-1], **changed)
 
 
 BY_PAIR = (
@@ -579,7 +594,7 @@ BY_PAIR = (
         "bca_low",
         "bca_high",
     ),
-    *("effect", "effect_low", "effect_high", "degrees", "wins", "losses"),
+    *("effect", "effect_low", "effect_high", "degrees", "skewness", "wins", "losses", "raised", "lowered"),
 )
 
 
@@ -602,13 +617,13 @@ def choose_samples(settings: ComparisonSettings, queries: int, tests: int) -> Co
     return replace(settings, samples=samples, together=tests)
 
 
-def lowest_p(settings: ComparisonSettings, units: int) -> float:
+def lowest_p(settings: ComparisonSettings, units: int, *, sides: Literal[1, 2] = 2) -> float:
     """The lowest corrected p-value that the test could give; if it is not below alpha, nothing can be significant.
 
-    ``units``: how many queries, or clusters of them, are compared.
+    ``units``: how many queries, or clusters of them, are compared. ``sides``: of the test.
     """
     test = SIGNIFICANCE_TESTS[settings.chosen]
-    patterns = 2.0 ** min(units - 1, MOST_SIGNS) if test.signs else math.inf
+    patterns = 2.0 ** min(units + 1 - sides, MOST_SIGNS) if test.signs else math.inf
     if test.resamples:
         patterns = min(patterns, settings.resamples + 1)
     return min(1 / patterns * (settings.together if settings.multiplied else 1), 1.0)
@@ -661,6 +676,10 @@ def compare_pairs(
     estimate = error.estimate if test.estimate is None else each_pair(test.estimate, x, pairs)
     direction = np.sign(error.estimate) if test.direction is None else each_pair(test.direction, x, pairs)
     low, high = _test_interval(sample, pairs, settings, p[settings.chosen], correction, direction)
+    moved = (sample.design or Design.of(x.shape[1])).deviations(x)  # how much each unit moves the mean
+    third = each_pair(lambda differences: (differences**3).sum(axis=1), moved, pairs)
+    flat = error.variance <= SAME**2
+    units = sample.units_table
     return {
         "means": _means(sample),
         "difference": error.estimate,
@@ -679,6 +698,9 @@ def compare_pairs(
         **dict(zip(("effect", "effect_low", "effect_high"), effect.T, strict=True)),
         "variance": np.stack([error.from_queries, error.from_repeats], axis=1),
         "degrees": error.degrees,
+        "skewness": np.where(flat, 0, third / np.where(flat, 1, error.variance) ** 1.5),
+        "raised": each_pair(lambda differences: (differences > SAME).sum(axis=1), units, pairs),
+        "lowered": each_pair(lambda differences: (differences < -SAME).sum(axis=1), units, pairs),
         "wins": each_pair(lambda differences: (differences > SAME).sum(axis=1), x, pairs),
         "losses": each_pair(lambda differences: (differences < -SAME).sum(axis=1), x, pairs),
         "units": sample.units,

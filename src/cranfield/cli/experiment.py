@@ -126,6 +126,7 @@ SECTIONS: dict[str, tuple[tuple[type[Settings], ...], dict[str, str]]] = {
             "qrels": "Judgments: grades of documents.",
             "prefs": "Judgments: preferences between documents.",
             "groups": "Judgments: grades by groups of assessors.",
+            "judges": "Judgments of the same queries by several judges: a file for each name.",
             "spans": "Judgments: passages, in columns query, document, start, end.",
         },
     ),
@@ -157,8 +158,9 @@ run = verb(Run, "Run a whole experiment: one file, one command.")
 class History(results.Results):
     """Show the history of an experiment: its means over time, and which changes are significant.
 
-    FILE is a history, or an experiment that has one; by default that of cranfield.toml. A change is tested over the
-    queries of both entries, if these have the same judgments.
+    FILE is a history, or an experiment that has one; by default that of cranfield.toml. A mean is tested against that
+    of the entry before and of a reference: the first entry, or the last significant gain. Entries are tested over the
+    queries of both, if these have the same judgments, and p-values are corrected over all entries and runs.
 
     \b
     cranfield history

@@ -17,7 +17,7 @@ from cranfield.cli.commands import Argument, Option, verb
 from cranfield.cli.output import colour, emit, note_remarks, say, width
 from cranfield.data import Run
 from cranfield.errors import CranfieldError, InputError, UsageError, listing_faults
-from cranfield.evaluation.collection import Collection
+from cranfield.evaluation.collection import JUDGED, Collection
 from cranfield.evaluation.days import check_days
 from cranfield.evaluation.evaluator import check_argument_order
 from cranfield.evaluation.notes import percent, scores_against_ranks
@@ -157,10 +157,12 @@ def check_experiment(path: str) -> list[FileReport]:
             str(collection.given["queries"]), partial(getattr, collection, "queries")
         ):
             collection, tables = collection.changed(queries=None), False
-        if any(collection.given.get(kind) for kind in ("qrels", "prefs", "groups", "spans")):
-            reports += check_files(collection, runs, duplicates)
+        by_judge = [collection.changed(judges=None, qrels=qrels) for qrels in (collection.judges or {}).values()]
+        for one in by_judge or [collection]:
+            if any(one.given.get(kind) for kind in JUDGED):
+                reports += check_files(one, runs, duplicates)
         wrong = {report.path for report in reports if report.error}
-        if collection.intents and collection.qrels not in wrong:
+        if collection.intents and collection.qrels not in wrong and not by_judge:
             reported(str(collection.intents), partial(getattr, collection, "judgments"))
         for part in ("costs", "predicted"):
             if collection.given.get(part):

@@ -197,7 +197,7 @@ def conclude(verdict: Verdict | None, junit: str | None, command: str, hint: str
     """
     if verdict is None or not (verdict.checks or junit):
         return
-    from cranfield.report.gates import headline, junit_xml, sentences
+    from cranfield.report.gates import headline, junit_xml, sentence
 
     if junit:
         replace(junit, junit_xml(verdict, command).encode())
@@ -206,9 +206,9 @@ def conclude(verdict: Verdict | None, junit: str | None, command: str, hint: str
         return
     if (number > 1 or passed) and not quiet():
         say(headline(verdict))
-    shown = sentences(verdict, "undecided") + sentences(verdict, "failed")
-    for text in sentences(verdict) if passed and number <= MOST_PASSED and not quiet() else shown:
-        say(text)
+    shown = [*verdict.let_through, *verdict.of("undecided"), *verdict.of("failed")]
+    for check in verdict.checks if passed and number <= MOST_PASSED and not quiet() else shown:
+        say(sentence(check, verdict.comparison))
     if verdict.outcome == "undecided" and hint:
         say(f"\nhint: {hint}")
     if not passed:

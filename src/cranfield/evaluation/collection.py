@@ -34,11 +34,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 EXCLUSIVE = (
     ("costs", ("nil", "prefs", "groups")),
     ("groups", ("nil", "intents", "documents")),
-    ("predicted", ("groups", "nil", "costs")),
+    ("predicted", ("groups", "judges", "nil", "costs")),
     ("complete", ("prefs", "groups", "predicted", "strata", "inclusion", "method")),
     ("spans", ("nil", "costs", "predicted")),
 )
 SAMPLE = ("strata", "inclusion", "method")
+JUDGED = ("qrels", "prefs", "groups", "judges", "spans")  # judgments, of which a collection has one kind
+OF_JUDGES = "evaluate, compare and experiments take several judges; elsewhere give those of one of them"
 
 
 def check_options(given: Iterable[str], known: Sequence[str]) -> None:
@@ -76,10 +78,12 @@ class Collection:
     Judgments of other kinds take its place. ``prefs``: preferences between documents, for measures such as `Prefs`:
     ``{query: [[group, subgroup, document, level], ...]}``, or a file with lines of these five columns. ``groups``:
     judgments of several assessors, ``{query: {group: {document: grade}}}``, or a file with lines ``query group document
-    grade``; a measure with ``[groups]`` is the mean over the groups of a query. ``spans``: passages of documents,
-    ``{query: [(document, start, end), ...]}`` with a grade as the fourth value or without, or a table with the columns
-    query, document, start, end and grade; quotes from ``documents`` may stand for offsets. Runs are then of chunks, in
-    the same forms, with scores. A chunk covers a passage if at least the share ``cover`` of the passage lies inside it.
+    grade``; a measure with ``[groups]`` is the mean over the groups of a query. ``judges``: judgments of the same
+    queries by several people or models, ``{judge: qrels}``; the score of a query is the mean over them. ``spans``:
+    passages of documents, ``{query: [(document, start, end), ...]}`` with a grade as the fourth value or without, or a
+    table with the columns query, document, start, end and grade; quotes from ``documents`` may stand for offsets. Runs
+    are then of chunks, in the same forms, with scores. A chunk covers a passage if at least the share ``cover`` of the
+    passage lies inside it.
     The passages are the subtopics of a query, and a chunk that covers one is relevant.
     ``queries``: what is known of queries: ``{query: text}``, ``{query: {attribute: value}}``, or a table with a column
     for the query (CSV, TSV, JSON Lines, Parquet, a frame), or TREC topics. Texts are shown beside the ids of queries;
@@ -121,6 +125,7 @@ class Collection:
         *,
         prefs: Any = None,
         groups: Any = None,
+        judges: Mapping[str, Any] | None = None,
         spans: Any = None,
         cover: float = 0.5,
         queries: Any = None,
@@ -149,7 +154,7 @@ class Collection:
         _check_combinations(given)
         self.given: Mapping[str, Any] = given
         self.qrels, self.prefs, self.groups, self.documents = qrels, prefs, groups, documents
-        self.spans, self.cover = spans, cover
+        self.spans, self.cover, self.judges = spans, cover, judges
         self.intents, self.types, self.inference, self.name = intents, types, inference, name
         self.nil, self.full_length, self.negative, self.complete = nil, full_length, negative, complete
         self._sample = {key: given.get(key) for key in SAMPLE} if given.keys() & set(SAMPLE) else None
@@ -181,6 +186,8 @@ class Collection:
     @cached_property
     def layers(self) -> list[Judgments]:
         """The judgments of the first group of each query, the second one, ...; without groups, a single layer."""
+        if self.judges is not None:
+            raise UsageError("a collection with several judges has no single set of judgments", hint=OF_JUDGES)
         if self.spans is not None:
             return [self._span_judgments()]
         if self.prefs is None and self.groups is None:
@@ -340,11 +347,13 @@ def _by_query(one: Any) -> bool:
 
 def _check_combinations(given: Mapping[str, Any]) -> None:
     """Raise if parts of a collection exclude each other."""
-    if len(given.keys() & {"qrels", "prefs", "groups", "spans"}) > 1:
+    if len(given.keys() & set(JUDGED)) > 1:
         raise UsageError(
-            "qrels, prefs, groups and spans exclude each other",
-            hint="give Collection(prefs=...), Collection(groups=...) or Collection(spans=...)",
+            f"{one_of(JUDGED, 'and')} exclude each other",
+            hint="give one of them by its name, as in Collection(prefs=...)",
         )
+    if "judges" in given and (not isinstance(given["judges"], Mapping) or len(given["judges"]) < 2):
+        raise UsageError("judges are {name: qrels}, at least two", hint="give the judgments of one judge as qrels")
     if not isinstance(cover := given["cover"], (int, float)) or not 0 < cover <= 1:
         raise UsageError(f"cover must be a share above 0 and up to 1, not {cover!r}")
     if "qrels" not in given and given.keys() & set(SAMPLE):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 
 NO_EFFECT = GroupEffect(np.nan, 0, 0, np.nan)
+QUERY = "query"  # the attribute of queries that are the same in several collections
+INDEPENDENT = "none"  # the cluster that says that they are not
 
 
 def attribute_values(scores: Scores, name: str, queries: Sequence[int]) -> list[str]:
@@ -57,6 +60,12 @@ def over_collections(scores: Scores, attribute: str) -> Scores:
     return replace(scores, attributes=about, by_collection=True)
 
 
+def cluster_of(scores: Scores, cluster: str | None) -> str | None:
+    """The attribute of queries that belong together: by default, equal queries of several collections do."""
+    shared = scores.by_collection and any(QUERY in scores.attributes.get(query, {}) for query in scores.queries)
+    return QUERY if cluster is None and shared else cluster
+
+
 def matched_sample(
     scores: Scores,
     measure: int,
@@ -79,6 +88,7 @@ def matched_sample(
     at = both[order].tolist()
     names = tuple(scores.queries[q] for q in at)
     design = None
+    cluster = None if cluster == INDEPENDENT else cluster
     collection = collection or (COLLECTION if scores.by_collection else None)
     if (cluster or collection) and len(at) > 1:
         of = {name: attribute_values(scores, name, at) for name in (cluster, collection) if name}
@@ -148,7 +158,7 @@ def grouped(
         raise UsageError(
             f"the baseline `{baseline}` is not one of the runs", hint=f"the runs are {few(scores.runs, 10)}"
         )
-    level = check_fraction("level", level)
+    level, cluster = check_fraction("level", level), cluster_of(scores, cluster)
     counted = np.flatnonzero(scores.counted.any(axis=0)).tolist()
     of_query = dict(zip(counted, attribute_values(scores, attribute, counted), strict=True))
     groups = _in_order(set(of_query.values()))
@@ -273,12 +283,89 @@ def evaluate_each(
             f"run `{run}` has no ranking for the collection `{name}`{more}",
             hint='add it, or use missing="skip" to average over the collections that a run has',
         )
-    parts = {}
-    for name, collection in collections.items():
+    parts, judged = {}, {}
+    for name, given in collections.items():
         here = {run: of_run[name] for run, of_run in table.items() if name in of_run}
         if here:
-            parts[name] = evaluate(Collection.of(collection), list(here.values()), list(here))
-    return together(parts, tuple(table))
+            collection = Collection.of(given)
+            parts[name] = evaluate(collection, list(here.values()), list(here))
+            if collection.judges is None:
+                judged[name] = collection
+    scores = together(parts, tuple(table))
+    same = _same_queries(judged)
+    return _with_same(scores, same) if same else scores
+
+
+def _same_queries(collections: Mapping[str, Collection]) -> dict[str, str]:
+    """The queries of several collections that are the same: equal ids, with a judged document in common.
+
+    Each is named by its id. The topics 1 to 50 of two unrelated collections have no document in common.
+    """
+    judged: dict[str, dict[str, set[str]]] = {}
+    for name, one in collections.items():
+        judgments = one.judgments
+        documents = list(judgments.documents)
+        for query, (begin, end) in zip(judgments.queries, pairwise(judgments.begin.tolist()), strict=True):
+            judged.setdefault(query, {})[name] = set(documents[begin:end])
+    found = {}
+    for query, of_query in judged.items():
+        for name, own in of_query.items():
+            if any(own & others for other, others in of_query.items() if other != name):
+                found[f"{name}/{query}"] = query
+    return found
+
+
+def _with_same(scores: Scores, same: Mapping[str, str]) -> Scores:
+    """The scores with an attribute that says which queries are the same."""
+    about = {query: {**found, QUERY: same.get(query, query)} for query, found in scores.attributes.items()}
+    return replace(scores, attributes=about)
+
+
+def evaluate_judges(collection: Collection, evaluate: Callable[[Collection], Scores]) -> Scores:
+    """The scores of runs, each the mean over several judges.
+
+    A query that not all have judged does not count. With the same queries for all, a test of these means is that of
+    the mean of the judges' means, with queries as clusters.
+    """
+    assert collection.judges is not None
+    own = {str(name): collection.changed(judges=None, qrels=qrels) for name, qrels in collection.judges.items()}
+    parts = {name: evaluate(one) for name, one in own.items()}
+    first = next(iter(parts.values()))
+    each = together(parts, first.runs)
+    each = _with_same(each, {f"{name}/{query}": query for name, part in parts.items() for query in part.queries})
+    common = set.intersection(*(set(part.queries) for part in parts.values()))
+    kept = [q for q, query in enumerate(each.queries) if each.attributes[query][QUERY] in common]
+    if not kept:
+        raise UsageError("no query is judged by all judges")
+    each = replace(each._part(kept), by_collection=True)
+    means = nested_means(each, [QUERY])
+    left_out = list(dict.fromkeys(q for part in parts.values() for q in part.queries if q not in common))
+    said = [f"{listed(left_out, 'query')} left out: not judged by all judges"] if left_out else []
+    attributes = {query: dict(first.attributes[query]) for query in means.queries if query in first.attributes}
+    notes = (*each.notes, *map(Note.saved, [*said, *_orders(each, means)]))
+    return replace(means, attributes=attributes, by_collection=False, notes=notes, judges=each)
+
+
+def _orders(each: Scores, means: Scores) -> Iterator[str]:
+    """Whether the order of runs is the same with each judge as by their mean."""
+    from cranfield.statistics.correlation import kendall
+
+    for m, column in enumerate(means.columns) if len(means.runs) > 1 else ():
+        told, changed = [], []
+        for judge, part in each._collections.items():
+            ours, theirs = means._means[:, m], part._means[:, m]
+            pairs = [
+                f"{means.runs[a]} and {means.runs[b]}"
+                for a, b in combinations(range(len(means.runs)), 2)
+                if (ours[a] - ours[b]) * (theirs[a] - theirs[b]) < 0
+            ]
+            told.append(f"{judge} {kendall(ours, theirs).tau_b:.2f}")
+            changed += [f"{few(pairs, 3)} with {judge}"] if pairs else []
+        if changed:
+            with_mean = f"(τ with the mean: {', '.join(told)})"
+            yield f"{column.label}: the order of runs changes: {'; '.join(changed)} {with_mean}"
+        else:
+            yield f"{column.label}: the order of runs is the same with each judge"
 
 
 def _by_collection(runs: Any, collections: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

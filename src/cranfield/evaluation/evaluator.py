@@ -111,6 +111,10 @@ def evaluate(
     check_choice("missing", missing, ("error", "skip"))
 
     def of_collection(collection: Collection, run: Any, names: Sequence[str] | None) -> Scores:
+        if collection.judges is not None:
+            from cranfield.evaluation.designs import evaluate_judges
+
+            return evaluate_judges(collection, partial(of_collection, run=run, names=names))
         policy = collection.policy(
             ties=ties,
             depth=depth,

@@ -6,7 +6,7 @@ Digests are taken when a result is saved or printed as JSON, or by `io.digests.d
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 from itertools import pairwise
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 FILES = "queries", "documents", "intents", "costs", "strata", "inclusion", "method", "predicted", "map_documents"
 OTHER_JUDGMENTS = "prefs", "groups", "spans"
-# Files on which scores depend, whatever the measures.
-COMPARED_FILES = *OTHER_JUDGMENTS, "intents", "costs", "map_documents"
+JUDGMENTS = "qrels", *OTHER_JUDGMENTS
 # Scores of other seeds are estimates of the same, and views are part of each measure.
 NOT_COMPARED = {"seed", "ties", "depth", "condensed", "terminal"}
+ABSENT = "absent"  # where scores depend on nothing of a kind
 ORIGIN = ("time", "command", "experiment", "experiment_digest")  # what `results.with_origin` adds to files
 
 
@@ -58,10 +58,9 @@ class Source(NamedTuple):
         """The digest of the content; None if there is no file, or if it changed since it was read."""
         if self.state is None:
             return None
-        in_any_order = self.kind in OTHER_JUDGMENTS
-        if not in_any_order and self.digests is not None and (found := self.digests.get(self.path)):
+        if self.digests is not None and (found := self.digests.get(self.path)):
             return found
-        return digest_of_file(self.path, in_any_order=in_any_order) if _state(self.path) == self.state else None
+        return digest_of_file(self.path) if _state(self.path) == self.state else None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -93,8 +92,7 @@ class Provenance:
     ) -> Provenance:
         """Of the evaluation of runs on a collection."""
         given = collection.given
-        kinds = [kind for kind in (*FILES, *OTHER_JUDGMENTS) if kind in given]
-        sources = [Source.of(kind, given[kind]) for kind in kinds]
+        sources = [Source.of(kind, given[kind]) for kind in FILES if kind in given]
         for run in runs:
             in_memory = isinstance(run.source, Mapping) or not run.source_name
             sources.append(Source.of("run", None if in_memory else run.source_name, run.name))
@@ -119,6 +117,7 @@ class Provenance:
         saved = typed(dict[str, Any], data["provenance"], "provenance")
         typed(dict[str, tuple[int, str]], saved.get("judgments", {}), "judgments")
         typed(dict[str, Any], saved.get("policy", {}), "policy")
+        typed(dict[str, dict[str, Any]], saved.get("depends", {}), "depends")
         for one in typed(tuple[dict[str, Any], ...], saved.get("inputs", []), "inputs"):
             typed(str, one.get("kind"), "kind")
         return cls(saved=saved)
@@ -135,19 +134,16 @@ class Provenance:
         return {
             prefix + query: of_query
             for prefix, one in self.judged
-            if not one.given.keys() & set(OTHER_JUDGMENTS)
-            for query, of_query in _digests_of(one.judgments).items()
+            for query, of_query in _digests_of(one.layers if "groups" in one.given else [one.judgments]).items()
         }
 
     @cached_property
-    def compared_files(self) -> dict[tuple[str, str | None], str | None]:
-        """The digests of the files, apart from graded judgments, that are the same for scores that are compared."""
+    def depends(self) -> dict[str, dict[str, Any]]:
+        """What else scores depend on, by collection: digests, and the highest grade; None for what is not known."""
         if self.saved is not None:
-            inputs = [(one["kind"], one.get("collection"), one.get("digest")) for one in self.saved.get("inputs", ())]
-        else:
-            own = [source for source in self.sources if source.kind in COMPARED_FILES]
-            inputs = [(source.kind, source.collection, source.digest) for source in own]
-        return {(kind, collection): digest for kind, collection, digest in inputs if kind in COMPARED_FILES}
+            return dict(self.saved.get("depends", {}))
+        found = {prefix.rstrip("/"): _dependencies(one, self.columns, self.sources) for prefix, one in self.judged}
+        return {name: of_collection for name, of_collection in found.items() if of_collection}
 
     @property
     def policy_data(self) -> dict[str, Any]:
@@ -168,24 +164,24 @@ class Provenance:
             return {key: value for key, value in self.saved.items() if key not in ORIGIN}
         inputs: list[dict[str, Any]] = []
         for prefix, one in self.judged:
-            if one.given.keys() & set(OTHER_JUDGMENTS):
-                continue
             own = [
                 f"{q} {number} {digest}"
                 for q, (number, digest) in sorted(self.judgments.items())
                 if q.startswith(prefix)
             ]
             about = {"collection": prefix[:-1]} if prefix else {}
-            name = one.given.get("qrels")
+            kind = next((kind for kind in OTHER_JUDGMENTS if kind in one.given), "qrels")
+            name = one.given.get(kind)
             named = os.fsdecode(name) if isinstance(name, (str, os.PathLike)) else getattr(name, "name", "in memory")
             whole = text_digest("\n".join(own).encode("utf-8", "surrogateescape"))
-            inputs.append({"kind": "qrels", **about, "name": named, "digest": whole})
+            inputs.append({"kind": kind, **about, "name": named, "digest": whole})
         inputs += [source.to_dict() for source in self.sources]
         return {
             "cranfield": __version__,
             "measures": {str(column.measure): plain(column.measure.chosen) for column in self.columns},
             **({"policy": self.policy_data} if self.policy is not None else {}),
             "inputs": inputs,
+            **({"depends": plain(self.depends)} if self.depends else {}),
             **({"judgments": plain(self.judgments)} if self.judgments else {}),
         }
 
@@ -197,30 +193,122 @@ def _restored(data: Mapping[str, Any]) -> Provenance:
     return Provenance(saved=data)
 
 
-def _digests_of(judgments: Judgments) -> dict[str, tuple[int, str]]:
+def _digests_of(layers: Sequence[Judgments]) -> dict[str, tuple[int, str]]:
     """For each query the number of its judgments, and a digest of them in the order of their documents."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    for judgments in layers:
+        rows = _rows(judgments)
+        for q, (query, (begin, end)) in enumerate(
+            zip(judgments.queries, pairwise(judgments.begin.tolist()), strict=True)
+        ):
+            lines = sorted(rows[begin:end]) + _preferences(judgments, q)
+            found.setdefault(query, []).append((end - begin, _digest(lines).removeprefix("sha256:")[:16]))
+    return {
+        query: of_query[0]
+        if len(of_query) == 1
+        else (
+            sum(number for number, _ in of_query),
+            _digest(sorted(digest for _, digest in of_query)).removeprefix("sha256:")[:16],
+        )
+        for query, of_query in found.items()
+    }
+
+
+def _digest(lines: Iterable[str]) -> str:
+    return text_digest("\n".join(lines).encode("utf-8", "surrogateescape"))
+
+
+def _rows(judgments: Judgments) -> list[str]:
+    """All that is known of each judged document."""
     rows = [
         f"{document} {grade!r}" for document, grade in zip(judgments.documents, judgments.grade.tolist(), strict=True)
     ]
-    if (sample := judgments.sample) is not None and sample.probability is not None:
-        rows = [f"{row} {share!r}" for row, share in zip(rows, sample.probability.tolist(), strict=True)]
+    if (sample := judgments.sample) is not None:
+        columns = [None if of is None else of.tolist() for of in (sample.probability, sample.method)]
+        columns.append(list(sample.strata) if sample.stratified else None)
+        rows = [" ".join(map(str, row)) for row in zip(rows, *(column for column in columns if column), strict=True)]
+    if (spans := judgments.spans) is not None:
+        own = spans.passages
+        places = zip(own.document.tolist(), own.start.tolist(), own.end.tolist(), strict=True)
+        names = list(own.names)
+        rows = [f"{row} {names[d]} {a} {b} {spans.cover!r}" for row, (d, a, b) in zip(rows, places, strict=True)]
     if (labels := judgments.labels) is not None:
         names = list(labels.names)
         of_row = zip(labels.document.tolist(), labels.subtopic.tolist(), labels.grade.tolist(), strict=True)
         for document, subtopic, grade in sorted(of_row, key=lambda row: (row[0], names[row[1]])):
             rows[document] += f" {names[subtopic]} {grade!r}"
-    found = {}
-    for query, (begin, end) in zip(judgments.queries, pairwise(judgments.begin.tolist()), strict=True):
-        text = "\n".join(sorted(rows[begin:end]))
-        found[query] = end - begin, text_digest(text.encode("utf-8", "surrogateescape")).removeprefix("sha256:")[:16]
+    return rows
+
+
+def _preferences(judgments: Judgments, q: int) -> list[str]:
+    """The preferences between the documents of a query."""
+    found = judgments.preferences
+    if found is None:
+        return []
+    names, first = judgments.documents, int(found.groups[q])
+    pairs = range(found.begin[q], found.begin[q + 1])
+    rows = [f"{names[found.better[i]]} {names[found.worse[i]]} {found.group[i] - first}" for i in pairs]
+    for g in range(first, found.groups[q + 1]):
+        members = range(found.member_begin[g], found.member_begin[g + 1])
+        rows += [f"{g - first} {names[found.member[i]]} {found.relevant[i]} {found.single[g]}" for i in members]
+    return sorted(rows)
+
+
+def _dependencies(collection: Collection, columns: Sequence[Column], sources: Sequence[Source]) -> dict[str, Any]:
+    """What scores on a collection depend on, apart from the judgments of each query."""
+    found: dict[str, Any] = {}
+    given, judgments = collection.given, collection.judgments
+    if any("highest_grade" in _needed(column, nil="nil" in given) for column in columns):
+        found["highest_grade"] = max(float(layer.grade.max(initial=0)) for layer in collection.layers)
+    if judgments.intents is not None or judgments.navigational is not None:
+        found["intents"] = _digest(_intents(judgments))
+    if (costs := collection.costs) is not None:
+        found["costs"] = _digest(sorted(f"{q} {d} {cost!r}" for q, row in costs.items() for d, cost in row.items()))
+    for kind in ("documents", "map_documents"):
+        if isinstance(content := given.get(kind), Mapping):
+            found[kind] = _digest(sorted(f"{key!r} {value!r}" for key, value in content.items()))
+        elif content is not None:
+            found[kind] = next((one.digest for one in sources if one.kind == kind), None)
     return found
 
 
-def check_same(own: Provenance | None, other: Provenance | None, name: str, *, allowed: bool) -> list[str]:
-    """Raise if the scores of a saved run were computed from other judgments, or with another policy.
+def _intents(judgments: Judgments) -> list[str]:
+    """The weights of subtopics, and those that are navigational."""
+    names = [] if judgments.labels is None else list(judgments.labels.names)
+    rows = []
+    if (weights := judgments.intents) is not None:
+        of_row = zip(weights.query.tolist(), weights.subtopic.tolist(), weights.weight.tolist(), strict=True)
+        rows = [f"{judgments.queries[q]} {names[s] if s >= 0 else '-'} {weight!r}" for q, s, weight in of_row]
+    if (single := judgments.navigational) is not None:
+        pairs = zip(single.query.tolist(), single.subtopic.tolist(), strict=True)
+        rows += [f"{judgments.queries[q]} {names[s] if s >= 0 else '-'} nav" for q, s in pairs]
+    return sorted(rows)
 
-    ``allowed``: other judgments are no error. Returns the queries whose judgments are not the same; none if one of the
-    two is not known.
+
+def _needed(column: Column, *, nil: bool = False) -> set[str]:
+    """What a column depends on, apart from the judgments of each query."""
+    measure, definition = column.measure, column.measure.definition
+    gains = measure.gains
+    binary = gains.kind == "binary" or gains.rel is not None or gains.gain == "binary"
+    unset = any(name in measure.chosen and measure.chosen[name] is None for name in ("max", "top"))
+    facts = {
+        "documents": definition.content,
+        "costs": definition.costs,
+        "intents": definition.subtopics,
+        "map_documents": True,
+        # Gains may be divided by that of the highest grade; a document that ends a ranking, or means "none", has it.
+        "highest_grade": definition.is_own or (not binary and (unset or measure.views.terminal or nil)),
+    }
+    return {name for name, needed in facts.items() if needed}
+
+
+def check_same(
+    own: Provenance | None, other: Provenance | None, name: str, columns: Sequence[Column], *, allowed: bool
+) -> list[str]:
+    """Raise if the scores of a saved run were computed from something else, or with another policy.
+
+    ``columns``: what is compared. ``allowed``: other judgments are no error, if they change the values of their own
+    queries only. Returns the queries whose judgments are not the same; none if one of the two is not known.
     """
     if own is None or other is None:
         return []
@@ -231,23 +319,39 @@ def check_same(own: Provenance | None, other: Provenance | None, name: str, *, a
                 f"the scores of `{name}` were computed with {key}={old[key]}, and these with {key}={new[key]}",
                 hint=f"use {key}={old[key]}, or compute the baseline again",
             )
-    for (kind, collection), digest in own.compared_files.items():
-        then = other.compared_files.get((kind, collection))
-        if digest is not None and then is not None and digest != then:
-            of = f" of {collection}" if collection else ""
-            raise UsageError(f"the baseline `{name}` was scored with other {kind}{of}", hint="save the baseline again")
-    before, after = other.judgments, own.judgments
-    if not before or not after or before == after:
+    nil = bool(new.get("nil"))
+    for collection in dict.fromkeys([*own.depends, *other.depends]):
+        then, now = (side.depends.get(collection, {}) for side in (other, own))
+        of = f" of {collection}" if collection else ""
+        for kind in sorted(then.keys() | now.keys()):
+            measures = [column.label for column in columns if kind in _needed(column, nil=nil)]
+            before, after = then.get(kind, ABSENT), now.get(kind, ABSENT)
+            if not measures or before == after or None in (before, after):
+                continue
+            if kind != "highest_grade":
+                message = f"the baseline `{name}` was scored with other {kind}{of}"
+                raise UsageError(message, hint="save the baseline again")
+            if allowed and ABSENT not in (before, after):
+                raise UsageError(
+                    f"the highest grade{of} was {before:g} and is {after:g}, and all values of {few(measures, 3)} "
+                    "depend on it",
+                    hint="save the baseline again, or name the grade that gains are divided by: max=GRADE",
+                )
+    judged, judged_now = other.judgments, own.judgments
+    if not judged or not judged_now or judged == judged_now:
         return []
-    changed = [query for query, one in after.items() if before.get(query, one) != one]
+    changed = [query for query, one in judged_now.items() if judged.get(query, one) != one]
     if allowed:
         return changed
     parts = []
     if changed:
-        counts = [sum(side[query][0] for query in changed) for side in (before, after)]
+        counts = [sum(side[query][0] for query in changed) for side in (judged, judged_now)]
         number = f"{plural(counts[0], 'judgment')} then, {counts[1]:,} now"
         parts = [f"{plural(len(changed), 'query')} changed ({few(changed, 3)}; {number})"]
-    for what, some, side in (("new", after.keys() - before, after), ("gone", before.keys() - after, before)):
+    for what, some, side in (
+        ("new", judged_now.keys() - judged, judged_now),
+        ("gone", judged.keys() - judged_now, judged),
+    ):
         if some:
             number = plural(sum(side[query][0] for query in some), "judgment")
             parts.append(f"{plural(len(some), 'query')} {what} ({few(sorted(some), 3)}; {number})")

@@ -282,6 +282,7 @@ class Scores(ScoreTable, Saved):
     repeats: Mapping[str, Floats] = field(default_factory=dict)
     by_collection: bool = False  # whether a mean is that over the means of collections, an attribute of queries
     provenance: Provenance | None = None
+    judges: Scores | None = None  # the scores by each of several judges, as collections; the values are their means
 
     @property
     def _policy(self) -> Mapping[str, Any]:
@@ -364,6 +365,7 @@ class Scores(ScoreTable, Saved):
             predicted=(),
             predictions=None,
             by_collection=False,
+            judges=None,
         )
 
     def _with_repeats(self, systems: Sequence[str | None]) -> Scores:
@@ -436,6 +438,7 @@ class Scores(ScoreTable, Saved):
             values=self.values[:, kept],
             predictions=self.predictions and self.predictions.only(columns=kept),
             repeats={run: values[kept] for run, values in self.repeats.items()},
+            judges=self.judges and self.judges._of_columns(kept),
         )
 
     def _of_runs(self, rows: Sequence[int]) -> Scores:
@@ -450,6 +453,7 @@ class Scores(ScoreTable, Saved):
             predicted=tuple(mean for mean in self.predicted if mean.run in runs),
             predictions=self.predictions and self.predictions.only(rows),
             repeats={run: values for run, values in self.repeats.items() if run in runs},
+            judges=self.judges and self.judges._of_runs(kept),
         )
 
     def with_run(self, other: Scores, run: str | None = None, *, changed_judgments: bool = False) -> Scores:
@@ -462,7 +466,7 @@ class Scores(ScoreTable, Saved):
 
         added = other.runs[0] if run is None else run
         row = other._row_of(added)
-        changed = check_same(self.provenance, other.provenance, added, allowed=changed_judgments)
+        changed = check_same(self.provenance, other.provenance, added, self.columns, allowed=changed_judgments)
         labels = {column.measure: m for m, column in enumerate(other.columns) if column.part == "value"}
         missing = [str(column.measure) for column in self.columns if column.measure not in labels]
         if missing:
@@ -496,7 +500,10 @@ class Scores(ScoreTable, Saved):
         repeats = {own: over_all(table, range(len(self.queries))) for own, table in self.repeats.items()}
         if added in other.repeats:
             repeats[name] = over_all(other.repeats[added][chosen], at)
-        counted[:, [index[query] for query in changed if query in index]] = False
+        # With several judges, the judgments of a query are known by judge and query.
+        named = [query if query in index else query.partition("/")[2] for query in changed]
+        changed = [query for query in dict.fromkeys(named) if query in index]
+        counted[:, [index[query] for query in changed]] = False
         said = f"{listed(changed, 'query')} left out: other judgments than when the baseline was saved"
         return replace(
             self,
@@ -508,6 +515,7 @@ class Scores(ScoreTable, Saved):
             counted=counted,
             attributes={**other.attributes, **self.attributes},
             repeats=repeats,
+            judges=None,
         )
 
     def standardised(self, method: Standardisation = "normal", reference: Sequence[str] | None = None) -> Scores:
@@ -534,7 +542,9 @@ class Scores(ScoreTable, Saved):
         )
         runs = len(self.runs) if chosen is None else int(chosen.sum())
         note = Note("standardised", values={"method": method, "runs": runs})
-        return replace(self, columns=columns, values=values, notes=(note, *self.notes), repeats={}, predictions=None)
+        return replace(
+            self, columns=columns, values=values, notes=(note, *self.notes), repeats={}, predictions=None, judges=None
+        )
 
     @property
     def _texts(self) -> dict[str, str]:
@@ -739,6 +749,7 @@ class Scores(ScoreTable, Saved):
             **({"attributes": self.attributes} if self.attributes else {}),
             **({"repeats": plain(self.repeats)} if self.repeats else {}),
             **({"by_collection": True} if self.by_collection else {}),
+            **({"judges": self.judges.to_dict()} if self.judges is not None else {}),
             **({"provenance": self.provenance.data} if self.provenance is not None else {}),
         }
 
@@ -768,6 +779,7 @@ class Scores(ScoreTable, Saved):
             },
             typed(bool, data.get("by_collection", False), "by_collection"),
             Provenance.of_file(data),
+            cls.from_dict(typed(dict[str, Any], data["judges"], "judges")) if "judges" in data else None,
         )
 
     def save(self, path: PathLike) -> None:

@@ -15,7 +15,7 @@ from cranfield.analysis.compare import SAVED
 from cranfield.analysis.gates import Gate, check_limit
 from cranfield.analysis.significance import ComparisonSettings
 from cranfield.errors import CranfieldError
-from cranfield.evaluation.collection import Collection
+from cranfield.evaluation.collection import JUDGED, Collection
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.evaluation.plan import Policy
 from cranfield.experiment.toml_file import File, KeyPath, Kind, Output, Pattern, Section, TomlFile
@@ -39,9 +39,9 @@ LONGEST_SHOWN = 200  # characters of a path in a message
 PLACEHOLDER = regex(r"\{([^{}]*)\}")
 POLICY = Section.of(evaluate, without=("qrels", "run", "measures", "show", "names"), Duplicates=Duplicates)
 # Files of judgments have columns for samples.
-COLLECTION = Section.of(Collection, without=("name", "types", "strata", "inclusion", "method"), Inference=Inference)
+PARTS = Section.of(Collection, without=("name", "types", "strata", "inclusion", "method"), Inference=Inference)
+COLLECTION = Section({**PARTS.keys, "judges": Mapping[str, File]})
 COMPARING = Section.of(ComparisonSettings, without=("seed", "cluster", "collection", "repeats", "baseline", "together"))
-JUDGED = ("qrels", "prefs", "groups", "spans")
 Names = str | tuple[str, ...]
 
 
@@ -109,7 +109,9 @@ class Inputs(NamedTuple):
         """All of them."""
         of_names = (*self.runs.values(), *self.scores.values())
         found = [file for of_name in of_names for files in of_name.values() for file in files]
-        found += [part for one in self.collections.values() for part in one.given.values() if isinstance(part, str)]
+        given = [part for one in self.collections.values() for part in one.given.values()]
+        found += [part for part in given if isinstance(part, str)]
+        found += [qrels for one in self.collections.values() for qrels in (one.judges or {}).values()]
         saved = [self.baseline.partition("#")[0]] if self.baseline and self.baseline not in self.runs else []
         return [file for file in (*found, *saved, *self.code, *self.texts) if file]
 
@@ -193,6 +195,9 @@ class Experiment:
                 for key, value in (parts or {}).items()
                 if value is not None
             }
+            if "judges" in files:
+                given = {judge: text for judge, text in files["judges"].items() if text is not None}
+                files["judges"] = {judge: self.one_file((*at, "judges", judge), given[judge], name) for judge in given}
             with self._fault_at(at):
                 collections[name] = Collection(**files)
             if self.runs and not files.keys() & set(JUDGED) and not self.file.is_faulty(at):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cranfield.analysis.compare import compare
-from cranfield.errors import InputError, UsageError
+from cranfield.analysis.significance import ComparisonSettings, p_values
+from cranfield.errors import CranfieldError, InputError
+from cranfield.evaluation.designs import matched_sample
 from cranfield.evaluation.elsewhere import read_scores
-from cranfield.evaluation.provenance import COMPARED_FILES
+from cranfield.evaluation.provenance import JUDGMENTS
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.formats.json import load_json
 from cranfield.io.streams import open_stream
@@ -30,6 +31,7 @@ from cranfield.report.overview import COLOURS
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown, signed
 from cranfield.results import text, with_origin
+from cranfield.statistics.resampling import corrected
 from cranfield.wording import plural
 
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ def entry(scores: Scores, *, cluster: str | None = None, values: bool = True, se
                 "n": int(scores._sizes[r, m]),
             }
             about |= {"better": "lower"} if column.lower_is_better else {}
-            about |= {"values": scores._query_values(r, m)} if values and column.aggregate == "mean" else {}
+            about |= {"values": _values(scores, r, m)} if values and column.aggregate == "mean" else {}
             of_run[column.label] = about
     names = {CLUSTER: cluster, COLLECTION: COLLECTION if scores.by_collection else None}
     for name, attribute in names.items():
@@ -67,6 +69,16 @@ def entry(scores: Scores, *, cluster: str | None = None, values: bool = True, se
     provenance = {} if scores.provenance is None else dict(scores.provenance.data)
     provenance.pop("judgments", None)
     return with_origin({**found, "provenance": provenance})
+
+
+def _values(scores: Scores, r: int, m: int) -> dict[str, Any]:
+    """The value of each query, or those of all repeats."""
+    values: dict[str, Any] = scores._query_values(r, m)
+    repeats = scores.repeats.get(scores.runs[r])
+    if repeats is None:
+        return values
+    rows = [[None if np.isnan(value) else value for value in row] for row in repeats[m].tolist()]
+    return {query: row for query, row in zip(scores.queries, rows, strict=True) if query in values}
 
 
 def append(path: str, line: Mapping[str, Any]) -> None:
@@ -121,11 +133,31 @@ def commit_of(folder: Path, outputs: Iterable[str] = ()) -> str | None:
     return f"{found[0]}{'+' if found[1] else ''}"
 
 
+# Of the level, what tests against the reference get; the rest is for those against the entry before.
+LEVEL, OF_REFERENCE = 0.05, 0.75
+
+
+MARKS = {True: " *", False: "", None: " ?"}
+
+
 class Change(NamedTuple):
-    """The difference of a mean from that of the entry before; ``significant``: None if they cannot be compared."""
+    """How much a mean differs from the entry before, and from the reference.
+
+    ``significant``, ``since_significant``: after correction over all entries and runs; None if the two cannot be
+    compared. ``reference``: the index of an entry: the first one with these judgments, or the last that was
+    significantly better than the reference before it.
+    """
 
     difference: float
     significant: bool | None
+    reference: int
+    since: float
+    since_significant: bool | None
+
+    @property
+    def marked(self) -> bool:
+        """Whether one of the two is significant."""
+        return bool(self.significant or self.since_significant)
 
 
 @record
@@ -177,33 +209,31 @@ class History:
 
     def change(self, e: int, measure: str, run: str) -> Change | None:
         """The change since the last entry that has this run and measure; None for the first one."""
-        before = next((b for b in range(e - 1, -1, -1) if measure in self.entries[b]["runs"].get(run, {})), None)
-        if before is None or measure not in self.entries[e]["runs"].get(run, {}):
-            return None
-        difference = self.mean(e, measure, run) - self.mean(before, measure, run)
-        return Change(difference, self._significant(before, e, measure, run))
+        return self._changes(measure).get((e, run))
 
-    def _significant(self, before: int, e: int, measure: str, run: str) -> bool | None:
-        """By Student's t over the queries of both entries, at level 0.05.
+    def _changes(self, measure: str) -> dict[tuple[int, str], Change]:
+        """The changes of all runs, corrected together: of many changes without effect, some would look significant."""
+        if measure not in self._known:
+            series = [_Series(self, measure, run) for one, run in self.rows if one == measure]
+            level = LEVEL * OF_REFERENCE
+            tests = sum(len(one.tests(one.references(0))) for one in series)
+            references = [one.references(level / max(tests, 1)) for one in series]
+            since = _significant([one.tests(found) for one, found in zip(series, references, strict=True)], level)
+            others = [
+                one.tests({e: b for e, b in one.before.items() if b != found[e]})
+                for one, found in zip(series, references, strict=True)
+            ]
+            changed = [a | b for a, b in zip(since, _significant(others, LEVEL - level), strict=True)]
+            self._known[measure] = {
+                (e, one.run): one.change(e, references[s][e], changed[s], since[s])
+                for s, one in enumerate(series)
+                for e in one.before
+            }
+        return self._known[measure]
 
-        None if they have other judgments or another policy, or if values are missing.
-        """
-        entries = self.entries[before], self.entries[e]
-        values = [entry["runs"][run][measure].get("values") for entry in entries]
-        if _basis(entries[0]) != _basis(entries[1]) or None in values:
-            return None
-        if values[0] == values[1]:
-            return False
-        design = {name: entries[1][name] for name in (CLUSTER, COLLECTION) if entries[1].get(name)}
-        queries = {query: {name: of_query.get(query, "") for name, of_query in design.items()} for query in values[1]}
-        scores = read_scores(
-            {"new": {measure: values[1]}, "old": {measure: values[0]}}, queries=queries if design else None
-        )
-        try:
-            found = compare(scores, test="t", **{name: name for name in design})  # type: ignore[arg-type]
-        except (InputError, UsageError):
-            return None
-        return found[measure].pairs[0].significant
+    @cached_property
+    def _known(self) -> dict[str, dict[tuple[int, str], Change]]:
+        return {}
 
     def page(self, measure: str, digits: int = 4) -> Page:
         """A table of one measure: a row for each entry, a column for each run."""
@@ -214,13 +244,22 @@ class History:
             for run in runs:
                 mean, change = self.mean(e, measure, run), self.change(e, measure, run)
                 aside = ""
-                if change is not None and abs(change.difference) > 0.5 * 10**-digits:
-                    mark = {True: " *", False: "", None: " ?"}[change.significant]
-                    aside = f"{signed(change.difference, digits)}{mark}"
+                if change is not None:
+                    parts = [(change.difference, change.significant, "")]
+                    if change.reference not in (e, e - 1):
+                        parts.append((change.since, change.since_significant, f" since {self.times[change.reference]}"))
+                    aside = ", ".join(
+                        f"{signed(difference, digits)}{MARKS[significant]}{since}"
+                        for difference, significant, since in parts
+                        if abs(difference) > 0.5 * 10**-digits
+                    )
                 cells.append(Cell("" if np.isnan(mean) else shown(mean, digits), aside=aside))
             about = one["provenance"]
             rows.append(((str(about.get("time", "")), str(one.get("commit") or "")[:9]), cells))
-        title = f"{measure} over time; * a significant change (Student's t, p < 0.05), ? not comparable"
+        title = (
+            f"{measure} over time: the change since the entry before and since the reference; "
+            "* significant (Student's t, p < 0.05 after correction over all changes), ? not comparable"
+        )
         return table(title, ("time", "commit"), runs, rows)
 
     def pages(self, digits: int = 4) -> list[Page]:
@@ -236,9 +275,7 @@ class History:
                 for measure, about in of_run.items():
                     change = self.change(e, measure, run)
                     kept = {key: value for key, value in about.items() if key != "values"}
-                    runs.setdefault(run, {})[measure] = kept | (
-                        {} if change is None else {"change": change.difference, "significant": change.significant}
-                    )
+                    runs.setdefault(run, {})[measure] = kept | self._plain(change)
             found.append({"provenance": one["provenance"], "commit": one.get("commit"), "runs": runs})
         return {"entries": found}
 
@@ -251,8 +288,14 @@ class History:
                     about, change = one["runs"][run][measure], self.change(e, measure, run)
                     limits = {end: about.get(end) for end in ("low", "high")}
                     found = {"at": e, "measure": measure, "run": run, "mean": mean, **limits}
-                    means.append(found if change is None else {**found, **change._asdict()})
+                    means.append({**found, **self._plain(change)})
         return {"times": self.times, "means": means}
+
+    def _plain(self, change: Change | None) -> dict[str, Any]:
+        if change is None:
+            return {}
+        found = change._asdict() | {"reference": self.times[change.reference], "marked": change.marked}
+        return {"change": found.pop("difference"), **found}
 
     @property
     def times(self) -> list[str]:
@@ -275,7 +318,7 @@ class History:
             )
             axis.fill_between(at, low, high, color=colour, alpha=0.12, linewidth=0)
             axis.plot(at, means, "o-", color=colour, markersize=2.5, label=run)
-            marked = [e for e in at if (change := self.change(e, measure, run)) and change.significant]
+            marked = [e for e in at if (change := self.change(e, measure, run)) and change.marked]
             axis.plot(marked, [self.mean(e, measure, run) for e in marked], "o", color=ORANGE, fillstyle="none")
         axis.set_xticks(range(len(self.times)), self.times, rotation=90 if len(self.times) > 6 else 0, fontsize=6)
         axis.set_ylabel(measure)
@@ -291,11 +334,95 @@ class History:
         return f"History: {plural(len(self.entries), 'entry')}, {plural(len(self.rows), 'mean')}"
 
 
+class _Series:
+    """One measure of one run over time.
+
+    ``before``: the entry before each one, by index. ``same``: the first entry with the same values and judgments: a
+    test is named by two of these, so that a system that did not change is not tested twice.
+    """
+
+    def __init__(self, history: History, measure: str, run: str) -> None:
+        entries = history.entries
+        at = [e for e, one in enumerate(entries) if measure in one["runs"].get(run, {})]
+        self.run, self.before = run, dict(zip(at[1:], at, strict=False))
+        self.means = {e: history.mean(e, measure, run) for e in at}
+        self.lower = entries[at[-1]]["runs"][run][measure].get("better") == "lower"
+        values = {e: found for e in at if (found := entries[e]["runs"][run][measure].get("values"))}
+        self.basis = {e: repr(_basis(entries[e])) for e in values}
+        first: dict[str, int] = {}
+        self.same = {e: first.setdefault(f"{self.basis[e]} {sorted(own.items())}", e) for e, own in values.items()}
+        self.names = {name: name for name in (CLUSTER, COLLECTION) if values and entries[max(values)].get(name)}
+        labels = {
+            name: {q: label for e in values for q, label in entries[e].get(name, {}).items()} for name in self.names
+        }
+        queries = {q: {name: of.get(q, "") for name, of in labels.items()} for own in values.values() for q in own}
+        kept = {str(e): {measure: values[e]} for e in set(self.same.values())}
+        self.scores = read_scores(kept, queries=queries if labels else None) if kept else None
+        self._p: dict[tuple[int, int], float | None] = {}
+
+    def p(self, e: int, other: int) -> float | None:
+        """By Student's t over the queries of both entries; None if they have other judgments or no values."""
+        if self.scores is None or e not in self.same or self.basis[e] != self.basis.get(other):
+            return None
+        pair = self.same[e], self.same[other]
+        if pair not in self._p:
+            rows = [self.scores.runs.index(str(one)) for one in pair]
+            self._p[pair] = 1.0 if rows[0] == rows[1] else _p_value(self.scores._of_runs(rows), self.names)
+        return self._p[pair]
+
+    def references(self, level: float) -> dict[int, int]:
+        """The reference of each entry: the first, until one is better than it at this level."""
+        found, reference = {}, min(self.means)
+        for e in self.before:
+            p = self.p(e, reference)
+            found[e] = reference = e if p is None else reference
+            gain = (self.means[e] - self.means[reference]) * (-1 if self.lower else 1)
+            if p is not None and p < level and gain > 0:
+                reference = e
+        return found
+
+    def tests(self, pairs: Mapping[int, int]) -> dict[tuple[int, int], float]:
+        """The p-values of entries against others, each once; without those that have the same values."""
+        found = {(self.same.get(e, e), self.same.get(b, b)): self.p(e, b) for e, b in pairs.items()}
+        return {pair: p for pair, p in found.items() if p is not None and pair[0] != pair[1]}
+
+    def change(self, e: int, reference: int, changed: set[tuple[int, int]], since: set[tuple[int, int]]) -> Change:
+        """The change at an entry, given the tests that are significant."""
+        before = self.before[e]
+
+        def found(other: int, significant: set[tuple[int, int]]) -> tuple[float, bool | None]:
+            difference = self.means[e] - self.means[other]
+            known = other != e and self.p(e, other) is not None
+            return difference, (self.same[e], self.same[other]) in significant if known else None
+
+        return Change(*found(before, changed), reference, *found(reference, since))
+
+
+def _p_value(scores: Scores, design: Mapping[str, str]) -> float | None:
+    """Of two runs; None if it is not defined."""
+    try:
+        sample, queries = matched_sample(scores, 0, **design)  # type: ignore[arg-type]
+    except CranfieldError:
+        return None
+    if len(queries) < 2:
+        return None
+    p = float(p_values(sample, np.array([(0, 1)]), ComparisonSettings(test="t"))["t"][0])
+    return 1.0 if np.isnan(p) else p
+
+
+def _significant(tests: Sequence[Mapping[tuple[int, int], float]], level: float) -> list[set[tuple[int, int]]]:
+    """The significant tests of each series, after Holm's correction over all of them."""
+    p = np.array([p for of_series in tests for p in of_series.values()])
+    found = iter((corrected(p, "holm") < level).tolist() if len(p) else [])
+    return [{pair for pair, yes in zip(of_series, found, strict=False) if yes} for of_series in tests]
+
+
 def _basis(one: Mapping[str, Any]) -> tuple[Any, ...]:
     """What must be the same in entries that are compared: judgments, and the policy but for the seed."""
-    inputs = (found for found in one["provenance"].get("inputs", []) if found["kind"] in ("qrels", *COMPARED_FILES))
+    inputs = (found for found in one["provenance"].get("inputs", []) if found["kind"] in JUDGMENTS)
     digests = sorted((found["kind"], found.get("collection") or "", found.get("digest") or "") for found in inputs)
-    return digests, {**one["provenance"].get("policy", {}), "seed": None}
+    about = one["provenance"]
+    return digests, about.get("depends", {}), {**about.get("policy", {}), "seed": None}
 
 
 def _check(data: Any) -> None:

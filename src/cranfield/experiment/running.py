@@ -12,7 +12,7 @@ from urllib.parse import quote
 from cranfield.analysis.compare import Comparison, compare_scores, with_baseline
 from cranfield.analysis.gates import OUTCOMES, Check, Verdict, verdict
 from cranfield.data import Repeats
-from cranfield.evaluation.designs import Groups, together
+from cranfield.evaluation.designs import INDEPENDENT, Groups, together
 from cranfield.evaluation.elsewhere import read_scores, with_column
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, evaluate
@@ -95,7 +95,7 @@ class Running:
         known = {key for table in tables for key in table} | ({"collection"} if len(collections) > 1 else set())
         for key in ("by", "cluster", "average"):
             for name in listed(getattr(self.of.design, key) or ()):
-                if name not in known:
+                if name not in known and (key, name) != ("cluster", INDEPENDENT):
                     also = did_you_mean(name, known, f"the attributes are {few(sorted(known), 20)}")
                     raise self.of.file.error(
                         f"no query has the attribute `{name}`",
@@ -114,12 +114,14 @@ class Running:
             run: {name: files[0] if len(files) == 1 else Repeats(files) for name, files in of_run.items()}
             for run, of_run in inputs.runs.items()
         }
-        if len(inputs.collections) > 1:
-            first = next(iter(inputs.collections.values()))
-            options = {key: value for key, value in policy.items() if key not in ("duplicates", "missing")}
-            measures += self._gated(measures, first.policy(**options).views)
-            return evaluate(inputs.collections, runs, measures, **policy), None
         name, collection = next(iter(inputs.collections.items()))
+        several = len(inputs.collections) > 1
+        if several or collection.judges is not None:
+            options = {key: value for key, value in policy.items() if key not in ("duplicates", "missing")}
+            measures += self._gated(measures, collection.policy(**options).views)
+            if several:
+                return evaluate(inputs.collections, runs, measures, **policy), None
+            return evaluate(collection, {run: of_run[name] for run, of_run in runs.items()}, measures, **policy), None
         duplicates, _ = policy.pop("duplicates", "error"), policy.pop("missing", None)
         measures += self._gated(measures, collection.policy(**policy).views)
         evaluator = Evaluator(collection, measures, **policy)

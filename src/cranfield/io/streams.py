@@ -785,15 +785,12 @@ def active() -> Digests | None:
     return _active.get()
 
 
-def digest_of_file(path: str, *, in_any_order: bool = False) -> str | None:
-    """The digest of a regular file; None if it cannot be read. ``in_any_order``: of its lines, sorted."""
+def digest_of_file(path: str) -> str | None:
+    """The digest of a regular file; None if it cannot be read."""
     try:
         with open(path, "rb") as file:
             method = detect_compression(file.read(64))
             file.seek(0)
-            if in_any_order:
-                content: Any = Decompressed(io.BufferedReader(file), method, path) if method else file
-                return text_digest(b"\n".join(sorted(line.strip() for line in content.read().splitlines())))
             return _digest(file, method, path)
     except (OSError, ValueError):
         return None

@@ -40,7 +40,7 @@ from cranfield.report.compare import (
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, shown, signed
 from cranfield.statistics.rounding import SAME
-from cranfield.wording import one_of, printable
+from cranfield.wording import one_of, plural, printable
 
 # The figures of a comparison are shown with its answer.
 __all__ = ["answer", "drawings", "notes", "pages", "plot"]
@@ -179,8 +179,8 @@ def _of_two(comparison: Comparison, found: list[dict[int, Versus]], digits: int)
     if doubtful:
         these = "this" if len(of_measure) == 1 else f"the difference in {one_of(list(doubtful), 'and')}"
         sentences.append(f"{_causes(doubtful.values())} could reverse {these}.")
-    elif len(of_measure) == 1 and (needed := _needed(comparison)):
-        sentences.append(needed)
+    elif len(of_measure) == 1 and (detectable := _detectable(comparison, digits)):
+        sentences.append(detectable)
     return " ".join(sentences)
 
 
@@ -197,15 +197,15 @@ def _causes(doubts: Iterable[tuple[str, ...]]) -> str:
     return one_of([name for cause, name in names.items() if cause in causes], "or").capitalize()
 
 
-def _needed(comparison: Comparison) -> str:
-    """For one pair without a significant difference: how many queries would probably show one of this size."""
-    (pair,) = comparison.by_measure[0].pairs
-    if pair.significant:
+def _detectable(comparison: Comparison, digits: int) -> str:
+    """For one pair without a significant difference: which difference these queries would probably show."""
+    one, settings = comparison.by_measure[0], comparison.settings
+    (pair,) = one.pairs
+    if pair.significant or sum(pair.variance) <= SAME**2 or one.lowest_p >= settings.alpha:
         return ""
-    needed, used = pair.queries_needed(comparison.settings.alpha), pair.queries
-    if needed is None or needed <= used:
-        return ""
-    return f"To find a difference of this size with 80% power takes about {needed:,} queries; there are {used:,}."
+    found = pair.detectable(settings.lowest_level)
+    repeats = " and these repeats" if pair.variance[1] else ""
+    return f"{plural(pair.queries, 'query')}{repeats} detect a difference of {shown(found, digits)} with 80% power."
 
 
 def _of_many(comparison: Comparison, found: list[dict[int, Versus]], order: list[int], digits: int) -> str:

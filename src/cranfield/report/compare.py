@@ -13,6 +13,7 @@ import numpy as np
 from cranfield.analysis.compare import BEST, NOT_AUDITED, Comparison
 from cranfield.analysis.significance import SIGNIFICANCE_TESTS, MeasureComparison, PairComparison
 from cranfield.data import Integers
+from cranfield.evaluation.designs import INDEPENDENT
 from cranfield.report.canvas import BLUE, COLUMN, GREY, PAGE, Drawings, figure_of, ink, name_rows, plotted_axes
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, csv_lines, shown, signed
@@ -88,7 +89,7 @@ def method(comparison: Comparison, measure: str | None = None) -> str:
     correction = "joint test of" if test.joint else CORRECTIONS[settings.correction]
     units = [one.units for one in comparison.by_measure if measure in (None, one.measure)]
     sampling = f", {_sampling(comparison, units)}" if test.resamples else ""
-    of = f" of clusters by {settings.cluster}" if settings.cluster else ""
+    of = f" of clusters by {settings.cluster}" if settings.cluster not in (None, INDEPENDENT) else ""
     of += f" over the means of {settings.collection}" if settings.collection else ""
     of += f", {settings.repeats} repeats" if settings.repeats else ""
     corrected = "" if settings.together == 1 else f"; {correction} {comparison.family}"

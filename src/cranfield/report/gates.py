@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from cranfield.analysis.compare import Comparison
 from cranfield.analysis.gates import Check, Outcome, Verdict
+from cranfield.analysis.significance import lowest_p
 from cranfield.regex import regex
 from cranfield.report.compare import chance_words, method, quantity
 from cranfield.report.pages import piped
 from cranfield.report.sheet import shown, signed
-from cranfield.wording import percent, plural
+from cranfield.statistics.rounding import SAME
+from cranfield.wording import few, percent, plural
 
 # Characters that XML cannot represent.
 UNWRITABLE = regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -41,21 +44,32 @@ def sentence(check: Check, comparison: Comparison | None) -> str:
             "failed": f"{runs} by more than {check.limit:g}",
             "undecided": f"cannot decide whether {runs} by more than {check.limit:g}",
         }[check.outcome]
+        differ = f"{pair.wins + pair.losses:,} of {plural(pair.queries, 'query')} differ"
+        if sum(pair.variance) <= SAME**2:
+            return f"{said}: {means} ({difference}; {differ}, which shows no spread to judge by)"
         bounds = [f"at least {signed(check.low, 4)}", f"at most {signed(check.high, 4)}"]
         if check.outcome != "undecided":
             bounds = bounds[:1] if (check.outcome == "passed") == (comparison[check.measure].sign > 0) else bounds[1:]
+        elif math.isinf(check.low) or math.isinf(check.high):
+            bounds = [bound for bound, end in zip(bounds, (check.low, check.high), strict=True) if math.isfinite(end)]
+            differ += f", and {check.measure} has no largest loss"
         confidence = percent(1 - comparison.settings.alpha)
-        return f"{said}: {means} ({difference}, with {confidence} confidence {' and '.join(bounds)})"
+        return f"{said}: {means} ({difference}, with {confidence} confidence {' and '.join(bounds)}; {differ})"
     numbers = f"{means} ({difference}{f', tolerance {check.limit:g}' if check.limit else ''}"
     queries, how = plural(pair.queries, "query"), method(comparison, check.measure)
     if check.outcome == "undecided":
-        lowest = comparison[check.measure].lowest_p
+        lowest = lowest_p(comparison.settings, comparison[check.measure].units, sides=1)
         why = f"the lowest possible corrected p-value is {lowest:.2g}"
         if lowest < comparison.settings.alpha and not pair.decides:
             why = "all queries differ by the same"
         reason = f"{queries}; {why}; {how}"
         return f"cannot decide whether {runs}: {numbers}; {reason})"
-    reason = f"corrected p {chance_words(pair.corrected)}; {how}" if of_test else f"{queries}, significance ignored"
+    reason = f"one-sided p {chance_words(check.p)}; {how}" if of_test else f"{queries}, significance ignored"
+    if check.lets_through:
+        won = f"{pair.wins:,}" if pair.wins else "none"
+        names = f": {few(check.lost)}" if check.lost else ""
+        lost = f"{plural(pair.losses, 'query')} lost and {won} won{names}"
+        return f"{pair.run} vs {pair.other} passed: no significant loss, but {lost}; {numbers}; {reason})"
     loss = f"{pair.run}: no {'significant ' if of_test else ''}loss against {pair.other}"
     return f"{runs if check.outcome == 'failed' else loss}: {numbers}; {reason})"
 

@@ -160,9 +160,13 @@ class ScoresPart(NamedTuple):
 
 
 def parts_of(scores: ScoreTable) -> list[ScoresPart]:
-    """The scores on each collection, then their mean; without several collections, the scores as they are."""
+    """The scores on each collection, or by each judge, then their mean; else the scores as they are."""
     if not isinstance(scores, Scores):
         return [ScoresPart("", (), scores, frozenset())]
+    if scores.judges is not None:
+        of_judges = scores.judges._collections.items()
+        parts = [ScoresPart(name, (name,), part, frozenset()) for name, part in of_judges]
+        return [*parts, ScoresPart("", (MEAN,), scores, frozenset(scores.queries))]
     if len(scores._collections) < 2:
         return [ScoresPart("", (), scores, frozenset(scores.queries))]
     parts = [ScoresPart(name, (name,), part, frozenset(part.queries)) for name, part in scores._collections.items()]

@@ -36,38 +36,63 @@ def power_of_t(queries: int, effect: float, alpha: float = 0.05) -> float:
     >>> round(power_of_t(34, 0.5), 4)
     0.8078
     """
+    return power_of_shift(effect * math.sqrt(queries), queries - 1, alpha)
+
+
+def power_of_shift(shift: float, freedom: float, alpha: float = 0.05) -> float:
+    """The power of a two-sided t-test to detect a difference of ``shift`` standard errors."""
     from scipy import stats
 
-    freedom, shift = queries - 1, effect * math.sqrt(queries)
     critical = stats.t.ppf(1 - alpha / 2, freedom)
     # The lower tail is the upper tail of the opposite shift, which avoids cancellation.
     return float(stats.nct.sf(critical, freedom, shift) + stats.nct.sf(critical, freedom, -shift))
 
 
-def queries_needed(variance: float, difference: float, *, alpha: float = 0.05, power: float = 0.8) -> int | None:
+def queries_needed(
+    variance: float,
+    difference: float,
+    *,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    fixed: float = 0.0,
+    freedom: float = math.inf,
+) -> int | None:
     """The smallest number of queries for a paired t-test with this power; None if it is more than `MAX_QUERIES`.
+
+    ``variance``: of the differences of queries. ``fixed``: a variance of the mean difference that more queries do not
+    lower, such as that between repeats, with its degrees of ``freedom``.
 
     >>> queries_needed(0.04, 0.1)
     34
+    >>> queries_needed(0.04, 0.1, fixed=0.0005, freedom=4)
+    62
     """
     if not (0 <= variance < math.inf and 0 < difference < math.inf):
         raise UsageError(f"variance must be at least 0 and difference positive; got {variance:g} and {difference:g}")
     alpha, power = check_fraction("alpha", alpha), check_fraction("power", power)
-    if variance == 0:
+    if variance == fixed == 0:
         return 2
-    effect = difference / math.sqrt(variance)
+
+    def enough(queries: int) -> bool:
+        own = variance / queries
+        total = own + fixed
+        spread = own**2 / (queries - 1) + fixed**2 / freedom
+        return power_of_shift(difference / math.sqrt(total), total**2 / spread, alpha) >= power
+
     normal = NormalDist()
     distance = normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)
-    if distance > effect * math.sqrt(MAX_QUERIES):
+    left = (difference / distance) ** 2 - fixed if distance > 0 else math.inf
+    if left <= 0 or variance > left * MAX_QUERIES:
         return None
-    guess = (distance / effect) ** 2
     # The t-test needs at least as many queries as the normal approximation.
-    low, high = 1, max(2, math.ceil(guess))
-    while power_of_t(high, effect, alpha) < power:
+    low, high = 1, max(2, math.ceil(variance / left))
+    while not enough(high):
+        if high > MAX_QUERIES:
+            return None
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if power_of_t(middle, effect, alpha) >= power else (middle, high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
     return high
 
 
@@ -79,14 +104,23 @@ def detectable_difference(variance: float, queries: int, *, alpha: float = 0.05,
     """
     if queries < 2:
         raise UsageError(f"a test needs at least two queries, got {queries}")
+    return detectable_shift(queries - 1, alpha, power) * math.sqrt(variance / queries)
+
+
+def detectable_shift(freedom: float, alpha: float = 0.05, power: float = 0.8) -> float:
+    """The smallest difference, in standard errors, that a two-sided t-test detects with this power.
+
+    >>> round(detectable_shift(33), 2)
+    2.89
+    """
     alpha, power = check_fraction("alpha", alpha), check_fraction("power", power)
     low, high = 0.0, 1.0
-    while power_of_t(queries, high, alpha) < power:
+    while power_of_shift(high, freedom, alpha) < power:
         high *= 2
     while high - low > 1e-9 * high:
         middle = (low + high) / 2
-        low, high = (low, middle) if power_of_t(queries, middle, alpha) >= power else (middle, high)
-    return high * math.sqrt(variance)
+        low, high = (low, middle) if power_of_shift(middle, freedom, alpha) >= power else (middle, high)
+    return high
 
 
 BINS = 21  # differences of 0 to 0.01, of 0.01 to 0.02, ..., and of 0.2 and more

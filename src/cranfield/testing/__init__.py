@@ -10,13 +10,21 @@ if TYPE_CHECKING:
 
     from cranfield.testing.assertions import (
         QualityError,
+        QualityWarning,
         UndecidedError,
         assert_at_least,
         assert_not_worse,
         save_baseline,
     )
 
-__all__ = ["QualityError", "UndecidedError", "assert_at_least", "assert_not_worse", "save_baseline"]
+__all__ = [
+    "QualityError",
+    "QualityWarning",
+    "UndecidedError",
+    "assert_at_least",
+    "assert_not_worse",
+    "save_baseline",
+]
 
 
 def __getattr__(name: str) -> Any:

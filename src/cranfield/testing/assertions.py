@@ -9,6 +9,7 @@ Nothing here needs pytest.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -45,6 +46,10 @@ class UndecidedError(QualityError):
     """A check could not be decided: no difference could be significant with so few queries or resamples."""
 
 
+class QualityWarning(UserWarning):
+    """A check passed although queries lost more than is allowed: the loss is not significant."""
+
+
 def assert_not_worse(
     qrels: Any,
     run: Any,
@@ -62,10 +67,10 @@ def assert_not_worse(
 
     ``baseline``: a run, `Scores` of one run, or the path of saved scores (``.json``). ``significance=False``: ``by``
     alone decides. With significance, too few queries to decide are an error too, never a silent pass. No significant
-    loss is no evidence that there is none: ``margin`` asks for evidence that the run is not worse by so much, as
-    ``not_worse_by`` of an experiment. ``worst``: how many queries a failure shows; ``page``: how many documents of the
-    worst query. ``options``: those of `evaluate`, and ``test``, ``correction``, ``family``, ``alpha``, ``samples``,
-    ``cluster`` and ``collection`` of `compare`.
+    loss is no evidence that there is none: queries that lost are named in a `QualityWarning`, and ``margin`` asks for
+    evidence that the run is not worse by so much, as ``not_worse_by`` of an experiment. ``worst``: how many queries a
+    failure shows; ``page``: how many documents of the worst query. ``options``: those of `evaluate`, and ``test``,
+    ``correction``, ``family``, ``alpha``, ``samples``, ``cluster`` and ``collection`` of `compare`.
 
     >>> qrels = {f"q{i}": {"a": 1} for i in range(8)}
     >>> good, bad = ({q: {"a": 2.0, "b": b} for q in qrels} for b in (1.0, 3.0))
@@ -98,6 +103,8 @@ def assert_not_worse(
     comparison = compare_scores(scores, replace(settings, baseline=scores.runs[0]), evaluation)
     checked = verdict(dict.fromkeys(scores.measures, gate), scores, comparison, scores)
     _raise_unless_passed(checked, scores, evaluation, worst, page)
+    for check in checked.let_through:
+        warnings.warn(gates.sentence(check, comparison), QualityWarning, stacklevel=2)
     return comparison
 
 

@@ -737,7 +737,7 @@
       const x = { field: "at", type: "ordinal", title: null, scale: { domain: at }, axis: { labelExpr: `${JSON.stringify(past.times)}[datum.value]`, labelAngle: at.length > 6 ? -90 : 0, labelOverlap: true } };
       const y = { field: "mean", type: "quantitative", title: measures[state.measure], scale: { zero: false } };
       const colour = selected(t, [...new Set(rows.map((one) => one.r))]), detail = { field: "run" };
-      const tooltip = ["run", "time", "mean", "low", "high", "difference"].map((field) => ({ field }));
+      const tooltip = ["run", "time", "mean", "low", "high", "change", "since", "reference"].map((field) => ({ field }));
       $("caption-history").textContent = TEXT.historyCaption(measures[state.measure], at.length);
       return {
         data: { values: rows },
@@ -746,7 +746,7 @@
           { mark: { type: "rule", opacity: 0.5 }, encoding: { y: { ...y, field: "low" }, y2: { field: "high" } } },
           { mark: { type: "line" }, encoding: { y } },
           { mark: { type: "point", filled: true, size: 40, opacity: 1 }, encoding: { y, tooltip } },
-          { transform: [{ filter: "datum.significant === true" }], mark: { type: "point", filled: false, size: 160, strokeWidth: 2 }, encoding: { y, color: { value: t.ink } } },
+          { transform: [{ filter: "datum.marked === true" }], mark: { type: "point", filled: false, size: 160, strokeWidth: 2 }, encoding: { y, color: { value: t.ink } } },
         ],
       };
     }, LEGEND);
