@@ -65,9 +65,9 @@ def test_every_pair_is_what_two_runs_alone_are(x: np.ndarray) -> None:
         assert one.wins == (x[a] > x[b]).sum()
 
 
-SIGNED = {"difference", "effect"}
+SIGNED = {"difference", "effect", "estimate", "direction", "skewness"}
 ENDS = {"low": "high", "t_low": "t_high", "bca_low": "bca_high", "effect_low": "effect_high"}
-PLACES = {"run": "other", "mean": "other_mean", "wins": "losses"}
+PLACES = {"run": "other", "mean": "other_mean", "wins": "losses", "raised": "lowered"}
 TURNED = {a: b for pairs in (ENDS, PLACES) for a, b in (*pairs.items(), *((b, a) for a, b in pairs.items()))}
 
 

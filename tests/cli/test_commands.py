@@ -167,7 +167,15 @@ def test_options_of_the_collection_are_the_parameters_of_collection() -> None:
     ours = {*groups_of(options.CollectionFacts), *groups_of(options.Predictions)}
     theirs = set(signature(cf.Collection).parameters)
     judgments = set(options.KINDS.values())
-    not_here = {"name", "types", "strata", "inclusion", "method", "queries"}  # other options, or columns of the files
+    not_here = {
+        "name",
+        "types",
+        "strata",
+        "inclusion",
+        "method",
+        "queries",
+        "judges",
+    }  # other options, or columns of the files
     assert (ours - {"corpus", "judgments", "queries_file"}) | {"documents"} | judgments == theirs - not_here
     defaults = {name: p.default for name, p in signature(cf.Collection).parameters.items()}
     facts = {

@@ -36,7 +36,7 @@ def ranked(folder: Path, name: str, queries: int, worse: int) -> Path:
 CASES = {
     "4 queries, all worse": (4, 4, [], 4),
     "5 queries, all worse": (5, 5, [], 3),
-    "5 queries, all worse, t-test": (5, 5, ["--test", "t"], 3),
+    "5 queries, all worse, t-test": (5, 5, ["--test", "t"], 4),  # all lose the same
     "5 queries, all worse, without significance": (5, 5, ["--ignore-significance"], 3),
     "5 queries, all worse, within the tolerance": (5, 5, ["--ignore-significance", "--margin", "0.7"], 0),
     "4 queries, equal": (4, 0, [], 4),

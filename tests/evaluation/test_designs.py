@@ -378,7 +378,7 @@ def test_several_collections_are_averaged_by_collection() -> None:
         assert scores["RR"][name] == pytest.approx(fmean(apart))
         assert scores.by("collection").means[0, scores.runs.index(name)] == pytest.approx(apart)
     d = np.concatenate([scores.values[0, 0] - scores.values[1, 0]])
-    found = first_minus_second(scores, test="t")
+    found = first_minus_second(scores, test="t", cluster="none")
     estimate, total, freedom = t_by_hand([[v] for v in d], [[0.0]] * 9, list(range(9)), [0] * 6 + [1] * 3)
     assert (found.difference, found.variance[0], found.degrees) == pytest.approx((estimate, total, freedom))
 

@@ -41,18 +41,18 @@ def test_the_score_of_a_query_is_the_mean_over_judges(tmp_path: Path) -> None:
     assert scores.values == pytest.approx((each[0].values + each[1].values) / 2)
     table = write(scores, width=200)
     assert table.split("\n")[0].split()[1:7] == ["AP", "ann", "AP", "bob", "AP", "mean"]
-    assert f"{each[1].means[2, 0]:.4f}" in table
+    assert f"{each[1]._means[2, 0]:.4f}" in table
     scores.save(tmp_path / "scores.json")
     loaded = cf.Scores.load(tmp_path / "scores.json")
     assert write(loaded, width=200) == table
     assert (
-        cf.evaluate(cf.Collection(judges=JUDGES), RUNS, "AP").with_run(loaded.only_run("r")).runs[0] == "r (baseline)"
+        cf.evaluate(cf.Collection(judges=JUDGES), RUNS, "AP").with_run(loaded.only(runs="r")).runs[0] == "r (baseline)"
     )
 
 
 def test_whether_the_order_of_runs_is_the_same() -> None:
     notes = [str(note) for note in cf.evaluate(cf.Collection(judges=JUDGES), RUNS, "AP").notes]
-    means = {judge: cf.evaluate(qrels, RUNS, "AP").means[:, 0] for judge, qrels in JUDGES.items()}
+    means = {judge: cf.evaluate(qrels, RUNS, "AP")._means[:, 0] for judge, qrels in JUDGES.items()}
     mean = sum(means.values()) / 2
     for judge, own in means.items():
         changed = [
@@ -88,7 +88,7 @@ def test_changed_judgments_of_one_judge() -> None:
     with pytest.raises(cf.CranfieldError, match="other judgments: 1 query changed"):
         new.with_run(old)
     found = new.with_run(old, changed_judgments=True)
-    assert found.means[0] == found.means[1]
+    assert found._means[0] == found._means[1]
 
 
 def test_wrong_judges() -> None:

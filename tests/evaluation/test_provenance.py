@@ -220,7 +220,7 @@ def test_a_new_highest_grade_changes_the_values_of_every_query(measure: str, tmp
     with pytest.raises(cf.CranfieldError, match="the highest grade was 2 and is 4, and all values of"):
         scored("new", measure, higher).with_run(cf.Scores.load(path), changed_judgments=True)
     found = scored("new", "AP", higher).with_run(cf.Scores.load(path), changed_judgments=True)
-    assert found.means[0] == found.means[1]
+    assert found._means[0] == found._means[1]
     assert not found.counted[:, found.queries.index("q0")].any()
 
 
@@ -228,7 +228,7 @@ def test_with_the_grade_named_queries_are_compared() -> None:
     measure = "ERR(max=4)@10"
     higher = GRADED | {"q0": GRADED["q0"] | {"c": 4}}
     found = scored("new", measure, higher).with_run(scored("old", measure), changed_judgments=True)
-    assert found.means[0] == found.means[1]
+    assert found._means[0] == found._means[1]
 
 
 SUBTOPICS = {"q": {"a": {"s": 1}, "b": {"t": 1}}, "r": {"a": {"s": 1}}}

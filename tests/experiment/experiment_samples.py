@@ -42,7 +42,7 @@ alpha = 0.1
 [gates]
 "nDCG@10" = { at_least = 0.1, no_significant_loss = true, margin = 0.2 }
 "P@5" = { at_least = 0.01, runs = ["llm"] }
-faithfulness = { not_worse_by = 0.9 }
+faithfulness = { may_drop = 0.9 }
 
 [report]
 file = "report.html"

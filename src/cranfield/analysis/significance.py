@@ -213,6 +213,7 @@ def _around(sample: Sample, pairs: Integers, distance: float | Floats) -> Floats
     """The intervals that reach this far from the observed differences, (pair, 2)."""
     means = sample.means
     difference = means[pairs[:, 0]] - means[pairs[:, 1]]
+    distance = np.where(np.isinf(distance) & (np.abs(difference) <= SAME), 0, distance)  # equal runs are equal
     return np.stack([difference - distance, difference + distance], axis=1)
 
 
@@ -225,7 +226,7 @@ def _randomisation(sample: Sample, pairs: Integers, settings: ComparisonSettings
 def _t_interval(sample: Sample, pairs: Integers, _: ComparisonSettings, level: Floats) -> Floats:
     if not sample.is_plain:
         error = sample.error(pairs)
-        unknown = np.where(error.variance == 0, math.inf, 0)
+        unknown = np.where((error.variance == 0) & (np.abs(error.estimate) > SAME), math.inf, 0)
         return error.interval(level) + np.stack([-unknown, unknown], axis=1)
     return each_pair(lambda differences, level: student(differences, level=level), sample.x, pairs, level)
 

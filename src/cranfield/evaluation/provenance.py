@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cranfield import __version__
 from cranfield.data import Judgments, Run
 from cranfield.errors import UsageError
+from cranfield.io.ids import id_text
 from cranfield.io.streams import Digests, active, digest_of_file, text_digest
 from cranfield.ranking.tie_rules import DEFAULT
 from cranfield.record import record
@@ -266,7 +267,7 @@ def _dependencies(collection: Collection, columns: Sequence[Column], sources: Se
         found["costs"] = _digest(sorted(f"{q} {d} {cost!r}" for q, row in costs.items() for d, cost in row.items()))
     for kind in ("documents", "map_documents"):
         if isinstance(content := given.get(kind), Mapping):
-            found[kind] = _digest(sorted(f"{key!r} {value!r}" for key, value in content.items()))
+            found[kind] = _digest(sorted(f"{id_text(key)!r} {value!r}" for key, value in content.items()))
         elif content is not None:
             found[kind] = next((one.digest for one in sources if one.kind == kind), None)
     return found

@@ -100,7 +100,7 @@ def test_only_measures_that_read_text_make_grades_binary(lab: Simulation) -> Non
     # Table 3 and 4 of Hui et al. have the same agreement as the samples of all judgments.
     names = ["ERR_IA(norm='paper')@10", "ERR_IA@10", "ABSNB@10"]
     found = sampling(lab.judgments, lab.runs, names, corpus=lab.texts, rates=[100], repeats=1)
-    means = cf.evaluate(cf.Collection(lab.judgments, documents=lab.texts), lab.runs, names).means
+    means = cf.evaluate(cf.Collection(lab.judgments, documents=lab.texts), lab.runs, names)._means
     expected = [tau_a(means[:, m], means[:, 2]) for m in (0, 1)]
     assert found.agreement[:, 2, 0, 0].tolist() == pytest.approx(expected)
     assert found.agreement[:, 0, 0, 0].tolist() == [1, 1]
