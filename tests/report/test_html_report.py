@@ -54,7 +54,7 @@ def page_of(source: cf.Evaluation | cf.Scores, texts: Any = (), group_by: str | 
     scores = source if isinstance(source, cf.Scores) else source.scores
     settings, columns, comparison = ComparisonSettings(**how), comparable(scores), None
     if len(scores.runs) > 1 and columns:
-        comparison = compare_scores(scores.only(columns), settings, evaluation)
+        comparison = compare_scores(scores.only(measures=columns), settings, evaluation)
     return contents(scores, settings, comparison, evaluation, texts=texts, group_by=group_by)
 
 
