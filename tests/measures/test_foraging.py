@@ -250,7 +250,7 @@ def test_costs_of_audits_and_comparisons() -> None:
     assert expected._means.tolist() != cf.evaluate(qrels, runs, name)._means.tolist()
     assert cf.audit(cf.Collection(qrels, costs=costs), runs, name).score.tolist() == expected._means.tolist()
     assert (
-        cf.compare(cf.Collection(qrels, costs=costs), runs, name, test="t").means[0].tolist()
+        cf.compare(cf.Collection(qrels, costs=costs), runs, name, test="t")[name].means.tolist()
         == expected._means[:, 0].tolist()
     )
     assert [note.kind for note in cf.evaluate(cf.Collection(qrels, costs=costs), runs, "RR").notes].count(

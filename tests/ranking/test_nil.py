@@ -56,7 +56,7 @@ def test_system_means() -> None:
 def test_full_length_as_a_keyword_is_the_same() -> None:
     run, qrels = as_run("0000", 0, "q")
     a = cf.evaluate(cf.Collection(qrels, full_length=4), run, "AP", terminal=True)
-    assert a.measures == ("AP[full=4, terminal]",)
+    assert [str(column.measure) for column in a.columns] == ["AP[full=4, terminal]"]
     assert a._means.tolist() == cf.evaluate(qrels, run, "AP[full=4, terminal]")._means.tolist() == [[0.0]]
     # Without a terminal form there is nothing that the full length could change, and the name stays.
     assert cf.evaluate(cf.Collection(qrels, full_length=4), run, "P@5").measures == ("P@5",)

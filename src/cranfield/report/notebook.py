@@ -154,9 +154,9 @@ def written(result: Any, *, format: str, **options: Any) -> str:
 # A result shows itself by `pages`, `notes` and `drawings`. Classes that the reports know have a module of reports with
 # these functions, which is loaded then; those above the reports have them as methods.
 MODULES = {
-    "ScoreTable": "overview",
-    "ScoreColumn": "overview",
-    "Evaluation": "overview",
+    "ScoreTable": "scores",
+    "ScoreColumn": "scores",
+    "Evaluation": "scores",
     "Comparison": "answer",
     "Groups": "groups",
     "Audit": "audit",

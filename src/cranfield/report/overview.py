@@ -1,4 +1,4 @@
-"""The overview of runs: their means as a table, and means with intervals and curves as figures."""
+"""The overview of runs as figures: the means of all runs with their intervals, and curves."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ import numpy as np
 from cranfield.data import Floats
 from cranfield.errors import check_choice
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.notes import summarised
-from cranfield.evaluation.scores import Interval, ScoreColumn, Scores, ScoreTable
-from cranfield.report import canvas, predicted
-from cranfield.report.pages import Page
-from cranfield.report.sheet import Layout, below
+from cranfield.evaluation.scores import Interval, Scores
+from cranfield.report import canvas
 from cranfield.wording import plural
 
 if TYPE_CHECKING:
@@ -25,29 +22,6 @@ if TYPE_CHECKING:
 COLOURS = (canvas.BLUE, canvas.ORANGE, canvas.GREEN, canvas.SKY)
 LINES = ("-", "--", "-.", ":")
 CURVES = {"recall": ("recall", "precision"), "gain": ("k", "nDCG@k")}  # the names of their axes
-
-
-def pages(found: ScoreTable | ScoreColumn | Evaluation) -> list[Page]:
-    """The table of means, best run first, and those with predictions."""
-    scores = _scores_of(found)
-    sheet = Layout().sheet(scores._of_runs(scores._order()) if scores.columns else scores)
-    return [Page("", sheet, below(scores)), *predicted.pages(getattr(scores, "predicted", ()))]
-
-
-def notes(found: ScoreTable | ScoreColumn | Evaluation) -> list[str]:
-    """The notes on scores; those of one column are with all scores."""
-    return [] if isinstance(found, ScoreColumn) else summarised(_scores_of(found).notes)[0]
-
-
-def _scores_of(found: ScoreTable | ScoreColumn | Evaluation) -> ScoreTable:
-    if isinstance(found, ScoreColumn):
-        return found.scores._of_columns([found._column])
-    return found.scores if isinstance(found, Evaluation) else found
-
-
-def plot(found: Scores | Evaluation, **options: Any) -> Axes:
-    """The means of scores, or the curves of an evaluation, on these axes or on new ones."""
-    return plot_curve(found, **options) if isinstance(found, Evaluation) else plot_means(found, **options)
 
 
 def drawings(data: dict[str, Any]) -> canvas.Drawings:

@@ -319,13 +319,15 @@ class Sample(NamedTuple):
             for part in design.parts:
                 clusters, share = part.stop - part.start, design.shares(part)
                 counts = draw_counts(rng.integers(0, clusters, (drawn, clusters)))
-                z, total = difference[:, part], share @ counts
+                z, total = difference[:, part], np.einsum("c,cd->d", share, counts)
                 if np.ptp(share) == 0:
                     weight = counts * (clusters / (clusters - 1))
                 else:  # a cluster that was not drawn has no share
                     weight = counts / (1 - np.where(counts > 0, share[:, None] / total, 0))
-                mean, squares = z @ counts / total, z**2 @ weight
-                spread = squares - 2 * mean * ((z * share) @ weight) + mean**2 * (share**2 @ weight)
+                # `einsum` adds in an order of its own, which is the same on every machine.
+                mean = np.einsum("pc,cd->pd", z, counts) / total
+                squares, cross = (np.einsum("pc,cd->pd", x, weight) for x in (z**2, z * share))
+                spread = squares - 2 * mean * cross + mean**2 * np.einsum("c,cd->d", share**2, weight)
                 off += mean
                 variance += np.where(spread <= TOLERANCE * squares, 0, spread) / total**2
             if self.repeats:

@@ -1,0 +1,40 @@
+"""Scores as they show themselves: the table of means, notes, and a figure, whose module is loaded when it is drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.evaluation.notes import summarised
+from cranfield.evaluation.scores import ScoreColumn, Scores, ScoreTable
+from cranfield.report import predicted
+from cranfield.report.pages import Page
+from cranfield.report.sheet import Layout, below
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def pages(found: ScoreTable | ScoreColumn | Evaluation) -> list[Page]:
+    """The table of means, best run first, and those with predictions."""
+    scores = _scores_of(found)
+    sheet = Layout().sheet(scores._of_runs(scores._order()) if scores.columns else scores)
+    return [Page("", sheet, below(scores)), *predicted.pages(getattr(scores, "predicted", ()))]
+
+
+def notes(found: ScoreTable | ScoreColumn | Evaluation) -> list[str]:
+    """The notes on scores; those of one column are with all scores."""
+    return [] if isinstance(found, ScoreColumn) else summarised(_scores_of(found).notes)[0]
+
+
+def _scores_of(found: ScoreTable | ScoreColumn | Evaluation) -> ScoreTable:
+    if isinstance(found, ScoreColumn):
+        return found.scores._of_columns([found._column])
+    return found.scores if isinstance(found, Evaluation) else found
+
+
+def plot(found: Scores | Evaluation, **options: Any) -> Axes:
+    """The means of scores, or the curves of an evaluation, on these axes or on new ones."""
+    from cranfield.report.overview import plot_curve, plot_means
+
+    return plot_curve(found, **options) if isinstance(found, Evaluation) else plot_means(found, **options)
