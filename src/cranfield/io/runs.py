@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from io import BytesIO
-from threading import Lock
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -266,6 +265,8 @@ class Held:
     """A source that is opened once: its text, or its pieces, stay in memory until they are released."""
 
     def __init__(self, source: Opener | TableStream) -> None:
+        from threading import Lock  # most evaluations need none
+
         self._source, self._lock = source, Lock()
         self._content: Any = None
 
