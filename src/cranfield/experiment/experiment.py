@@ -323,9 +323,10 @@ class Experiment:
             at = ("gates", name)
             if gate is None or self.file.is_faulty(at):
                 continue
-            if gate.at_least is None and gate.not_worse_by is None and not gate.no_significant_loss:
-                fault(at, f"the gate of {name} checks nothing; give at_least, not_worse_by or no_significant_loss")
-            if (gate.not_worse_by or gate.no_significant_loss) and not baseline:
+            if gate.at_least is None and not gate.compares:
+                rules = "at_least, not_worse_by, may_drop or no_significant_loss"
+                fault(at, f"the gate of {name} checks nothing; give {rules}")
+            if gate.compares and not baseline:
                 fault(at, f"the gate of {name} compares with a baseline; give baseline = RUN at the top")
             for run in listed(gate.runs) if runs else ():
                 if run not in runs:
