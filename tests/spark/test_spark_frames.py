@@ -87,7 +87,7 @@ def test_ids_that_are_no_text(spark: SparkSession) -> None:
     assert sorted(row["value"] for row in scores.frame.collect() if row["measure"] == "RR") == [0, 0, 0, 0, 0.5, 0.5]
     assert scores._means[0].tolist() == [0.5 / 3, 2]
     found = scores.compare(samples=10)
-    assert found.queries[0] == ("\udcfd\udcff", "\udcfe", "\udcff")
+    assert found["RR"].queries == ("\udcfd\udcff", "\udcfe", "\udcff")
 
 
 def test_what_a_frame_raises_is_raised(spark: SparkSession) -> None:
