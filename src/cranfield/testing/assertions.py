@@ -66,9 +66,9 @@ def assert_not_worse(
     """Raise if a run is worse than the baseline in a measure: significantly lower, by more than ``by``.
 
     ``baseline``: a run, `Scores` of one run, or the path of saved scores (``.json``). ``significance=False``: ``by``
-    alone decides. With significance, too few queries to decide are an error too, never a silent pass. No significant
-    loss is no evidence that there is none: queries that lost are named in a `QualityWarning`, and ``margin`` asks for
-    evidence that the run is not worse by so much, as ``not_worse_by`` of an experiment. ``worst``: how many queries a
+    alone decides. With significance, too few queries to decide are an error too, never a silent pass. A pass does not
+    show that nothing was lost: queries that lost are named in a `QualityWarning`, and ``margin`` asks for evidence
+    that the run is not worse by so much, as ``not_worse_by`` of an experiment. ``worst``: how many queries a
     failure shows; ``page``: how many documents of the worst query. ``options``: those of `evaluate`, and ``test``,
     ``correction``, ``family``, ``alpha``, ``samples``, ``cluster`` and ``collection`` of `compare`.
 
