@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from importlib import import_module
 
 TYPE_CHECKING = False  # as type checkers know it; the module `typing` takes longer to load than this one
@@ -93,20 +92,9 @@ def __getattr__(name: str) -> Any:
     module = next((module for module, names in MODULES.items() if name in names), None)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(load_module(f"cranfield.{module}"), name) if module else load_module(f"cranfield.{name}")
+    value = getattr(import_module(f"cranfield.{module}"), name) if module else import_module(f"cranfield.{name}")
     globals()[name] = value
     return value
-
-
-def load_module(name: str) -> Any:
-    """Import a module without garbage collection: imports leave no garbage, and each search for it takes time."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        return import_module(name)
-    finally:
-        if collects:
-            gc.enable()
 
 
 def __dir__() -> list[str]:

@@ -6,6 +6,7 @@ The statistics of judgments are those of Table 1 in Sakai, *Alternatives to Bpre
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,6 @@ from cranfield.io.runs import empty_index
 from cranfield.measures import Measure, parse
 from cranfield.ranking.alignment import Aligner
 from cranfield.ranking.rankings import Judged, Pool, Rankings
-from cranfield.record import record
 from cranfield.results import Displayed, plain
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import listed
@@ -28,7 +28,7 @@ from cranfield.wording import listed
 TOP = 10  # depth for the share of unjudged documents near the top
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class JudgmentStatistics:
     """Counts of judged documents by query; a negative grade is not a judgment.
 
@@ -68,7 +68,7 @@ class JudgmentStatistics:
         }
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class RunStatistics:
     """Counts of one run over the judged queries that it answers.
 
@@ -96,7 +96,7 @@ class RunStatistics:
         return plain({name: value for name, value in counts.items() if name != "name"})
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CollectionStatistics(Displayed):
     """The statistics of judgments and of any number of runs."""
 

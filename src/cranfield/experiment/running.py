@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,7 +21,6 @@ from cranfield.evaluation.provenance import Provenance, Source
 from cranfield.evaluation.scores import Scores
 from cranfield.experiment.experiment import Experiment, listed
 from cranfield.io.write import atomic_write
-from cranfield.record import record
 from cranfield.report import answer, gates, per_query
 from cranfield.report import write as write_scores
 from cranfield.report.canvas import save_all
@@ -30,7 +29,7 @@ from cranfield.results import now
 from cranfield.wording import did_you_mean, few
 
 
-@record
+@dataclass(frozen=True)
 class Outcome:
     """What an experiment found.
 

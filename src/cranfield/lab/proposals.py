@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
@@ -43,7 +43,6 @@ from cranfield.lab.judgment_files import TO_JUDGE
 from cranfield.measures import Measure, parse
 from cranfield.ranking.alignment import ranked_lists
 from cranfield.ranking.tie_rules import Ties
-from cranfield.record import record
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import shown, signed
 from cranfield.results import Result
@@ -196,7 +195,7 @@ class Proposal(NamedTuple):
     best_rank: int
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class PairStatus:
     """The mean difference of every pair of runs over all possible grades of unjudged documents; arrays are (pair,).
 
@@ -235,7 +234,7 @@ class PairStatus:
         return self.decided | ((self.confidence >= confidence) & (confidence < 1))  # NaN is not sure
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NextDocuments(Result):
     """The documents to judge next, and how far the pairs of runs are settled.
 

@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter, signature
@@ -31,7 +31,6 @@ from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
 from cranfield.lab.studies import study_names
 from cranfield.lab.systems import COEFFICIENTS
 from cranfield.measures import Measure, parse
-from cranfield.record import record
 from cranfield.report import canvas
 from cranfield.report.canvas import Drawings, save_all
 from cranfield.report.pages import Page, write
@@ -215,7 +214,7 @@ QRELS = ("qrels.diversity.txt", "qrels.txt")
 DOCUMENTS = ("corpus.parquet", "docs.jsonl")
 
 
-@record
+@dataclass(frozen=True)
 class CollectionFiles:
     """The judgments, the runs and, if it has its own, the documents of a collection."""
 
@@ -252,7 +251,7 @@ def _find(folder: Path, names: tuple[str, ...]) -> str | None:
     return None
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SeveralCollections(StudyResult):
     """The results of one study, by the name of the collection."""
 
@@ -341,7 +340,7 @@ def check_alike(results: list[Any], *fields: str) -> None:
                 )
 
 
-@record
+@dataclass(frozen=True)
 class Study:
     """One study, by name; each property imports the module that it needs."""
 

@@ -7,6 +7,7 @@ The figure has every score as a point, with bands for the values that it could h
 from __future__ import annotations
 
 import math
+import re
 import shlex
 import textwrap
 from collections import Counter
@@ -24,7 +25,6 @@ from cranfield.evaluation.notes import summarised
 from cranfield.evaluation.pair_bounds import CHEAP, linear_part
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.predicted import PredictedMean
-from cranfield.regex import regex
 from cranfield.report import canvas
 from cranfield.report import predicted as prediction
 from cranfield.report.pages import BOLD, DIM, GAP, Page, check_format, draw, markdown, piped, render, styled, widths
@@ -50,7 +50,7 @@ FEW_RUNS = 5  # more runs do not get a table each by default
 BEST = 10  # of many runs, those with the highest scores are listed
 MOST_DIGITS = 12
 PROSE_WIDTH = 100  # lines of text are no longer, however wide the screen
-INTERVAL = regex(r"\[[^\s\]]+, [^\s\]]+\]")
+INTERVAL = re.compile(r"\[[^\s\]]+, [^\s\]]+\]")
 MORE = "A table for each of the {runs} runs: -v. All numbers: --format json."
 # Causes that give a range for the same queries, and for others too.
 OWN_RANGES: tuple[Cause, ...] = ("ties", "unjudged")
