@@ -8,12 +8,13 @@ TYPE_CHECKING = False  # as type checkers know it; the module `typing` takes lon
 if TYPE_CHECKING:
     from typing import Any
 
-    from cranfield import lab, measures, stats, tensors
+    from cranfield import judging, lab, measures, stats, tensors
     from cranfield import spark as spark
     from cranfield.analysis.audit import audit
     from cranfield.analysis.compare import Comparison, compare
     from cranfield.analysis.explain import explain
     from cranfield.analysis.per_query import queries
+    from cranfield.codec import load
     from cranfield.data import Judgments, Repeats, Run
     from cranfield.errors import CranfieldError, InputError, MeasureError
     from cranfield.evaluation.collection import Collection
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores
     from cranfield.experiment.experiment import Experiment
     from cranfield.io import read_qrels, read_run
+    from cranfield.io.formats.letor import read_letor
     from cranfield.io.records import records
     from cranfield.lab.simulation import simulate
     from cranfield.measures import measure, parse
-    from cranfield.results import load
 
 __version__ = "0.1.0"
 
@@ -49,12 +50,14 @@ __all__ = [
     "compare",
     "evaluate",
     "explain",
+    "judging",
     "lab",
     "load",
     "measure",
     "measures",
     "parse",
     "queries",
+    "read_letor",
     "read_qrels",
     "read_run",
     "read_scores",
@@ -66,7 +69,7 @@ __all__ = [
 
 # Names are loaded when they are asked for. The names of no module are modules themselves.
 MODULES = {
-    "": ("lab", "measures", "spark", "stats", "tensors"),
+    "": ("judging", "lab", "measures", "spark", "stats", "tensors"),
     "analysis.audit": ("audit",),
     "analysis.compare": ("Comparison", "compare"),
     "analysis.explain": ("explain",),
@@ -81,10 +84,11 @@ MODULES = {
     "evaluation.scores": ("Scores",),
     "experiment.experiment": ("Experiment",),
     "io": ("read_qrels", "read_run"),
+    "io.formats.letor": ("read_letor",),
     "io.records": ("records",),
     "lab.simulation": ("simulate",),
     "measures": ("measure", "parse"),
-    "results": ("load",),
+    "codec": ("load",),
 }
 
 

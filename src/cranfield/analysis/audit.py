@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from cranfield.codec import plain
 from cranfield.data import Booleans, Floats, Integers
+from cranfield.display import Displayed
 from cranfield.errors import UsageError, check_choice
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
@@ -28,7 +30,6 @@ from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Interval, check_rankings
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.tie_rules import TieRule, Ties
-from cranfield.results import Displayed, plain
 from cranfield.statistics.rounding import SAME, levels
 from cranfield.wording import listed
 

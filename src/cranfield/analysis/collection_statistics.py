@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from cranfield import io
+from cranfield.codec import plain
 from cranfield.data import Integers, Judgments, Run, Table
+from cranfield.display import Displayed
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.run_notes import judged_documents
@@ -21,7 +23,6 @@ from cranfield.io.runs import empty_index
 from cranfield.measures import Measure, parse
 from cranfield.ranking.alignment import Aligner
 from cranfield.ranking.rankings import Judged, Pool, Rankings
-from cranfield.results import Displayed, plain
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import listed
 

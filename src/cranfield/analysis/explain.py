@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from cranfield.codec import plain
 from cranfield.corpus.judged import Reading
 from cranfield.corpus.models import steps
 from cranfield.data import Floats, Integers, Judgments, Run, TextView
+from cranfield.display import Displayed
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import Evaluator
@@ -35,7 +37,6 @@ from cranfield.ranking.batch import FIELDS, Batch, Documents, GainSums, Preferen
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.tie_rules import DEFAULT
 from cranfield.ranking.views import condense_and_terminate
-from cranfield.results import Displayed, plain
 from cranfield.wording import decodable, few, plural, printable
 
 if TYPE_CHECKING:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from cranfield.codec import plain
 from cranfield.data import Floats
+from cranfield.display import Displayed
 from cranfield.errors import InputError, UsageError, check_choice, check_count
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.scores import Scores, check_rankings
 from cranfield.ranking.tie_rules import Ties
-from cranfield.results import Displayed, plain
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import listed
 

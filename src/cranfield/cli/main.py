@@ -88,7 +88,7 @@ class Verbs(LazyGroup):
     ) -> Any:
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-        from cranfield.results import made_by
+        from cranfield.codec import made_by
 
         words = sys.argv[1:] if args is None else args
         try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from cranfield.codec import Saved
 from cranfield.data import Floats, Integers, Repeats
 from cranfield.errors import CranfieldError, UsageError, check_fraction
 from cranfield.evaluation.collection import Collection
@@ -16,7 +17,6 @@ from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.scores import COLLECTION, Scores, substituted
 from cranfield.measures.catalogue import Better
-from cranfield.results import Saved
 from cranfield.statistics.design import Design, GroupEffect, Repeated, Sample, group_effect
 from cranfield.wording import did_you_mean, few, listed, plural
 

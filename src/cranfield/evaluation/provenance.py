@@ -13,12 +13,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cranfield import __version__
+from cranfield.codec import plain, typed
 from cranfield.data import Judgments, Run
 from cranfield.errors import UsageError
 from cranfield.io.ids import id_text
 from cranfield.io.streams import Digests, active, digest_of_file, text_digest
 from cranfield.ranking.tie_rules import DEFAULT
-from cranfield.results import plain, typed
 from cranfield.wording import few, plural
 
 if TYPE_CHECKING:

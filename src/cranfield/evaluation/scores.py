@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
+from cranfield.codec import PathLike, Saved, plain, typed
 from cranfield.data import Booleans, Floats, Integers
+from cranfield.display import Displayed, TableText, table_text
 from cranfield.errors import CranfieldError, InputError, MeasureError, MissingDependency, UnknownName, UsageError
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.plan import Aggregate, Column, Part, Policy, Undefined
 from cranfield.measures import Measure, parse
 from cranfield.measures.catalogue import Better, outside_measure
-from cranfield.results import Displayed, PathLike, Saved, TableText, plain, table_text, typed
 from cranfield.wording import decodable, few, listed, plural, printable
 
 if TYPE_CHECKING:

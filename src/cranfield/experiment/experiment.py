@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 from cranfield.analysis.compare import SAVED
 from cranfield.analysis.gates import Gate, check_limit
 from cranfield.analysis.significance import ComparisonSettings
+from cranfield.codec import made_by
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.collection import JUDGED, Collection
 from cranfield.evaluation.evaluator import evaluate
@@ -24,7 +25,6 @@ from cranfield.io.ids import Duplicates
 from cranfield.io.streams import digesting
 from cranfield.io.write import replaced_input
 from cranfield.measures import parse
-from cranfield.results import made_by
 from cranfield.settings import Limits
 from cranfield.statistics.design import Repeated
 from cranfield.statistics.survey import Inference

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cranfield.analysis.significance import ComparisonSettings, p_values
+from cranfield.codec import text, with_origin
 from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluation.designs import matched_sample
 from cranfield.evaluation.elsewhere import read_scores
@@ -30,7 +31,6 @@ from cranfield.report.canvas import GREY, ORANGE, PAGE, Drawings, figure_of, plo
 from cranfield.report.overview import COLOURS
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown, signed
-from cranfield.results import text, with_origin
 from cranfield.statistics.resampling import corrected
 from cranfield.wording import plural
 

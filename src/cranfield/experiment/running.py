@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from cranfield.analysis.compare import Comparison, compare_scores, with_baseline
 from cranfield.analysis.gates import OUTCOMES, Check, Verdict, verdict
+from cranfield.codec import now
 from cranfield.data import Repeats
 from cranfield.evaluation.designs import INDEPENDENT, Groups, together
 from cranfield.evaluation.elsewhere import read_scores, with_column
@@ -25,7 +26,6 @@ from cranfield.report import answer, gates, per_query
 from cranfield.report import write as write_scores
 from cranfield.report.canvas import save_all
 from cranfield.report.pages import write
-from cranfield.results import now
 from cranfield.wording import did_you_mean, few
 
 

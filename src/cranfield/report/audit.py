@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield import results
+from cranfield import codec
 from cranfield.analysis.audit import Audit, Cause, NilDetection, Swap
 from cranfield.evaluation.notes import summarised
 from cranfield.evaluation.pair_bounds import CHEAP, linear_part
@@ -127,7 +127,7 @@ def write(
     """
     check_format(format, FORMATS)
     if format == "json":
-        return results.text(audit.to_dict() | ({"predicted": results.plain(predicted)} if predicted else {}))
+        return codec.text(audit.to_dict() | ({"predicted": codec.plain(predicted)} if predicted else {}))
     all_runs = all_runs or len(audit.runs) <= FEW_RUNS
     layout = Layout(digits=digits)
     bottom, (advice, command) = list(bottom_line(audit, layout)), to_do(audit, inputs)
@@ -463,7 +463,7 @@ def to_do(audit: Audit, inputs: Mapping[str, str] | None = None) -> tuple[str, s
     if m is None:
         return "", ""
     if inputs is None:
-        return "`cf.lab.next_documents` and `cranfield judge` name the documents whose judgments matter most.", ""
+        return "`cf.judging.next_documents` and `cranfield judge` name the documents whose judgments matter most.", ""
     command = judge_command(audit, m, inputs)
     in_order = f"first {TO_JUDGE} unjudged documents"
     which = in_order if "--strategy depth" in command else f"{TO_JUDGE} documents that matter most"

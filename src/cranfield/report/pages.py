@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.cells import cell_len
 
-from cranfield import results
+from cranfield import codec
 from cranfield.data import Floats
 from cranfield.errors import UsageError
 from cranfield.report.sheet import UNDEFINED, Cell, Row, Sheet, csv_lines, highest_text, shown
@@ -257,7 +257,7 @@ def write(
 ) -> str:
     """A result in one of `FORMATS`, ending in a newline; json has the whole result, the others have the pages."""
     if format == "json":
-        return results.text(result)
+        return codec.text(result)
     if format == "table":
         return "\n".join(titled(page, width, colour=colour) for page in pages)
     check_format(format, FORMATS)

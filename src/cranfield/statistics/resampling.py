@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield import native
+from cranfield.codec import plain, typed
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError, check_choice, check_count, check_fraction
 from cranfield.parallel import parallel
-from cranfield.results import plain, typed
 from cranfield.statistics.portable import addable
 from cranfield.statistics.rounding import SAME, equalize
 

@@ -22,8 +22,8 @@ from cranfield.errors import InputError, check_count
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.pair_bounds import DECIMALS, lowest_differences, rank_weights
 from cranfield.evaluation.predicted import mapping_of
+from cranfield.judging.proposals import judging_order
 from cranfield.lab import registry
-from cranfield.lab.proposals import judging_order
 from cranfield.lab.registry import Progress, Relevant, Threshold
 from cranfield.measures import parse
 from cranfield.ranking.alignment import ranked_lists

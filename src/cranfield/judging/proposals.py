@@ -25,6 +25,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from cranfield.codec import Result
 from cranfield.data import Floats, Integers, Judgments
 from cranfield.errors import InputError, MeasureError, UsageError, check_choice, check_fraction
 from cranfield.evaluation.evaluator import read_runs
@@ -39,13 +40,12 @@ from cranfield.evaluation.pair_bounds import (
 )
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.io import read_qrels
-from cranfield.lab.judgment_files import TO_JUDGE
+from cranfield.judging.judgment_files import TO_JUDGE
 from cranfield.measures import Measure, parse
 from cranfield.ranking.alignment import ranked_lists
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import shown, signed
-from cranfield.results import Result
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import plural
 

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from cranfield.codec import Result
 from cranfield.data import Floats, Judgments, Run
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.io import read_qrels
-from cranfield.lab.judgment_files import places_of
+from cranfield.judging.judgment_files import places_of
 from cranfield.ranking.alignment import ranked_lists
 from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, Drawings, figure_of, plain, plotted_axes
 from cranfield.report.notebook import measure_index
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown, signed
-from cranfield.results import Result
 from cranfield.statistics.agreement import (
     FalsePositives,
     Favour,

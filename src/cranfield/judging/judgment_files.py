@@ -42,7 +42,7 @@ from cranfield.statistics.agreement import label_agreement
 from cranfield.wording import plural
 
 if TYPE_CHECKING:
-    from cranfield.lab.proposals import Proposal
+    from cranfield.judging.proposals import Proposal
 
 _GRADE_LINE = re.compile(r"([0-9])\s*[:=.)-]?\s+(\S.*)")
 COLUMNS = ("query_id", "doc_id", "relevance", "assessor", "time", "source")
@@ -539,7 +539,7 @@ def judging_page(
     labels = [(grade, *told.grades.get(grade, ("", ""))) for grade in grades]
     labelled = [{"grade": grade, "label": label, "meaning": meaning} for grade, label, meaning in labels]
     data = {"id": page_id, "name": name, "grades": labelled, "guidelines": told.text, "documents": documents}
-    return page_of_data("cranfield.lab", "page.html", data)
+    return page_of_data("cranfield.judging", "page.html", data)
 
 
 def _reason(proposal: Proposal) -> str:
