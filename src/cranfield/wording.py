@@ -1,4 +1,4 @@
-"""Numbers, names and text of others in sentences."""
+"""Numbers, names and untrusted text in sentences."""
 
 from __future__ import annotations
 
