@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
-from itertools import repeat
+from itertools import compress, repeat
 from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
 
@@ -382,11 +382,17 @@ class Reversals:
     """The pairs of runs whose order by one measure ties or unjudged documents could reverse.
 
     ``checked``: the causes whose effect is known, or that do not occur. A cause that is not among them may reverse any
-    pair: nothing is known of it.
+    pair: nothing is known of it. ``pairs``: the pairs that each cause could reverse, (run, run), the higher run first.
     """
 
     checked: tuple[Cause, ...]
-    swaps: tuple[Swap, ...]
+    pairs: Mapping[Cause, Booleans]
+
+    def causes(self, first: Integers, second: Integers) -> list[tuple[Cause, ...] | None]:
+        """What could reverse each of these pairs of runs; None where that is not known."""
+        nothing = () if set(self.pairs) <= set(self.checked) else None
+        by_cause = [(above[first, second] | above[second, first]).tolist() for above in self.pairs.values()]
+        return [tuple(compress(self.pairs, could)) or nothing for could in zip(*by_cause, strict=True)]
 
 
 def reversals(evaluation: Evaluation, progress: Progress | None = None) -> dict[str, Reversals]:
@@ -401,26 +407,20 @@ def reversals(evaluation: Evaluation, progress: Progress | None = None) -> dict[
 
         parts = evaluation.for_each_run(limits_of, progress)
         share = np.array([part["share"] for part in parts])
-        limits = {cause: _limits_of(parts, cause) for cause in causes}
-        swaps = list(_swaps(evaluation, limits, share))
         found = {}
         for m, column in enumerate(evaluation.columns):
             absent = {
                 "ties": not any(unknown_tie_effect(run, column).any() for run in evaluation.run_scores),
                 "unjudged": not (share[:, m] > 0).any() and evaluation.policy.queries != "run",
             }
+            limits = {cause: np.array([part[cause][m] for part in parts]).T for cause in causes}
             found[column.label] = Reversals(
                 tuple(cause for cause in causes if absent[cause] or not column.depends_on_above),
-                tuple(swap for swap in swaps if swap.measure == column.label),
+                {cause: _reversed_by(cause, evaluation, m, *ends, share[:, m]) for cause, ends in limits.items()},
             )
         return found
 
     return evaluation.remember("reversals", find)
-
-
-def _limits_of(parts: Sequence[dict[str, Any]], cause: Cause) -> tuple[Floats, Floats]:
-    low, high = np.array([part[cause] for part in parts]).transpose(2, 0, 1)
-    return low, high
 
 
 class Auditor:
@@ -627,24 +627,33 @@ def _reversible(score: Floats, low: Floats, high: Floats) -> Booleans:
     return above
 
 
+def _reversed_by(cause: Cause, evaluation: Evaluation, m: int, low: Floats, high: Floats, share: Floats) -> Booleans:
+    """The pairs that a cause could reverse by one measure, (run, run), the higher run first.
+
+    ``low``, ``high``: the lowest and highest mean of each run that it allows. ``share``: of unjudged documents down to
+    the cutoff. Two runs share unjudged documents, and the ideal ranking: a pair without unjudged documents down to the
+    cutoff keeps its order, whatever is found below.
+    """
+    above = _reversible(evaluation.ranking_scores._means[:, m], low, high)
+    if cause == "unjudged" and above.any():
+        of_pairs = differences_of_runs(evaluation, m)
+        if of_pairs is not None:
+            above &= of_pairs < -SAME
+        elif evaluation.policy.queries != "run":
+            above &= (share[:, None] > 0) | (share > 0)
+    return above
+
+
 def _swaps(evaluation: Evaluation, limits: Mapping[Cause, tuple[Floats, Floats]], share: Floats) -> Iterator[Swap]:
     """The pairs that each cause could reverse: by cause and measure, neighbours first, closest first.
 
-    ``limits``: for each cause the lowest and highest mean that it allows, (run, measure). ``share``: of unjudged
-    documents down to the cutoff. Two runs share unjudged documents, and the ideal ranking: a pair without unjudged
-    documents down to the cutoff keeps its order, whatever is found below.
+    ``limits``: for each cause the lowest and highest mean that it allows, (run, measure).
     """
     scores = evaluation.ranking_scores
     for cause, (low, high) in limits.items():
         for m, measure in enumerate(scores.measures):
             score, level = scores._means[:, m], _levels(scores._means[:, m])
-            above = _reversible(score, low[:, m], high[:, m])
-            if cause == "unjudged" and above.any():
-                of_pairs = differences_of_runs(evaluation, m)
-                if of_pairs is not None:
-                    above &= of_pairs < -SAME
-                elif evaluation.policy.queries != "run":
-                    above &= (share[:, m, None] > 0) | (share[:, m] > 0)
+            above = _reversed_by(cause, evaluation, m, low[:, m], high[:, m], share[:, m])
             first, second = np.nonzero(above)
             adjacent, gap = level[first] - level[second] == 1, score[first] - score[second]
             order = np.lexsort((second, first, gap, ~adjacent))
