@@ -416,7 +416,10 @@ def reversals(evaluation: Evaluation, progress: Progress | None = None) -> dict[
             limits = {cause: np.array([part[cause][m] for part in parts]).T for cause in causes}
             found[column.label] = Reversals(
                 tuple(cause for cause in causes if absent[cause] or not column.depends_on_above),
-                {cause: _reversed_by(cause, evaluation, m, *ends, share[:, m]) for cause, ends in limits.items()},
+                {
+                    cause: _reversed_by(cause, evaluation, m, low, high, share[:, m])
+                    for cause, (low, high) in limits.items()
+                },
             )
         return found
 
