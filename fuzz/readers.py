@@ -41,6 +41,7 @@ except ImportError:
 import numpy as np
 
 import cranfield as cf
+import cranfield.codec as codec
 import cranfield.corpus.corpus_file as corpus_file
 import cranfield.experiment.experiment as experiment
 import cranfield.io.documents as documents
@@ -48,9 +49,8 @@ import cranfield.io.formats.delimited as delimited
 import cranfield.io.formats.json as json_format
 import cranfield.io.formats.letor as letor_format
 import cranfield.io.formats.warc as warc_format
-import cranfield.lab.judgment_files as judgment_files
+import cranfield.judging.judgment_files as judgment_files
 import cranfield.lab.registry as saving
-import cranfield.results as results
 from cranfield import io as cranfield_io
 from cranfield.corpus.corpus import build
 from cranfield.errors import CranfieldError
@@ -267,12 +267,12 @@ def saved_results(data: bytes) -> None:
         path = Path(folder, "result.json")
         path.write_bytes(data)
         try:
-            result = results.load(path)
+            result = codec.load(path)
         except CranfieldError:
             return
         str(result), repr(result)
         result.save(path)
-        require(results.plain(results.load(path)) == results.plain(result), "saved and loaded again")
+        require(codec.plain(codec.load(path)) == codec.plain(result), "saved and loaded again")
 
 
 def saved_corpus(data: bytes) -> None:
@@ -525,9 +525,9 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
 GUIDED = (
     "cranfield.io",
     "cranfield.native.plain",
-    "cranfield.results",
+    "cranfield.codec",
     "cranfield.lab.registry",
-    "cranfield.lab.judgment_files",
+    "cranfield.judging.judgment_files",
     "cranfield.corpus.corpus_file",
     "cranfield.experiment",
 )

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
-
-import cranfield
 
 UNUSED = (
     *("concurrent.futures", "numpy.typing", "pathlib", "scipy", "threading", "urllib.parse"),
@@ -30,17 +25,3 @@ print([name for name in {UNUSED} if name in sys.modules.keys() - before])
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
-
-
-@pytest.mark.parametrize("collects", [True, False])
-def test_garbage_is_collected_after_loading_as_before(collects: bool) -> None:
-    before = gc.isenabled()
-    try:
-        (gc.enable if collects else gc.disable)()
-        assert cranfield.load_module("cranfield.wording").__name__ == "cranfield.wording"
-        assert gc.isenabled() == collects
-        with pytest.raises(ModuleNotFoundError):
-            cranfield.load_module("cranfield.missing")
-        assert gc.isenabled() == collects
-    finally:
-        (gc.enable if before else gc.disable)()

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import gc
 from importlib import import_module
 
 TYPE_CHECKING = False  # as type checkers know it; the module `typing` takes longer to load than this one
 if TYPE_CHECKING:
     from typing import Any
 
-    from cranfield import lab, measures, stats, tensors
+    from cranfield import judging, lab, measures, stats, tensors
     from cranfield import spark as spark
     from cranfield.analysis.audit import audit
     from cranfield.analysis.compare import Comparison, compare
     from cranfield.analysis.explain import explain
     from cranfield.analysis.per_query import queries
+    from cranfield.codec import load
     from cranfield.data import Judgments, Repeats, Run
     from cranfield.errors import CranfieldError, InputError, MeasureError
     from cranfield.evaluation.collection import Collection
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores
     from cranfield.experiment.experiment import Experiment
     from cranfield.io import read_qrels, read_run
+    from cranfield.io.formats.letor import read_letor
     from cranfield.io.records import records
     from cranfield.lab.simulation import simulate
     from cranfield.measures import measure, parse
-    from cranfield.results import load
 
 __version__ = "0.1.0"
 
@@ -50,12 +50,14 @@ __all__ = [
     "compare",
     "evaluate",
     "explain",
+    "judging",
     "lab",
     "load",
     "measure",
     "measures",
     "parse",
     "queries",
+    "read_letor",
     "read_qrels",
     "read_run",
     "read_scores",
@@ -67,7 +69,7 @@ __all__ = [
 
 # Names are loaded when they are asked for. The names of no module are modules themselves.
 MODULES = {
-    "": ("lab", "measures", "spark", "stats", "tensors"),
+    "": ("judging", "lab", "measures", "spark", "stats", "tensors"),
     "analysis.audit": ("audit",),
     "analysis.compare": ("Comparison", "compare"),
     "analysis.explain": ("explain",),
@@ -82,10 +84,11 @@ MODULES = {
     "evaluation.scores": ("Scores",),
     "experiment.experiment": ("Experiment",),
     "io": ("read_qrels", "read_run"),
+    "io.formats.letor": ("read_letor",),
     "io.records": ("records",),
     "lab.simulation": ("simulate",),
     "measures": ("measure", "parse"),
-    "results": ("load",),
+    "codec": ("load",),
 }
 
 
@@ -93,20 +96,9 @@ def __getattr__(name: str) -> Any:
     module = next((module for module, names in MODULES.items() if name in names), None)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(load_module(f"cranfield.{module}"), name) if module else load_module(f"cranfield.{name}")
+    value = getattr(import_module(f"cranfield.{module}"), name) if module else import_module(f"cranfield.{name}")
     globals()[name] = value
     return value
-
-
-def load_module(name: str) -> Any:
-    """Import a module without garbage collection: imports leave no garbage, and each search for it takes time."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        return import_module(name)
-    finally:
-        if collects:
-            gc.enable()
 
 
 def __dir__() -> list[str]:

@@ -7,13 +7,12 @@ This module does not know about files (`io`) or measures.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from cranfield.record import record
 from cranfield.wording import decodable, plural, printable
 
 # Written out, because `results.typed` looks into them: numpy.typing.NDArray is opaque since NumPy 2.5.
@@ -27,7 +26,7 @@ LONG_TEXT = 64  # bytes from which strings are compared one by one
 Smoothing = Literal["dirichlet", "printed"]  # of language models; printed: as Hui et al. (2017) print it
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Strings:
     """A column of ids in Arrow's layout: string i is ``data[offsets[i]:offsets[i + 1]]``."""
 
@@ -106,7 +105,7 @@ class Strings:
         return Strings(offsets, self.data[index])
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Labels:
     """Judgments by subtopic: row i says that document ``document[i]`` has ``grade[i]`` for ``subtopic[i]``.
 
@@ -119,7 +118,7 @@ class Labels:
     names: Strings
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Intents:
     """Weights of subtopics: row i says that subtopic ``subtopic[i]`` of query ``query[i]`` has ``weight[i]``.
 
@@ -132,7 +131,7 @@ class Intents:
     weight: Floats
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Navigational:
     """Intents of readers who need one document: row i is subtopic ``subtopic[i]`` of query ``query[i]``.
 
@@ -144,7 +143,7 @@ class Navigational:
     subtopic: Integers
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class PreferenceJudgments:
     """The preferences of all queries; documents are rows of the `Judgments` that have them.
 
@@ -168,7 +167,7 @@ class PreferenceJudgments:
     single: Booleans
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class JudgmentSample:
     """How the documents to judge were drawn, for each row of the `Judgments` that have it.
 
@@ -189,7 +188,7 @@ class JudgmentSample:
         return self.probability is None or len(self.strata.data) > 0
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Passages:
     """Passages of documents: row i is from ``start[i]`` up to ``end[i]``, without it, of ``names[document[i]]``."""
 
@@ -203,7 +202,7 @@ class Passages:
         return replace(self, document=self.document[rows], start=self.start[rows], end=self.end[rows])
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Spans:
     """Judgments of passages; a document of the `Judgments` that have them is a passage.
 
@@ -218,7 +217,7 @@ class Spans:
     cover: float
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Judgments:
     """Relevance judgments: the judged documents of every query, each once, with a grade.
 
@@ -247,7 +246,7 @@ class Judgments:
         return decodable(f"Judgments: {printable(self.name)}, {counts}")
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Table:
     """A run in memory as columns, one row per retrieved document, in input order."""
 
@@ -275,7 +274,7 @@ class Table:
         )
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class TableStream:
     """A run in a file of rows that is read piece by piece; each call of ``pieces`` starts from the beginning.
 
@@ -288,7 +287,7 @@ class TableStream:
 ListedItems = Literal["documents", "questions"]
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class AnsweredDays:
     """The days that a run of lists of lists answers; ``ranks``: what it ranks for each of its queries.
 
@@ -303,7 +302,7 @@ class AnsweredDays:
 Opener = Callable[[], Any]  # returns a file descriptor or an object with ``readinto``; may be called again
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Run:
     """The rankings of one system; ``source`` has the rows, and is read only when needed.
 

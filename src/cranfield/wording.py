@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-
-from cranfield.regex import regex
 
 # Characters that move the cursor, end a line or change the direction of text.
 # Surrogates that stand for no byte cannot be written at all.
 _BEYOND_ASCII = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udc7f\udd00-\udfff"
-CONTROL = regex(f"[\x00-\x1f{_BEYOND_ASCII}]")
-_CONTROL_IN_LINE = regex(f"[\x00-\x09\x0b-\x1f{_BEYOND_ASCII}]")
-NO_BYTE = regex("[\ud800-\udc7f\udd00-\udfff]")
-_SIGNED_NUMBER = regex(r"[+-][0-9.,]*(?:e[+-]?[0-9]+)?[%∞]?")
+CONTROL = re.compile(f"[\x00-\x1f{_BEYOND_ASCII}]")
+_CONTROL_IN_LINE = re.compile(f"[\x00-\x09\x0b-\x1f{_BEYOND_ASCII}]")
+NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+_SIGNED_NUMBER = re.compile(r"[+-][0-9.,]*(?:e[+-]?[0-9]+)?[%∞]?")
 
 
 def plural(number: int, noun: str) -> str:

@@ -19,13 +19,13 @@ import cranfield as cf
 from cranfield import example
 from cranfield.analysis.audit import CAUSES, DEFAULT_MEASURES, Audit, reversals
 from cranfield.cli.main import cli
+from cranfield.codec import plain
 from cranfield.errors import InputError, MissingDependency, UsageError
 from cranfield.evaluation.plausible import Deck, plausible
 from cranfield.report import audit as report
 from cranfield.report import canvas
 from cranfield.report.canvas import save_all
 from cranfield.report.sheet import Layout
-from cranfield.results import plain
 
 QRELS = str(example.path(example.QRELS))
 RUNS = [str(example.path(name)) for name in example.RUNS]

@@ -21,10 +21,10 @@ from cranfield.analysis.significance import (
     choose_samples,
     lowest_p,
 )
+from cranfield.codec import plain
 from cranfield.errors import CranfieldError, UnknownName
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.scores import Scores
-from cranfield.results import plain
 from cranfield.statistics import resampling
 from cranfield.statistics.resampling import CORRECTIONS
 from cranfield.testing.engine_contract import alike

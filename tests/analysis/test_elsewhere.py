@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.analysis.query_values import edit_distance
-from cranfield.results import plain
+from cranfield.codec import plain
 from golden_cases import STRUCTURED
 
 

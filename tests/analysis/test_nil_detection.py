@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cranfield.analysis.audit import NilDetection, nil_detection
+from cranfield.codec import plain
 from cranfield.errors import UsageError
-from cranfield.results import plain
 
 
 def test_counts_and_shares_by_hand() -> None:

@@ -84,7 +84,7 @@ def test_rows_of_a_file_in_any_order(tmp_path: Path) -> None:
 def test_features_of_a_letor_file_without_joining_again(tmp_path: Path) -> None:
     path = tmp_path / "fold.letor"
     path.write_text("1 qid:1 1:3 2:1 # a\n0 qid:1 1:3 2:2 # b\n1 qid:2 1:0 2:5 # a\n0 qid:2 1:1 2:5 # c\n")
-    qrels, runs, features = cf.lab.read_letor(path)
+    qrels, runs, features = cf.read_letor(path)
     evaluator = cf.Evaluator(qrels, ["AP[ties=expected]", "nDCG@1"])
     rescorer = evaluator.rescorer(runs["1"])
     assert [rescorer.means(column) for column in features.T] == [evaluator.means(run) for run in runs.values()]

@@ -142,7 +142,7 @@ def test_features_that_most_lines_leave_out(tmp_path: Path) -> None:
     assert len(cf.read_qrels(path).documents) == 12_000
     run = cf.read_run(f"{path}#11999")
     assert run.source.score.tolist() == [0.0] * 11_998 + [1.0, 0.0]
-    for read in (cf.read_run, cf.lab.read_letor, lambda file: cf.evaluate(file, file, "RR")):
+    for read in (cf.read_run, cf.read_letor, lambda file: cf.evaluate(file, file, "RR")):
         with pytest.raises(InputError, match="12,000 features") as error:
             read(path)
         assert f"{path}#1" in error.value.hint

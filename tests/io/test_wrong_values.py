@@ -167,7 +167,7 @@ def test_features_that_are_not_in_the_file(number: str, folder: Path) -> None:
 @pytest.mark.parametrize("grades", ["² ٣", "0 ۱", "-0", "0 -0 1", "10", ""])
 def test_grades_of_a_page_are_digits(grades: str) -> None:
     with pytest.raises(CranfieldError, match="must be single digits"):
-        cf.lab.judging_page([], grades=grades.split())
+        cf.judging.judging_page([], grades=grades.split())
 
 
 @pytest.mark.parametrize("text", ['{"q": ["a"]}', '{\n "q": ["a"]\n}', '{"q": ["a"], "r": ["b"]}', '{"q": ["a"]}\n'])

@@ -23,9 +23,9 @@ from cranfield import example
 from cranfield.analysis.compare import comparable, compare_scores
 from cranfield.analysis.significance import ComparisonSettings
 from cranfield.cli.main import cli
+from cranfield.codec import plain
 from cranfield.evaluation.collection import split_options
 from cranfield.report.html import LONGEST_LABEL, contents, cut_names, html, short_labels
-from cranfield.results import plain
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 MEASURES = ["AP", "nDCG@10", "RR", "NumRet"]

@@ -16,9 +16,10 @@ import pytest
 import cranfield as cf
 from cranfield import example
 from cranfield.analysis.collection_statistics import collection_statistics
+from cranfield.display import Displayed
 from cranfield.errors import MissingDependency, UnknownName, UsageError
-from cranfield.lab.judge_reports import judges
-from cranfield.lab.proposals import next_documents
+from cranfield.judging.judge_reports import judges
+from cranfield.judging.proposals import next_documents
 from cranfield.lab.registry import SeveralCollections
 from cranfield.lab.studies.correlation import correlation
 from cranfield.lab.studies.newcomers import newcomers
@@ -28,7 +29,6 @@ from cranfield.lab.studies.stopping import stopping
 from cranfield.lab.studies.ties import ties
 from cranfield.lab.studies.truncation import truncation
 from cranfield.report import notebook
-from cranfield.results import Displayed
 
 QRELS = str(example.path(example.QRELS))
 RUNS = [str(example.path(name)) for name in example.RUNS]

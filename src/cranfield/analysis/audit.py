@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from cranfield.codec import plain
 from cranfield.data import Booleans, Floats, Integers
+from cranfield.display import Displayed
 from cranfield.errors import UsageError, check_choice
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
@@ -28,8 +30,6 @@ from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Interval, check_rankings
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.tie_rules import TieRule, Ties
-from cranfield.record import record
-from cranfield.results import Displayed, plain
 from cranfield.statistics.rounding import SAME, levels
 from cranfield.wording import listed
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@record
+@dataclass(frozen=True)
 class NilDetection:
     """Counts of queries: all of them, those without relevant documents, those with an empty list, and both.
 
@@ -144,7 +144,7 @@ class Swap(NamedTuple):
         return self.score[0] - self.score[1]
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Audit(Displayed):
     """Scores, and the values that they could have had; arrays are (run, measure) unless noted.
 

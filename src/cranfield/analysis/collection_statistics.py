@@ -6,12 +6,15 @@ The statistics of judgments are those of Table 1 in Sakai, *Alternatives to Bpre
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from cranfield import io
+from cranfield.codec import plain
 from cranfield.data import Integers, Judgments, Run, Table
+from cranfield.display import Displayed
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.run_notes import judged_documents
@@ -20,15 +23,13 @@ from cranfield.io.runs import empty_index
 from cranfield.measures import Measure, parse
 from cranfield.ranking.alignment import Aligner
 from cranfield.ranking.rankings import Judged, Pool, Rankings
-from cranfield.record import record
-from cranfield.results import Displayed, plain
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import listed
 
 TOP = 10  # depth for the share of unjudged documents near the top
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class JudgmentStatistics:
     """Counts of judged documents by query; a negative grade is not a judgment.
 
@@ -68,7 +69,7 @@ class JudgmentStatistics:
         }
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class RunStatistics:
     """Counts of one run over the judged queries that it answers.
 
@@ -96,7 +97,7 @@ class RunStatistics:
         return plain({name: value for name, value in counts.items() if name != "name"})
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CollectionStatistics(Displayed):
     """The statistics of judgments and of any number of runs."""
 

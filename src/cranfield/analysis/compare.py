@@ -28,6 +28,7 @@ from cranfield.analysis.significance import (
     lowest_p,
     p_values,
 )
+from cranfield.codec import PathLike, Saved, plain, typed
 from cranfield.data import Integers
 from cranfield.errors import InputError, MeasureError, MissingDependency, UnknownName, UsageError
 from cranfield.evaluation.collection import is_several
@@ -43,7 +44,6 @@ from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.scores import Scores, ScoreTable
 from cranfield.measures import parse
 from cranfield.parallel import followed, in_background
-from cranfield.results import PathLike, Saved, plain, typed
 from cranfield.statistics.design import Repeated, Sample
 from cranfield.statistics.resampling import Correction
 from cranfield.statistics.rounding import SAME

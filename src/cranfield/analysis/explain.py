@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from cranfield.codec import plain
 from cranfield.corpus.judged import Reading
 from cranfield.corpus.models import steps
 from cranfield.data import Floats, Integers, Judgments, Run, TextView
+from cranfield.display import Displayed
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import Evaluator
@@ -35,8 +37,6 @@ from cranfield.ranking.batch import FIELDS, Batch, Documents, GainSums, Preferen
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.tie_rules import DEFAULT
 from cranfield.ranking.views import condense_and_terminate
-from cranfield.record import record
-from cranfield.results import Displayed, plain
 from cranfield.wording import decodable, few, plural, printable
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Asked(Batch):
         return self.sums[weights]
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Contributions:
     """What the judged documents of a ranking add to its score, best first.
 
@@ -235,7 +235,7 @@ Part = Literal["documents", "subtopics"]
 END = "(end of the list)"  # the terminal document
 
 
-@record
+@dataclass(frozen=True)
 class Word:
     """A word of a document, and its contribution to the coverage of the subtopic, which may be negative."""
 
@@ -243,7 +243,7 @@ class Word:
     change: float
 
 
-@record(eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Step:
     """What one document adds to a score.
 
@@ -272,7 +272,7 @@ class Step:
         return plain(vars(self))
 
 
-@record(eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class TextStep(Step):
     """What one document adds to a measure of document text.
 
@@ -298,7 +298,7 @@ class TextStep(Step):
         return plain(vars(self) | {"words": {word.word: word.change for word in self.words}})
 
 
-@record(eq=False, repr=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Explanation(Displayed):
     """The score of one query, rank by rank: ``before`` and what all ``steps`` earn add up to the score.
 
@@ -350,7 +350,7 @@ class Explanation(Displayed):
         return who | sums | {"ranks": self.steps}
 
 
-@record(eq=False, repr=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class TextExplanation(Explanation):
     """The score of a measure of document text; ``near`` (rank, subtopic) is the coverage of each subtopic so far."""
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from cranfield.codec import plain
 from cranfield.data import Floats
+from cranfield.display import Displayed
 from cranfield.errors import InputError, UsageError, check_choice, check_count
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.scores import Scores, check_rankings
 from cranfield.ranking.tie_rules import Ties
-from cranfield.record import record
-from cranfield.results import Displayed, plain
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import listed
 
@@ -24,7 +24,7 @@ Order = Literal["difference", "loss", "hardest", "disagreement", "query"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PerQueryScores(Displayed):
     """One measure by query: ``values`` (run, query), for queries with a value in every run, in a chosen order.
 

@@ -19,7 +19,6 @@ from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError, check_choice, check_count, check_fraction
 from cranfield.measures.catalogue import Better
 from cranfield.parallel import parallel
-from cranfield.record import record
 from cranfield.statistics.design import REPEATED, Design, Error, Repeated, Sample
 from cranfield.statistics.intervals import (
     bca,
@@ -64,7 +63,7 @@ MOST_DRAWN = 1 << 29
 CELLS = 1 << 17  # differences of pairs by query that are held at a time: there are parts for all cores
 
 
-@record
+@dataclass(frozen=True)
 class ComparisonSettings:
     """The arguments of `compare`, which explains them, that do not depend on the scores; checked.
 
@@ -176,7 +175,7 @@ NO_SEEDS = "it does not know how much repeats differ"
 NOT_DESIGNED = {"clusters of queries": INDEPENDENT, "several collections": POOLED, "random repeats": NO_SEEDS}
 
 
-@record
+@dataclass(frozen=True)
 class SignificanceTest:
     """One test.
 

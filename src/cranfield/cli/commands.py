@@ -17,6 +17,7 @@ module of verbs is imported only when one of them is called: reading one run sho
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import cleandoc, get_annotations, signature
 from types import NoneType, UnionType
@@ -39,7 +40,6 @@ from cranfield.cli.output import emit, note
 from cranfield.errors import UsageError
 from cranfield.io import remarks_on_judgments
 from cranfield.io.write import check_replaced
-from cranfield.regex import regex
 from cranfield.settings import RARE as RARE
 from cranfield.settings import Choices, Limits
 from cranfield.settings import Option as Option
@@ -51,7 +51,7 @@ SCREEN = 22  # arguments and options of which help shows all
 WIDEST = 22  # characters of the column of options; a longer one has a line of its own
 HELP_ALL = "cranfield.help_all"  # where the context of click keeps --help-all
 # How click writes the range of a number, which the error for a wrong number names as well.
-RANGE = regex(r"  \[[^][; ]*x[^][; ]*\]|; [^][; ]*x[^][; ]*(?=\])")
+RANGE = re.compile(r"  \[[^][; ]*x[^][; ]*\]|; [^][; ]*x[^][; ]*(?=\])")
 CONTAINERS = (tuple, Sequence, Mapping)
 
 

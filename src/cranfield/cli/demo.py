@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from dataclasses import replace as changed
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +21,6 @@ from cranfield.evaluation.evaluator import evaluate
 from cranfield.evaluation.plan import Undefined
 from cranfield.evaluation.scores import Scores
 from cranfield.io.write import atomic_write
-from cranfield.record import record
 from cranfield.report.compare import leaderboard
 from cranfield.report.pages import BOLD, Page, styled, titled
 from cranfield.report.sheet import Cell, Layout, Row, Sheet, below
@@ -65,7 +65,7 @@ def check_folder(folder: Path) -> None:
         )
 
 
-@record
+@dataclass(frozen=True)
 class Stop:
     """One stop of the tour: a text, the command, and its output."""
 

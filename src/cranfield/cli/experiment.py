@@ -13,13 +13,13 @@ from cranfield.cli import gate, options, results
 from cranfield.cli.commands import Argument, Option, Settings, fields_of, said_of, verb
 from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, emit, note, replace, run_notes, say_written, width
+from cranfield.codec import with_origin
 from cranfield.errors import InputError, UsageError
 from cranfield.io.write import check_replaced
 from cranfield.report import answer
 from cranfield.report import groups as by_group
 from cranfield.report import write as write_scores
 from cranfield.report.pages import Page, write
-from cranfield.results import with_origin
 
 PYPROJECT = "pyproject.toml"
 

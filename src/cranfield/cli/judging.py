@@ -17,7 +17,7 @@ from cranfield.wording import plural
 
 if TYPE_CHECKING:
     from cranfield.data import Run
-    from cranfield.lab.proposals import NextDocuments
+    from cranfield.judging.proposals import NextDocuments
 
 RUN_COLUMNS = 6
 QUERIES = 50  # of a collection whose size is not given
@@ -94,7 +94,7 @@ class Judge(options.OwnMeasures, options.Inputs, results.Pages):
         if self.merged:
             self._merge(runs)
             return
-        from cranfield.lab.proposals import next_documents
+        from cranfield.judging.proposals import next_documents
 
         of_page = {"--texts": self.texts, "--queries-file": self.queries_file, "--guidelines": self.guidelines}
         given = [option for option, value in of_page.items() if value]
@@ -110,7 +110,7 @@ class Judge(options.OwnMeasures, options.Inputs, results.Pages):
             self._write_page(found, self.page)
 
     def _write_page(self, found: NextDocuments, path: str) -> None:
-        from cranfield.lab.judgment_files import judging_page
+        from cranfield.judging.judgment_files import judging_page
 
         html = judging_page(
             found.documents,
@@ -128,8 +128,8 @@ class Judge(options.OwnMeasures, options.Inputs, results.Pages):
     def _merge(self, runs: list[Run]) -> None:
         """Merge judgments, write them, and show what changed."""
         from cranfield import evaluate
-        from cranfield.lab.judgment_files import agreement_page, changes, merge, merged_note
-        from cranfield.results import plain
+        from cranfield.codec import plain
+        from cranfield.judging.judgment_files import agreement_page, changes, merge, merged_note
 
         if self.output is None:
             raise UsageError(
@@ -172,7 +172,7 @@ class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, res
 
     def run(self) -> None:
         from cranfield.evaluation.evaluator import read_runs
-        from cranfield.lab.judge_reports import judges
+        from cranfield.judging.judge_reports import judges
         from cranfield.report.canvas import save_all
 
         predicted = [file for file in self.files if not _is_run(file)]
@@ -230,7 +230,7 @@ class Sample(options.ReadingRuns, options.Seed, options.Output):
         from cranfield import read_qrels
         from cranfield.evaluation.evaluator import read_runs
         from cranfield.evaluation.predicted import mapping_of
-        from cranfield.lab import judgment_files
+        from cranfield.judging import judgment_files
         from cranfield.ranking.alignment import ranked_lists
 
         strata = judgment_files.parse_strata(self.strata)

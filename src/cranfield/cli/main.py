@@ -13,12 +13,13 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from types import FrameType
 from typing import Any
 
 import click
 
-from cranfield import __version__, load_module, native
+from cranfield import __version__, native
 from cranfield.cli.commands import LazyGroup
 from cranfield.cli.output import say
 from cranfield.errors import CranfieldError
@@ -67,7 +68,7 @@ class Verbs(LazyGroup):
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in MODULES:
             return None
-        module = load_module(f"cranfield.cli.{MODULES[cmd_name]}")
+        module = import_module(f"cranfield.cli.{MODULES[cmd_name]}")
         command: click.Command = getattr(module, cmd_name.replace("-", "_"), None) or module.command
         return command
 
@@ -87,7 +88,7 @@ class Verbs(LazyGroup):
     ) -> Any:
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-        from cranfield.results import made_by
+        from cranfield.codec import made_by
 
         words = sys.argv[1:] if args is None else args
         try:

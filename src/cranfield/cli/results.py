@@ -11,11 +11,11 @@ import click
 from cranfield.cli import options
 from cranfield.cli.commands import Settings
 from cranfield.cli.output import colour, emit, note, say_written, width
+from cranfield.codec import text as as_json
+from cranfield.codec import with_origin
 from cranfield.io.formats.json import load_json
 from cranfield.io.streams import digesting
 from cranfield.report.pages import FORMATS, Page, write
-from cranfield.results import text as as_json
-from cranfield.results import with_origin
 from cranfield.settings import Choices, Option
 
 if TYPE_CHECKING:

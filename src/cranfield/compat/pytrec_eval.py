@@ -5,6 +5,7 @@ Names, keys and numbers are those of trec_eval 9.0.8; `docs/compat/pytrec_eval` 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -21,7 +22,6 @@ from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluator import Evaluator
 from cranfield.evaluation.plan import Column
 from cranfield.ranking.views import Views
-from cranfield.regex import regex
 
 __all__ = [
     "RelevanceEvaluator",
@@ -36,7 +36,7 @@ supported_measures = set(nickname("all_trec", 9))
 supported_nicknames = {name: set(nickname(name, 9)) for name in (*NICKNAMES, "all_trec")}
 
 # name, name.5 or name_5, name.5,10: the name may itself end in what looks like a parameter.
-WRITTEN = regex(r"(?P<name>.+?)[._](?P<parameters>\d+(?:\.\d+)?(?:,\d+(?:\.\d+)?)*)")
+WRITTEN = re.compile(r"(?P<name>.+?)[._](?P<parameters>\d+(?:\.\d+)?(?:,\d+(?:\.\d+)?)*)")
 
 Numbers = Mapping[str, Mapping[str, Any]]
 

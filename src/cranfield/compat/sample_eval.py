@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +12,6 @@ from cranfield import io
 from cranfield.data import Run
 from cranfield.errors import check_choice
 from cranfield.evaluation.evaluator import Evaluator
-from cranfield.record import record
 
 NAMES = {
     "infAP": "xinfAP",
@@ -69,7 +69,7 @@ def _without_zeros(run: Run) -> Run:
     return Run(run.name, rankings, run.source_name)
 
 
-@record
+@dataclass(frozen=True)
 class StatAPResult:
     """statAP of each query (None if undefined or left out), its mean, the variance of the mean, and how many count."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -34,8 +35,6 @@ from cranfield.io import read_qrels, read_run
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.views import Gains, Views, condense_and_terminate, ordered
-from cranfield.record import record
-from cranfield.regex import regex
 from cranfield.wording import printable
 
 VERSIONS: dict[Generation, str] = {9: "9.0.8", 10: "10.0"}
@@ -57,7 +56,7 @@ class TrecEvalError(CranfieldError):
         self.exit_code = exit_code
 
 
-@record
+@dataclass(frozen=True)
 class Options:
     """The options of the command line, by trec_eval's names."""
 
@@ -237,7 +236,7 @@ class _SixColumns:
     """The text of a run without what follows the sixth column of a line."""
 
     # Blanks between columns are required: a column must not be split to make six of five.
-    PATTERN = regex(rb"(?m)^([\t\v\f\r ]*(?:[^\x00\t-\r ]+[\t\v\f\r ]+){5}[^\x00\t-\r ]+)[\t\v\f\r ][^\x00\n]*")
+    PATTERN = re.compile(rb"(?m)^([\t\v\f\r ]*(?:[^\x00\t-\r ]+[\t\v\f\r ]+){5}[^\x00\t-\r ]+)[\t\v\f\r ][^\x00\n]*")
 
     def __init__(self, opener: Opener) -> None:
         source = opener()
@@ -264,7 +263,7 @@ class _SixColumns:
         return len(part)
 
 
-@record(frozen=False, eq=False)
+@dataclass(eq=False)
 class _Report:
     """The output for one run; ``layers``: its alignments with the judgments, by groups."""
 

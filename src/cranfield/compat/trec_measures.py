@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, reduce
 from typing import Literal
 
@@ -20,7 +20,6 @@ from cranfield.measures.ties.strategies import NO_CUTOFF
 from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.views import Views, condense_and_terminate, ordered
-from cranfield.record import record
 from cranfield.wording import plural
 
 # Measures in the arithmetic of trec_eval: the same operations in the same order, so that no last digit differs.
@@ -247,7 +246,7 @@ RECALLS = tuple(i / 10 for i in range(11))
 MULTIPLES = tuple(i / 5 for i in range(1, 11))
 
 
-@record
+@dataclass(frozen=True)
 class Kind:
     """One measure of trec_eval: ``ours`` is a template for the name of our measure."""
 
@@ -375,7 +374,7 @@ class CoefficientError(ParameterError):
     exit_code = 4
 
 
-@record
+@dataclass(frozen=True)
 class MeasureOptions:
     """The options that all measures of one call share."""
 
@@ -393,7 +392,7 @@ class MeasureOptions:
         return replace(parse(text), views=self.views)
 
 
-@record
+@dataclass(frozen=True)
 class Line:
     """One line of output: the mean of our measures, usually of one."""
 

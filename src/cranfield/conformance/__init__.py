@@ -14,7 +14,7 @@ import signal
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -25,7 +25,6 @@ from cranfield.errors import CranfieldError, UsageError
 from cranfield.io.faults import quotable
 from cranfield.measures import CATALOGUE, parse
 from cranfield.measures.aliases import names_elsewhere
-from cranfield.record import record
 from cranfield.report.pages import Page, table
 from cranfield.wording import plural
 
@@ -102,7 +101,7 @@ def document(names: Iterable[str] | None = None) -> dict[str, Any]:
     return {"version": VERSION, "cranfield": __version__, "measures": measures, "cases": found}
 
 
-@record
+@dataclass(frozen=True)
 class Difference:
     """A case and the value of another program; None is undefined."""
 
@@ -121,7 +120,7 @@ class Difference:
         return {**{name: self.case[name] for name in names}, "value": self.value}
 
 
-@record
+@dataclass(frozen=True)
 class Findings:
     """What a check found: the cases that the program was given, its answers by id, and the answers that differ."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -23,11 +23,10 @@ from cranfield.io.faults import quotable
 from cranfield.io.ids import by_text
 from cranfield.io.runs import WHOLE_RANKING, empty_index
 from cranfield.io.streams import is_stream
-from cranfield.record import record
 from cranfield.wording import few, plural
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Corpus:
     """The words of the documents that are kept, and their frequencies in the whole collection.
 

@@ -6,7 +6,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Collection
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any
 
@@ -18,7 +18,6 @@ from cranfield.io.documents import document_files
 from cranfield.io.formats.json import load_json
 from cranfield.io.tables import arrow_binary, strings_of
 from cranfield.io.write import write_pieces
-from cranfield.record import record
 
 VERSION = 1
 KEY = b"cranfield.corpus"
@@ -33,7 +32,7 @@ def stale(path: str, fault: str) -> InputError:
     return InputError([f"{path}: {fault}"], hint=REBUILD_HINT.format(path))
 
 
-@record
+@dataclass(frozen=True)
 class Origin:
     """A source of a corpus at the time of reading: its files, and a digest of their names, sizes and times."""
 

@@ -9,6 +9,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from queue import SimpleQueue
@@ -30,14 +31,13 @@ from cranfield.io.documents import (
     location_of,
 )
 from cranfield.io.faults import quotable
-from cranfield.record import record
 
 VOCABULARY_CHUNK = 1 << 16
 ONE_TEXT_HINT = "each id must have one text; keep one of them"
 MAX_WORKERS = 8  # more do not help: reading takes the time, and each has its own vocabulary
 
 
-@record
+@dataclass(frozen=True)
 class KeptDocuments:
     """The documents of one block whose words are kept, with a digest of each text to compare repeated ids."""
 
@@ -79,7 +79,7 @@ class WordCounter:
         )
 
 
-@record
+@dataclass(frozen=True)
 class CountedBlock:
     """A block after counting: the counter that was used, the kept documents, and the location of a line."""
 

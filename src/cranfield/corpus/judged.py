@@ -9,7 +9,7 @@ every relevant document is computed once, and a subset of the judgments only sel
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -18,10 +18,9 @@ import numpy as np
 from cranfield.corpus.corpus import Corpus
 from cranfield.corpus.models import Models, PrintedModels, chunks, model_terms, nearness_from_evidence
 from cranfield.data import Booleans, Floats, Integers, Judgments, TextView
-from cranfield.record import record
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Relevant:
     """Relevant rows of judgments, with their query and the number of the subtopic within it.
 
@@ -159,7 +158,7 @@ class Partial(Reading):
         return nearness_from_evidence(evidence, products.length, models.length[query], mu, models.divergence(mu)[query])
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Products:
     """Products of rankings with the relevant documents of their queries.
 

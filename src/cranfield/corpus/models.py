@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -24,7 +25,6 @@ import numpy as np
 from cranfield.data import Bytes, Floats, Integers
 from cranfield.errors import UsageError, optional
 from cranfield.io.streams import open_stream
-from cranfield.record import record
 
 if TYPE_CHECKING:
     from cranfield.corpus.corpus import Corpus
@@ -37,7 +37,7 @@ def group_sums(group: Integers, values: Floats, size: int) -> Floats:
     return np.bincount(group, values, size).astype(np.float64, copy=False)
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class TermCounts:
     """Documents as term counts, and the background model: ``share`` (t,) is P(v|D).
 
@@ -74,7 +74,7 @@ class TermCounts:
         return owner, np.arange(len(owner)) + np.repeat(self.begin[documents] - (np.cumsum(sizes) - sizes), sizes)
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Models:
     """The models of the subtopics of all queries, before smoothing.
 
@@ -330,7 +330,7 @@ ENGLISH_STOP_WORDS = frozenset(
 )
 
 
-@record
+@dataclass(frozen=True)
 class Settings:
     """What a word is, and which words are the same term. By default every word is kept, in lower case."""
 

@@ -20,6 +20,7 @@ scored as a ranking, so that of many numbers only some are tried.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -34,13 +35,12 @@ from cranfield.ranking.batch import COLUMNS, Batch, Documents, GainSums, Prefere
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.row_math import running
 from cranfield.ranking.views import judge_all, with_every_document
-from cranfield.record import record
 
 CELLS = 1 << 17  # number of cells that are processed together; they fit into the processor cache
 TRIED = 257  # the most numbers of relevant documents that are tried; with more, the result is a range
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Bounds:
     """The lowest and highest score of each query; ``hold``: no assignment of grades goes beyond them.
 
@@ -185,7 +185,7 @@ def _parts(cells: Integers) -> Iterator[Integers]:
         i += step
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Assignments:
     """Builds batches in which some of the unjudged documents are relevant, and the others are not.
 
@@ -300,7 +300,7 @@ def _take(table: Array, column: Integers) -> Array:
     return np.take_along_axis(table, column, axis=1)
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Completions:
     """Rankings in which every document is judged: `GainSums` by (query, completion).
 

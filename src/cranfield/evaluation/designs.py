@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from cranfield.codec import Saved
 from cranfield.data import Floats, Integers, Repeats
 from cranfield.errors import CranfieldError, UsageError, check_fraction
 from cranfield.evaluation.collection import Collection
@@ -16,8 +17,6 @@ from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.scores import COLLECTION, Scores, substituted
 from cranfield.measures.catalogue import Better
-from cranfield.record import record
-from cranfield.results import Saved
 from cranfield.statistics.design import Design, GroupEffect, Repeated, Sample, group_effect
 from cranfield.wording import did_you_mean, few, listed, plural
 
@@ -99,7 +98,7 @@ def matched_sample(
     return Sample(values[:, order], design, kept), names
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Groups(Saved):
     """Scores by the value of an attribute of queries.
 

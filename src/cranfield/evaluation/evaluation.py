@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers, Judgments, Run, Strings
+from cranfield.display import Displayed
 from cranfield.errors import UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.notes import Note
@@ -21,7 +22,6 @@ from cranfield.evaluation.scores import Scores
 from cranfield.parallel import followed, parallel
 from cranfield.ranking.alignment import FirstPage, first_pages
 from cranfield.ranking.tie_rules import Ties, tie_rule
-from cranfield.results import Displayed
 from cranfield.wording import listed, plural
 
 if TYPE_CHECKING:

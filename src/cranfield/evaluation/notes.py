@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from cranfield.record import record
 from cranfield.wording import few, plural, printable
 
 Kind = str  # a key of `SENTENCES`
@@ -26,7 +25,7 @@ FEW_RUNS = 5  # notes of one kind on more runs can be summarised
 SMALL = 0.00005  # smaller changes of a mean are not visible in four decimals
 
 
-@record
+@dataclass(frozen=True)
 class QueryNames:
     """The number of queries of a note, and the names of the first few."""
 
@@ -42,7 +41,7 @@ class QueryNames:
         return f"{plural(self.count, 'query')} ({shown})"
 
 
-@record(repr=False)
+@dataclass(frozen=True, repr=False)
 class Note:
     """One fact about scores: its kind, its run and measure, if any, and its numbers."""
 

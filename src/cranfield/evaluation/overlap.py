@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ from cranfield.io.faults import quotable
 from cranfield.io.ids import codes_of, id_text, passage_ids
 from cranfield.io.runs import load, load_unchecked
 from cranfield.ranking.alignment import Alignment
-from cranfield.record import record
-from cranfield.regex import regex
 
 if TYPE_CHECKING:
     from cranfield.io.side_tables import DocumentMap
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 IN_MEMORY = 3  # so many ids of each side show a form in memory, where small examples have ids of all kinds
 SHOWN = 3  # ids of each side that messages show
 LOOKED_UP = 1000  # retrieved ids that are looked up in a collection of documents
-_LETTERS, _DIGITS = regex(r"[^\W\d_]+"), regex(r"\d+")
+_LETTERS, _DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 HINT = (
     "ids of chunks change with the chunking: map them to documents (--map-documents FILE, or map_documents= of a "
     "Collection, which may be a function that strips the number of the chunk), or judge passages instead of ids "
@@ -44,7 +43,7 @@ def check_query_overlap(run: Run, alignment: Alignment) -> None:
         )
 
 
-@record
+@dataclass(frozen=True)
 class Disjoint:
     """The first ids of a run and of judgments that have no document in common.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, count
 from typing import Any, Literal, NamedTuple, get_args
@@ -18,7 +18,6 @@ from cranfield.measures.user_model import HORIZON
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import TIES, Ties
 from cranfield.ranking.views import Views
-from cranfield.record import record
 
 Queries = Literal["judged", "both", "run"]
 Undefined = Literal["skip", "zero", "one", "error"]
@@ -30,7 +29,7 @@ NEGATIVE: tuple[str, ...] = get_args(Negative)
 LONGEST = 10**9
 
 
-@record
+@dataclass(frozen=True)
 class Policy:
     """The checked settings of an evaluation; `evaluate` explains each of them."""
 
@@ -87,7 +86,7 @@ class AlignmentKey(NamedTuple):
     collection: bool = False
 
 
-@record
+@dataclass(frozen=True)
 class Column:
     """One column of the scores: a measure, its residual, its lowest or highest value, or its standardised value."""
 
@@ -173,7 +172,7 @@ class Column:
         return self.varied(ties=ties)
 
 
-@record
+@dataclass(frozen=True)
 class Plan:
     """What to compute: the columns and the policy."""
 

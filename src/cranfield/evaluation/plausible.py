@@ -10,6 +10,7 @@ drawn: they could only enlarge its ideal ranking, which is the same for all runs
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,6 @@ from cranfield.ranking.batch import COLUMNS, Batch, ragged
 from cranfield.ranking.rankings import Position, Rankings
 from cranfield.ranking.row_math import cells, constant, scatter
 from cranfield.ranking.views import with_every_document
-from cranfield.record import record
 
 LAST_RANKS = np.array([5, 10, 20, 50, 100, 200, 500, 1000])  # the last rank of each depth; below is one more
 SCORED = 500  # rankings to score in all draws together
@@ -30,7 +30,7 @@ FEWEST, MOST = 10, 100  # draws
 CELLS = 1 << 18  # cells of a batch of draws
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Deck:
     """How often judged documents have each grade: ``share`` (depth, grade) of the ascending ``grades``."""
 

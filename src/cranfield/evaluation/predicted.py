@@ -25,7 +25,6 @@ from cranfield.evaluation.scores import Scores, substituted
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Aligner, FirstPage, ranked_pages
 from cranfield.ranking.rankings import probabilities
-from cranfield.record import record
 from cranfield.statistics import survey
 from cranfield.statistics.survey import (
     MIN_DIFFERENT,
@@ -40,7 +39,7 @@ from cranfield.statistics.survey import (
 from cranfield.wording import few, plural
 
 
-@record
+@dataclass(frozen=True)
 class PredictedMean:
     """One measure of one run, or the difference of two runs: by humans, by predictions, and by both together.
 

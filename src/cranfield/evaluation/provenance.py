@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cranfield import __version__
+from cranfield.codec import plain, typed
 from cranfield.data import Judgments, Run
 from cranfield.errors import UsageError
 from cranfield.io.ids import id_text
 from cranfield.io.streams import Digests, active, digest_of_file, text_digest
 from cranfield.ranking.tie_rules import DEFAULT
-from cranfield.record import record
-from cranfield.results import plain, typed
 from cranfield.wording import few, plural
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def _state(path: str) -> tuple[int, int] | None:
     return found.st_size, found.st_mtime_ns
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Provenance:
     """What scores were computed from; `data` is plain."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,6 @@ from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
 from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.subtopics import diverse
 from cranfield.ranking.views import condense_and_terminate
-from cranfield.record import record
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
@@ -85,7 +85,7 @@ def divisor_notes(plan: Plan) -> Iterator[Note]:
             yield Note("divides_by_cutoff", measure=column.label)
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Figures:
     """The counts and sums over the queries of a run that its notes report.
 

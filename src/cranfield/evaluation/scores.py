@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
+from cranfield.codec import PathLike, Saved, plain, typed
 from cranfield.data import Booleans, Floats, Integers
+from cranfield.display import Displayed, TableText, table_text
 from cranfield.errors import CranfieldError, InputError, MeasureError, MissingDependency, UnknownName, UsageError
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.plan import Aggregate, Column, Part, Policy, Undefined
 from cranfield.measures import Measure, parse
 from cranfield.measures.catalogue import Better, outside_measure
-from cranfield.record import record
-from cranfield.results import Displayed, PathLike, Saved, TableText, plain, table_text, typed
 from cranfield.wording import decodable, few, listed, plural, printable
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class ScoreTable(Displayed):
         }
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MeanScores(ScoreTable):
     """Means without per-query values, which are elsewhere, for example in a Spark DataFrame."""
 
@@ -255,7 +255,7 @@ class MeanScores(ScoreTable):
         return replace(self, columns=names, _means=self._means[:, kept], _sizes=self._sizes[:, kept])
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scores(ScoreTable, Saved):
     """Values by (run, column, query). NaN means undefined.
 
@@ -837,7 +837,7 @@ def _saved_values(runs: Mapping[str, Any], labels: list[str], queries: tuple[str
     return values, counted
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ScoreColumn(Displayed, Mapping[str, float]):
     """One column of scores: the mean of each run, by its name. NaN means undefined.
 

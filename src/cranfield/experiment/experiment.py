@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 from cranfield.analysis.compare import SAVED
 from cranfield.analysis.gates import Gate, check_limit
 from cranfield.analysis.significance import ComparisonSettings
+from cranfield.codec import made_by
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.collection import JUDGED, Collection
 from cranfield.evaluation.evaluator import evaluate
@@ -23,9 +25,6 @@ from cranfield.io.ids import Duplicates
 from cranfield.io.streams import digesting
 from cranfield.io.write import replaced_input
 from cranfield.measures import parse
-from cranfield.record import record
-from cranfield.regex import regex
-from cranfield.results import made_by
 from cranfield.settings import Limits
 from cranfield.statistics.design import Repeated
 from cranfield.statistics.survey import Inference
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
 FILE = "cranfield.toml"
 LONGEST_SHOWN = 200  # characters of a path in a message
-PLACEHOLDER = regex(r"\{([^{}]*)\}")
+PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 POLICY = Section.of(evaluate, without=("qrels", "run", "measures", "show", "names"), Duplicates=Duplicates)
 # Files of judgments have columns for samples.
 PARTS = Section.of(Collection, without=("name", "types", "strata", "inclusion", "method"), Inference=Inference)
@@ -45,7 +44,7 @@ COMPARING = Section.of(ComparisonSettings, without=("seed", "cluster", "collecti
 Names = str | tuple[str, ...]
 
 
-@record
+@dataclass(frozen=True)
 class OutsideScores:
     """Scores from elsewhere: one more measure."""
 
@@ -54,7 +53,7 @@ class OutsideScores:
     lower: Annotated[bool, "Lower values are better."] = False
 
 
-@record
+@dataclass(frozen=True)
 class Design:
     """Which queries belong together."""
 
@@ -66,7 +65,7 @@ class Design:
     )
 
 
-@record
+@dataclass(frozen=True)
 class Report:
     """The HTML report."""
 
@@ -76,7 +75,7 @@ class Report:
     texts: Annotated[tuple[File, ...], "Collections with the texts of documents."] = ()
 
 
-@record
+@dataclass(frozen=True)
 class Save:
     """Files to write."""
 
@@ -86,7 +85,7 @@ class Save:
     junit: Annotated[Output | None, "Write the gates as JUnit XML."] = None
 
 
-@record
+@dataclass(frozen=True)
 class HistoryFile:
     """Where the history is kept."""
 
@@ -116,7 +115,7 @@ class Inputs(NamedTuple):
         return [file for file in (*found, *saved, *self.code, *self.texts) if file]
 
 
-@record
+@dataclass(frozen=True)
 class Experiment:
     """Collections, runs, measures, comparisons, gates and outputs, as one file says them; `read` checks all of it.
 

@@ -11,6 +11,7 @@ import os
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cranfield.analysis.significance import ComparisonSettings, p_values
+from cranfield.codec import text, with_origin
 from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluation.designs import matched_sample
 from cranfield.evaluation.elsewhere import read_scores
@@ -25,12 +27,10 @@ from cranfield.evaluation.provenance import JUDGMENTS
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.formats.json import load_json
 from cranfield.io.streams import open_stream
-from cranfield.record import record
 from cranfield.report.canvas import GREY, ORANGE, PAGE, Drawings, figure_of, plotted_axes
 from cranfield.report.overview import COLOURS
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown, signed
-from cranfield.results import text, with_origin
 from cranfield.statistics.resampling import corrected
 from cranfield.wording import plural
 
@@ -160,7 +160,7 @@ class Change(NamedTuple):
         return bool(self.significant or self.since_significant)
 
 
-@record
+@dataclass(frozen=True)
 class History:
     """The entries of a history, in the order of time."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from cranfield.analysis.compare import Comparison, compare_scores, with_baseline
 from cranfield.analysis.gates import OUTCOMES, Check, Verdict, verdict
+from cranfield.codec import now
 from cranfield.data import Repeats
 from cranfield.evaluation.designs import INDEPENDENT, Groups, together
 from cranfield.evaluation.elsewhere import read_scores, with_column
@@ -21,16 +22,14 @@ from cranfield.evaluation.provenance import Provenance, Source
 from cranfield.evaluation.scores import Scores
 from cranfield.experiment.experiment import Experiment, listed
 from cranfield.io.write import atomic_write
-from cranfield.record import record
 from cranfield.report import answer, gates, per_query
 from cranfield.report import write as write_scores
 from cranfield.report.canvas import save_all
 from cranfield.report.pages import write
-from cranfield.results import now
 from cranfield.wording import did_you_mean, few
 
 
-@record
+@dataclass(frozen=True)
 class Outcome:
     """What an experiment found.
 

@@ -14,13 +14,12 @@ from cranfield.errors import InputError
 from cranfield.experiment.experiment import Experiment
 from cranfield.experiment.toml_file import Section, keys_of
 from cranfield.io.streams import open_stream, short_name
-from cranfield.regex import regex
 from cranfield.settings import Limits
 from cranfield.wording import CONTROL
 
 MOST = 2000  # files that are looked at
-REPEAT = regex(r"(.+[-_.])(?:seed|run|r|s)?\d+")  # the name of one of several runs of a system
-_NUMBER = regex(rb"[-+]?[0-9.]+(?:e[-+]?[0-9]+)?", re.IGNORECASE)
+REPEAT = re.compile(r"(.+[-_.])(?:seed|run|r|s)?\d+")  # the name of one of several runs of a system
+_NUMBER = re.compile(rb"[-+]?[0-9.]+(?:e[-+]?[0-9]+)?", re.IGNORECASE)
 TEMPLATE = """\
 # An experiment: `cranfield run` evaluates, compares and checks all of this.
 # `cranfield run --schema` prints what else can be said.

@@ -19,7 +19,6 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 
 from cranfield.errors import InputError, reading
 from cranfield.io.streams import open_stream, text_digest
-from cranfield.regex import regex
 from cranfield.settings import Limits
 from cranfield.wording import CONTROL, did_you_mean, nearest, one_of, printable
 
@@ -28,12 +27,12 @@ PYPROJECT = "pyproject.toml"
 TOOL = "tool", "cranfield"  # where a pyproject has the experiment
 
 # What is between two keys, so that the lines of keys can be found in a file that is known to be right.
-_TOKEN = regex(
+_TOKEN = re.compile(
     r'"""(?:\\.|[^\\])*?"""+|\'\'\'.*?\'\'\'+|"(?:\\.|[^"\\])*"|\'[^\']*\'|\#[^\n]*|[^"\'\#\[\]{}=\n]+|.', re.DOTALL
 )
-_PLACE = regex(r" \(at line (\d+), column \d+\)| \(at end of document\)")
+_PLACE = re.compile(r" \(at line (\d+), column \d+\)| \(at end of document\)")
 # Keys of so many parts take time and memory without end.
-_DEEP = regex(r"""(?<![\w.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}""")
+_DEEP = re.compile(r"""(?<![\w.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}""")
 _NAMES = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
 
 KeyPath = tuple[str, ...]

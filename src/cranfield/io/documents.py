@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, Protocol
 
@@ -26,7 +26,6 @@ from cranfield.io.streams import (
     without_compression,
 )
 from cranfield.io.tables import strings_of
-from cranfield.record import record
 
 # Usual names of fields. The id is the first of these that exists; the text is all that exist, in this order.
 ID_FIELDS = ("_id", "id", "doc_id", "pid", "docid", "docno", "document_id", "corpus_id")
@@ -51,7 +50,7 @@ MAX_RECORD_BYTES = 1 << 27
 NUL_IN_LINE = "the line contains a NUL byte; this is not a text file"
 
 
-@record
+@dataclass(frozen=True)
 class Fields:
     """The field of a record with its id, and the fields with its text."""
 
@@ -59,7 +58,7 @@ class Fields:
     texts: tuple[str, ...]
 
 
-@record
+@dataclass(frozen=True)
 class FieldChoice:
     """The fields that the user named; None to find them by their usual names."""
 
@@ -98,7 +97,7 @@ def field_list(names: Sequence[str]) -> str:
     return f"the fields are {', '.join(quotable(name) for name in names)}" if names else "the record has no fields"
 
 
-@record(frozen=False)
+@dataclass
 class DocumentFaults:
     """The first faults as (line, sentence), and the number of all faults."""
 
@@ -111,7 +110,7 @@ class DocumentFaults:
             self.first.append((line, sentence))
 
 
-@record(frozen=False)
+@dataclass
 class Documents:
     """The documents of a block: line, id and text of each; the texts are concatenated UTF-8."""
 
@@ -174,7 +173,7 @@ def encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-@record
+@dataclass(frozen=True)
 class Block:
     """Records that were read but not parsed: the line of the first one, and the position in the source after them."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from cranfield.errors import InputError, max_faults
 from cranfield.io.streams import supported_formats
-from cranfield.record import record
 
 TableKind = Literal["run", "qrels"]
 Unit = Literal["line", "row", "entry"]  # of text, of a table, of nested dicts
@@ -37,7 +37,7 @@ def fault_text(value: object) -> bytes:
     return str(value).encode("utf-8", "backslashreplace")
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Location:
     """The source that is read, and how messages point into it."""
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from cranfield.data import Floats, Integers, Judgments, Labels, Strings
 from cranfield.errors import InputError, max_faults
 from cranfield.io.faults import Fault, Location, input_error
 from cranfield.io.ids import codes_of, first_rows
-from cranfield.record import record
 
 NO_SUBTOPIC = frozenset(("0", "Q0"))
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Rows:
     """Judgments in input order; ``query_of`` and ``iteration_of`` are rows of ``queries`` and ``iterations``."""
 

@@ -16,7 +16,6 @@ from cranfield.io.formats.trec import elements, without_tags
 from cranfield.io.ids import by_text, id_text
 from cranfield.io.streams import Stream, is_stream, open_stream
 from cranfield.io.tables import Frame, frame_of, is_frame, list_of, normalise_name
-from cranfield.regex import regex
 from cranfield.wording import few
 
 # Usual names of the columns with the id and with the text of a query, the most reliable ones first.
@@ -26,10 +25,12 @@ TEXT = "text"  # the attribute that is shown beside the id of a query
 QUESTION = "question"
 
 # What is matched is never tried again in another way (++, *+): time grows with the length of the text.
-_OLD_TOPIC = regex(r"<num>\s*+(?:Number:)?+\s*+([^\s<]++)\s*+(?:</num>\s*+)?+<title>\s*+(?:Topic:)?+([^<]*+)<", re.I)
-_XML_TOPIC = regex(rb"<(topic)\b([^<>]*)>", re.I)
-_XML_ATTRIBUTE = regex(r"""(?<![\w.-])([\w.-]++)\s*+=\s*+(?:"([^"]*)"|'([^']*)')""")
-_XML_ELEMENT = regex(rb"<(query|title|question)\b[^<>]*>", re.I)
+_OLD_TOPIC = re.compile(
+    r"<num>\s*+(?:Number:)?+\s*+([^\s<]++)\s*+(?:</num>\s*+)?+<title>\s*+(?:Topic:)?+([^<]*+)<", re.I
+)
+_XML_TOPIC = re.compile(rb"<(topic)\b([^<>]*)>", re.I)
+_XML_ATTRIBUTE = re.compile(r"""(?<![\w.-])([\w.-]++)\s*+=\s*+(?:"([^"]*)"|'([^']*)')""")
+_XML_ELEMENT = re.compile(rb"<(query|title|question)\b[^<>]*>", re.I)
 
 
 class NamedTable(NamedTuple):

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -16,7 +16,6 @@ from cranfield.errors import InputError, UsageError, long_numbers
 from cranfield.io.faults import Location, quotable
 from cranfield.io.ids import check_duplicates
 from cranfield.io.tables import COLUMN_NAMES, RANKINGS, Frame, normalise_name
-from cranfield.record import record
 
 Accessor = str | Callable[[Any], Any] | None
 
@@ -56,7 +55,7 @@ MAX_COLUMNS = 200  # a dict with more keys has a key for each query, not for eac
 ID_LIKE = ("id", "source", "file", "path", "url", "uri", "doc", "key", "name")  # parts of names of fields with ids
 
 
-@record(frozen=False)
+@dataclass
 class Accessors:
     """How to read the id and the score of a record, and the offsets of a chunk.
 

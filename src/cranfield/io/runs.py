@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Any, NamedTuple, cast
 
@@ -16,7 +16,6 @@ from cranfield.io.faults import Fault, FaultList, Location, input_error
 from cranfield.io.ids import check_marks, codes_of, first_rows
 from cranfield.io.objects import document_at
 from cranfield.io.tables import concatenate
-from cranfield.record import record
 
 WHOLE_RANKING = 1 << 62  # a rank below the end of every ranking
 
@@ -56,7 +55,7 @@ class TopDocuments(NamedTuple):
     positions: Positions
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class RunQueries:
     """The queries of a run.
 

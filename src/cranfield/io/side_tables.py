@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -21,13 +21,12 @@ from cranfield.io.formats.json import InvalidJson, is_json, is_json_lines, load_
 from cranfield.io.ids import by_text, id_text
 from cranfield.io.objects import qrels_from_dict
 from cranfield.io.streams import Stream, is_stream, open_stream
-from cranfield.record import record
 from cranfield.wording import NO_BYTE, few
 
 MAX_NUMBER = 1e100  # larger costs and weights, and smaller ones than its inverse, may overflow in sums or underflow
 
 
-@record
+@dataclass(frozen=True)
 class SideTable:
     """A kind of side table; the last of its ``columns`` is the value.
 
@@ -247,7 +246,7 @@ INTENT_TYPES = SideTable("types", ("query", "subtopic", "type"))
 TYPES = ("inf", "nav")  # informational, navigational
 
 
-@record
+@dataclass(frozen=True)
 class Weight:
     """The weight of a subtopic, and the type of the intent; ``location`` is where it was read, for messages."""
 
@@ -310,7 +309,7 @@ QRELS_PREFS = SideTable("prefs", ("query", "group", "document", "level"))  # one
 QRELS_JG = SideTable("groups", ("query", "group", "document", "grade"))  # a group is an assessor
 
 
-@record
+@dataclass(frozen=True)
 class PreferenceLine:
     """The level, or grade, of a document in a subgroup; ``location`` is where it was read, for messages."""
 

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,8 +28,6 @@ from cranfield.io.records import FIELDS, Accessors, columns_of, read_chunk_recor
 from cranfield.io.runs import load, load_unchecked
 from cranfield.io.streams import Stream, detect_file, is_stream, open_stream
 from cranfield.io.tables import COLUMN_NAMES, PASSAGE_IDS, is_frame
-from cranfield.record import record
-from cranfield.regex import regex
 from cranfield.wording import few, plural
 
 # Usual names of columns. Grades are not called `score` here, because a table of chunks has scores.
@@ -44,14 +42,14 @@ COLUMNS = {
     "quote": ("quote", "passage", "text"),
 }
 LONGEST = 10**11  # the highest offset; larger ones are no offsets
-_ID = regex(rb"(.+):([0-9]{1,11})-([0-9]{1,11})", re.DOTALL)
+_ID = re.compile(rb"(.+):([0-9]{1,11})-([0-9]{1,11})", re.DOTALL)
 SHAPES = {
     "run": "[(document, start, end), ...], with the score as a fourth value or in order",
     "qrels": "[(document, start, end), ...] or [(document, quote), ...], with the grade as the last value or without",
 }
 
 
-@record(frozen=False)
+@dataclass
 class Given:
     """Passages as they were given, in columns; ``place`` says where a row is.
 
@@ -72,7 +70,7 @@ class Given:
     empty: Sequence[Any] = ()  # queries without passages
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Located:
     """Passages by query, with the scores or grades that were given; ``place`` says where a row is."""
 

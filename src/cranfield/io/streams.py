@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from cranfield.data import Opener
 from cranfield.errors import InputError, UsageError, available, optional, reading, reading_failed
 from cranfield.parallel import in_background
-from cranfield.record import record
-from cranfield.regex import regex
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -28,11 +27,11 @@ if TYPE_CHECKING:
 HEAD = 4096
 READ_AHEAD = 1 << 17
 SPOOL_IN_MEMORY = 1 << 20
-_BLANKS = regex("[\t\n\v\f\r ]+")
+_BLANKS = re.compile("[\t\n\v\f\r ]+")
 MAX_OPEN_FILES = 128  # files that stay open between format detection and reading
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Stream:
     """A source of bytes and its first bytes; each call of ``opener`` starts from the beginning."""
 
@@ -413,7 +412,7 @@ Columns = Mapping[str, str] | None  # which column of a table has which role, wh
 Row = tuple[Any, ...]
 
 
-@record
+@dataclass(frozen=True)
 class WritableTable:
     """A run or judgments in every shape that a writer may need; each call of a function starts again."""
 
@@ -425,7 +424,7 @@ class WritableTable:
     nested: Callable[[], Mapping[str, Any]]  # {query: {document: number}}
 
 
-@record
+@dataclass(frozen=True)
 class FileFormat:
     """A format of one file. Formats with a low ``priority`` are tried first.
 
@@ -446,7 +445,7 @@ class FileFormat:
     listed: bool = True  # whether messages name it among the supported formats
 
 
-@record
+@dataclass(frozen=True)
 class SourceFormat:
     """A format that the path itself shows: a folder with certain files, or the id of a data set.
 

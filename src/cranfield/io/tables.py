@@ -22,7 +22,6 @@ from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_tex
 from cranfield.io.ids import check_marks, id_text, is_collision, is_id
 from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.streams import Columns
-from cranfield.regex import regex
 
 # Usual names of columns, the most reliable ones first: PyTerrier's frames have the text of
 # the query in ``query`` and internal numbers in ``docid``.
@@ -43,7 +42,7 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
 RANKINGS = ("results", "hits", "retrieved", "ranking")  # fields that hold the ranking of a query
 
 NUMBER = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)"
-_NUMBER = regex(rf"\s*{NUMBER}\s*", re.ASCII | re.IGNORECASE)
+_NUMBER = re.compile(rf"\s*{NUMBER}\s*", re.ASCII | re.IGNORECASE)
 
 
 class Frame:

@@ -6,6 +6,7 @@ The extension of the file name decides the format and the compression.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -20,13 +21,12 @@ from cranfield.io.ids import is_marked
 from cranfield.io.judgments import NO_SUBTOPIC
 from cranfield.io.runs import load
 from cranfield.io.streams import Row, WritableTable, compression_of_name, compressor, without_compression, writer
-from cranfield.regex import regex
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 ROWS_PER_PIECE = 10_000
-_BLANK = regex(r"[\x00\t-\r ]+")
+_BLANK = re.compile(r"[\x00\t-\r ]+")
 
 
 def write_run(run: Run | Table, path: str | os.PathLike[str], *, tag: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Experiments on evaluation itself; what to judge next, predicted judgments, and simulated collections.
+"""Experiments on evaluation itself, and simulated collections.
 
 The studies are functions here, by their names: ``cranfield.lab.power(qrels, runs)``. Each is one module of
 `cranfield.lab.studies`, which is loaded when it is asked for.
@@ -12,15 +12,6 @@ from typing import TYPE_CHECKING, Any
 from cranfield.lab.studies import study_names
 
 if TYPE_CHECKING:
-    from cranfield.io.formats.letor import read_letor as read_letor
-    from cranfield.lab.judge_reports import JudgeReport as JudgeReport
-    from cranfield.lab.judge_reports import judges as judges
-    from cranfield.lab.judgment_files import draw_sample as draw_sample
-    from cranfield.lab.judgment_files import judging_page as judging_page
-    from cranfield.lab.judgment_files import merge as merge
-    from cranfield.lab.proposals import NextDocuments as NextDocuments
-    from cranfield.lab.proposals import judging_order as judging_order
-    from cranfield.lab.proposals import next_documents as next_documents
     from cranfield.lab.registry import run_on_collections as run_on_collections
     from cranfield.lab.simulation import Simulation as Simulation
     from cranfield.lab.simulation import simulate as simulate
@@ -38,10 +29,6 @@ if TYPE_CHECKING:
 
 # The names beside the studies, by module.
 MODULES = {
-    "io.formats.letor": ("read_letor",),
-    "lab.judge_reports": ("JudgeReport", "judges"),
-    "lab.judgment_files": ("draw_sample", "judging_page", "merge"),
-    "lab.proposals": ("NextDocuments", "judging_order", "next_documents"),
     "lab.registry": ("run_on_collections",),
     "lab.simulation": ("Simulation", "simulate"),
 }

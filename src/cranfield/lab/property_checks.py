@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -15,7 +15,6 @@ from cranfield.errors import CranfieldError, InputError, UsageError
 from cranfield.measures import Measure
 from cranfield.ranking.rankings import Rankings, from_tables
 from cranfield.ranking.subtopics import Subtopics
-from cranfield.record import record
 from cranfield.statistics.rounding import SAME
 
 MAX_RANKINGS = 1 << 18  # the most rankings that are ever checked
@@ -23,7 +22,7 @@ DEFAULT_RANKINGS = 3_500  # the most rankings that are checked by default
 DEFAULT_DOCUMENTS = 8  # the length of the longest ranking, unless that gives too many rankings
 
 
-@record
+@dataclass(frozen=True)
 class DocumentKind:
     """A kind of document in a small ranking and the mark that represents it; the grade of an unjudged one is NaN."""
 
@@ -38,7 +37,7 @@ class DocumentKind:
 UNJUDGED = DocumentKind("?", np.nan)
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class SmallRankings:
     """One ranking per row; each contains all documents of its query, so that all judgments are in the ranking.
 
@@ -200,7 +199,7 @@ DEPTHS = (10, 20, 50, 100, 200, 500, 1000, LONG)
 PAIR_DOCUMENTS, PAIR_RANKINGS = 6, 6_000  # limits for checks that compare rankings with each other
 
 
-@record
+@dataclass(frozen=True)
 class Counterexample:
     """The smallest ranking, or two rankings, that violate a property, with their cutoffs and scores.
 
@@ -217,7 +216,7 @@ class Counterexample:
     judged: str = ""
 
 
-@record
+@dataclass(frozen=True)
 class PropertyVerdict:
     """Whether a property holds for all rankings checked; None if there is nothing to compare."""
 
@@ -230,7 +229,7 @@ def is_list(measure: Measure) -> bool:
     return measure.definition.cutoff in ("none", "recall") or measure.views.terminal
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class PropertyChecks:
     """The checks of one measure on a set of small rankings."""
 

@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter, signature
@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, ParamSpe
 
 import numpy as np
 
-from cranfield import results
+from cranfield import codec
+from cranfield.codec import DAMAGED, PathLike, Saved
 from cranfield.data import Floats, Run
 from cranfield.errors import CranfieldError, InputError, UnknownName, UsageError
 from cranfield.evaluation.collection import Collection
@@ -31,11 +32,9 @@ from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
 from cranfield.lab.studies import study_names
 from cranfield.lab.systems import COEFFICIENTS
 from cranfield.measures import Measure, parse
-from cranfield.record import record
 from cranfield.report import canvas
 from cranfield.report.canvas import Drawings, save_all
 from cranfield.report.pages import Page, write
-from cranfield.results import DAMAGED, PathLike, Saved
 from cranfield.settings import Chance, Choices, Count, Option, Positive, Whole
 from cranfield.wording import listed, plural
 
@@ -101,7 +100,7 @@ class StudyResult(Saved):
             raise InputError([f"{os.fspath(path)}: holds the study `{data['study']}`, expected `{cls._KIND}`"])
         with checked_file(cls._KIND, path):
             result = cls.from_dict(data)
-            results.text(result.to_dict())
+            codec.text(result.to_dict())
             # Null is an undefined number; settings have none.
             settings = (vars(result) | vars(getattr(result, "settings", result))).values()
             several = [part for value in settings for part in (value if isinstance(value, tuple) else (value,))]
@@ -150,7 +149,7 @@ def recorded(experiment: Callable[P, R]) -> Callable[P, R]:
 
 def load(path: PathLike) -> dict[str, Any]:
     """The plain data of a saved study; raise if the file holds something else or is of a later version."""
-    name, data = os.fspath(path), results.content(path, StudyResult._WHAT, StudyResult._HINT)
+    name, data = os.fspath(path), codec.content(path, StudyResult._WHAT, StudyResult._HINT)
     if not isinstance(data.get("study"), str):
         raise InputError([f"{name}: not a saved study"], hint=StudyResult._HINT)
     if (version := data.get("version")) != StudyResult._VERSION:
@@ -215,7 +214,7 @@ QRELS = ("qrels.diversity.txt", "qrels.txt")
 DOCUMENTS = ("corpus.parquet", "docs.jsonl")
 
 
-@record
+@dataclass(frozen=True)
 class CollectionFiles:
     """The judgments, the runs and, if it has its own, the documents of a collection."""
 
@@ -252,7 +251,7 @@ def _find(folder: Path, names: tuple[str, ...]) -> str | None:
     return None
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SeveralCollections(StudyResult):
     """The results of one study, by the name of the collection."""
 
@@ -341,7 +340,7 @@ def check_alike(results: list[Any], *fields: str) -> None:
                 )
 
 
-@record
+@dataclass(frozen=True)
 class Study:
     """One study, by name; each property imports the module that it needs."""
 

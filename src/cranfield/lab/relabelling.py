@@ -8,7 +8,7 @@ selected rows, so that scores equal those of `evaluate` with a file of these jud
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -27,7 +27,6 @@ from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.batch import Key, ragged
 from cranfield.ranking.rankings import Judged, Pool, Position, Rankings
 from cranfield.ranking.subtopics import Subtopics
-from cranfield.record import record
 
 # Cells of a batch that are processed at a time: they fit into a processor's cache.
 CELLS = 1 << 15
@@ -43,7 +42,7 @@ def order_of(measure: Measure) -> Order:
     return rule.key, rule.position
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class RankingBlock:
     """Rankings with similar numbers of judged documents, from any runs, as flat rows: ranking by ranking, best first.
 
@@ -61,7 +60,7 @@ class RankingBlock:
         return Rankings(subset.pool, self.length, *positions, pool_row=self.query)
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class JudgmentSubset:
     """A subset of the judgments, and what measures take from it for any run.
 

@@ -17,11 +17,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -34,8 +35,6 @@ from cranfield.errors import InputError, UsageError, check_count
 from cranfield.io import load, write_qrels, write_run
 from cranfield.io.ids import codes_of
 from cranfield.parallel import followed
-from cranfield.record import record
-from cranfield.regex import regex
 from cranfield.settings import Count, Limits, Option, Share
 from cranfield.wording import plural
 
@@ -83,7 +82,7 @@ HIGHER_GRADE = 0.4  # the probability that a relevant document has the next high
 IDS, GRADES, NIL_QUERIES = 1, 2, 8  # purposes of random numbers
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class SimulatedCollection:
     """Queries, documents, and the ground truth."""
 
@@ -261,7 +260,7 @@ SYSTEMS, SCORES = 5, 6  # purposes of random numbers
 Lists = tuple[Integers, Floats, Integers]  # of one query: documents and scores (system, rank), and lengths
 
 
-@record
+@dataclass(frozen=True)
 class System:
     """One system and its parameters.
 
@@ -374,7 +373,7 @@ NIL = "NIL"  # the document with which a system says that there is no answer, or
 Progress = Callable[[int, int], None]
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Simulation:
     """A collection with runs, judgments and ground truth.
 
@@ -585,7 +584,7 @@ def _grades(judgments: Judgments, query: int, documents: Strings) -> tuple[Float
 
 TRUTH = "truth.json"
 FILES = ("qrels.txt", "qrels.diversity.txt", "qrels.complete.txt", "docs.jsonl", "queries.jsonl", TRUTH)
-RUN = regex(r"s\d+\.run")
+RUN = re.compile(r"s\d+\.run")
 
 
 def save(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,7 +23,6 @@ from cranfield.io.ids import codes_of
 from cranfield.lab.relabelling import Relabeller
 from cranfield.lab.simulation import variants
 from cranfield.measures import Measure
-from cranfield.record import record
 from cranfield.statistics import standardisation
 from cranfield.statistics.correlation import critical_rho, critical_tau, pearson, rbo, spearman, tau, tau_ap
 from cranfield.statistics.rounding import levels
@@ -32,7 +31,7 @@ from cranfield.statistics.standardisation import Standardisation
 MIN_QUERIES = 2  # the fewest queries that give an order of systems or a test
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class SystemValues:
     """The values of runs.
 
@@ -58,7 +57,7 @@ class SystemValues:
         return mean_scores(self.values, self.defined)
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class SystemScores(SystemValues):
     """Runs, read once, and their scores under all judgments."""
 
@@ -293,7 +292,7 @@ def undefined_notes(labels: Sequence[str], defined: Booleans, queries: Sequence[
             yield f"{', '.join(names)}: undefined for {omitted}; omitted for all runs, means are over {left} queries"
 
 
-@record
+@dataclass(frozen=True)
 class Coefficient:
     """A coefficient that compares two scorings of the same systems.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,7 +25,6 @@ from cranfield.lab.studies.ties import ALL, DEFAULT
 from cranfield.measures import Measure, parse
 from cranfield.parallel import followed
 from cranfield.ranking.tie_rules import Ties
-from cranfield.record import record
 from cranfield.report.pages import Page, table
 from cranfield.settings import Count, Option
 
@@ -41,7 +40,7 @@ COLUMNS = ("evaluate, dicts", "evaluate, file", "means, dicts", SORTED, "arithme
 WITHOUT_SORT = {"RR"}  # the best score of a relevant document, and counts of the documents above it and tied with it
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class FeatureScores:
     """Queries with documents that are all judged, and one feature of every document as its score.
 
@@ -117,7 +116,7 @@ def feature_scores(
     return FeatureScores(query, score, rng.binomial(TOP_GRADE, chance).astype(np.float64), size)
 
 
-@record
+@dataclass(frozen=True)
 class Times:
     """Seconds of the processor with ties broken by document id, and for the expectation over all orders."""
 
@@ -130,7 +129,7 @@ class Times:
         return self.expected / self.trec - 1
 
 
-@record
+@dataclass(frozen=True)
 class TieCosts:
     """Times on one collection, by measure and by what is timed; see `COLUMNS`."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -29,7 +29,6 @@ from cranfield.ranking.batch import Batch
 from cranfield.ranking.rankings import Rankings, expanded, from_ranking
 from cranfield.ranking.tie_rules import Arrangement
 from cranfield.ranking.views import Gains, Views, judge_all, ordered, with_every_document
-from cranfield.record import record
 
 # What the module of a family imports: the decorator, and types for the parameters of its functions.
 __all__ = [
@@ -62,7 +61,7 @@ TERMINAL = ""
 CLOSED_FORM = ClosedForm()
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Definition:
     """A measure of the catalogue, before parameters are chosen."""
 
@@ -215,7 +214,7 @@ def _parameters(function: Any) -> dict[str, Parameter]:
     return parameters
 
 
-@record
+@dataclass(frozen=True)
 class Measure:
     """A measure with parameters, cutoff and views; ``parse(str(measure))`` is an equal measure."""
 
@@ -534,7 +533,7 @@ def with_residual() -> Iterator[str]:
 GainKind = Literal["binary", "graded", "grades", "scaled", "either", "ideal", "none"]
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Range:
     """The values that a parameter may take, as part of its type: ``Annotated[float, Range(0, 1)]``."""
 
@@ -569,7 +568,7 @@ Share = Annotated[float, Range(0, 1)]
 LARGEST = 1e100  # sums and ratios of gains up to this, and of their inverses, stay finite
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Parameter:
     """One parameter of a measure, as its function's signature declares it."""
 

@@ -23,13 +23,14 @@ from cranfield.measures.catalogue import CATALOGUE, Definition, Measure, Paramet
 from cranfield.measures.own import measure_of
 from cranfield.ranking.tie_rules import TIES
 from cranfield.ranking.views import Views
-from cranfield.regex import regex
 from cranfield.wording import nearest
 
-SHAPE = regex(
+SHAPE = re.compile(
     r"(?P<name>[^\W\d]\w*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<at>[^\[\]()\s]+))?\s*(?:\[(?P<views>[^\[\]]*)\])?"
 )
-CUTOFF_FIRST = regex(r"^([\w.]+)(@[\d.]+)(\(.*\))")  # a cutoff before the parameters, as in xinfAP@20(version=2012)
+CUTOFF_FIRST = re.compile(
+    r"^([\w.]+)(@[\d.]+)(\(.*\))"
+)  # a cutoff before the parameters, as in xinfAP@20(version=2012)
 ELSEWHERE = "`cranfield measures --search TEXT` finds measures; --measures-file adds your own"
 # Measures in words, where the functions of the catalogue have other names.
 IN_WORDS = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,12 +25,11 @@ from cranfield.io.streams import open_stream
 from cranfield.measures.catalogue import CATALOGUE, Aggregate, Definition, Measure, check_keywords
 from cranfield.measures.ties.strategies import OverOrders
 from cranfield.ranking.batch import Batch
-from cranfield.regex import regex
 
 RankingFunction = Callable[..., float]
 Decorated = TypeVar("Decorated", bound=RankingFunction)
 
-NAME = regex(r"[^\W\d]\w*")
+NAME = re.compile(r"[^\W\d]\w*")
 NAMING = "use `def NAME(grades)` or `@cf.measure('NAME')`, with a name of letters, digits and underscores"
 SIGNATURE = "write it as `def NAME(grades)` or `def NAME(grades, judged)`; parameters go after `*`"
 UNLIMITED = -math.inf, math.inf

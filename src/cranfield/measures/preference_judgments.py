@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
@@ -20,7 +21,6 @@ from cranfield.measures.ties.strategies import NO_CUTOFF, Estimate, OverDistinct
 from cranfield.ranking.batch import Batch, ragged
 from cranfield.ranking.row_math import ratio
 from cranfield.ranking.views import condense
-from cranfield.record import record
 
 pair_measure = partial(measure, cite="carterette2008", gains="none", uses_nonrelevant=True, preferences=True)
 number_of_pairs = partial(pair_measure, bounds=(0, math.inf), aggregate="sum")
@@ -28,7 +28,7 @@ number_of_pairs = partial(pair_measure, bounds=(0, math.inf), aggregate="sum")
 Count = Literal["all", "implied", "retrieved"]
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Pairs:
     """The preferences of some rankings: for each preference, its ranking and its row in the judgments.
 
@@ -142,7 +142,7 @@ def number_of_preferences_met(b: Batch, *, count: Count = "all") -> Floats:
     return _sums(b, seen.row[counted], seen.met[counted])
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Group:
     """The documents of one group in one ranking: those of a level above 0, and those of level 0 in rank order.
 

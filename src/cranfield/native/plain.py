@@ -24,8 +24,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.regex import regex
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -39,8 +37,8 @@ HIGHEST_OFFSET = 10**11  # of passages
 LONGEST = 1 << 20
 CHUNK = 1 << 16
 
-_SEPARATORS = regex(rb"[\t\v\f\r ]+")
-_NUMBER = regex(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)", re.IGNORECASE)
+_SEPARATORS = re.compile(rb"[\t\v\f\r ]+")
+_NUMBER = re.compile(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)", re.IGNORECASE)
 
 
 class _Faults:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,7 +17,6 @@ from cranfield.ranking.batch import CELLS, Key, cached_property, ragged
 from cranfield.ranking.rankings import Judged, Pool, Rankings
 from cranfield.ranking.subtopics import Subtopics
 from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
-from cranfield.record import record
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -126,7 +125,7 @@ class Aligner:
         return AlignedRun(run, alignments, dict(zip(keys, joined.tops, strict=False)))
 
 
-@record(frozen=False, eq=False)
+@dataclass(eq=False)
 class AlignedRun:
     """A run that has been read: an alignment and, if requested, the top documents for each ranking key."""
 
@@ -141,7 +140,7 @@ class AlignedRun:
         return next(iter(self.alignments.values()))
 
 
-@record(frozen=False, eq=False)
+@dataclass(eq=False)
 class Alignment:
     """The positions of the judged documents in a run; `rankings` has them for measures.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -12,7 +12,6 @@ from cranfield import native
 from cranfield.data import Array, Booleans, Floats, Integers, JudgmentSample, PreferenceJudgments
 from cranfield.ranking.row_math import cells, edges, reorder, running, scatter, summed, take_rows
 from cranfield.ranking.subtopics import GainOfGrade, Subtopics
-from cranfield.record import record
 
 if TYPE_CHECKING:
     from functools import cached_property as cached_property
@@ -38,7 +37,7 @@ Key = Literal["score", "score32", "rank"]
 Documents = Literal["judged", "retrieved"]
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Weights:
     """Weights of ranks: ``total`` is the sum over the first n ranks, and ``at`` the exact weight of one rank.
 
@@ -94,7 +93,7 @@ MOST_RANKS = 1000  # the length of most rankings, for which tables of weights su
 CELLS = 1 << 20
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Batch:
     """Rankings as their judged documents, best first; rows are padded with grade NaN and gain 0.
 

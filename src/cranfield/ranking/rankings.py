@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock  # the Lock of `threading`, which is slow to load
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -15,7 +15,6 @@ from cranfield.io.runs import Positions
 from cranfield.ranking.batch import Batch, cached_property
 from cranfield.ranking.row_math import constant, lexsorted, scatter, summed
 from cranfield.ranking.subtopics import GainOfGrade, Subtopics
-from cranfield.record import record
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
@@ -31,7 +30,7 @@ class GainMapping(Protocol):
         """The gain of each grade; ``top`` is the highest grade of the collection."""
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Judged:
     """The judged documents of a collection and their gains, which all runs share.
 
@@ -105,7 +104,7 @@ class PoolGains(NamedTuple):
         return self._replace(ideal=ideal, R=R, N=N, mass=mass, ideal_sums={})
 
 
-@record
+@dataclass(frozen=True)
 class _GainOfGrade:
     """A gain mapping with the top grade of the collection."""
 
@@ -116,7 +115,7 @@ class _GainOfGrade:
         return self.gains.of(grade, self.top)
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Pool:
     """All judged documents of some queries, retrieved or not; they do not depend on the run.
 
@@ -165,7 +164,7 @@ class Pool:
         return self._gains[gains]
 
 
-@record(frozen=False, eq=False)
+@dataclass(eq=False)
 class Rankings:
     """The positions of the judged documents of rankings, with what is judged for their queries.
 

@@ -7,12 +7,12 @@ count.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers, Judgments
 from cranfield.errors import MeasureError
-from cranfield.record import record
 
 EXACT = 16  # the exact ideal order is computed for queries with up to this many relevant documents
 GainOfGrade = Callable[[Floats], Floats]  # maps grades to gains; equal mappings compare equal
@@ -34,7 +34,7 @@ def diverse(judgments: Judgments) -> bool:
     return bool(most > 2 or (most > 1 and len(labels.document) > len(judgments.documents)))
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Aspects:
     """The subtopics of documents for one gain mapping; subtopics are numbered within their query.
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from cranfield.ranking.batch import Batch, Key
 from cranfield.ranking.rankings import Position
-from cranfield.record import record
 
 Ties = Literal["trec", "trec9", "expected", "best", "worst", "input", "rank"]
 TIES: tuple[str, ...] = get_args(Ties)
 Arrangement = Callable[[Batch], Batch]
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class TieRule:
     """A rule that orders documents with equal scores.
 

@@ -7,7 +7,7 @@ and condensed lists then apply to them as to judged documents.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,7 +18,6 @@ from cranfield.io.runs import WHOLE_RANKING, Positions, TopDocuments
 from cranfield.ranking.alignment import AlignedRun, Aligner, Alignment
 from cranfield.ranking.batch import Key
 from cranfield.ranking.rankings import Judged, Pool, Rankings
-from cranfield.record import record
 
 if TYPE_CHECKING:
     from cranfield.measures import Measure
@@ -190,7 +189,7 @@ def align_collection(aligned: AlignedRun, key: Key, judged: Collection[str]) -> 
     )
 
 
-@record(frozen=False, eq=False)
+@dataclass(eq=False)
 class CollectionAlignment(Alignment):
     """An alignment that also has the positions of documents in rankings of queries without judgments."""
 

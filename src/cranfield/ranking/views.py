@@ -6,7 +6,7 @@ gain mapping -> ties -> depth -> condense -> terminate.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -20,10 +20,9 @@ from cranfield.ranking.batch import COLUMNS, Batch, Key, ragged
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.row_math import summed
 from cranfield.ranking.tie_rules import Arrangement, TieRule, Ties, tie_rule
-from cranfield.record import record
 
 
-@record
+@dataclass(frozen=True)
 class Gains:
     """The mapping from grades to gains of a measure: binary, graded, or divided by the gain of the top grade."""
 
@@ -89,7 +88,7 @@ class Gains:
         return np.exp2(grade) - 1 if self.gain == "exp" else grade
 
 
-@record
+@dataclass(frozen=True)
 class Views:
     """How a ranking is prepared for a measure; written in brackets after the name of the measure."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import results
+from cranfield import codec
 from cranfield.errors import UsageError
 from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.scores import COLLECTION, Interval, ScoreTable
@@ -52,7 +52,7 @@ def trec(scores: ScoreTable, layout: Layout) -> str:
 
 
 WRITERS: dict[str, Callable[[ScoreTable, Layout], str]] = {
-    "json": lambda scores, _: results.text(scores.to_dict()),
+    "json": lambda scores, _: codec.text(scores.to_dict()),
     "csv": csv,
     "trec": trec,
     "markdown": lambda scores, layout: "\n".join(

@@ -7,6 +7,7 @@ The figure has every score as a point, with bands for the values that it could h
 from __future__ import annotations
 
 import math
+import re
 import shlex
 import textwrap
 from collections import Counter
@@ -18,13 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield import results
+from cranfield import codec
 from cranfield.analysis.audit import Audit, Cause, NilDetection, Swap
 from cranfield.evaluation.notes import summarised
 from cranfield.evaluation.pair_bounds import CHEAP, linear_part
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.predicted import PredictedMean
-from cranfield.regex import regex
 from cranfield.report import canvas
 from cranfield.report import predicted as prediction
 from cranfield.report.pages import BOLD, DIM, GAP, Page, check_format, draw, markdown, piped, render, styled, widths
@@ -50,7 +50,7 @@ FEW_RUNS = 5  # more runs do not get a table each by default
 BEST = 10  # of many runs, those with the highest scores are listed
 MOST_DIGITS = 12
 PROSE_WIDTH = 100  # lines of text are no longer, however wide the screen
-INTERVAL = regex(r"\[[^\s\]]+, [^\s\]]+\]")
+INTERVAL = re.compile(r"\[[^\s\]]+, [^\s\]]+\]")
 MORE = "A table for each of the {runs} runs: -v. All numbers: --format json."
 # Causes that give a range for the same queries, and for others too.
 OWN_RANGES: tuple[Cause, ...] = ("ties", "unjudged")
@@ -127,7 +127,7 @@ def write(
     """
     check_format(format, FORMATS)
     if format == "json":
-        return results.text(audit.to_dict() | ({"predicted": results.plain(predicted)} if predicted else {}))
+        return codec.text(audit.to_dict() | ({"predicted": codec.plain(predicted)} if predicted else {}))
     all_runs = all_runs or len(audit.runs) <= FEW_RUNS
     layout = Layout(digits=digits)
     bottom, (advice, command) = list(bottom_line(audit, layout)), to_do(audit, inputs)
@@ -463,7 +463,7 @@ def to_do(audit: Audit, inputs: Mapping[str, str] | None = None) -> tuple[str, s
     if m is None:
         return "", ""
     if inputs is None:
-        return "`cf.lab.next_documents` and `cranfield judge` name the documents whose judgments matter most.", ""
+        return "`cf.judging.next_documents` and `cranfield judge` name the documents whose judgments matter most.", ""
     command = judge_command(audit, m, inputs)
     in_order = f"first {TO_JUDGE} unjudged documents"
     which = in_order if "--strategy depth" in command else f"{TO_JUDGE} documents that matter most"

@@ -21,17 +21,16 @@ from cranfield.evaluation.evaluator import evaluate
 from cranfield.measures import CATALOGUE, FAMILIES, parse
 from cranfield.measures.aliases import names_elsewhere, symbol_of
 from cranfield.measures.catalogue import LARGEST, Definition, GainParameter, Measure, Parameter
-from cranfield.regex import regex
 from cranfield.report.pages import BOLD, styled
 from cranfield.wording import plural
 
 VIEW_PAPERS = {"condensed": "sakai2007", "terminal": "liu2016"}
 SOURCE = Path(__file__).parent.parent / "references.bib"
 # A value has braces in braces at most twice.
-FIELD = regex(r"(\w+)\s*=\s*(?:\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}|\"?([^\",}]+))")
+FIELD = re.compile(r"(\w+)\s*=\s*(?:\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}|\"?([^\",}]+))")
 VENUES = ("journal", "booktitle", "publisher", "institution", "school", "howpublished")
 MARKS = {'"': "\u0308", "'": "\u0301", "`": "\u0300", "^": "\u0302", "~": "\u0303", "c": "\u0327", "v": "\u030c"}
-ACCENT = regex(r"""\\(["'`^~]|[cv](?=\{))\{?(\w)\}?""")
+ACCENT = re.compile(r"""\\(["'`^~]|[cv](?=\{))\{?(\w)\}?""")
 
 
 @cache

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from cranfield.analysis.compare import Comparison
 from cranfield.analysis.gates import Check, Outcome, Verdict
 from cranfield.analysis.significance import lowest_p
-from cranfield.regex import regex
 from cranfield.report.compare import chance_words, method, quantity
 from cranfield.report.pages import piped
 from cranfield.report.sheet import shown, signed
@@ -17,7 +17,7 @@ from cranfield.statistics.rounding import SAME
 from cranfield.wording import few, percent, plural
 
 # Characters that XML cannot represent.
-UNWRITABLE = regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def title(check: Check) -> str:

@@ -11,12 +11,12 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
+from cranfield.display import TableText
 from cranfield.errors import MeasureError, UnknownName
 from cranfield.evaluation.scores import Interval, ScoreTable
 from cranfield.measures import parse
 from cranfield.report.pages import Page, titled, write
 from cranfield.report.sheet import Cell, Layout, Sheet, below
-from cranfield.results import TableText
 from cranfield.wording import decodable, plural, printable
 
 ROWS = 20  # of a table that are shown

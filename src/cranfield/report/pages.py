@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich.cells import cell_len
 
-from cranfield import results
+from cranfield import codec
 from cranfield.data import Floats
 from cranfield.errors import UsageError
-from cranfield.record import record
-from cranfield.regex import regex
 from cranfield.report.sheet import UNDEFINED, Cell, Row, Sheet, csv_lines, highest_text, shown
 from cranfield.wording import printable
 
@@ -126,8 +125,8 @@ def widths(sheet: Sheet) -> list[int]:
     return [max(map(cell_len, texts)) + GAP for texts in names + cells]
 
 
-_MINUS = regex(r"(?<![\w.)\]])-(?=[\d.∞])")  # the sign of a number, not of an exponent or within a name
-_TAG_OR_LINK = regex(r"<(?=[A-Za-z/!?])|(?<=\])\(")
+_MINUS = re.compile(r"(?<![\w.)\]])-(?=[\d.∞])")  # the sign of a number, not of an exponent or within a name
+_TAG_OR_LINK = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(")
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -234,7 +233,7 @@ def _set(cell: Cell) -> str:
     return f"{text} {{\\scriptsize {number(cell.one_line_aside)}}}" if cell.aside else text
 
 
-@record
+@dataclass(frozen=True)
 class Page:
     """One table of a result, with its title, and sentences below that say how to read it."""
 
@@ -258,7 +257,7 @@ def write(
 ) -> str:
     """A result in one of `FORMATS`, ending in a newline; json has the whole result, the others have the pages."""
     if format == "json":
-        return results.text(result)
+        return codec.text(result)
     if format == "table":
         return "\n".join(titled(page, width, colour=colour) for page in pages)
     check_format(format, FORMATS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from io import StringIO
 from typing import Any, Literal, NamedTuple
@@ -14,7 +14,6 @@ from cranfield.data import Floats
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.scores import Interval, Scores, ScoreTable
-from cranfield.record import record
 from cranfield.wording import printable, shortened, spreadsheet_cell
 
 UNDEFINED = "–"
@@ -71,7 +70,7 @@ ALL = "all"  # the row of means, as trec_eval calls it
 MEAN = "mean"  # the column of the mean over collections
 
 
-@record
+@dataclass(frozen=True)
 class Cell:
     """One number as text; ``aside`` is its interval, if any, or a superscript if ``raised``.
 
@@ -95,7 +94,7 @@ class Cell:
         return self.aside.replace("\n", " ")
 
 
-@record
+@dataclass(frozen=True)
 class Row:
     """Names, then numbers; ``last``: the last row of a run, below which a line may be drawn."""
 
@@ -107,7 +106,7 @@ class Row:
         object.__setattr__(self, "names", tuple(map(printable, self.names)))
 
 
-@record
+@dataclass(frozen=True)
 class Sheet:
     """Headings of names and of numbers, and rows of both; ``folded`` are headings split into several lines.
 
@@ -178,7 +177,7 @@ def below(scores: ScoreTable) -> tuple[str, ...]:
     return tuple(filter(None, [policy_line(scores)]))
 
 
-@record
+@dataclass(frozen=True)
 class Layout:
     """What to show of scores, in any format."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
@@ -40,7 +40,6 @@ from cranfield.io.judgments import NO_SUBTOPIC
 from cranfield.io.side_tables import read_weights
 from cranfield.io.tables import are_subtopics
 from cranfield.ranking.unjudged import check_readable, no_overlap_error
-from cranfield.record import record
 from cranfield.spark import frames, shards, totals
 from cranfield.spark.frames import broadcast as broadcast_value
 from cranfield.spark.shards import Job, Weights
@@ -182,7 +181,7 @@ def _diverse(judgments: Any) -> bool:
     return bool(labels > documents)
 
 
-@record(eq=False, repr=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ScoreFrame(MeanScores):
     """Scores in Spark: means and notes on the driver, and the values of all queries in the DataFrame ``frame``.
 
@@ -289,7 +288,7 @@ def _complete(records: Any, overview: _Overview) -> Any:
     return answered.unionByName(missing.select(*(sql.col(name) for name in shards.RECORD)))
 
 
-@record
+@dataclass(frozen=True)
 class _Overview:
     judged: int
     example: str
@@ -463,7 +462,7 @@ def compare_runs(values: Any, scores: ScoreTable, undefined: Undefined, settings
     return build_comparison(scores, settings, pairs, all_queries, queries, found)
 
 
-@record
+@dataclass(frozen=True)
 class MeasureOutcome:
     """The outcome for one measure. ``used``: the queries that were compared, as packed bits in the order of ids.
 

@@ -8,7 +8,7 @@ task, and would hide the message.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,6 @@ from cranfield.io.faults import Location, quotable
 from cranfield.io.tables import Frame, arrow_binary, qrels_table, run_table
 from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.views import with_nil
-from cranfield.record import record
 
 # Rows that are scored together: a compromise between the number of Python calls and memory.
 ROWS = 1 << 19
@@ -106,7 +105,7 @@ def binary(strings: Strings) -> Any:
     return arrow_binary(strings).cast(pyarrow.binary())
 
 
-@record
+@dataclass(frozen=True)
 class Job:
     """What every task needs: the plan, facts about all judgments, and the names of columns."""
 

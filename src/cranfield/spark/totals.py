@@ -9,7 +9,7 @@ import heapq
 import math
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import reduce
 from itertools import repeat
 from typing import Any
@@ -24,7 +24,6 @@ from cranfield.evaluation.notes import QueryNames
 from cranfield.evaluation.plan import Aggregate, Plan, Undefined
 from cranfield.evaluation.run_notes import Figures, JudgedCount, noted_depths
 from cranfield.evaluation.scores import SMALLEST, averaged
-from cranfield.record import record
 
 MAX_NAMES = 5  # queries that a note names
 
@@ -43,7 +42,7 @@ def exact_parts(values: Sequence[float]) -> list[float]:
     return parts
 
 
-@record
+@dataclass(frozen=True)
 class ExactTotal:
     """A count of values, and the parts of their exact sum."""
 
@@ -73,7 +72,7 @@ class ExactTotal:
         return averaged(math.fsum(parts), count, aggregate)
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Summary:
     """The records of a run summed up. Summaries can be added in any order."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,6 @@ import numpy.typing as npt
 
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError
-from cranfield.record import record
 from cranfield.statistics.correlation import tau, tau_ap
 from cranfield.statistics.intervals import t_quantile
 from cranfield.statistics.rounding import SAME
@@ -19,7 +19,7 @@ from cranfield.statistics.rounding import SAME
 ASSIGNMENTS = 10_000  # the most assignments of systems to a family that are enumerated
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class LabelAgreement:
     """The grades of a judge beside those of humans, for documents judged by both.
 
@@ -146,7 +146,7 @@ class TopAgreement(NamedTuple):
     tau_a: float
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class OrderAgreement:
     """The order of systems by a judge beside that by humans.
 
@@ -199,7 +199,7 @@ def order_agreement(human: npt.ArrayLike, judge: npt.ArrayLike) -> OrderAgreemen
     )
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Favour:
     """Whether a judge rates a family of systems higher than humans do, compared with all other systems.
 

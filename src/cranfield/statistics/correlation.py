@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist
 from typing import Any, Literal, NamedTuple
@@ -17,7 +18,6 @@ import numpy.typing as npt
 
 from cranfield.data import Floats, Integers
 from cranfield.errors import UsageError, check_choice, check_fraction
-from cranfield.record import record
 from cranfield.statistics.rounding import SAME, levels
 from cranfield.wording import printable
 
@@ -27,7 +27,7 @@ FEW = 10  # the most systems for which critical values are exact; for more they 
 Variant = Literal["a", "b"]
 
 
-@record
+@dataclass(frozen=True)
 class Agreement:
     """The numbers of pairs of systems on which two scorings agree and disagree.
 

@@ -8,6 +8,7 @@ collection, single queries and no repeats, the formulas are those of the paired 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal, NamedTuple, get_args
@@ -16,7 +17,6 @@ import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError
-from cranfield.record import record
 from cranfield.statistics.portable import addable
 from cranfield.statistics.resampling import TOLERANCE, draw_counts, random_generator, resampled_t
 from cranfield.statistics.rounding import SAME
@@ -63,7 +63,7 @@ class Error(NamedTuple):
         return np.stack([self.estimate - half, self.estimate + half], axis=1)
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Design:
     """The collection and the cluster of each query, numbered from 0.
 

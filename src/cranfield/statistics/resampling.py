@@ -9,17 +9,17 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from cranfield import native
+from cranfield.codec import plain, typed
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError, check_choice, check_count, check_fraction
 from cranfield.parallel import parallel
-from cranfield.record import record
-from cranfield.results import plain, typed
 from cranfield.statistics.portable import addable
 from cranfield.statistics.rounding import SAME, equalize
 
@@ -37,7 +37,7 @@ WIDTH = 1024  # resamples in a block of a product
 MAX_FLOATS = 2**24  # the most signs that are converted to floats at once
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class PairwiseTests:
     """The tests of all pairs of systems; pairs are (0, 1), (0, 2), ..., (1, 2), ...
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
@@ -10,7 +11,6 @@ import numpy.typing as npt
 
 from cranfield.data import Floats, Integers
 from cranfield.errors import UsageError, check_count, check_fraction
-from cranfield.record import record
 from cranfield.statistics.resampling import CELLS, check_scores, pairs, random_generator
 from cranfield.statistics.rounding import SAME
 
@@ -128,7 +128,7 @@ SIZES = 10  # number of sizes of query sets
 SMALLEST = 5  # the smallest query set; smaller ones do not extrapolate
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class SwapRates:
     """How often two sets of queries disagree on the better of two systems, by the difference on the first set.
 

@@ -11,7 +11,7 @@ In all functions a gain of NaN is a document that was not drawn.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import ClassVar, Literal, NamedTuple, get_args
 
@@ -20,7 +20,6 @@ import numpy.typing as npt
 
 from cranfield.data import Booleans, Floats
 from cranfield.errors import InputError, UsageError, check_choice, check_fraction
-from cranfield.record import record
 from cranfield.statistics.intervals import t_quantile
 from cranfield.statistics.rounding import SAME
 
@@ -127,7 +126,7 @@ MIN_DIFFERENT = 5  # the least number of human queries with a difference for whi
 NO_SPREAD = 1e-15  # predictions with less spread are constant
 
 
-@record
+@dataclass(frozen=True)
 class MeanEstimate:
     """An estimate of a mean over queries, with its standard error and interval; NaN if undefined.
 

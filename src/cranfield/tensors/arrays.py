@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +17,6 @@ from cranfield.data import Integers, Strings
 from cranfield.errors import InputError, UsageError, available, long_numbers
 from cranfield.io.faults import Fault, Location, fault_text, input_error, quotable
 from cranfield.io.ids import texts_of
-from cranfield.record import record
 
 Host = npt.NDArray[Any]
 OPTIONAL = ("mask", "indexes", "positions")  # arrays that may be None
@@ -274,7 +274,7 @@ def row_names(query_ids: Any, count: int, rows: str) -> Strings:
     return Strings.of(names)
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class DocumentIds:
     """Document ids as codes: ``codes`` has the shape of the scores, or one code for each column."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -19,7 +19,6 @@ from cranfield.io.faults import quotable
 from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import Ties
-from cranfield.record import record
 from cranfield.tensors.arrays import (
     Arrays,
     DocumentIds,
@@ -145,7 +144,7 @@ def _candidates(
     return Candidates(ops, runs, grades, mask, names, codes, begin, shape)
 
 
-@record(frozen=False, eq=False)
+@dataclass(eq=False)
 class Candidates:
     """The candidates of queries: scores of runs, grades, and which elements are retrieved (None: all of them).
 
@@ -242,7 +241,7 @@ class Candidates:
         return self.ops.host(of_element - 1 - (of_first - first * 1)).astype(np.int64)
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class JudgedCandidates:
     """The judgments of candidates.
 

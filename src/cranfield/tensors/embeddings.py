@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +18,6 @@ from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.evaluation.scores import number
 from cranfield.io.faults import quotable
 from cranfield.ranking.tie_rules import Ties
-from cranfield.record import record
 from cranfield.tensors.arrays import (
     Arrays,
     DocumentIds,
@@ -407,7 +407,7 @@ class JudgedPairs:
         return self.ops.cast(zeros, self.like.dtype), zeros
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class PrecisionAudit:
     """Scores of the same embeddings in several number types; arrays are (type, measure) unless noted.
 

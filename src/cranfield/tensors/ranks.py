@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from numbers import Integral
@@ -22,7 +22,6 @@ from cranfield.ranking.alignment import AlignedRun, Alignment
 from cranfield.ranking.batch import Key
 from cranfield.ranking.row_math import lexsorted
 from cranfield.ranking.tie_rules import Ties
-from cranfield.record import record
 from cranfield.tensors.arrays import (
     DocumentIds,
     arrays_of,
@@ -39,7 +38,7 @@ POSITIONS = ("by_id", "by_input")  # of documents in a tie
 NO_RANKS = "needs the ranks of documents, and a collection in blocks has none"
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class QueryRows:
     """The queries of tensors: the name of each row, and the row of each judged query, -1 if it has none."""
 
@@ -69,7 +68,7 @@ class QueryRows:
         return np.flatnonzero(~judged)
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class CountedDocuments:
     """Documents of a run with counts, one row each.
 

@@ -18,6 +18,7 @@ from cranfield.analysis.compare import Comparison, compare_scores
 from cranfield.analysis.gates import Check, Gate, Verdict, verdict
 from cranfield.analysis.per_query import documents, judged_grades, queries, top_documents
 from cranfield.analysis.significance import ComparisonSettings
+from cranfield.codec import PathLike
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
@@ -27,7 +28,6 @@ from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.scores import Scores
 from cranfield.report import gates, per_query
 from cranfield.report.pages import Page, table, write
-from cranfield.results import PathLike
 from cranfield.wording import few
 
 WIDTH = 100  # characters of a line in a message

@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cranfield.regex import regex
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores
 
 FOLDER = "baselines"
-TIME = regex(rb'"time": "[^"]*"')  # when a baseline was written
+TIME = re.compile(rb'"time": "[^"]*"')  # when a baseline was written
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -29,13 +29,12 @@ from cranfield.io.streams import (
     open_stream,
     reject_columns,
 )
-from cranfield.regex import regex
 
 LARGEST = sys.float_info.max  # integers in JSON may be larger
 MAX_DOCUMENTS = 100  # of a question and day; the track refuses more
-_TOPIC = regex(rb'"topic"\s*:')
-_RESULTS = regex(rb'"results"\s*:\s*[^\s\d"+-]')  # no score of a document with this id
-_PART = regex(r"(.+)#(documents|questions)", re.DOTALL)
+_TOPIC = re.compile(rb'"topic"\s*:')
+_RESULTS = re.compile(rb'"results"\s*:\s*[^\s\d"+-]')  # no score of a document with this id
+_PART = re.compile(r"(.+)#(documents|questions)", re.DOTALL)
 
 
 class Answer(NamedTuple):

@@ -50,7 +50,6 @@ from cranfield.io.streams import (
 from cranfield.io.tables import COLUMN_NAMES, NUMBER, ROWS_PER_PIECE, Frame, Piece, normalise_name, read_rows
 from cranfield.io.write import ROWS_PER_PIECE as ROWS_PER_WRITE
 from cranfield.io.write import check_ids, unwritable_id
-from cranfield.regex import regex
 
 CHARACTERS_PER_ROW = 32  # of a usual run
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -246,8 +245,8 @@ class TabSeparated(TextReader):
 DELIMITERS = ("\t", ",", ";")
 _DELIMITER_BYTES = tuple(delimiter.encode() for delimiter in DELIMITERS)
 WIDTHS = {"run": (3, 4), "qrels": (3,)}
-_NUMBER = regex(NUMBER, re.ASCII | re.IGNORECASE)
-_WHOLE = regex(r"[0-9]+")
+_NUMBER = re.compile(NUMBER, re.ASCII | re.IGNORECASE)
+_WHOLE = re.compile(r"[0-9]+")
 
 
 def is_headerless(stream: Stream, kind: ContentKind, columns: Columns = None) -> bool:

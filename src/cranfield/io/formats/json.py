@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from functools import partial, reduce
@@ -27,10 +28,9 @@ from cranfield.io.objects import from_object
 from cranfield.io.streams import BOM, Columns, ContentKind, FileFormat, Stream, WritableTable
 from cranfield.io.tables import COLUMN_NAMES, ROWS_PER_PIECE, Frame, normalise_name, read_rows, strings_of
 from cranfield.io.write import check_ids
-from cranfield.regex import regex
 
 # A query id may begin with a bracket, so the next character decides.
-_BEGINNING = regex(rb'\s*(?:\{\s*["}]|\[\s*[{\]]|\[\s*\[\s*(?:["\[{\]]|-?\d+\s*[,\]]))')
+_BEGINNING = re.compile(rb'\s*(?:\{\s*["}]|\[\s*[{\]]|\[\s*\[\s*(?:["\[{\]]|-?\d+\s*[,\]]))')
 
 
 def is_json(stream: Stream, _kind: ContentKind = "run", _columns: Columns = None) -> bool:

@@ -14,6 +14,7 @@ are also a run: the nuggets that an answer supports, with the score 1, or 0.5 if
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -25,7 +26,6 @@ from cranfield.io.formats.json import is_json, parse_value, read_value
 from cranfield.io.objects import from_object
 from cranfield.io.streams import Columns, ContentKind, FileFormat, Stream, reject_columns
 from cranfield.io.tables import COLUMN_NAMES, RANKINGS
-from cranfield.regex import regex
 
 Head = Callable[[bytes], Any]  # whether the first bytes of a file have the shape
 Value = Callable[[Stream], Any]  # what a file holds, as an object that `objects` reads
@@ -88,10 +88,10 @@ def _by_query(ratings: Iterable[tuple[Any, list[tuple[Any, Any]]]], stream: Stre
 
 # Elasticsearch and OpenSearch
 
-_RESPONSE = regex(rb'"(?:took|hits|responses|metric_score)"\s*:')
-_INSIDE = regex(rb'"(?:hits|responses|details)"\s*:\s*[\[{]')
-_REQUEST = regex(rb'"requests"\s*:\s*\[')
-_RATINGS = regex(rb'"judgmentRatings"\s*:\s*\[')
+_RESPONSE = re.compile(rb'"(?:took|hits|responses|metric_score)"\s*:')
+_INSIDE = re.compile(rb'"(?:hits|responses|details)"\s*:\s*[\[{]')
+_REQUEST = re.compile(rb'"requests"\s*:\s*\[')
+_RATINGS = re.compile(rb'"judgmentRatings"\s*:\s*\[')
 
 
 def _is_response(head: bytes) -> bool:
@@ -154,8 +154,8 @@ def _find(value: Any, key: str) -> list[Any]:
 
 # sentence-transformers
 
-_RESULTS = regex(rb'"(?:%s)"\s*:\s*\[' % "|".join(RANKINGS).encode())
-_QUERY = regex(rb'^\s*\[?\s*\{[^{\[]*"(?:%s)"\s*:' % "|".join(COLUMN_NAMES["query"]).encode())
+_RESULTS = re.compile(rb'"(?:%s)"\s*:\s*\[' % "|".join(RANKINGS).encode())
+_QUERY = re.compile(rb'^\s*\[?\s*\{[^{\[]*"(?:%s)"\s*:' % "|".join(COLUMN_NAMES["query"]).encode())
 
 
 def _is_predictions(head: bytes) -> bool:
@@ -167,8 +167,8 @@ def _is_predictions(head: bytes) -> bool:
 GRADES = {"vital": 2, "okay": 1}
 SUPPORT = {"support": 1.0, "partial_support": 0.5, "not_support": None}
 QUERY_FIELDS = ("qid", "topic_id", "narrative_id", "query_id")
-_NUGGETS = regex(rb'"nuggets"\s*:\s*\[')
-_ANSWERS = regex(rb'"(?:nuggets|references)"\s*:\s*\[')
+_NUGGETS = re.compile(rb'"nuggets"\s*:\s*\[')
+_ANSWERS = re.compile(rb'"(?:nuggets|references)"\s*:\s*\[')
 
 
 def _answers(stream: Stream) -> dict[Any, Any]:

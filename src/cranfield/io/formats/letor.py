@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -29,16 +30,14 @@ from cranfield.io.streams import (
     open_stream,
     reject_columns,
 )
-from cranfield.record import record
-from cranfield.regex import regex
 
 LINES_PER_BLOCK = 20_000
 # What is matched is never tried again in another way (++, *+): a line takes time that grows with its length.
 _NUMBER = rb"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?"
-_LINE = regex(rb"\s*+(" + _NUMBER + rb")\s++qid:(\S++)((?:\s++\d++:" + _NUMBER + rb")*+)\s*+(?:#(.*))?", re.DOTALL)
-_FIRST = regex(rb"\s*+" + _NUMBER + rb"\s++qid:\S++(?:\s++\d++:\S++)++\s*+(?:#.*)?", re.DOTALL)
-_DOCID = regex(rb"\bdocid\s*=\s*(\S+)")
-_FEATURE = regex(r"(.+)#(\d+)")
+_LINE = re.compile(rb"\s*+(" + _NUMBER + rb")\s++qid:(\S++)((?:\s++\d++:" + _NUMBER + rb")*+)\s*+(?:#(.*))?", re.DOTALL)
+_FIRST = re.compile(rb"\s*+" + _NUMBER + rb"\s++qid:\S++(?:\s++\d++:\S++)++\s*+(?:#.*)?", re.DOTALL)
+_DOCID = re.compile(rb"\bdocid\s*=\s*(\S+)")
+_FEATURE = re.compile(r"(.+)#(\d+)")
 EXPECTED = "expected `grade qid:QUERY FEATURE:VALUE ... # docid = ID`"
 
 
@@ -76,7 +75,7 @@ def read_letor(source: Any, *, name: str | None = None) -> Letor:
     return Letor(read.judgments(name), read.runs(name), np.ascontiguousarray(read.table.T))
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Lines:
     """The lines of a file, and the values in them: of line ``row`` and of feature ``numbers[column]``, by column."""
 

@@ -16,12 +16,11 @@ from cranfield.io.faults import Fault, FaultList, Location
 from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.runs import no_rows_error
 from cranfield.io.streams import BOM, HEAD, Columns, ContentKind, Continued, FileFormat, Stream, reject_columns
-from cranfield.regex import regex
 
-_SEPARATORS = regex(rb"[\x00-\x20]+")
-_GRADE = regex(rb"L?([+-]?\d+(?:\.\d*)?)")
-_LEVEL = regex(rb"L\d+")
-_DESCRIPTION = regex(rb"\s*<SYSDESC>(?:.*?</SYSDESC>[^\n]*|[^\n]*)(?:\n|\Z)", re.IGNORECASE | re.DOTALL)
+_SEPARATORS = re.compile(rb"[\x00-\x20]+")
+_GRADE = re.compile(rb"L?([+-]?\d+(?:\.\d*)?)")
+_LEVEL = re.compile(rb"L\d+")
+_DESCRIPTION = re.compile(rb"\s*<SYSDESC>(?:.*?</SYSDESC>[^\n]*|[^\n]*)(?:\n|\Z)", re.IGNORECASE | re.DOTALL)
 MAX_DESCRIPTION = 1 << 20
 
 

@@ -43,10 +43,9 @@ from cranfield.io.streams import (
     reject_columns,
 )
 from cranfield.io.write import ROWS_PER_PIECE, unwritable_id
-from cranfield.regex import regex
 
 SAMPLED_WIDTH = 5
-_BLANK = regex(r"[\x00\t-\r ]+")
+_BLANK = re.compile(r"[\x00\t-\r ]+")
 
 
 def is_table(_stream: Stream, kind: ContentKind, _columns: Columns = None) -> bool:
@@ -207,13 +206,13 @@ def _check_answers(stream: Stream, faults: list[str], rows: int) -> None:
 
 
 TEXT_ELEMENTS = ("TITLE", "HEADLINE", "HEAD", "HL", "TTL", "LP", "LEADPARA", "TEXT")
-DOC_TAG = regex(rb"<DOC>", re.IGNORECASE)
-_DOCUMENT = regex(rb"<DOC>(.*?)(?:(</DOC>)|(?=<DOC>)|\Z)", re.IGNORECASE | re.DOTALL)
-_DOCNO = regex(rb"<(DOCNO)>", re.IGNORECASE)
-_METADATA = regex(rb"<(DOCNO|DOCHDR|DOCID|DOCOLDNO|FILEID)>", re.IGNORECASE)
-_INVISIBLE = regex(rb"<(!--|(?:script|style)\b)", re.IGNORECASE)
-_TAG = regex(rb"<[^<>]*>")
-_LONG_REFERENCE = regex(rb"&#(\d{9,})")
+DOC_TAG = re.compile(rb"<DOC>", re.IGNORECASE)
+_DOCUMENT = re.compile(rb"<DOC>(.*?)(?:(</DOC>)|(?=<DOC>)|\Z)", re.IGNORECASE | re.DOTALL)
+_DOCNO = re.compile(rb"<(DOCNO)>", re.IGNORECASE)
+_METADATA = re.compile(rb"<(DOCNO|DOCHDR|DOCID|DOCOLDNO|FILEID)>", re.IGNORECASE)
+_INVISIBLE = re.compile(rb"<(!--|(?:script|style)\b)", re.IGNORECASE)
+_TAG = re.compile(rb"<[^<>]*>")
+_LONG_REFERENCE = re.compile(rb"&#(\d{9,})")
 
 
 class Element(NamedTuple):

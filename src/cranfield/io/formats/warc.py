@@ -25,15 +25,14 @@ from cranfield.io.documents import (
 )
 from cranfield.io.formats.trec import html_text
 from cranfield.io.streams import BOM, Columns, ContentKind, FileFormat, Stream
-from cranfield.regex import regex
 
 PAGES = (b"response", b"resource", b"conversion")
 HEADER_BYTES = 1 << 16  # a header is shorter; otherwise this is not WARC
-_VERSION = regex(rb"WARC/\d")
-_CHARSET = regex(rb"charset\s*=[\s\"']*([\w.:-]+)", re.IGNORECASE)
+_VERSION = re.compile(rb"WARC/\d")
+_CHARSET = re.compile(rb"charset\s*=[\s\"']*([\w.:-]+)", re.IGNORECASE)
 # Python decodes these, but no page is written in them; punycode takes time that grows with the square of a page.
 NOT_OF_PAGES = ("punycode", "idna", "unicode-escape", "raw-unicode-escape", "undefined")
-_END_OF_HEADER = regex(rb"\r?\n\r?\n")
+_END_OF_HEADER = re.compile(rb"\r?\n\r?\n")
 
 
 class Record(NamedTuple):

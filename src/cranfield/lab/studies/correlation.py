@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -13,7 +13,6 @@ from cranfield.errors import UsageError, check_fraction
 from cranfield.lab import registry
 from cranfield.lab.registry import HIGH, SAKAI, Coefficient, Measures, Progress, Threshold, averaged
 from cranfield.lab.systems import columns_of, get_coefficient, systems_of, tie_notes
-from cranfield.record import record
 from cranfield.report.canvas import BLUE, COLUMN, GREY, PAGE, Drawings, new_figure, panels
 from cranfield.report.pages import Page, exchanged, table
 from cranfield.report.sheet import Cell, shown
@@ -42,7 +41,7 @@ DEFAULT = (
 PAPER = SAKAI
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Correlation(registry.StudyResult):
     """The agreement of measures on the order of runs.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -21,12 +22,11 @@ from cranfield.errors import InputError, check_count
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.pair_bounds import DECIMALS, lowest_differences, rank_weights
 from cranfield.evaluation.predicted import mapping_of
+from cranfield.judging.proposals import judging_order
 from cranfield.lab import registry
-from cranfield.lab.proposals import judging_order
 from cranfield.lab.registry import Progress, Relevant, Threshold
 from cranfield.measures import parse
 from cranfield.ranking.alignment import ranked_lists
-from cranfield.record import record
 from cranfield.report.canvas import (
     BLACK,
     BLUE,
@@ -262,7 +262,7 @@ LIKE = ("humans, t", "ppi, z", "ppi++, z", "ppi++ loo, t", "judge only, t")
 THESE = ("humans, t, these queries", "ppi, t, these queries")
 
 
-@record
+@dataclass(frozen=True)
 class Coverage:
     """How often an interval holds the truth, and its mean width."""
 
@@ -370,7 +370,7 @@ SAMPLED_MEASURES = ("P@10", "DCG@10")
 MANY_QUERIES = 100
 
 
-@record
+@dataclass(frozen=True)
 class JudgingSettings:
     """How the study was run: lowest relevant grade, depth of lists, budgets per query, and repetitions.
 
@@ -389,7 +389,7 @@ class JudgingSettings:
     seed: int
 
 
-@record
+@dataclass(frozen=True)
 class StrategyResult:
     """One strategy after each budget: τ with the order from all judgments, and significant pairs found."""
 
@@ -398,7 +398,7 @@ class StrategyResult:
     found: tuple[float, ...]
 
 
-@record
+@dataclass(frozen=True)
 class DecisionResult:
     """One rule for when a pair is settled: judgments on average, and the share of right signs."""
 
@@ -407,7 +407,7 @@ class DecisionResult:
     right: float
 
 
-@record
+@dataclass(frozen=True)
 class SampleResult:
     """One estimator within queries: its coverage, mean width, and bias in standard errors."""
 
@@ -419,7 +419,7 @@ class SampleResult:
     bias: float
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Judging(registry.StudyResult):
     """The results of all parts; see their classes. ``different``: documents that differ in a pair, on average."""
 

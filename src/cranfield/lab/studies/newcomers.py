@@ -7,6 +7,7 @@ Each run, or all runs of a group, in turn: the judgments that only it contribute
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -26,7 +27,6 @@ from cranfield.lab.systems import (
     tie_notes,
 )
 from cranfield.parallel import followed
-from cranfield.record import record
 from cranfield.report.canvas import BLUE, GREY, ORANGE, Drawings, each
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import UNDEFINED, Cell, shown
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 DEFAULT = ("bpref", "AP", "AP[condensed]", "Q", "Q[condensed]", "nDCG", "nDCG[condensed]", "P@10")
 
 
-@record
+@dataclass(frozen=True)
 class NewcomersSettings:
     """The pool depth, the coefficient for comparing orders, the lowest relevant grade, and the random seed."""
 
@@ -50,7 +50,7 @@ class NewcomersSettings:
     seed: int = 0
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Newcomers(registry.StudyResult):
     """Every run with all judgments, and without those that only its group contributed.
 

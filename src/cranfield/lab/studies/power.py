@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -21,7 +21,6 @@ from cranfield.evaluation.plan import Undefined
 from cranfield.lab import registry
 from cranfield.lab.registry import SAKAI, Measures, Progress, Samples, check_alike, mean_of
 from cranfield.lab.systems import SystemValues, columns_of, systems_of
-from cranfield.record import record
 from cranfield.report.canvas import (
     BLACK,
     BLUE,
@@ -62,7 +61,7 @@ SEEDS = 5  # of the spread of the difference required, which is the largest of m
 MAX_SWAP_RATE = 0.05  # a difference is large enough if at most this share of pairs is swapped
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Sensitivity:
     """The sensitivity of one measure.
 
@@ -79,7 +78,7 @@ class Sensitivity:
     required_range: tuple[float, float]
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Power(registry.StudyResult):
     """The sensitivity of each measure, on the ``queries`` where every measure is defined for every run."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
@@ -36,7 +36,6 @@ from cranfield.lab.property_checks import (
 from cranfield.measures import CATALOGUE, Measure, parse
 from cranfield.parallel import followed
 from cranfield.ranking.views import Views
-from cranfield.record import record
 from cranfield.report import pages
 from cranfield.report.pages import BOLD, PLAIN, Page, escaped, piped, sheet, table, widths
 from cranfield.report.sheet import UNDEFINED, Cell, csv_lines, exact, shown
@@ -44,7 +43,7 @@ from cranfield.report.sheet import UNDEFINED, Cell, csv_lines, exact, shown
 OPEN_TIES = ("expected", "best", "worst")  # the other rules break ties without looking at relevance
 
 
-@record
+@dataclass(frozen=True)
 class CheckedMeasure:
     """One measure with a verdict on every property, in the order of `PROPERTIES`, and the rankings checked.
 
@@ -66,7 +65,7 @@ class CheckedMeasure:
         return {name: verdict.holds for name, verdict in self.verdicts.items()}
 
 
-@record(repr=False)
+@dataclass(frozen=True, repr=False)
 class Properties(registry.StudyResult):
     """The properties of several measures; ``documents`` and ``grades`` are None if they were not given."""
 

@@ -7,7 +7,7 @@ and discriminative power, as judgments are removed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -41,7 +41,6 @@ from cranfield.lab.systems import (
 from cranfield.measures import parse
 from cranfield.parallel import followed
 from cranfield.ranking.views import Views
-from cranfield.record import record
 from cranfield.report.canvas import (
     BLACK,
     BLUE,
@@ -72,7 +71,7 @@ RATES = (90, 70, 50, 30, 10)
 ReducedBy = Literal["rates", "depths", "queries"]
 
 
-@record
+@dataclass(frozen=True)
 class ReductionSettings:
     """What was removed, and how the rest was evaluated.
 
@@ -92,7 +91,7 @@ class ReductionSettings:
     alpha: float
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reduction(registry.StudyResult):
     """Scores, orders and discriminative power at each level of reduction; the first level is the complete data.
 
@@ -235,7 +234,7 @@ def _descending(levels: Sequence[int], name: str, low: int, high: int) -> tuple[
     return check_numbers(name, levels, low, high)[::-1]
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class DataSubset:
     """The judgments that are kept (None for all), and the queries that are evaluated."""
 

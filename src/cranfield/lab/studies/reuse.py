@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from hashlib import blake2b
@@ -52,7 +52,6 @@ from cranfield.lab.systems import (
 )
 from cranfield.parallel import followed
 from cranfield.ranking.unjudged import last_rank_read
-from cranfield.record import record
 from cranfield.report.canvas import GREY, Drawings, one_scale, panels
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown
@@ -69,7 +68,7 @@ ALL = "all"
 OTHER = "other"  # documents that the list does not contain
 
 
-@record
+@dataclass(frozen=True)
 class CollectionSplit:
     """A rule that assigns documents to parts, and its description."""
 
@@ -115,7 +114,7 @@ MIN_RUNS = 2  # the fewest runs that have an order
 DEFAULT = ("alpha_nDCG@20", "ERR_IA@20", "NRBP@20", "ABSNB@20", "ABSRB@20", "DELTANB@20", "DELTARB@20")
 
 
-@record
+@dataclass(frozen=True)
 class ReuseSettings:
     """How the collection was split (``rule`` describes it), and how judgments were used.
 
@@ -131,7 +130,7 @@ class ReuseSettings:
     threshold: float = HIGH
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reuse(registry.StudyResult):
     """The agreement of orders of systems from judgments of another collection with those from its own judgments.
 

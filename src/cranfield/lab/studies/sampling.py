@@ -12,7 +12,7 @@ probabilities of terms sum to far more than 1, and it held in all data tried. Bo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
@@ -49,7 +49,6 @@ from cranfield.lab.systems import (
 from cranfield.measures import Measure
 from cranfield.measures.content import ranked_rows
 from cranfield.parallel import followed
-from cranfield.record import record
 from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, Drawings, one_scale, panels
 from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import UNDEFINED, Cell, shown
@@ -65,7 +64,7 @@ DEFAULT = ("alpha_nDCG@20", "ERR_IA@20", "NRBP@20", "ABSRB@20", "DELTARB@20")
 LISTS = ("raw", "condensed")
 
 
-@record
+@dataclass(frozen=True)
 class CandidateMeasures:
     """Reference measures, and the candidates that are compared with each of them.
 
@@ -137,7 +136,7 @@ def without_negative_grades(judgments: Judgments) -> Judgments:
 ROUNDING = 1e-12  # divergences that differ by less, relative to KLD(q‖D), are equal
 
 
-@record
+@dataclass(frozen=True)
 class DivergenceClaim:
     """How often KLD(q‖R) ≤ KLD(q‖D), over all runs, queries, subtopics, and ranks down to the cutoff.
 
@@ -183,7 +182,7 @@ def _count(relabeller: Relabeller, measure: Measure, smoothing: Smoothing) -> Di
 RATES = (1, 5, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 
 
-@record
+@dataclass(frozen=True)
 class SamplingSettings:
     """How judgments were sampled: rates in percent, repetitions, and the lowest relevant grade.
 
@@ -200,7 +199,7 @@ class SamplingSettings:
     threshold: float = HIGH
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sampling(registry.StudyResult):
     """The agreement of orders of systems from samples of the judgments with the order from all of them.
 

@@ -8,7 +8,7 @@ on the other half. The last two also for thresholds on other properties of the s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -28,7 +28,6 @@ from cranfield.parallel import followed
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import COLUMNS, Batch, ragged
 from cranfield.ranking.tie_rules import TIE_RULES
-from cranfield.record import record
 from cranfield.report.canvas import BLUE, GREY, ORANGE, SKY, Drawings, panels
 from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import Cell, shown
@@ -47,7 +46,7 @@ DEFINITE = tuple(name for name, rule in TIE_RULES.items() if rule.key == "score"
 POINTS = 200  # thresholds of a curve that are kept; all are evaluated
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Curve:
     """Mean scores by depth or threshold: ``low`` and ``high`` are 95% confidence intervals over queries (Student's t).
 
@@ -61,7 +60,7 @@ class Curve:
     kept: Floats
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Splits:
     """For each random split: the learned threshold, and the scores on the other half with it and without a cut."""
 
@@ -81,7 +80,7 @@ class Splits:
         return float(low), float(middle), float(high)
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class RuleResult:
     """The best threshold of one of `RULES` on all queries, its score there, and thresholds chosen on half of them."""
 
@@ -98,7 +97,7 @@ class RuleResult:
         return float(self.splits.score.mean())
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class CutResult:
     """The best cuts of one run by one measure; all scores are means over queries.
 
@@ -139,7 +138,7 @@ class CutResult:
         return {"score": float(splits.score.mean()), "uncut": float(splits.uncut.mean()), **percentiles}
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stopping(registry.StudyResult):
     """The best cuts of each run by each measure."""
 
@@ -500,7 +499,7 @@ def _draw_curve(x: Floats, curve: Curve, cut: CutResult, axis: Axes) -> None:
 CELLS = 1 << 17
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class RankedLists:
     """The rankings of one run for the judged queries: the positions of judged documents, and the score at every rank.
 
@@ -632,7 +631,7 @@ def cut_at_all_depths(batch: Batch) -> Iterator[tuple[Integers, Integers, Batch]
         begin = end
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class DocumentsByScore:
     """All documents of a run by decreasing score; a threshold keeps a prefix of them.
 
@@ -675,7 +674,7 @@ RIDGE = 1.0  # the penalty on the weights of features, which are standardised
 FEWEST = 0.5  # the smallest prediction of R: a list can be cut at any multiple of it
 
 
-@record
+@dataclass(frozen=True)
 class StoppingRule:
     """A rule with one threshold.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -38,7 +38,6 @@ from cranfield.parallel import followed
 from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.tie_rules import Ties as TieRuleName
-from cranfield.record import record
 from cranfield.report.canvas import BLACK, BLUE, GREY, ORANGE, SKY, Drawings, alone, each, legend_below
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@record
+@dataclass(frozen=True)
 class TieCounts:
     """The tied documents of one run, or of all runs, in the rankings of judged queries.
 
@@ -119,7 +118,7 @@ def group_sizes(query: Integers, score: Floats) -> Integers:
     return np.diff(np.append(np.flatnonzero(first), len(query)))
 
 
-@record
+@dataclass(frozen=True)
 class Rounding:
     """Scores rounded to a number of significant decimal digits, or of bits of the significand."""
 
@@ -238,7 +237,7 @@ ALL = "all"
 NEVER = 0.001  # pairs that random orders swap less often are not listed
 
 
-@record
+@dataclass(frozen=True)
 class TiesSettings:
     """The number of random orders of each run, the seed, and the roundings of scores."""
 
@@ -248,7 +247,7 @@ class TiesSettings:
     round_bits: tuple[int, ...]
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class RoundedScores:
     """The effect of rounding the scores of all runs.
 
@@ -264,7 +263,7 @@ class RoundedScores:
     scores: Floats
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ties(registry.StudyResult):
     """The tied documents of runs, and their effect on scores and on the order of runs.
 

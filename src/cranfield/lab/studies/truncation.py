@@ -7,7 +7,7 @@ and only if nothing is relevant. And in its terminal form X', by the rules of th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
@@ -27,7 +27,6 @@ from cranfield.lab.registry import Progress, check_alike, mean_of
 from cranfield.measures import Measure, parse
 from cranfield.measures.aliases import LIU, in_notation
 from cranfield.ranking.tie_rules import TIE_RULES, TIES, TieRule, Ties, tie_rule
-from cranfield.record import record
 from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, Drawings, alone, each
 from cranfield.report.pages import Page, column, exchanged, table
 from cranfield.report.sheet import Cell, shown
@@ -83,7 +82,7 @@ def c_at_1(n: int, correct: int, unanswered: int) -> float:
     return correct / n + correct / n * unanswered / n
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Truncation(registry.StudyResult):
     """Plain and terminal scores of systems, and the lengths of their lists.
 

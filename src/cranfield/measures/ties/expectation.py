@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -22,14 +22,13 @@ from cranfield.data import Array, Booleans, Floats, Integers
 from cranfield.measures.ties.strategies import Estimate
 from cranfield.ranking.batch import CELLS, COLUMNS, Batch, ragged
 from cranfield.ranking.row_math import take_rows
-from cranfield.record import record
 
 AT_ONCE = 1 << 14  # number of cells that are scored together; they fit into the processor cache
 
 Scorer = Callable[[Batch], Estimate]
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class PossibleRankings:
     """The possible rankings of queries with ties.
 

@@ -10,6 +10,7 @@ import copy
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -29,7 +30,6 @@ from cranfield.measures.ties.expectation import (
 from cranfield.measures.ties.strategies import EXACT_DISTINCT, FULL, SAMPLES_DISTINCT, Effort, Estimate
 from cranfield.ranking.batch import CELLS, Batch, ragged
 from cranfield.ranking.row_math import edges
-from cranfield.record import record
 
 
 def over_orders(
@@ -112,7 +112,7 @@ def _over_orders(
     return Estimate.joined(len(chunk), ((part, mean_of_part(part)) for part in parts))
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class TiedDocuments:
     """The tied documents of a batch, sorted by kind within each tie; arrays are (query, column).
 

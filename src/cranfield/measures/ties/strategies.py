@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,7 +21,6 @@ from cranfield.data import Floats
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.tie_rules import Arrangement
 from cranfield.ranking.views import Views, condense_and_terminate
-from cranfield.record import record
 
 # A query with up to EXACT possibilities is scored exactly; beyond that, SAMPLES of them are drawn. There are separate
 # limits for orders of tied documents, for the number of documents of each kind above a cutoff (CUTS), and for orders
@@ -42,7 +42,7 @@ FULL = Effort(EXACT, EXACT_CUTS, SAMPLES)
 QUICK = Effort(30, 1_000, 0)  # for notes, which have the limits over orders of every column
 
 
-@record(frozen=False, eq=False)
+@dataclass(eq=False)
 class Estimate:
     """A value for each query, and its standard error if orders were sampled (else 0).
 
@@ -270,7 +270,7 @@ class OverDistinctOrders(TieStrategy):
         return over_distinct_orders(scoring.estimate_uncut, batch, k=k, seed=seed, **scoring.search)
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Scoring:
     """What strategies need to know about a measure with all its parameters.
 

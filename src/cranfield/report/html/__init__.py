@@ -31,6 +31,7 @@ from cranfield import __version__
 from cranfield.analysis.audit import CAUSES, Audit, audit_evaluation
 from cranfield.analysis.compare import Comparison
 from cranfield.analysis.significance import ComparisonSettings, MeasureComparison
+from cranfield.codec import plain
 from cranfield.data import Floats, Passages, Strings
 from cranfield.errors import optional
 from cranfield.evaluation.evaluation import Evaluation
@@ -49,7 +50,6 @@ from cranfield.report.audit import EFFECTS, bottom_line
 from cranfield.report.compare import interval_name, method, quantity, rank_meaning
 from cranfield.report.notebook import table
 from cranfield.report.sheet import Layout
-from cranfield.results import plain
 from cranfield.statistics.correlation import tau
 from cranfield.statistics.design import Sample
 from cranfield.statistics.intervals import bca

@@ -12,7 +12,7 @@ import pytest
 
 from cranfield import io
 from cranfield.errors import InputError
-from cranfield.lab.judgment_files import SampledDocument, merge, sample_lines, sample_rows
+from cranfield.judging.judgment_files import SampledDocument, merge, sample_lines, sample_rows
 
 GRADES = [0.1234567890123, 1e-7, 123456789.0, 2.0, 1 / 3, 0.0]
 EXTENSIONS = ("txt", "csv", "tsv", "jsonl", "json", "csv.gz", "qrels.xz")

@@ -19,12 +19,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from cranfield.codec import Result
 from cranfield.data import Floats, Integers, Judgments
 from cranfield.errors import InputError, MeasureError, UsageError, check_choice, check_fraction
 from cranfield.evaluation.evaluator import read_runs
@@ -39,14 +40,12 @@ from cranfield.evaluation.pair_bounds import (
 )
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.io import read_qrels
-from cranfield.lab.judgment_files import TO_JUDGE
+from cranfield.judging.judgment_files import TO_JUDGE
 from cranfield.measures import Measure, parse
 from cranfield.ranking.alignment import ranked_lists
 from cranfield.ranking.tie_rules import Ties
-from cranfield.record import record
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import shown, signed
-from cranfield.results import Result
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import plural
 
@@ -196,7 +195,7 @@ class Proposal(NamedTuple):
     best_rank: int
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class PairStatus:
     """The mean difference of every pair of runs over all possible grades of unjudged documents; arrays are (pair,).
 
@@ -235,7 +234,7 @@ class PairStatus:
         return self.decided | ((self.confidence >= confidence) & (confidence < 1))  # NaN is not sure
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NextDocuments(Result):
     """The documents to judge next, and how far the pairs of runs are settled.
 

@@ -9,7 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.errors import UsageError
-from cranfield.lab.judge_reports import judges
+from cranfield.judging.judge_reports import judges
 from cranfield.report.canvas import save_all
 
 RNG = np.random.default_rng(3)

@@ -16,9 +16,9 @@ from click.testing import CliRunner
 import cranfield as cf
 from cranfield.cli.main import cli
 from cranfield.errors import InputError, UsageError
-from cranfield.lab.judgment_files import Stratum, draw_sample, judging_page, merge, parse_strata
-from cranfield.lab.judgment_files import sample_lines as lines
-from cranfield.lab.proposals import Proposal, next_documents
+from cranfield.judging.judgment_files import Stratum, draw_sample, judging_page, merge, parse_strata
+from cranfield.judging.judgment_files import sample_lines as lines
+from cranfield.judging.proposals import Proposal, next_documents
 from pair_oracles import linear_difference
 from waiting import until
 

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from cranfield.codec import Result
 from cranfield.data import Floats, Judgments, Run
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.io import read_qrels
-from cranfield.lab.judgment_files import places_of
+from cranfield.judging.judgment_files import places_of
 from cranfield.ranking.alignment import ranked_lists
-from cranfield.record import record
 from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, Drawings, figure_of, plain, plotted_axes
 from cranfield.report.notebook import measure_index
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown, signed
-from cranfield.results import Result
 from cranfield.statistics.agreement import (
     FalsePositives,
     Favour,
@@ -50,7 +49,7 @@ PAGE = 10  # documents of a run that count for false positives
 LARGEST = 60  # runs whose names are legible in a figure
 
 
-@record
+@dataclass(frozen=True)
 class Guardrails:
     """What a judge must meet: κ with linear weights, missed top grades, and τ among the five best runs."""
 
@@ -59,7 +58,7 @@ class Guardrails:
     tau_top: float = 0.6
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class MeasureAgreement:
     """One measure: the means of all runs by humans and by the judge, their order, and the judge's bias by run.
 
@@ -108,7 +107,7 @@ class MeasureAgreement:
         return None if self.own is None else {name: getattr(self.own, name) for name in names}
 
 
-@record(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class JudgeReport(Result):
     """One judge beside humans.
 

@@ -8,9 +8,10 @@ assessor and the time of each. Where grades of a document differ, nothing is mer
 from __future__ import annotations
 
 import math
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import combinations
 from statistics import median_low
@@ -34,8 +35,6 @@ from cranfield.io.named_tables import NamedTable, read_query_texts, read_table
 from cranfield.io.streams import compression_of_name, is_stream, open_stream, without_compression
 from cranfield.io.tables import QRELS_COLUMNS, choose_columns
 from cranfield.io.write import check_ids, qrels_table, shorten, write_pieces
-from cranfield.record import record
-from cranfield.regex import regex
 from cranfield.report.explanation import page_of_data
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import shown, signed
@@ -43,9 +42,9 @@ from cranfield.statistics.agreement import label_agreement
 from cranfield.wording import plural
 
 if TYPE_CHECKING:
-    from cranfield.lab.proposals import Proposal
+    from cranfield.judging.proposals import Proposal
 
-_GRADE_LINE = regex(r"([0-9])\s*[:=.)-]?\s+(\S.*)")
+_GRADE_LINE = re.compile(r"([0-9])\s*[:=.)-]?\s+(\S.*)")
 COLUMNS = ("query_id", "doc_id", "relevance", "assessor", "time", "source")
 
 
@@ -78,7 +77,7 @@ class AssessorAgreement(NamedTuple):
     kappa: float
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Merged:
     """All judgments together, with the sample that they may be; the new ones, and how many were there already.
 
@@ -370,7 +369,7 @@ class Stratum(NamedTuple):
     rate: float
 
 
-@record
+@dataclass(frozen=True)
 class SampledDocument:
     """One document of a pool: its stratum, whether it was drawn, how likely that was, and its grade (or -1, -2)."""
 
@@ -540,7 +539,7 @@ def judging_page(
     labels = [(grade, *told.grades.get(grade, ("", ""))) for grade in grades]
     labelled = [{"grade": grade, "label": label, "meaning": meaning} for grade, label, meaning in labels]
     data = {"id": page_id, "name": name, "grades": labelled, "guidelines": told.text, "documents": documents}
-    return page_of_data("cranfield.lab", "page.html", data)
+    return page_of_data("cranfield.judging", "page.html", data)
 
 
 def _reason(proposal: Proposal) -> str:

@@ -1,4 +1,4 @@
-"""Results: how they show themselves, and one codec that makes plain data for JSON from their fields and reads it back.
+"""Results as plain data: one codec writes JSON from their fields and reads it back.
 
 A record is a dataclass or a named tuple. Its fields and their types are its layout: `plain` writes a record, `typed`
 reads and checks it. A class may say more:
@@ -32,6 +32,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, Union, get_args, ge
 
 import numpy as np
 
+from cranfield.display import Displayed
 from cranfield.errors import CranfieldError, InputError
 from cranfield.wording import CONTROL
 
@@ -46,60 +47,6 @@ SAVED = {
     "comparison": "analysis.compare.Comparison",
     "groups": "evaluation.designs.Groups",
 }
-
-DISPLAY = "cranfield.report.notebook"  # the module with the tables and figures of all classes of results
-
-
-class Displayed:
-    """Tables and figures of a result; what makes them is loaded when a result is shown.
-
-    ``repr`` is one line, which each class writes.
-    """
-
-    def _repr_html_(self) -> str:
-        """The tables for notebooks."""
-        return str(_display("html", self))
-
-    def __str__(self) -> str:
-        return str(_display("text", self))
-
-    def _write(self, format: str, **options: Any) -> str:
-        """The tables of this class in a format."""
-        return str(_display("written", self, format=format, **options))
-
-    def _draw(self, **options: Any) -> Any:
-        """The axes of the figure of this class."""
-        return _display("plot", self, **options)
-
-
-def _display(how: str, result: Any, **options: Any) -> Any:
-    return getattr(import_module(DISPLAY), how)(result, **options)
-
-
-class TableText(str):
-    """A table as text that a notebook shows as a table."""
-
-    __slots__ = ("html",)
-    html: str
-
-    @classmethod
-    def of(cls, text: str, html: str) -> TableText:
-        """The same table as text and as HTML."""
-        table = cls(text)
-        table.html = html
-        return table
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-
-def table_text(scores: Any, **layout: Any) -> TableText:
-    """A table of scores as text and as HTML."""
-    table: TableText = _display("score_table", scores, **layout)
-    return table
 
 
 class Result(Displayed):

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import cranfield as cf
+from cranfield.codec import Saved, load, plain, text, typed
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import InputError
-from cranfield.results import Saved, load, plain, text, typed
 
 
 class Point(NamedTuple):

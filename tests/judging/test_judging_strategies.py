@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cranfield.lab.proposals import judging_order
+from cranfield.judging.proposals import judging_order
 from golden_cases import STRUCTURED
 
 OPTIONS: dict[str, dict[str, Any]] = {

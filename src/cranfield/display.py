@@ -1,0 +1,60 @@
+"""Results show themselves as text, in notebooks and as figures."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+DISPLAY = "cranfield.report.notebook"  # the module with the tables and figures of all classes of results
+
+
+class Displayed:
+    """Tables and figures of a result; what makes them is loaded when a result is shown.
+
+    ``repr`` is one line, which each class writes.
+    """
+
+    def _repr_html_(self) -> str:
+        """The tables for notebooks."""
+        return str(_display("html", self))
+
+    def __str__(self) -> str:
+        return str(_display("text", self))
+
+    def _write(self, format: str, **options: Any) -> str:
+        """The tables of this class in a format."""
+        return str(_display("written", self, format=format, **options))
+
+    def _draw(self, **options: Any) -> Any:
+        """The axes of the figure of this class."""
+        return _display("plot", self, **options)
+
+
+def _display(how: str, result: Any, **options: Any) -> Any:
+    return getattr(import_module(DISPLAY), how)(result, **options)
+
+
+class TableText(str):
+    """A table as text that a notebook shows as a table."""
+
+    __slots__ = ("html",)
+    html: str
+
+    @classmethod
+    def of(cls, text: str, html: str) -> TableText:
+        """The same table as text and as HTML."""
+        table = cls(text)
+        table.html = html
+        return table
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+
+def table_text(scores: Any, **layout: Any) -> TableText:
+    """A table of scores as text and as HTML."""
+    table: TableText = _display("score_table", scores, **layout)
+    return table
