@@ -465,12 +465,9 @@ class Auditor:
         return replace(audit, swaps=tuple(_swaps(self.evaluation, ranges, audit.unjudged)))
 
     def variants(self, column: Column) -> dict[str, Column]:
-        """Variants of the column with another tie rule or view, by the name of the rule or view."""
+        """The condensed and the terminal form of the column, as far as it has them."""
         views, full_length = column.measure.views, self.evaluation.policy.full_length
-        rules: tuple[Ties, ...] = ("expected",) if column.depends_on_above else ORDERS
-        complete = self.evaluation.policy.complete
-        variants: dict[str, Column] = {rule: column.tied(rule) for rule in rules}
-        variants["condensed"] = column if complete else column.varied(condensed=True)
+        variants = {"condensed": column if self.evaluation.policy.complete else column.varied(condensed=True)}
         if not column.measure.definition.terminal:
             variants["terminal"] = column.varied(terminal=True, full=views.full or full_length)
         return variants
@@ -527,7 +524,7 @@ class Auditor:
         for m, column in enumerate(self.scores.columns):
             means = [
                 self.scores._means[self.row[run.run.name], m],
-                self.mean(run, m, run.expected(column)),
+                self.mean(run, m, run.with_ties(column, "expected")),
             ]
             means += [] if column.depends_on_above else [self.mean(run, m, value) for value in run.tie_limits(column)]
             ties.append((np.nanmin(means), np.nanmax(means)) if not np.isnan(means).all() else (np.nan, np.nan))
@@ -557,10 +554,9 @@ class Auditor:
     def audit_measure(self, run: RunScores, m: int) -> dict[str, Any]:
         """All numbers of one run and measure."""
         scores, column, r = self.scores, self.scores.columns[m], self.row[run.run.name]
-        if not column.depends_on_above:
-            run.tie_limits(column)
-            run.expected(column)
-        means = {name: self.mean(run, m, run[variant].value) for name, variant in self.variants(column).items()}
+        orders: tuple[Ties, ...] = ("expected",) if column.depends_on_above else ORDERS
+        means: dict[str, float] = {ties: self.mean(run, m, run.with_ties(column, ties)) for ties in orders}
+        means |= {name: self.mean(run, m, run[variant].value) for name, variant in self.variants(column).items()}
         hold = False
         if not column.depends_on_above:
             means["lowest"], means["highest"] = self.bounds(run, m)
