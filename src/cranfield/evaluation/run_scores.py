@@ -23,7 +23,7 @@ from cranfield.measures.ties.strategies import QUICK, Estimate
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import Key
 from cranfield.ranking.rankings import Rankings
-from cranfield.ranking.tie_rules import DEFAULT
+from cranfield.ranking.tie_rules import DEFAULT, Ties
 
 if TYPE_CHECKING:
     from cranfield.evaluation.predicted import PredictedMean
@@ -66,7 +66,7 @@ class RunScores:
         self.run, self.alignments, self.tops, self.seed = run, dict(alignments), dict(tops or {}), seed
         self._values: dict[tuple[object, ...], ColumnValues] = {}
         self._tied: dict[tuple[AlignmentKey, bool], list[tuple[Integers, int, Rankings]]] = {}
-        self._tie_limits: dict[tuple[object, ...], Sequence[ColumnValues]] = {}
+        self._tie_limits: dict[tuple[object, ...], Mapping[Ties, ColumnValues]] = {}
         self.disjoint: Disjoint | None = None  # if no retrieved document is judged for any query
         self.predicted: RunScores | None = None  # the same run by predicted judgments
         self.within_queries: tuple[PredictedMean, ...] = ()  # its means, if human judgments are a sample of documents
@@ -146,26 +146,30 @@ class RunScores:
 
     def tie_limits(self, column: Column) -> tuple[Floats, Floats]:
         """The lowest and highest values over the orders of ties; `ties_searched` says whether over all of them."""
-        worst, best = self._limits(column)
+        worst, best = self._limits(column).values()
         return worst.value, best.value
 
     def ties_searched(self, column: Column) -> Booleans:
         """For each query, whether no order of ties goes beyond `tie_limits`."""
-        worst, best = self._limits(column)
+        worst, best = self._limits(column).values()
         return worst.hold & best.hold
 
-    def _limits(self, column: Column) -> Sequence[ColumnValues]:
+    def _limits(self, column: Column) -> Mapping[Ties, ColumnValues]:
         if column.identity not in self._tie_limits:
-            self._tie_limits[column.identity] = [
-                self._reordered(column, column.tied(ties), effort=QUICK) for ties in ("worst", "best")
-            ]
+            orders: tuple[Ties, ...] = "worst", "best"
+            self._tie_limits[column.identity] = {
+                ties: self._reordered(column, column.tied(ties), effort=QUICK) for ties in orders
+            }
         return self._tie_limits[column.identity]
 
-    def expected(self, column: Column) -> Floats:
-        """The values over all orders of ties; only queries in which ties have an effect are computed."""
-        other = column.tied("expected")
+    def with_ties(self, column: Column, ties: Ties) -> Floats:
+        """The values by another tie rule; only queries in which ties have an effect are computed."""
+        other = column.tied(ties)
         if not column.depends_on_above and column.measure.views.rule.fixes_order and other.identity not in self._values:
-            self._values[other.identity] = self._reordered(column, other)
+            values = self._limits(column).get(ties)
+            if values is None or not values.hold.all():  # orders beyond those of a quick search
+                values = self._reordered(column, other)
+            self._values[other.identity] = values
         return self[other].value
 
     def _reordered(self, column: Column, other: Column, **effort: Any) -> ColumnValues:
@@ -337,9 +341,9 @@ class GroupScores(RunScores):
         worst, best = (self._mean(list(values)) for values in zip(*limits, strict=True))
         return worst, best
 
-    def expected(self, column: Column) -> Floats:
-        """The means over groups, each over all orders of ties."""
-        return self[column.tied("expected")].value
+    def with_ties(self, column: Column, ties: Ties) -> Floats:
+        """The means over groups, each by another tie rule."""
+        return self[column.tied(ties)].value
 
     def ties_searched(self, column: Column) -> Booleans:
         """For each query, whether no order of ties goes beyond `tie_limits` in any group."""
