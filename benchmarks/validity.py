@@ -27,6 +27,7 @@ from cranfield.evaluation.designs import matched_sample
 from cranfield.experiment.history import History
 from cranfield.statistics.design import Sample
 from cranfield.statistics.intervals import bca
+from cranfield.statistics.survey import ppi_mean
 
 LEVEL = 0.05
 SAMPLES = 999
@@ -312,6 +313,36 @@ def histories(rng: Generator) -> Cells:
         what = "adds to" if add_up else "replaces"
         name = f"each commit {what} {share:.0%} of {queries} values, {f'drift {drift:g}' if drift else 'no effect'}"
         yield name, partial(marks, rng, queries, share, drift, add_up=add_up)
+
+
+def covers(rng: Generator, what: str, human: int, others: int) -> Outcomes:
+    """Whether 95 % intervals of a mean from human and predicted scores have it: of all queries, and of these."""
+    number = human + others
+    if what.startswith("P@1"):
+        truth = float(what.split()[-1])
+        y = (rng.random(number) < truth).astype(float)
+        f = np.where(rng.random(number) < 0.85, y, 1 - y)
+    elif what == "RR":
+        ranks = rng.geometric(0.5, (2, number))
+        y, truth = 1 / ranks[0], float(np.log(2))
+        f = np.where(rng.random(number) < 0.85, y, 1 / ranks[1])
+    else:
+        y = rng.normal(0.5, 0.2, number)
+        truth, f = 0.5, y + rng.normal(0, 0.1, number)
+    found = {}
+    for method, mean in (("loo", truth), ("fixed", y.mean())):
+        estimate = ppi_mean(y[:human], f[:human], f[human:], method=method)
+        found[method] = estimate.low - 1e-9 <= mean <= estimate.high + 1e-9
+    return found
+
+
+@table
+def predictions(rng: Generator) -> Cells:
+    """How often intervals from human and predicted scores have the mean; the judge agrees on 85 % of the queries."""
+    for what, (human, others) in product(
+        ("continuous", "P@1 of 0.5", "P@1 of 0.8", "RR"), ((5, 45), (10, 40), (15, 28), (30, 100))
+    ):
+        yield f"{what}, {human} human queries and {others} others", partial(covers, rng, what, human, others)
 
 
 def main() -> None:
