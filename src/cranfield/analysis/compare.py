@@ -666,10 +666,13 @@ def resolution_notes(settings: ComparisonSettings, measures: Sequence[str], unit
     lowest = {measure: lowest_p(settings, number) for measure, number in zip(measures, units, strict=True)}
     unable = {measure: p for measure, p in lowest.items() if p >= settings.alpha}
     if unable:
+        most = max(number for measure, number in zip(measures, units, strict=True) if measure in unable)
+        one_sided = lowest_p(settings, most, sides=1)
         values = {
             "test": settings.chosen,
             "measures": [] if len(unable) == len(lowest) else list(unable),
             "lowest_p": sorted(unable.values()),
+            "gate": one_sided if settings.baseline is not None and one_sided < settings.alpha else None,
             # Either the signs of the differences have too few patterns, or too few of them are drawn.
             "more": "queries" if test.signs and 2.0 ** min(max(units) - 1, 60) <= settings.resamples else "samples",
             "fewer_pairs": settings.multiplied and tests > 1,
