@@ -19,10 +19,11 @@ from cranfield.measures.aliases import (
     respell,
     translate,
 )
-from cranfield.measures.catalogue import CATALOGUE, Definition, Measure, Parameter, Range
+from cranfield.measures.catalogue import CATALOGUE, Definition, Measure, Parameter, Rank, Share
 from cranfield.measures.own import measure_of
 from cranfield.ranking.tie_rules import TIES
 from cranfield.ranking.views import Views
+from cranfield.settings import walk
 from cranfield.wording import nearest
 
 SHAPE = re.compile(
@@ -43,8 +44,8 @@ IN_WORDS = {
     "prec": "P",
     "rec": "R",
 }
-CUTOFFS = {"recall": Parameter("recall", float, ..., Range(0, 1))}
-RANK = Parameter("the cutoff", int, ..., Range(1, 10_000_000))
+CUTOFFS = {"recall": Parameter("recall", walk(Share), ...)}
+RANK = Parameter("the cutoff", walk(Rank), ...)
 
 
 def parse(text: Any) -> Measure:
