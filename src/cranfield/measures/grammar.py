@@ -50,6 +50,19 @@ RANK = Parameter("the cutoff", int, ..., Range(1, 10_000_000))
 def parse(text: Any) -> Measure:
     """The measure with this name.
 
+    Parameters
+    ----------
+    text
+        A name with parameters, cutoff and views, such as ``nDCG(gain='exp')@10[condensed]``; names of trec_eval,
+        ir_measures and ranx are understood, too.
+
+    Returns
+    -------
+    Measure
+        ``str`` of it is its name without defaults, which parses to the same measure.
+
+    Examples
+    --------
     >>> str(parse("nDCG(gain='exp', discount='log2')@10"))
     "nDCG(gain='exp')@10"
     >>> str(parse("map")), str(parse("P_10")), str(parse("AP(judged_only=True)"))
