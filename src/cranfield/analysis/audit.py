@@ -28,8 +28,9 @@ from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.run_notes import judged_documents, unknown_tie_effect
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Interval, check_rankings
-from cranfield.ranking.rankings import Rankings
-from cranfield.ranking.tie_rules import TieRule, Ties
+from cranfield.measures import Measure
+from cranfield.measures.answering import false_answer_rate, missed_answer_rate
+from cranfield.ranking.tie_rules import Ties
 from cranfield.statistics.rounding import SAME, levels
 from cranfield.wording import listed
 
@@ -584,21 +585,17 @@ class Auditor:
         return judged_documents(run.alignments[column.alignment], [min(depths, default=None)], counted)[0].unjudged
 
     def _silence(self, run: RunScores, column: Column) -> tuple[Booleans, Booleans]:
-        """By query: no relevant document exists; the list is empty, or begins with NIL."""
-        measure, rule = column.measure, column.measure.views.rule
+        """By query: no relevant document exists; the list is certainly empty, or begins with NIL."""
+        key, measure = column.alignment, column.measure
+        if measure.definition.documents:  # which has no relevant documents of its own
+            key, measure = key._replace(documents=False), Measure("FalseAnswer", views=measure.views)
         unanswerable, silent = np.zeros((2, len(run.length) + len(run.unjudged_queries)), bool)
-        for queries, rankings in run.rankings(column.alignment):
-            unanswerable[queries] = (measure.ordered(rankings).R == 0) | (rankings.nil_grade > 0)
-            silent[queries] = rankings.length == 0
-            if self.evaluation.policy.nil is not None:
-                silent[queries] |= rankings.count(_first_is_nil(rankings, rule)) > 0
+        for queries, rankings in run.rankings(key):
+            batch = measure.ordered(rankings)
+            false_answer = false_answer_rate(batch)
+            unanswerable[queries] = ~np.isnan(false_answer)
+            silent[queries] = (false_answer == 0) | (missed_answer_rate(batch) == 1)
         return unanswerable, silent
-
-
-def _first_is_nil(rankings: Rankings, rule: TieRule) -> Booleans:
-    """The rows that mean "no answer" and are certainly the first of their ranking."""
-    tied = getattr(rankings, rule.position) if rule.position is not None else rankings.size - 1
-    return rankings.nil & (rankings.start + tied == 0)
 
 
 @lru_cache(maxsize=256)

@@ -253,6 +253,11 @@ SENTENCES: dict[Kind, str | Callable[[Sequence[Note]], list[str]]] = {
         f"{group[0].values['judgments']} has judgments by subtopic; {_measures(group)}"
         f" {'uses' if len(group) == 1 else 'use'} the highest grade of each document"
     ],
+    "unanswerable_queries": _each(
+        lambda note: (
+            f"{note.values['queries']} {'has' if note.values['queries'].count == 1 else 'have'} no relevant document"
+        )
+    ),
     "above_one": _above_one,
     "divides_by_cutoff": lambda group: [
         f"{_measures(group)} {'divides' if len(group) == 1 else 'divide'} by the cutoff, even if a list is shorter; "

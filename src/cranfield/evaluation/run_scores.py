@@ -24,6 +24,8 @@ from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import Key
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.tie_rules import DEFAULT, Ties
+from cranfield.ranking.unjudged import CollectionAlignment, last_rank_read
+from cranfield.wording import few, plural
 
 if TYPE_CHECKING:
     from cranfield.evaluation.predicted import PredictedMean
@@ -236,10 +238,39 @@ def check_measurable(run: Run, alignment: Alignment, measure: Measure) -> None:
             f"{measure}: ties={measure.views.ties or DEFAULT} needs {needs}",
             hint="ties=expected is the mean over all orders of tied documents",
         )
+    if measure.definition.documents:
+        _check_attributes(run, alignment, measure)
     aligner = alignment.aligner
     if measure not in aligner.measurable:
         check_judgments(aligner, measure)
         aligner.measurable.add(measure)
+
+
+def _check_attributes(run: Run, alignment: Alignment, measure: Measure) -> None:
+    """Raise if a document that the measure reads does not have the attribute that it needs."""
+    attribute, position = measure.gains.attribute, measure.views.rule.position
+    if attribute is None:
+        return
+    assert isinstance(alignment, CollectionAlignment)
+    absent: dict[str, None] = {}
+    for judged, positions in (
+        (alignment.aligner.judged, alignment.positions),
+        (alignment.other_judged, alignment.other_positions),
+    ):
+        if judged.shown is None or judged.shown.items is None:
+            raise MeasureError(
+                f"{measure} needs attributes of documents",
+                hint="items= of a Collection, or --items, takes a table: document,price,...",
+            )
+        rank = positions.start if position is None else positions.start + getattr(positions, position)
+        rows = positions.document[rank < last_rank_read(measure)]
+        absent |= dict.fromkeys(judged.shown.ids.take(rows[np.isnan(judged.shown.numbers(*attribute)[rows])]))
+    if absent:
+        name, documents = attribute[0], plural(len(absent), "document")
+        raise InputError(
+            [f"{run.source_name or run.name}: {documents} without the attribute `{name}` ({few(list(absent))})"],
+            hint=f"add to the items, or give a value: {measure.symbol}(of='{name}', missing=0)",
+        )
 
 
 def check_judgments(aligner: Aligner, measure: Measure) -> None:
@@ -273,7 +304,7 @@ def check_chunk_measures(columns: Sequence[Column]) -> None:
     """Raise if a measure needs whole documents, and runs are of chunks."""
     for column in columns:
         definition = column.measure.definition
-        if definition.content or definition.collection:
+        if definition.content or definition.collection or definition.documents:
             raise MeasureError(f"{column.measure} needs judgments of documents, not of passages")
 
 

@@ -146,7 +146,7 @@ def make_evaluator(collection: Collection, measures: Measures, *, ids: bool, **o
                 f"{column.measure} needs document text, which tensors do not have",
                 hint="write the run to a file, and use cranfield.evaluate",
             )
-        if (column.alignment.collection or column.alignment.costs) and not ids:
+        if (column.alignment.collection or column.alignment.costs or column.alignment.documents) and not ids:
             raise MeasureError(f"{column.measure} needs document ids")
     return evaluator
 
