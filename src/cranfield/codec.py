@@ -288,7 +288,7 @@ def _layout(kind: Any) -> tuple[list[_Entry], dict[str, Any], dict[str, Any]]:
     else:
         names, defaults = list(kind._fields), dict(kind._field_defaults)
     hints = get_type_hints(kind)
-    entries = [_Entry.parse(entry) for entry in getattr(kind, "JSON", names)]
+    entries = [_Entry.parse(entry) for entry in getattr(kind, "JSON", (*names, *getattr(kind, "DERIVED", ())))]
     return entries, {name: hints[name] for name in names}, defaults
 
 

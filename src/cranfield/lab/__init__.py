@@ -6,6 +6,7 @@ The studies are functions here, by their names: ``cranfield.lab.power(qrels, run
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
     from cranfield.lab.studies.reduction import reduction as reduction
     from cranfield.lab.studies.reuse import reuse as reuse
     from cranfield.lab.studies.sampling import sampling as sampling
-    from cranfield.lab.studies.stopping import stopping as stopping
+    from cranfield.lab.studies.stopping import StoppingResult
     from cranfield.lab.studies.ties import ties as ties
     from cranfield.lab.studies.truncation import truncation as truncation
+
+    stopping: Callable[..., StoppingResult]
 
 # The names beside the studies, by module.
 MODULES = {
@@ -39,6 +42,8 @@ def __getattr__(name: str) -> Any:
     module = next((module for module, names in MODULES.items() if name in names), module)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "stopping":
+        return import_module("cranfield.lab.study").function_of(name)
     return getattr(import_module(f"cranfield.{module}"), name)
 
 

@@ -29,6 +29,7 @@ from cranfield.evaluation.plan import Column
 from cranfield.evaluation.provenance import Provenance, Source
 from cranfield.evaluation.scores import Scores, check_rankings
 from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
+from cranfield.lab import study
 from cranfield.lab.studies import study_names
 from cranfield.lab.systems import COEFFICIENTS
 from cranfield.measures import Measure, parse
@@ -150,6 +151,8 @@ def recorded(experiment: Callable[P, R]) -> Callable[P, R]:
 def load(path: PathLike) -> dict[str, Any]:
     """The plain data of a saved study; raise if the file holds something else or is of a later version."""
     name, data = os.fspath(path), codec.content(path, StudyResult._WHAT, StudyResult._HINT)
+    if data.get("kind") == "study":
+        return data
     if not isinstance(data.get("study"), str):
         raise InputError([f"{name}: not a saved study"], hint=StudyResult._HINT)
     if (version := data.get("version")) != StudyResult._VERSION:
@@ -356,20 +359,30 @@ class Study:
         return import_module(f"cranfield.lab.studies.{self.name}")
 
     @property
+    def is_class(self) -> bool:
+        return hasattr(self.module, f"{self.name.capitalize()}Result")
+
+    @property
     def experiment(self) -> Callable[..., StudyResult]:
         """The function that runs the study."""
+        if self.is_class:
+            return study.function_of(self.name)
         function: Callable[..., StudyResult] = getattr(self.module, self.name)
         return function
 
     @property
     def result_class(self) -> type[StudyResult]:
         """The class of its results."""
+        if self.is_class:
+            return study.result_class(self.name)
         result: type[StudyResult] = getattr(self.module, self.name.capitalize())
         return result
 
     @property
     def has_figures(self) -> bool:
         """Whether it can be drawn."""
+        if self.is_class:
+            return True
         return hasattr(self.module, "drawings")
 
     @property
@@ -385,6 +398,8 @@ class Study:
 
     def load(self, path: PathLike) -> StudyResult:
         """Read a saved result of this study, on one or on several collections."""
+        if self.is_class:
+            return study.StudyResult.load(path)
         data = load(path)
         if "by_collection" not in data:
             return self.result_class.load(path)
@@ -393,6 +408,8 @@ class Study:
 
     def tables(self, result: StudyResult, digits: int = 4) -> list[Page]:
         """A result as titled tables; on several collections, the tables of each, and those of the mean."""
+        if self.is_class:
+            return result.pages(digits)
         module = self.module
         if isinstance(result, SeveralCollections):
             by_collection = ((name, module.tables(part, digits)) for name, part in result.results.items())
@@ -417,6 +434,8 @@ class Study:
 
     def save_figures(self, result: StudyResult, folder: str) -> list[Path]:
         """Draw the figures of a result into a folder; the files written."""
+        if self.is_class:
+            return result.save_figures(folder)
         self.require_figures()
         if isinstance(result, SeveralCollections):
             parts = result.results.items()
