@@ -160,7 +160,9 @@ class ComparisonSettings:
             test = SIGNIFICANCE_TESTS[name]
             for part, present in parts.items():
                 if present and part in test.undefined:
-                    fits = [other for other, one in SIGNIFICANCE_TESTS.items() if part not in one.undefined]
+                    fits = [
+                        other for other, test_record in SIGNIFICANCE_TESTS.items() if part not in test_record.undefined
+                    ]
                     fixed = ", or repeats=fixed to compare these very repeats" if part == "random repeats" else ""
                     raise UsageError(
                         f"{name} is not defined for {part}: {test.undefined[part]}",
@@ -247,8 +249,8 @@ def _bootstrap(sample: Sample, pairs: Integers, settings: ComparisonSettings) ->
         return sample.bootstrap(pairs, settings.resamples, settings.seed)
     p = bootstrap_p_values(sample.x, samples=settings.resamples, seed=settings.seed)
     # As in the other tests the data themselves count as a sample: no number of samples makes a p-value 0.
-    found = (settings.resamples * _of_pairs(p, pairs, len(sample.x)) + 1) / (settings.resamples + 1)
-    return np.where(_error(sample, pairs).variance == 0, 1.0, found)
+    p_values = (settings.resamples * _of_pairs(p, pairs, len(sample.x)) + 1) / (settings.resamples + 1)
+    return np.where(_error(sample, pairs).variance == 0, 1.0, p_values)
 
 
 def _bootstrap_interval(sample: Sample, pairs: Integers, settings: ComparisonSettings, level: Floats) -> Floats:

@@ -101,7 +101,7 @@ class Conformance(options.Output):
         Option("-m --measure", metavar="MEASURE", callback=options.given_measures),
     ] = ()
     schema: Annotated[bool, "Write the JSON schema of the cases instead."] = False
-    seconds: Annotated[float, Limits(0, None, open=True), "Stop the program after so many seconds."] = 600
+    seconds: Annotated[float, Limits(0, None, open=True), "Stop the program after N seconds."] = 600
     format: Annotated[Literal["table", "json", "csv", "markdown", "latex"], "Output format of a check."] = "table"
 
     def run(self) -> None:

@@ -94,7 +94,7 @@ def _bounds(measure: Measure, rankings: Rankings, seed: int) -> Bounds:
     if measure.views.rule.limit is not None:  # the order of gains is another one for other grades
         value = measure.values(rankings, seed=seed).value
         hold &= (low == high) | (rankings.count(rankings.size > 1) == 0)
-    # The actual score is included: if a measure depends on which documents are judged, no assignment may have it.
+    # The actual score is included: if a measure depends on which documents are judged, no assignment may reproduce it.
     return Bounds(np.fmin(low, value), np.fmax(high, value), hold)
 
 

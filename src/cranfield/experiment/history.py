@@ -426,7 +426,7 @@ def _basis(one: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _check(data: Any) -> None:
-    """Raise if this is no entry."""
+    """Raise if this is not a history entry."""
     if not isinstance(data["provenance"], dict) or not isinstance(data["runs"], dict):
         raise TypeError
     for of_run in data["runs"].values():

@@ -283,9 +283,9 @@ class FixedDocuments:
         self.alignment = aligner.align(run, by_id=False)
         table, queries = self.documents, aligner.judgments.queries
         # The rows of the judged queries, query by query.
-        known = {name: q for q, name in enumerate(queries)}
+        row_of = {name: q for q, name in enumerate(queries)}
         names, code = codes_of(table.query)
-        query = np.array([known.get(name, -1) for name in names], np.int64)[code]
+        query = np.array([row_of.get(name, -1) for name in names], np.int64)[code]
         rows = np.flatnonzero(query >= 0)
         self._rows = rows[np.argsort(query[rows], kind="stable")]
         self._begin = np.concatenate([[0], np.cumsum(np.bincount(query[rows], minlength=len(queries)))])

@@ -417,9 +417,9 @@ def strata(pool: Pool) -> Strata:
     return of_pool
 
 
-def share(count: Floats, whole: Floats) -> Floats:
+def share(count: Floats, total: Floats) -> Floats:
     """A share, 0 of nothing."""
-    return np.divide(count, whole, out=np.zeros_like(count), where=whole > 0)
+    return np.divide(count, total, out=np.zeros_like(count), where=total > 0)
 
 
 def probabilities(pool: Pool) -> Floats:

@@ -39,14 +39,14 @@ def sentence(check: Check, comparison: Comparison | None) -> str:
     difference += signed(pair.estimate if of_test else pair.difference, 4)
     runs = f"{pair.run} is worse than {pair.other}"
     if check.rule == "not_worse_by":
-        said = {
+        sentences = {
             "passed": f"{pair.run} is not worse than {pair.other} by {check.limit:g} or more",
             "failed": f"{runs} by more than {check.limit:g}",
             "undecided": f"cannot decide whether {runs} by more than {check.limit:g}",
         }[check.outcome]
         differ = f"{pair.wins + pair.losses:,} of {plural(pair.queries, 'query')} differ"
         if sum(pair.variance) <= SAME**2:
-            return f"{said}: {means} ({difference}; {differ}, which shows no spread to judge by)"
+            return f"{sentences}: {means} ({difference}; {differ}, which shows no spread to judge by)"
         bounds = [f"at least {signed(check.low, 4)}", f"at most {signed(check.high, 4)}"]
         if check.outcome != "undecided":
             bounds = bounds[:1] if (check.outcome == "passed") == (comparison[check.measure].sign > 0) else bounds[1:]
@@ -54,7 +54,7 @@ def sentence(check: Check, comparison: Comparison | None) -> str:
             bounds = [bound for bound, end in zip(bounds, (check.low, check.high), strict=True) if math.isfinite(end)]
             differ += f", and {check.measure} has no largest loss"
         confidence = percent(1 - comparison.settings.alpha)
-        return f"{said}: {means} ({difference}, with {confidence} confidence {' and '.join(bounds)}; {differ})"
+        return f"{sentences}: {means} ({difference}, with {confidence} confidence {' and '.join(bounds)}; {differ})"
     numbers = f"{means} ({difference}{f', tolerance {check.limit:g}' if check.limit else ''}"
     queries, how = plural(pair.queries, "query"), method(comparison, check.measure)
     if check.outcome == "undecided":

@@ -94,7 +94,7 @@ def table(sheet: Sheet) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text of others as HTML."""
+    """Untrusted text as HTML."""
     return markup.escape(text, quote=True)
 
 

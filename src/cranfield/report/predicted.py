@@ -34,13 +34,17 @@ def _page(measure: str, means: Sequence[PredictedMean], digits: int) -> Page:
     rows = []
     for mean in means:
         for kind, line in LINES.items():
-            found = getattr(mean, kind)
-            limits = "" if math.isnan(found.low) else f"[{shown(found.low, digits)}, {shown(found.high, digits)}]"
-            p = "" if math.isnan(found.p_value) or not limits else f"{found.p_value:.4f}"
+            predicted = getattr(mean, kind)
+            limits = (
+                ""
+                if math.isnan(predicted.low)
+                else f"[{shown(predicted.low, digits)}, {shown(predicted.high, digits)}]"
+            )
+            p = "" if math.isnan(predicted.p_value) or not limits else f"{predicted.p_value:.4f}"
             worth = (mean.worth, mean.judgments) if kind == "both" else (math.nan, math.nan)
             texts = [
-                (signed if differences else shown)(found.estimate, digits),
-                *(limits, str(found.queries), *([p] if differences else [])),
+                (signed if differences else shown)(predicted.estimate, digits),
+                *(limits, str(predicted.queries), *([p] if differences else [])),
                 *("" if math.isnan(x) else f"{x:+,.0f}" for x in worth),
             ]
             who = (mean.run, mean.other) if differences else (mean.run,)

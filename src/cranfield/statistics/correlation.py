@@ -209,8 +209,8 @@ def _squared_differences(n: int) -> Floats:
         for j in range(n):
             if not used >> j & 1:
                 ways[used | 1 << j, i * j :] += ways[used, : squares + 1 - i * j]
-    found: Floats = ways[-1, ::-1] / math.factorial(n)
-    return found
+    probability: Floats = ways[-1, ::-1] / math.factorial(n)
+    return probability
 
 
 def pearson(x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:

@@ -131,8 +131,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report = yield
     error = call.excinfo.value if call.excinfo is not None else None
     if call.when == "call" and type(error).__module__ == "cranfield.testing.assertions":
-        place = f"{item.location[0]}:{(item.location[1] or 0) + 1}: {item.name}"
-        report.longrepr = f"{str(error).rstrip()}\n\n{place}"
+        location = f"{item.location[0]}:{(item.location[1] or 0) + 1}: {item.name}"
+        report.longrepr = f"{str(error).rstrip()}\n\n{location}"
     return report
 
 

@@ -533,7 +533,7 @@ def chart_library() -> Future[str]:
 
 
 def _made() -> str:
-    """The script, made by a process of its own: the package lets no other thread run, and no interrupt through."""
+    """The script, made by a process of its own: the package blocks other threads and interrupts."""
     write = "import sys, vl_convert; sys.stdout.buffer.write(vl_convert.javascript_bundle().encode())"
     try:
         made = subprocess.run(
