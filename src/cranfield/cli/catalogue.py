@@ -10,7 +10,7 @@ from cranfield.cli import options
 from cranfield.cli.commands import Argument, Option, Settings, verb
 from cranfield.cli.output import colour, emit, say_written, width
 from cranfield.errors import UsageError
-from cranfield.settings import Limits
+from cranfield.settings import Positive
 from cranfield.wording import plural
 
 DIFFERENT = 3  # as for other checks
@@ -101,7 +101,7 @@ class Conformance(options.Output):
         Option("-m --measure", metavar="MEASURE", callback=options.given_measures),
     ] = ()
     schema: Annotated[bool, "Write the JSON schema of the cases instead."] = False
-    seconds: Annotated[float, Limits(0, None, open=True), "Stop the program after N seconds."] = 600
+    seconds: Annotated[Positive, "Stop the program after N seconds."] = 600
     format: Annotated[Literal["table", "json", "csv", "markdown", "latex"], "Output format of a check."] = "table"
 
     def run(self) -> None:

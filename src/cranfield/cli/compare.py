@@ -61,8 +61,7 @@ class Testing(Settings):
         Option(default="randomisation; t if runs have random repeats"),
     ] = None
     tests: Annotated[
-        tuple[str, ...],
-        Choices((*TESTS, "all")),
+        tuple[Annotated[str, Choices((*TESTS, "all"))], ...],
         "Also show the p-values of this test; may be repeated.",
         Option("--also-test", rare=True, callback=_tests),
     ] = ()

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import click
 
 from cranfield import io
 from cranfield.cli import options, results
-from cranfield.cli.commands import Argument, Field, LazyGroup, command_of, fields_of, fields_of_function, said_of, verb
+from cranfield.cli.commands import Argument, Field, LazyGroup, command_of, fields_of, fields_of_function, verb
 from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, emit, note, progress, width
 from cranfield.errors import InputError, UsageError
@@ -26,7 +26,7 @@ from cranfield.measures import Measure
 from cranfield.measures.aliases import SAKAI as SAKAI_NAMES
 from cranfield.measures.aliases import in_notation
 from cranfield.report.pages import Page
-from cranfield.settings import Count, Option
+from cranfield.settings import Count, ListOf, OneOf, Option, Type, declared, walk
 
 # Settings that verbs have, too: the same option, or only the same group if the experiment describes its own.
 SHARED = {
@@ -39,17 +39,22 @@ OWN_COMMAND = "properties"  # a verb of its own, `cli.properties`
 
 def fields_of_experiment(function: Callable[..., Any]) -> dict[str, Field]:
     """The fields of an experiment; measures are texts here."""
-    hints, fields = get_type_hints(function, include_extras=True), fields_of_function(function, SHARED)
-    if "measures" in hints:
-        said, default = list(said_of(hints["measures"])), inspect.signature(function).parameters["measures"].default
-        told = next((one.default for one in said if isinstance(one, Option)), "") or " ".join(default)
+    parameters, fields = declared(function), fields_of_function(function, SHARED)
+    if "measures" in parameters:
+        kind, default = parameters["measures"]
+        told = (kind.find(Option) or Option()).default or " ".join(default)
         fields = {name: field._replace(told=told) for name, field in fields_of(options.Measures).items()} | fields
     option = Option(metavar="MEASURE", callback=options.given_measures)
     for name, field in fields.items():
-        if Measure in said_of(field.hint):
-            hint = Annotated[list[str] | None, tuple, options.MeasureName(), *field.hint.__metadata__, option]
-            fields[name] = field._replace(hint=hint)
+        if _takes_measures(field.type):
+            hint = Annotated[list[str] | None, tuple, options.MeasureName(), *field.type.metadata, option]
+            fields[name] = field._replace(type=walk(hint))
     return fields
+
+
+def _takes_measures(kind: Type) -> bool:
+    types = kind.types if isinstance(kind, OneOf) else (kind.item,) if isinstance(kind, ListOf) else ()
+    return getattr(kind, "python", None) is Measure or any(map(_takes_measures, types))
 
 
 def help_of(function: Callable[..., Any]) -> dict[str, Any]:
@@ -116,7 +121,7 @@ def _flags(study: Study) -> dict[str, Field]:
             f"--top is given. -m takes the names of the paper, too: {', '.join(SAKAI_NAMES)}. The "
             f"measures are {' '.join(preset.measures)}"
         )
-    return {name: Field(Annotated[bool, text], False) for name, text in texts.items()}
+    return {name: Field(walk(Annotated[bool, text]), False) for name, text in texts.items()}
 
 
 def study_command(study: Study) -> click.Command:
@@ -234,9 +239,8 @@ def tie_cost_command() -> click.Command:
         results.Results(**values).deliver(cost_tables(costs), asdict(costs))
 
     folder = Annotated[options.Folder | None, "Write the collection as qrels.txt and feature.run."]
-    fields = (
-        measured | collection | {"save": Field(folder, None)} | fields_of(results.Pages, "quiet", "output", "format")
-    )
+    fields = measured | collection | {"save": Field(walk(folder), None)}
+    fields |= fields_of(results.Pages, "quiet", "output", "format")
     return command_of("tie-cost", fields, run, **help_of(tie_costs))
 
 

@@ -16,7 +16,7 @@ from cranfield import io
 from cranfield.data import Integers, Intents, Judgments, Labels, Navigational, Repeats, Run, Strings
 from cranfield.errors import InputError, UsageError, check_choice
 from cranfield.evaluation.notes import Note, QueryNames
-from cranfield.evaluation.plan import Negative, Plan, Policy
+from cranfield.evaluation.plan import Inference, Negative, Plan, Policy
 from cranfield.evaluation.scores import check_rankings
 from cranfield.io.faults import quotable
 from cranfield.io.tables import is_frame
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores
     from cranfield.io.side_tables import DocumentMap, Weight
     from cranfield.io.spans import Texts
-    from cranfield.statistics.survey import Inference
 
 AbsentDays = Literal["error", "empty", "tied"]
 Function = TypeVar("Function", bound=Callable[..., Any])

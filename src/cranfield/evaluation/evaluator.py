@@ -43,6 +43,7 @@ from cranfield.evaluation.run_scores import (
     without_groups,
 )
 from cranfield.evaluation.scores import Scores, check_rankings, handle_undefined, summary_of
+from cranfield.io.ids import Duplicates
 from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
 from cranfield.measures import Measure
 from cranfield.parallel import followed
@@ -53,8 +54,6 @@ from cranfield.ranking.views import with_nil
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from cranfield.io.ids import Duplicates
 
 Missing = Literal["error", "skip"]
 OneMeasure = str | Measure | Callable[..., float]  # a function: see `cranfield.measure`

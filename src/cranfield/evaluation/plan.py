@@ -22,6 +22,7 @@ from cranfield.ranking.views import Views
 Queries = Literal["judged", "both", "run"]
 Undefined = Literal["skip", "zero", "one", "error"]
 Negative = Literal["unjudged", "nonrel"]
+Inference = Literal["loo", "fixed"]  # from predictions: for queries like these, or for exactly these
 
 QUERIES: tuple[str, ...] = get_args(Queries)
 UNDEFINED: tuple[str, ...] = get_args(Undefined)

@@ -20,7 +20,7 @@ import numpy as np
 from cranfield.data import Floats, Judgments, Run
 from cranfield.errors import InputError, check_choice
 from cranfield.evaluation.pair_bounds import is_linear, rank_weights
-from cranfield.evaluation.plan import Column, Plan
+from cranfield.evaluation.plan import Column, Inference, Plan
 from cranfield.evaluation.scores import Scores, substituted
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Aligner, FirstPage, ranked_pages
@@ -28,7 +28,6 @@ from cranfield.ranking.rankings import probabilities
 from cranfield.statistics import survey
 from cranfield.statistics.survey import (
     MIN_DIFFERENT,
-    Inference,
     MeanEstimate,
     equivalent_queries,
     human_mean,

@@ -20,14 +20,12 @@ from cranfield.errors import CranfieldError
 from cranfield.evaluation.collection import JUDGED, Collection
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.evaluation.plan import Policy
-from cranfield.experiment.toml_file import File, KeyPath, Kind, Output, Pattern, Section, TomlFile
-from cranfield.io.ids import Duplicates
+from cranfield.experiment.toml_file import File, KeyPath, Kind, Output, Pattern, TomlFile, keywords_of
 from cranfield.io.streams import digesting
 from cranfield.io.write import replaced_input
 from cranfield.measures import parse
-from cranfield.settings import Limits
+from cranfield.settings import Field, Limits, Record, walk
 from cranfield.statistics.design import Repeated
-from cranfield.statistics.survey import Inference
 from cranfield.wording import few, nearest, one_of
 
 if TYPE_CHECKING:
@@ -36,11 +34,12 @@ if TYPE_CHECKING:
 FILE = "cranfield.toml"
 LONGEST_SHOWN = 200  # characters of a path in a message
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-POLICY = Section.of(evaluate, without=("qrels", "run", "measures", "show", "names"), Duplicates=Duplicates)
+POLICY = keywords_of(evaluate, without=("qrels", "run", "measures", "show", "names"))
 # Files of judgments have columns for samples.
-PARTS = Section.of(Collection, without=("name", "types", "strata", "inclusion", "method"), Inference=Inference)
-COLLECTION = Section({**PARTS.keys, "judges": Mapping[str, File]})
-COMPARING = Section.of(ComparisonSettings, without=("seed", "cluster", "collection", "repeats", "baseline", "together"))
+PARTS = keywords_of(Collection, without=("name", "types", "strata", "inclusion", "method"))
+COLLECTION = Record(dict, {**PARTS.fields, "judges": Field(walk(Mapping[str, File]))})
+ELSEWHERE = "seed", "cluster", "collection", "repeats", "baseline", "together"
+COMPARING = keywords_of(ComparisonSettings, without=ELSEWHERE)
 Names = str | tuple[str, ...]
 
 
@@ -164,7 +163,7 @@ class Experiment:
     def open(cls, path: str | os.PathLike[str] = FILE) -> Self:
         """An experiment that may have faults, which its ``file`` knows."""
         file = TomlFile(os.fsdecode(path))
-        experiment: Self = replace(file.read(cls), file=file)
+        experiment: Self = replace(file.read(walk(cls)), file=file)
         _ = experiment.inputs
         experiment._check()
         return experiment
@@ -190,7 +189,7 @@ class Experiment:
         for name, parts in (self.collections or {}).items():
             at: KeyPath = ("collections", name)
             files: dict[str, Any] = {
-                key: self.one_file((*at, key), value, name) if _is_file(COLLECTION.keys[key]) else value
+                key: self.one_file((*at, key), value, name) if COLLECTION.fields[key].type.find(Kind) else value
                 for key, value in (parts or {}).items()
                 if value is not None
             }
@@ -434,10 +433,6 @@ class Experiment:
 def _cut(text: str) -> str:
     """A text that may be too long for a message."""
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
-
-
-def _is_file(hint: Any) -> bool:
-    return any(isinstance(one, Kind) for one in getattr(hint, "__metadata__", ()))
 
 
 def listed(names: Names | None) -> tuple[str, ...]:

@@ -121,7 +121,6 @@ def sum_of_precisions(gain: npt.ArrayLike, probability: npt.ArrayLike, predicted
 
 Method = Literal["loo", "fixed", "ppi++", "ppi", "classical"]
 METHODS = get_args(Method)
-Inference = Literal["loo", "fixed"]  # for queries like these, or for exactly these
 MIN_DIFFERENT = 5  # the least number of human queries with a difference for which a pair of runs has an interval
 NO_SPREAD = 1e-15  # predictions with less spread are constant
 
