@@ -8,6 +8,7 @@ The command, the function ``cranfield.lab.power``, the checks of settings and th
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,43 +16,26 @@ from functools import cache
 from importlib import import_module
 from inspect import Parameter, signature
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    Literal,
-    Self,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self, cast, get_type_hints
+
+import numpy as np
 
 from cranfield.codec import PathLike, Saved, typed
-from cranfield.data import Run
-from cranfield.errors import (
-    CranfieldError,
-    InputError,
-    UnknownName,
-    UsageError,
-    check_choice,
-    check_count,
-    check_fraction,
-)
+from cranfield.data import Floats, Run
+from cranfield.errors import CranfieldError, InputError, UnknownName, UsageError
 from cranfield.evaluation.collection import Collection
+from cranfield.evaluation.evaluator import unique_names
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.provenance import Provenance, Source
 from cranfield.evaluation.scores import Scores, check_rankings
 from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
 from cranfield.lab.studies import study_names
-from cranfield.measures import parse
+from cranfield.lab.systems import COEFFICIENTS
+from cranfield.measures import Measure, parse
 from cranfield.report import canvas
 from cranfield.report.pages import Page, write
-from cranfield.settings import Choices, Limits
+from cranfield.settings import Chance, Choices, Count, Option, Positive, Whole, check_fields
 from cranfield.wording import listed, plural
 
 if TYPE_CHECKING:
@@ -59,16 +43,52 @@ if TYPE_CHECKING:
 
 NAMED_PARTS = {"run": "runs", "measure": "measures", "query": "queries"}  # that most results have
 
+Measures = str | Measure | Sequence[str | Measure]
+Progress = Callable[[int, int], None]
+HIGH = 0.8  # the agreement that Hui et al. (ICTIR 2017) consider high
+
+# Settings of several studies.
+Coefficient = Annotated[str, Choices(tuple(COEFFICIENTS)), "Correlation coefficient for comparing two orders of runs."]
+Threshold = Annotated[Chance, "Agreement that counts as high."]
+Samples = Annotated[Count, "Number of resamples per test."]
+Repeats = Annotated[Count, "Number of random subsets of each size."]
+Relevant = Annotated[Positive, "Lowest relevant grade.", Option(metavar="GRADE")]
+Variants = Annotated[Whole, "With a single RUN: add N simulated runs that rerank its documents."]
+
+
+class Preset(NamedTuple):
+    """The measures of a published experiment, and how many of the best runs by which measure it studied."""
+
+    measures: tuple[str, ...]
+    top: int
+    by: str
+
+
+# Sakai, "Alternatives to Bpref" (SIGIR 2007), with the 30 best runs of each data set (section 5). AveP', Q' and nDCG'
+# are the condensed forms. His nDCG has the discount of Järvelin and Kekäläinen with base 2, and a cutoff of 1000
+# (section 4.2). His bpref_R is bpref, because N > R.
+JK_NDCG = "nDCG(discount='jk', base=2)@1000"
+SAKAI = Preset(
+    (
+        *("bpref", "bpref_N", "rpref_N", "rpref_relative2"),
+        *("AP[condensed]", "Q[condensed]", f"{JK_NDCG}[condensed]"),
+        *("AP", "Q", JK_NDCG),
+    ),
+    top=30,
+    by="AP",
+)
+
 
 class Study:
     """The settings of a study. ``run`` takes judgments and runs first, and what else is studied by name.
 
-    If ``runs`` may be left out, scores can take the place of judgments.
+    If ``runs`` may be left out, scores can take the place of judgments. ``PAPER``: what --paper stands for.
     """
 
+    PAPER: ClassVar[Preset | None] = None
+
     def __post_init__(self) -> None:
-        for name, hint in settings_of(type(self)).items():
-            object.__setattr__(self, name, checked(name, hint, getattr(self, name)))
+        check_fields(self)
 
     def run(self, *given: Any, **inputs: Any) -> StudyResult:
         """Do the study."""
@@ -86,44 +106,6 @@ class Study:
         return runs is not None and runs.default is None
 
 
-def settings_of(study: type[Study]) -> dict[str, Any]:
-    """The types of the settings of a study, by name."""
-    hints = get_type_hints(study, include_extras=True)
-    return {name: hints[name] for name in signature(study).parameters}
-
-
-def checked(name: str, hint: Any, value: Any) -> Any:
-    """A value of an annotated type; an error that names the setting if it is outside of the limits or choices."""
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin in (Union, UnionType):
-        kinds = [kind for kind in arguments if kind is not NoneType]
-        return None if value is None else checked(name, kinds[0], value)
-    if origin is Annotated:
-        for fact in hint.__metadata__:
-            if isinstance(fact, Choices):
-                check_choice(name, value, fact.names)
-            if isinstance(fact, Limits) and value is not None:
-                value = within(name, arguments[0], fact, value)
-        return checked(name, arguments[0], value)
-    if origin is Literal:
-        check_choice(name, value, arguments)
-    if origin in (tuple, Sequence):
-        kinds = arguments if origin is tuple and arguments[-1] is not ... else [arguments[0]] * len(value)
-        return tuple(checked(name, kind, item) for kind, item in zip(kinds, value, strict=True))
-    return value
-
-
-def within(name: str, kind: Any, limits: Limits, value: Any) -> Any:
-    """A number within limits."""
-    if kind is not float:
-        return check_count(name, value, int(limits.low or 0))
-    if limits == Limits(0, 1, open=True):
-        return check_fraction(name, value)
-    if not limits.low < value < float("inf"):
-        raise UsageError(f"{name} must be greater than {limits.low:g} and finite, not {value:g}")
-    return float(value)
-
-
 class StudyResult(Saved):
     """The result of a study: it can be saved, and its tables and figures can be shown."""
 
@@ -139,6 +121,11 @@ class StudyResult(Saved):
     def study(self) -> str:
         """The name of the study."""
         return str(self.settings.name())
+
+    @property
+    def symbol(self) -> str:
+        """The symbol of the correlation coefficient, in studies that have one."""
+        return COEFFICIENTS[self.settings.coefficient].symbol
 
     def __repr__(self) -> str:
         parts = {noun: getattr(self, name, None) for noun, name in NAMED_PARTS.items()}
@@ -158,6 +145,11 @@ class StudyResult(Saved):
     def mean_pages(cls, results: Sequence[Self], digits: int = 4) -> list[Page]:
         """The tables of the mean over results on several collections; only studies that have them take several."""
         raise NotImplementedError
+
+    @classmethod
+    def takes_several(cls) -> bool:
+        """Whether the study takes several collections: whether it has tables of their mean."""
+        return any("mean_pages" in vars(base) for base in cls.__mro__ if base is not StudyResult)
 
     def write(self, format: str = "table", *, digits: int = 4, width: int = 80, colour: bool = False) -> str:
         """The tables as text in one of the formats of `report.pages`, ending in a newline."""
@@ -278,7 +270,7 @@ def function_of(name: str) -> Callable[..., StudyResult]:
         return run_study(study(**chosen), *given, **named)
 
     by_name = [setting.replace(kind=Parameter.KEYWORD_ONLY) for setting in settings.values()]
-    hints = get_type_hints(study.run, include_extras=True) | settings_of(study)
+    hints = get_type_hints(study.run, include_extras=True) | get_type_hints(study, include_extras=True)
     experiment.__name__ = experiment.__qualname__ = name
     experiment.__doc__, experiment.__annotations__ = study.__doc__, hints
     experiment.__signature__ = signature(study.run).replace(parameters=[*inputs, *by_name])  # type: ignore[attr-defined]
@@ -312,3 +304,105 @@ def run_study(study: Study, *given: Any, **inputs: Any) -> StudyResult:
     provenance = Provenance(tuple(columns), sources=tuple(sources), judged=judged)
     _ = provenance.judgments  # now: files may change
     return result._with_provenance(provenance)
+
+
+# Several collections, such as years of a track.
+
+QRELS = ("qrels.diversity.txt", "qrels.txt")
+DOCUMENTS = ("corpus.parquet", "docs.jsonl")
+
+
+@dataclass(frozen=True)
+class CollectionFiles:
+    """The judgments, the runs and, if it has its own, the documents of a collection."""
+
+    name: str
+    qrels: Any
+    runs: Any
+    corpus: Any = None
+
+    @classmethod
+    def of(cls, folder: str | os.PathLike[str], like: str = "") -> CollectionFiles:
+        """The files of a folder: judgments, a folder ``runs``, and documents.
+
+        ``like``: the name of the judgments to prefer; otherwise ``qrels.diversity.txt``, then ``qrels.txt``. Files may
+        be compressed.
+        """
+        path = Path(folder)
+        if not path.is_dir():
+            raise InputError([f"{path}: there is no such folder"])
+        qrels = _find(path, (like, *QRELS))
+        if qrels is None:
+            raise InputError([f"{path}: no judgments"], hint=f"expected {' or '.join(QRELS)}")
+        runs = sorted(p for p in (path / "runs").glob("*") if p.is_file() and not p.name.startswith("."))
+        if not runs:
+            raise InputError([f"{path}: no runs"], hint=f"expected them in {path / 'runs'}")
+        return cls(path.resolve().name, str(qrels), [str(run) for run in runs], _find(path, DOCUMENTS))
+
+
+def _find(folder: Path, names: tuple[str, ...]) -> str | None:
+    """The first of these files in a folder, compressed or not."""
+    for name in filter(None, names):
+        matches = [path for path in (folder / name, *sorted(folder.glob(f"{name}.*"))) if path.is_file()]
+        if matches:
+            return str(matches[0])
+    return None
+
+
+def run_on_collections(
+    study: str,
+    collections: Sequence[CollectionFiles | PathLike],
+    *,
+    experiment: Callable[..., StudyResult] | None = None,
+    corpus: Any = None,
+    **settings: Any,
+) -> SeveralCollections:
+    """Run a study on each collection, a folder or its files; ``corpus`` is for those without documents of their own.
+
+    ``experiment``: a function to run instead of that of the study.
+    """
+    if not result_class(study).takes_several():
+        raise UsageError(
+            f"the study `{study}` takes one collection: its results have no mean over collections",
+            hint="run it on each collection",
+        )
+    parts = [entry if isinstance(entry, CollectionFiles) else CollectionFiles.of(entry) for entry in collections]
+    reads_documents = "corpus" in signature(study_class(study).run).parameters
+
+    def run(entry: CollectionFiles) -> StudyResult:
+        documents = {"corpus": corpus if entry.corpus is None else entry.corpus} if reads_documents else {}
+        return (experiment or function_of(study))(entry.qrels, entry.runs, **documents, **settings)
+
+    names = unique_names([entry.name for entry in parts], [str(entry.qrels) for entry in parts])
+    results = {name: run(entry) for name, entry in zip(names, parts, strict=True)}
+    origins = {name: result.provenance for name, result in results.items()}
+    return SeveralCollections(results)._with_provenance(Provenance.of_several(origins))
+
+
+def mean_of(values: list[Floats]) -> Floats:
+    """The mean over collections, without those where a value is undefined; NaN if it is undefined for all.
+
+    >>> mean_of([np.array([1.0, np.nan, np.nan]), np.array([0.5, 0.25, np.nan])]).tolist()
+    [0.75, 0.25, nan]
+    """
+    mean: Floats = np.ma.masked_invalid(np.stack(values)).mean(axis=0).filled(np.nan)
+    return mean
+
+
+def averaged(results: Sequence[Any], alike: Sequence[str], means: Sequence[str], sums: Sequence[str] = ()) -> Any:
+    """The results as one, with means and sums over collections of some fields; others must be ``alike``."""
+    check_alike(results, *alike)
+    values = {name: mean_of([getattr(result, name) for result in results]) for name in means}
+    values |= {name: np.sum([getattr(result, name) for result in results], axis=0) for name in sums}
+    return replace(results[0], **values)
+
+
+def check_alike(results: Sequence[Any], *fields: str) -> None:
+    """Raise if results that are to be averaged differ in one of these fields."""
+    for field in fields:
+        first, *others = (getattr(result, field) for result in results)
+        for other in others:
+            if other != first:
+                raise InputError(
+                    [f"the results differ in their {field}, so that they have no mean: {first} and {other}"]
+                )

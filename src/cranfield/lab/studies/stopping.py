@@ -21,8 +21,7 @@ from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.notes import SENTENCES, Note
 from cranfield.evaluation.overlap import check_query_overlap
 from cranfield.evaluation.plan import make_columns
-from cranfield.lab.registry import Measures, Progress
-from cranfield.lab.study import Study, StudyResult
+from cranfield.lab.study import Measures, Progress, Study, StudyResult
 from cranfield.lab.systems import judged_scores
 from cranfield.measures import Measure
 from cranfield.parallel import followed
