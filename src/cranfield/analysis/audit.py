@@ -50,10 +50,7 @@ class NilDetection:
     (1, 0.5, 0.6667)
     """
 
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("queries", "nil", "silent", "detected", "false_silences"),
-        *("precision", "recall", "f1", "accuracy"),
-    )
+    DERIVED: ClassVar[tuple[str, ...]] = ("false_silences", "precision", "recall", "f1", "accuracy")
 
     queries: int
     nil: int

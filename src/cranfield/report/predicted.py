@@ -41,7 +41,7 @@ def _page(measure: str, means: Sequence[PredictedMean], digits: int) -> Page:
                 else f"[{shown(predicted.low, digits)}, {shown(predicted.high, digits)}]"
             )
             p = "" if math.isnan(predicted.p_value) or not limits else f"{predicted.p_value:.4f}"
-            worth = (mean.worth, mean.judgments) if kind == "both" else (math.nan, math.nan)
+            worth = (mean.worth_queries, mean.worth_judgments) if kind == "both" else (math.nan, math.nan)
             texts = [
                 (signed if differences else shown)(predicted.estimate, digits),
                 *(limits, str(predicted.queries), *([p] if differences else [])),

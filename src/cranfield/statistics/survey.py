@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import ClassVar, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from cranfield.codec import plain
 from cranfield.data import Booleans, Floats
 from cranfield.errors import InputError, UsageError, check_choice, check_fraction
 from cranfield.statistics.intervals import t_quantile
@@ -134,11 +135,6 @@ class MeanEstimate:
     0 for a normal interval. ``human``, ``others``: the numbers of queries with and without a human score.
     """
 
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("method", "queries", "estimate", "standard_error", "low", "high", "tuning", "p_value"),
-        *("degrees", "human", "others"),
-    )
-
     method: str
     estimate: float
     standard_error: float
@@ -148,6 +144,12 @@ class MeanEstimate:
     degrees: int
     human: int
     others: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, with the number of queries and the p-value."""
+        interval = ("estimate", "standard_error", "low", "high", "tuning", "p_value")
+        names = ("method", "queries", *interval, "degrees", "human", "others")
+        return {name: plain(getattr(self, name)) for name in names}
 
     @property
     def queries(self) -> int:
