@@ -204,7 +204,7 @@ class SeveralCollections(StudyResult):
         return f"{type(self).__name__}: study `{self.study}` on {listed(tuple(self.by_collection), 'collection')}"
 
     @property
-    def settings(self) -> Any:  # type: ignore[override]
+    def settings(self) -> Any:
         """The settings, which all results share."""
         return next(iter(self.by_collection.values())).settings
 
