@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, reduce
 from itertools import compress, repeat
 from math import comb
@@ -163,8 +162,9 @@ class Audit(Displayed):
     begins with NIL is empty.
     ``judged_queries`` (run,): the number of judged queries that count. ``empty``, ``length`` (run,): the number of
     empty lists, and the mean length of a list.
-    ``swaps``: every pair of runs that some cause could reverse. ``complete``: the judgments are complete, so that there
-    is nothing to say about unjudged documents. ``passages``: the judgments are of passages, and the runs of chunks.
+    ``reversible``: the pairs that each cause could reverse, (measure, run, run), the higher run first; `swaps` has them
+    with names and numbers. ``complete``: the judgments are complete, so that there is nothing to say about unjudged
+    documents. ``passages``: the judgments are of passages, and the runs of chunks.
     """
 
     runs: tuple[str, ...]
@@ -192,7 +192,7 @@ class Audit(Displayed):
     plausible: Floats
     plausible_low: Floats
     plausible_high: Floats
-    swaps: tuple[Swap, ...] = ()
+    reversible: Mapping[Cause, Booleans] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     complete: bool = False
     passages: bool = False
@@ -209,8 +209,7 @@ class Audit(Displayed):
         return tuple(column.label for column in self.columns)
 
     def __repr__(self) -> str:
-        counts = Counter(swap.cause for swap in self.swaps)
-        causes = [f"{cause} {counts[cause]}" for cause in CAUSES if counts[cause]]
+        causes = [f"{cause} {pairs.sum()}" for cause, pairs in self.reversible.items() if pairs.any()]
         about = f"Audit: {listed(self.runs, 'run')}, {listed(self.measures, 'measure')}"
         return f"{about}; pairs that could be reversed: {', '.join(causes) or 'none'}"
 
@@ -238,25 +237,41 @@ class Audit(Displayed):
         """The runs with plausible scores: all of them, or of many those with the highest score in the first column."""
         return tuple(self.runs[r] for r in _leading(self.score[:, 0]))
 
+    def reversible_pairs(self, cause: Cause, m: int) -> tuple[Integers, Integers]:
+        """The higher and the lower run of each pair that a cause could reverse, neighbours first, closest first."""
+        score, level = self.score[:, m], _levels(self.score[:, m])
+        first, second = np.nonzero(self.reversible[cause][m])
+        adjacent, gap = level[first] - level[second] == 1, score[first] - score[second]
+        order = np.lexsort((second, first, gap, ~adjacent))
+        return first[order], second[order]
+
+    def swaps_of(self, cause: Cause, m: int, first: Integers, second: Integers) -> list[Swap]:
+        """These pairs of runs, the higher run first, that a cause could reverse by one measure."""
+        level, ends = _levels(self.score[:, m]), (self.score, *self.reach(cause))
+        adjacent = (level[first] - level[second] == 1).tolist()
+        names = ([self.runs[r] for r in rows.tolist()] for rows in (first, second))
+        # The numbers of the higher and of the lower run.
+        numbers = (zip(end[first, m].tolist(), end[second, m].tolist(), strict=True) for end in ends)
+        return [*map(Swap, repeat(self.measures[m]), repeat(cause), *names, *numbers, adjacent)]
+
     @cached_property
-    def _by_judging(self) -> dict[str, set[tuple[str, str]]]:
-        """For each measure, the pairs that unjudged documents could reverse."""
-        pairs: dict[str, set[tuple[str, str]]] = {measure: set() for measure in self.measures}
-        for swap in self.swaps:
-            if swap.cause == "unjudged":
-                pairs[swap.measure].add((swap.higher, swap.lower))
-        return pairs
+    def swaps(self) -> tuple[Swap, ...]:
+        """Every pair of runs that some cause could reverse: by cause and measure, neighbours first, closest first."""
+        each = ((cause, m) for cause in self.reversible for m in range(len(self.measures)))
+        return tuple(swap for cause, m in each for swap in self.swaps_of(cause, m, *self.reversible_pairs(cause, m)))
 
     def plausible_swaps(self, m: int) -> list[tuple[str, str]]:
         """The pairs of leading runs, higher run first, that plausible judgments could reverse, closest first.
 
         Their plausible intervals overlap, or have the other order; and unjudged documents could reverse them at all.
         """
-        score, could = self.score[:, m], self._by_judging[self.measures[m]]
-        first, second = np.nonzero(_reversible(score, self.plausible_low[:, m], self.plausible_high[:, m]))
+        if "unjudged" not in self.reversible:
+            return []
+        score = self.score[:, m]
+        likely = _could_reverse(score, self.plausible_low[:, m], self.plausible_high[:, m])
+        first, second = np.nonzero(likely & self.reversible["unjudged"][m])
         order = np.argsort(score[first] - score[second], kind="stable")
-        pairs = [(self.runs[first[i]], self.runs[second[i]]) for i in order]
-        return [pair for pair in pairs if pair in could]
+        return [(self.runs[first[i]], self.runs[second[i]]) for i in order.tolist()]
 
     def nil_detection(self, run: int, measure: int) -> NilDetection:
         """How well a run recognises the queries without a document that is relevant for a measure."""
@@ -459,8 +474,14 @@ class Auditor:
             policy=policy_line(scores),
             **arrays,
         )
-        ranges = {cause: audit.reach(cause) for cause in audit.causes}
-        return replace(audit, swaps=tuple(_swaps(self.evaluation, ranges, audit.unjudged)))
+
+        def reversed_by(cause: Cause) -> Booleans:
+            ends = *audit.reach(cause), audit.unjudged
+            return np.array(
+                [_reversed_by(cause, self.evaluation, m, *(end[:, m] for end in ends)) for m in range(shape[1])]
+            )
+
+        return replace(audit, reversible={cause: reversed_by(cause) for cause in audit.causes})
 
     def variants(self, column: Column) -> dict[str, Column]:
         """The condensed and the terminal form of the column, as far as it has them."""
@@ -613,7 +634,7 @@ def _leading(score: Floats) -> list[int]:
     return np.argsort(-np.nan_to_num(score, nan=-np.inf), kind="stable")[:LEADING].tolist()
 
 
-def _reversible(score: Floats, low: Floats, high: Floats) -> Booleans:
+def _could_reverse(score: Floats, low: Floats, high: Floats) -> Booleans:
     """The pairs in which the first run has the higher score, and could have a lower one than the second."""
     level = _levels(score)
     above: Booleans = (level[:, None] > level) & (level >= 0) & (low[:, None] < high - SAME)
@@ -627,7 +648,7 @@ def _reversed_by(cause: Cause, evaluation: Evaluation, m: int, low: Floats, high
     the cutoff. Two runs share unjudged documents, and the ideal ranking: a pair without unjudged documents down to the
     cutoff keeps its order, whatever is found below.
     """
-    above = _reversible(evaluation.ranking_scores._means[:, m], low, high)
+    above = _could_reverse(evaluation.ranking_scores._means[:, m], low, high)
     if cause == "unjudged" and above.any():
         of_pairs = differences_of_runs(evaluation, m)
         if of_pairs is not None:
@@ -635,27 +656,3 @@ def _reversed_by(cause: Cause, evaluation: Evaluation, m: int, low: Floats, high
         elif evaluation.policy.queries != "run":
             above &= (share[:, None] > 0) | (share > 0)
     return above
-
-
-def _swaps(evaluation: Evaluation, limits: Mapping[Cause, tuple[Floats, Floats]], share: Floats) -> Iterator[Swap]:
-    """The pairs that each cause could reverse: by cause and measure, neighbours first, closest first.
-
-    ``limits``: for each cause the lowest and highest mean that it allows, (run, measure).
-    """
-    scores = evaluation.ranking_scores
-    for cause, (low, high) in limits.items():
-        for m, measure in enumerate(scores.measures):
-            score, level = scores._means[:, m], _levels(scores._means[:, m])
-            above = _reversed_by(cause, evaluation, m, low[:, m], high[:, m], share[:, m])
-            first, second = np.nonzero(above)
-            adjacent, gap = level[first] - level[second] == 1, score[first] - score[second]
-            order = np.lexsort((second, first, gap, ~adjacent))
-            first, second, adjacent = first[order], second[order], adjacent[order].tolist()
-            names = [[scores.runs[r] for r in rows.tolist()] for rows in (first, second)]
-            # The numbers of the higher and of the lower run.
-            values, lows, highs = (
-                zip(column[first].tolist(), column[second].tolist(), strict=True)
-                for column in (score, low[:, m], high[:, m])
-            )
-            fixed = repeat(measure), repeat(cause)
-            yield from map(Swap, *fixed, *names, values, lows, highs, adjacent)

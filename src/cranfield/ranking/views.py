@@ -250,22 +250,22 @@ def terminate(batch: Batch, *, bounded: bool = False) -> Batch:
         ideal[queries, last] = np.where(
             cut, np.maximum(ideal[queries, last], ideal_terminal_gain), ideal[queries, last]
         )
+    end = (~np.isnan(batch.grade)).sum(axis=1)
+    terminal = COLUMNS | {"grade": terminal_gain, "gain": terminal_gain, "start": batch.length}
 
-    def append(values: Any, last: Any) -> Any:
-        return np.column_stack([values, np.broadcast_to(last, len(queries)).astype(values.dtype)])
+    def with_terminal(name: str) -> Array:
+        values = getattr(batch, name)
+        values = np.concatenate([values, np.full((len(end), 1), COLUMNS[name], values.dtype)], axis=1)
+        values[queries, end] = terminal[name]
+        return values
 
     return batch.changed(
-        grade=append(batch.grade, terminal_gain),
-        gain=append(batch.gain, terminal_gain),
-        start=append(batch.start, batch.length),
-        size=append(batch.size, 1),
-        nil=append(batch.nil, False),
-        document=append(batch.document, -1),
+        **{name: with_terminal(name) for name in COLUMNS},
         length=batch.length + 1,
         ideal=np.where(inside, ideal, 0),
         mass=batch.mass + 1,
         tail=terminal_gain,
-    ).sorted()
+    )
 
 
 def with_every_document(batch: Batch, *, subtopics: bool = False) -> Batch:

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from cranfield import __version__
-from cranfield.analysis.audit import CAUSES, Audit, audit_evaluation
+from cranfield.analysis.audit import Audit, audit_evaluation
 from cranfield.analysis.compare import Comparison
 from cranfield.analysis.significance import ComparisonSettings, MeasureComparison
 from cranfield.codec import plain
@@ -228,7 +228,7 @@ def _of_rankings(
         },
         "audit": {name: by_run(getattr(audit, name)) for name in AUDITED},
         "bottomLine": [printable(line).replace("`", "") for line in bottom_line(audit, Layout(digits=4))],
-        "swaps": [_swap_sentences(audit, measure) for measure in audit.measures],
+        "swaps": [_swap_sentences(audit, m) for m in range(len(audit.measures))],
     }
 
 
@@ -468,16 +468,16 @@ def _marked_chunks(evaluation: Evaluation, chunks: Passages, texts: Mapping[str,
     return marked
 
 
-def _swap_sentences(audit: Audit, measure: str) -> list[str]:
-    """Sentences on how many pairs of runs each cause could reverse."""
+def _swap_sentences(audit: Audit, m: int) -> list[str]:
+    """Sentences on how many pairs of runs each cause could reverse by one measure."""
     sentences = []
-    for cause in CAUSES:
-        swaps = [swap for swap in audit.swaps if swap.measure == measure and swap.cause == cause]
-        if swaps:
-            first, effect = swaps[0], EFFECTS[cause]
+    for cause in audit.causes:
+        higher, lower = audit.reversible_pairs(cause, m)
+        if len(higher):
+            first, *_ = audit.swaps_of(cause, m, higher[:1], lower[:1])
             names = f"{first.higher} ({first.score[0]:.4f}) and {first.lower} ({first.score[1]:.4f})"
-            several = f"{len(swaps):,} pairs of runs {effect}, for example {names}."
-            sentences.append(f"{names} {effect}." if len(swaps) == 1 else several)
+            several = f"{len(higher):,} pairs of runs {EFFECTS[cause]}, for example {names}."
+            sentences.append(f"{names} {EFFECTS[cause]}." if len(higher) == 1 else several)
     return sentences
 
 
