@@ -16,7 +16,7 @@ from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from cranfield.errors import UsageError
+from cranfield.errors import CranfieldError, UsageError
 from cranfield.wording import one_of
 
 T = TypeVar("T")
@@ -238,7 +238,7 @@ def expected(kind: Type) -> str:
     """What messages call a value of a type."""
     match kind:
         case Scalar(python):
-            name = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}[python]
+            name = {str: "text", bool: "True or False", int: "a whole number", float: "a number"}[python]
             return f"{name} {kind.limits}".rstrip()
         case Choice(names):
             return f"one of {', '.join(map(str, names))}"
@@ -247,13 +247,13 @@ def expected(kind: Type) -> str:
     return "a list" if isinstance(kind, (ListOf, Items)) else "a table"
 
 
-def check(kind: Type, name: str, value: Any) -> Any:
+def check(kind: Type, name: str, value: Any, error: type[CranfieldError] = UsageError) -> Any:
     """The value of an argument; raises if it is a number, text, flag or choice, or a list of these, that is wrong."""
     if not isinstance(getattr(kind, "item", kind), Scalar | Choice | Items) or (value is None and kind.optional):
         return value
     if not fits(kind, value):
         shown = repr(float(value) if isinstance(value, float) else value)  # NumPy numbers without their type
-        raise UsageError(f"{name} must be {expected(kind)}, not {shown}")
+        raise error(f"{name} must be {expected(kind)}{';' if isinstance(kind, Choice) else ','} not {shown}")
     if isinstance(kind, ListOf | Items):
         kinds = kind.items if isinstance(kind, Items) else [kind.item] * len(value)
         return tuple(check(item, f"each of {name}", part) for item, part in zip(kinds, value, strict=True))

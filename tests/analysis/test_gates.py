@@ -121,6 +121,19 @@ def test_too_few_queries_are_undecided_and_not_passed() -> None:
     assert checked(few, Gate(may_drop=0.05)).outcome == "failed"  # which needs no test
 
 
+def test_a_note_that_nothing_can_be_significant_says_that_a_gate_can_decide() -> None:
+    """Five queries have 1/16 on both sides, and 1/32 on one."""
+    values = {"base": GOOD[:5], "new": BAD[:5]}
+    found = checked(values, Gate(no_significant_loss=True))
+    assert found.outcome == "failed"
+    assert found.comparison is not None
+    assert "is 0.062, or 0.031 for a gate, which tests one side" in str(found.comparison.notes[-1])
+    assert "gate" not in str(cf.compare(scores_of(values)).notes[-1])
+    few = checked({"base": GOOD[:4], "new": BAD[:4]}, Gate(no_significant_loss=True))
+    assert few.comparison is not None
+    assert (few.outcome, "gate" in str(few.comparison.notes[-1])) == ("undecided", False)
+
+
 def test_an_undefined_mean_is_undecided() -> None:
     scores = cf.evaluate({"q": {"a": 0}}, {"run": {"q": {"a": 1.0}}}, "AP")
     (check,) = verdict({"AP": Gate(at_least=0.1)}, scores).checks

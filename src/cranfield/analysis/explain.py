@@ -374,15 +374,32 @@ def explain(
 ) -> Explanation:
     """What each document of a query adds to a score, rank by rank.
 
-    ``qrels``: judgments or a `Collection`; a measure of document text needs one with documents, and is explained by
-    words. ``query`` may be left out if there is only one. ``options`` are those of `evaluate`.
+    Parameters
+    ----------
+    qrels
+        Judgments or a `Collection`; a measure of document text needs one with documents, and is explained by words.
+    run
+        One run, as in `evaluate`.
+    measure
+        One measure.
+    query
+        The id of the query; may be left out if there is only one.
+    **options
+        Those of `evaluate`.
 
+    Returns
+    -------
+    Explanation
+        The score, its divisor, and one step for each document.
+
+    Examples
+    --------
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": 3, "b": 0, "c": 2}}
-    >>> found = cf.explain(qrels, {"q": ["b", "a", "x", "c"]}, "nDCG@4")
-    >>> [(step.document, step.gain, round(step.weight, 4), round(step.earned, 4)) for step in found.steps]
+    >>> explanation = cf.explain(qrels, {"q": ["b", "a", "x", "c"]}, "nDCG@4")
+    >>> [(step.document, step.gain, round(step.weight, 4), round(step.earned, 4)) for step in explanation.steps]
     [('b', 0.0, 1.0, 0.0), ('a', 3.0, 0.6309, 0.4441), ('x', nan, 0.5, 0.0), ('c', 2.0, 0.4307, 0.2021)]
-    >>> round(found.score, 4), round(found.divisor, 4)
+    >>> round(explanation.score, 4), round(explanation.divisor, 4)
     (0.6462, 4.2619)
 
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull"}

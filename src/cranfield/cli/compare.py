@@ -168,6 +168,7 @@ class Compare(
             self.guarded,
             self.margin,
             significance=not self.ignore_significance,
+            at_most=self.upper_limits,
         )
         if means is not None and self.collection_by is not None:
             from cranfield.evaluation.designs import over_collections
@@ -207,7 +208,7 @@ class Compare(
             raise UsageError("--table does not work with --details")
         if self.table == "means" and self.format in ("csv", "json"):
             raise UsageError(f"--table means does not work with --format {self.format}, which has all pairs")
-        guarded, limits, spark = self.guarded, self.limits, self.engine == "spark"
+        guarded, limits, spark = self.guarded, self.limited, self.engine == "spark"
         if spark and (self.scores or self.average or self.group_by or self.cluster or self.collection_by):
             raise UsageError("scores from elsewhere, groups and designs do not work with --engine spark")
         alone = {
@@ -236,7 +237,7 @@ class Compare(
     @property
     def _checked(self) -> list[str]:
         """The measures of all checks."""
-        return [*self.guarded, *self.limits, *self.margins]
+        return [*self.guarded, *self.limited, *self.margins]
 
     def _announce(self, notes: Iterable[str]) -> None:
         """Print notes before the work starts."""

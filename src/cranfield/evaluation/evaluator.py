@@ -15,7 +15,7 @@ import numpy as np
 
 from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Repeats, Run, Table, TableStream
-from cranfield.errors import InputError, UsageError, check_choice, reading
+from cranfield.errors import InputError, MeasureError, UsageError, check_choice, reading
 from cranfield.evaluation.collection import Collection, checked_keywords, is_several
 from cranfield.evaluation.evaluation import Evaluation, ScoredRun, complete_scores, counted_queries
 from cranfield.evaluation.notes import Note
@@ -33,7 +33,7 @@ from cranfield.evaluation.plan import (
     make_plan,
 )
 from cranfield.evaluation.reader import Progress, RunReader
-from cranfield.evaluation.run_notes import divisor_notes, gain_notes, remark_notes, subtopic_notes
+from cranfield.evaluation.run_notes import divisor_notes, gain_notes, remark_notes, subtopic_notes, unanswerable_notes
 from cranfield.evaluation.run_scores import (
     GroupScores,
     RunScores,
@@ -169,17 +169,22 @@ class Evaluator:
             self._layers = collection.layers
         if judgments.spans is not None:
             check_chunk_measures(plan.columns)
-        self._notes = [*remark_notes(judgments), *subtopic_notes(judgments, plan.columns)]
+        for column in () if collection.is_judged else plan.columns:
+            definition = column.measure.definition
+            if definition.gains not in ("none", "attribute") or not definition.retrieved_only:
+                raise MeasureError(f"{column.measure} needs judgments, and the collection has none")
+        self._nil: Integers | None = None
+        self.judgments = judgments
+        if plan.policy.nil is not None:
+            self.judgments, self._nil = with_nil(judgments, plan.policy.nil)
+        self._notes = [*remark_notes(self.judgments), *subtopic_notes(judgments, plan.columns)]
+        self._notes += unanswerable_notes(self.judgments, self._nil) if not self._layers else ()
         self._notes += [*gain_notes(judgments.grade, plan.columns), *divisor_notes(plan)]
         if self.corpus is not None and not plan.content_columns and collection.spans is None:
             self._notes.append(Note("corpus_unused"))
         if costs is not None and not any(column.alignment.costs for column in plan.columns):
             self._notes.append(Note("costs_unused"))
         self._notes += collection.notes
-        self._nil: Integers | None = None
-        self.judgments = judgments
-        if plan.policy.nil is not None:
-            self.judgments, self._nil = with_nil(judgments, plan.policy.nil)
         self._queries = tuple(judgments.queries)
         self._looks_like_run = looks_like_scores(judgments)
 
@@ -212,7 +217,7 @@ class Evaluator:
     def _make_readers(self, columns: Sequence[Column], **options: Any) -> list[RunReader]:
         """The reader of runs, or one for each layer of groups; the highest grade is that of all groups."""
         if not self._layers:
-            options |= {"nil": self._nil, "corpus": self.corpus, "costs": self._costs}
+            options |= {"nil": self._nil, "corpus": self.corpus, "costs": self._costs, "items": self.collection.items}
             return [RunReader(self.judgments, columns, self.policy, **options)]
         top = max(float(layer.grade.max(initial=0)) for layer in self._layers)
         columns = [without_groups(column) for column in columns]
@@ -492,9 +497,9 @@ class Rescorer:
     """
 
     def __init__(self, evaluator: Evaluator, reader: RunReader, run: Run) -> None:
-        if reader.content_measures or reader.collection_measures or reader.costs is not None:
+        if reader.top or reader.costs is not None:
             raise UsageError(
-                "documents cannot be re-scored with measures of document text or of other queries, or with costs",
+                "documents cannot be re-scored with measures of document text, items or other queries, or with costs",
                 hint="call the evaluator itself",
             )
         from cranfield.ranking.alignment import FixedDocuments

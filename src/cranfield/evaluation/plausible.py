@@ -50,7 +50,8 @@ class Deck:
             kept = kept if of.nil is None else kept & ~of.nil[found.document]
             found = found.take(np.flatnonzero(kept))
             rank = found.start + (0 if position is None else getattr(found, position))
-            np.add.at(counts, (depth_of(rank), np.searchsorted(grades, of.grade[found.document])), 1)
+            cell = depth_of(rank) * len(grades) + np.searchsorted(grades, of.grade[found.document])
+            counts += np.bincount(cell, minlength=counts.size).reshape(counts.shape)
         return cls(grades, _filled(counts))
 
 

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from cranfield.evaluation.collection import Collection
     from cranfield.evaluation.plan import Column, Policy
 
-FILES = "queries", "documents", "intents", "costs", "strata", "inclusion", "method", "predicted", "map_documents"
+FILES = (
+    *("queries", "documents", "items", "intents", "costs"),
+    *("strata", "inclusion", "method", "predicted", "map_documents"),
+)
 OTHER_JUDGMENTS = "prefs", "groups", "spans"
 JUDGMENTS = "qrels", *OTHER_JUDGMENTS
 # Scores of other seeds are estimates of the same, and views are part of each measure.
@@ -264,7 +267,7 @@ def _dependencies(collection: Collection, columns: Sequence[Column], sources: Se
         found["intents"] = _digest(_intents(judgments))
     if (costs := collection.costs) is not None:
         found["costs"] = _digest(sorted(f"{q} {d} {cost!r}" for q, row in costs.items() for d, cost in row.items()))
-    for kind in ("documents", "map_documents"):
+    for kind in ("documents", "items", "map_documents"):
         if isinstance(content := given.get(kind), Mapping):
             found[kind] = _digest(sorted(f"{id_text(key)!r} {value!r}" for key, value in content.items()))
         elif content is not None:
@@ -293,6 +296,7 @@ def _needed(column: Column, *, nil: bool = False) -> set[str]:
     unset = any(name in measure.chosen and measure.chosen[name] is None for name in ("max", "top"))
     facts = {
         "documents": definition.content,
+        "items": definition.documents,
         "costs": definition.costs,
         "intents": definition.subtopics,
         "map_documents": True,

@@ -186,9 +186,10 @@ class TomlFile:
         return text
 
     def _wrong(self, path: KeyPath, kind: Type, data: Any) -> None:
+        wanted = "true or false" if getattr(kind, "python", None) is bool else expected(kind)
         close = nearest(data, kind.names) if isinstance(kind, Choice) and isinstance(data, str) else None
         also = f"; did you mean `{close}`?" if close else ""
-        self.fault(path, f"{printable('.'.join(path))}: expected {expected(kind)}, found {_shown(data)}{also}")
+        self.fault(path, f"{printable('.'.join(path))}: expected {wanted}, found {_shown(data)}{also}")
 
 
 def _shown(data: Any) -> str:

@@ -64,10 +64,23 @@ def measure(
     number, or NaN if the measure is undefined for this ranking. Keyword arguments after ``*`` are the parameters of the
     measure; ``k`` is its cutoff.
 
-    ``symbol``: the name, by default that of the function. ``formula``, ``cite``: for ``cranfield show``; ``cite`` has
-    keys of the bundled bibliography. ``bounds``: the lowest and highest score. ``aggregate``: how the scores of
-    queries are summarised.
+    Parameters
+    ----------
+    symbol
+        The name, by default that of the function.
+    formula, cite
+        For ``cranfield show``; ``cite`` has keys of the bundled bibliography.
+    bounds
+        The lowest and highest score.
+    aggregate
+        How the scores of queries are summarised.
 
+    Returns
+    -------
+    The function itself, which is in the catalogue of measures from then on.
+
+    Examples
+    --------
     >>> import cranfield as cf
     >>> @cf.measure("Found")
     ... def found_in_first(grades, *, k: int = 10, level: float = 1):

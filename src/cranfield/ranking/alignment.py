@@ -14,7 +14,7 @@ from cranfield.errors import UsageError
 from cranfield.io.ids import codes_of
 from cranfield.io.runs import WHOLE_RANKING, Positions, RunQueries, TopDocuments
 from cranfield.ranking.batch import CELLS, Key, cached_property, ragged
-from cranfield.ranking.rankings import Judged, Pool, Rankings
+from cranfield.ranking.rankings import Judged, Pool, Rankings, Shown
 from cranfield.ranking.subtopics import Subtopics
 from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
 
@@ -46,11 +46,12 @@ class Aligner:
         top: float | None = None,
         costs: Floats | None = None,
         complete: bool = False,
+        shown: Shown | None = None,
     ) -> None:
         """``nil``: the rows that mean "no answer"; ``top``: the highest grade, if these are not all judgments.
 
         ``costs``: the cost of each row of the judgments, NaN if it is not given. ``complete``: documents without a
-        judgment, or with a negative one, are not relevant.
+        judgment, or with a negative one, are not relevant. ``shown``: as in `Judged`.
         """
         self.judgments = judgments
         keeps_negative = negative == "unjudged" and not complete
@@ -63,7 +64,7 @@ class Aligner:
         if nil is not None:
             rows = np.zeros(len(grade), bool)
             rows[nil], self._nil_grade = True, grade[nil]
-        others = judgments.preferences, costs, judgments.sample, complete
+        others = judgments.preferences, costs, judgments.sample, complete, shown
         self.judged = Judged(grade, top, rows, subtopics, reading, *others)
         self.measurable: set[Hashable] = set()  # measures for which these judgments are known to suffice
 

@@ -144,15 +144,15 @@ def _plain(note: Note) -> bool:
 def _against(comparison: Comparison, result: MeasureComparison) -> Iterator[tuple[int, Versus]]:
     """Each run against the baseline, the older of two runs, or the best."""
     reference = result.places[0, 1] if comparison.baseline is not None or len(result.runs) == 2 else result.order[0]
-    for (first, second), pair, verdict in zip(
-        result.places.tolist(), result.pairs, result.verdict.tolist(), strict=True
-    ):
-        if reference in (first, second):
-            doubts = pair.doubts if pair.significant else ()
-            if second == reference:
-                yield first, Versus(pair.estimate, pair.low, pair.high, pair.corrected, verdict, doubts)
-            else:
-                yield second, Versus(-pair.estimate, -pair.high, -pair.low, pair.corrected, -verdict, doubts)
+    chosen = np.flatnonzero((result.places == reference).any(axis=1))
+    columns = result.places, result.estimate, result.low, result.high, result.corrected, result.verdict
+    rows = zip(*(column[chosen].tolist() for column in columns), strict=True)
+    for pair, ((first, second), estimate, low, high, p, verdict) in zip(chosen.tolist(), rows, strict=True):
+        doubts = result.doubts[pair] if result.significant[pair] else ()
+        if second == reference:
+            yield first, Versus(estimate, low, high, p, verdict, doubts)
+        else:
+            yield second, Versus(-estimate, -high, -low, p, -verdict, doubts)
 
 
 def _of_two(comparison: Comparison, against: list[dict[int, Versus]], digits: int) -> str:

@@ -9,6 +9,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -22,6 +23,7 @@ from cranfield.measures import CATALOGUE, FAMILIES, parse
 from cranfield.measures.aliases import names_elsewhere, symbol_of
 from cranfield.measures.catalogue import LARGEST, Definition, GainParameter, Measure, Parameter
 from cranfield.report.pages import BOLD, styled
+from cranfield.settings import Choice, Limits, expected
 from cranfield.wording import plural
 
 VIEW_PAPERS = {"condensed": "sakai2007", "terminal": "liu2016"}
@@ -291,15 +293,12 @@ def listing(definitions: Iterable[Definition], *, width: int, colour: bool) -> s
 
 def allowed(p: Parameter) -> str:
     """The allowed values of a parameter, as text."""
-    if p.choices:
+    if isinstance(p.type, Choice):
         more = " or a map {grade: gain}" if isinstance(p, GainParameter) else ""
-        return "one of " + ", ".join(map(repr, p.choices)) + more
-    if p.kind is bool:
-        return "True or False"
-    number = "a whole number" if p.kind is int else "a number"
-    if p.range is None or (p.range.low, p.range.high) in ((-math.inf, math.inf), (-LARGEST, LARGEST)):
-        return number
-    return f"{number} greater than 0" if p.range.low == 1 / LARGEST else f"{number} {p.range}"
+        return "one of " + ", ".join(map(repr, p.type.names)) + more
+    limits = {(-LARGEST, LARGEST): Limits(), (1 / LARGEST, LARGEST): Limits(0, ends="(]")}
+    found = p.type.find(Limits) or Limits()
+    return expected(replace(p.type, metadata=(limits.get(found[:2], found),)))
 
 
 def explanation(name: str, *, width: int, colour: bool) -> str:

@@ -206,8 +206,11 @@ def quantity(comparison: Comparison) -> str:
 
 def against_the_mean(comparison: Comparison) -> list[str]:
     """The significant differences whose mean points the other way than the test."""
-    opposed = [pair for pair in comparison.pairs if pair.significant and pair.direction * pair.difference < 0]
-    named = [f"{pair.run} and {pair.other} in {pair.measure} (mean {signed(pair.difference, 4)})" for pair in opposed]
+    named = []
+    for result in comparison.by_measure:
+        for p in np.flatnonzero(result.significant & (result.direction * result.difference < 0)).tolist():
+            run, other = (result.runs[r] for r in result.places[p].tolist())
+            named.append(f"{run} and {other} in {result.measure} (mean {signed(float(result.difference[p]), 4)})")
     title = SIGNIFICANCE_TESTS[comparison.settings.chosen].title
     return [f"the mean points the other way than the {title}: {few(named)}"] if named else []
 
@@ -305,17 +308,16 @@ def doubt(result: PairComparison) -> str:
 
 def reversals(comparison: Comparison) -> list[str]:
     """How many significant differences could be reversed."""
-    significant = [pair for pair in comparison.pairs if pair.significant]
-    reversible = sum(bool(pair.doubts) for pair in significant)
+    doubts = [doubts for result in comparison.by_measure for doubts in result.significant_doubts]
+    reversible = sum(map(bool, doubts))
     if not reversible:
         return []
-    return [f"ties or unjudged documents could reverse {reversible:,} of {len(significant):,} significant differences"]
+    return [f"ties or unjudged documents could reverse {reversible:,} of {len(doubts):,} significant differences"]
 
 
 def unchecked(comparison: Comparison) -> list[str]:
     """The measures with significant differences of which it is not known what could reverse them."""
-    unknown = {pair.measure for pair in comparison.pairs if pair.significant and pair.doubts is None}
-    names = [measure for measure in comparison.measures if measure in unknown]
+    names = [one.measure for one in comparison.by_measure if None in one.significant_doubts]
     if not names:
         return []
     which = "" if len(names) == len(comparison.measures) else f" in {one_of(names, 'and')}"

@@ -23,7 +23,7 @@ UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 def title(check: Check) -> str:
     """What was checked."""
     if check.pair is None:
-        return f"{check.measure} of at least {check.limit:g}"
+        return f"{check.measure} of {check.rule.replace('_', ' ')} {check.limit:g}"
     margin = f", margin {check.limit:g}" if check.rule == "not_worse_by" else ""
     return f"{check.measure} vs {check.pair.other}{margin}"
 
@@ -76,9 +76,13 @@ def sentence(check: Check, comparison: Comparison | None) -> str:
 
 def _limit(check: Check) -> str:
     mean, limit = check.mean, check.limit
-    # A mean just below the limit must not be rounded up to it.
-    digits = next((d for d in range(4, 17) if check.outcome != "failed" or float(f"{mean:.{d}f}") < limit), 17)
-    what = {"passed": "is not below", "failed": "is below", "undecided": "is undefined; the limit is"}[check.outcome]
+    sign, side = (1, "below") if check.rule == "at_least" else (-1, "above")
+    # A mean just beyond the limit must not be rounded to it.
+    kept = (d for d in range(4, 17) if check.outcome != "failed" or sign * float(f"{mean:.{d}f}") < sign * limit)
+    digits = next(kept, 17)
+    what = {"passed": f"is not {side}", "failed": f"is {side}", "undecided": "is undefined; the limit is"}[
+        check.outcome
+    ]
     number = "" if check.outcome == "undecided" else f" {shown(mean, digits)}"
     return f"{check.run}: {check.measure}{number} {what} {limit:g}"
 

@@ -499,6 +499,7 @@ def measure_outcomes(
                 p = p_values(sample, of_measure, settings)
                 correction = corrections[measure] if corrections else correct([p[settings.chosen]], settings)[0]
                 outcome = compare_pairs(sample, of_measure, settings, p, correction)
+                outcome["bca"] = partial(np.asarray, outcome["bca"]())  # values stay in the task
         except CranfieldError as error:
             outcome = error
         queries = names if measure == 0 else ()

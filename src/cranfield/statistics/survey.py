@@ -111,7 +111,8 @@ def sum_of_precisions(gain: npt.ArrayLike, probability: npt.ArrayLike, predicted
 #
 # n queries have a human score y and a predicted score f, which is the same measure under the judge's labels; N other
 # queries have f only. The predictions give a mean over all queries, and the human queries tell how wrong it is:
-# estimate = λ · mean(f of the others) + mean(y - λ f). It is unbiased for any judge; a good one makes it precise.
+# estimate = λ · mean(f of the others) + mean(y - λ f). If λ does not depend on the same queries, it is unbiased for any
+# judge; a good one makes it precise.
 #
 # - `loo` (the default): λ of each human query is tuned on the other human queries, so that the estimate is unbiased,
 # and the interval is Student's. For queries like these. - `fixed`: the human queries are a random sample of exactly

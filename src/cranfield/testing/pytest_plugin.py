@@ -96,6 +96,13 @@ class RankingChecks:
 
         return assert_at_least(qrels, run, limits, **options)
 
+    def at_most(self, qrels: Any, run: Any, limits: Mapping[str, float], **options: Any) -> Scores:
+        """`assert_at_most`."""
+        __tracebackhide__ = True
+        from cranfield.testing.assertions import assert_at_most
+
+        return assert_at_most(qrels, run, limits, **options)
+
 
 def _file_name(name: str) -> str:
     """A file name for a test or a baseline; different names never have the same file."""
