@@ -34,6 +34,7 @@ SAVED = {
     "scores": "evaluation.scores.Scores",
     "comparison": "analysis.compare.Comparison",
     "groups": "evaluation.designs.Groups",
+    "study": "lab.study.StudyResult",
 }
 
 
@@ -142,11 +143,11 @@ def with_origin(data: dict[str, Any], known: Mapping[str, Any] | None = None) ->
 
 
 def load(path: PathLike) -> Any:
-    """Read saved scores, groups or a saved comparison: what ``save`` of these, or ``--format json``, wrote.
+    """Read saved scores, groups, a comparison or a study: what ``save`` of these, or ``--format json``, wrote.
 
     All numbers are the same to the last digit; notes become plain sentences.
     """
-    what, hint = "saved scores, groups or a comparison", "save them with `result.save(FILE)` or `--format json -o FILE`"
+    what, hint = "saved scores, groups, a comparison or a study", "save them with `result.save(FILE)` or `--format json -o FILE`"
     data = content(path, what, hint)
     if not isinstance(data.get("kind"), str) or data["kind"] not in SAVED:
         raise InputError([f"{os.fspath(path)}: not {what}"], hint=hint)

@@ -16,7 +16,6 @@ from cranfield.cli import options, results
 from cranfield.cli.commands import Argument, Field, LazyGroup, command_of, fields_of, fields_of_function, verb
 from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, emit, note, progress, width
-from cranfield.codec import damaged_file
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.lab.studies import study_names
@@ -277,8 +276,7 @@ class Show(results.Results):
     def run(self) -> None:
         """Print and draw it."""
         result = StudyResult.load(self.file)
-        with damaged_file(self.file, "a complete saved study", StudyResult._HINT):
-            text = result.write(self.format, digits=self.digits, width=width(), colour=colour(self.output))
+        text = result.write(self.format, digits=self.digits, width=width(), colour=colour(self.output))
         emit(text, self.output)
         results.save_figures(result.save_figures, self.figures)
         if self.format != "json":

@@ -161,16 +161,19 @@ class StudyResult(Saved):
         The figures have the names of the files that ``cranfield study --figures`` writes; the error for an unknown name
         lists them.
         """
-        drawings = self.drawings()
+        drawings = self._figures()
         if figure is not None and figure not in drawings:
             raise UnknownName(f"`{figure}` is not one of the figures", hint=f"the figures are {', '.join(drawings)}")
         return canvas.plotted(drawings[figure or next(iter(drawings))]).axes
 
     def save_figures(self, folder: PathLike) -> list[Path]:
         """Draw all figures into a folder; returns the files written."""
+        return canvas.save_all(self._figures(), str(folder))
+
+    def _figures(self) -> canvas.Drawings:
         if not (drawings := self.drawings()):
             raise UsageError(f"the study `{self.study}` has no figures", hint="leave out --figures")
-        return canvas.save_all(drawings, str(folder))
+        return drawings
 
     def _header(self) -> dict[str, Any]:
         return super()._header() | {"study": self.study}
@@ -185,7 +188,9 @@ class StudyResult(Saved):
         kind = SeveralCollections if "by_collection" in data else result_class(typed(str, data["study"], "study"))
         if not issubclass(kind, cls):
             raise InputError([f"another study: `{data['study']}`"])
-        return kind._of_fields(data)._with_provenance(Provenance.of_file(data))
+        result = kind._of_fields(data)
+        result.write()  # raises if the parts do not fit together
+        return result._with_provenance(Provenance.of_file(data))
 
     @classmethod
     def _of_fields(cls, data: Mapping[str, Any]) -> Self:

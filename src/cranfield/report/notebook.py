@@ -134,7 +134,7 @@ def shown(result: Any) -> Shown:
     """The tables and notes of a result."""
     module = module_of(result)
     pages, notes = (result.pages(), result.notes) if module is None else (module.pages(result), module.notes(result))
-    return pages, list(map(printable, notes))
+    return pages, [printable(str(note)) for note in notes]
 
 
 def plot(result: Any, **options: Any) -> Any:
