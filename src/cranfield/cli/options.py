@@ -320,6 +320,14 @@ QueriesFile = Annotated[
 ]
 
 
+ItemsFile = Annotated[
+    File | None,
+    "Attributes of documents, for DocMean and exposure: a table (CSV, TSV, JSON Lines or Parquet) with a column for "
+    "the document, and all documents that could be shown.",
+    RARE,
+]
+
+
 DaysPolicy = Annotated[
     AbsentDays,
     "For runs of Change Detection: what to do if a run does not mention a day of --queries-file: report an error, or "
@@ -379,6 +387,7 @@ class CollectionFacts(DocumentText, DocumentIds):
     costs: Annotated[
         File | None, "Costs of documents, for measures that use them, in lines `query document cost`.", RARE
     ] = None
+    items: ItemsFile = None
     queries_file: QueriesFile = None
 
     def collection_of(self, qrels: str) -> Collection:
@@ -429,7 +438,8 @@ class Seed(Settings):
 WITHOUT_SPARK = {
     "per_query": "use --write-scores DIR to write them",
     "interval": "use --write-scores DIR to write per-query scores, and compute intervals from these",
-    **dict.fromkeys(("duplicates", "columns", "costs", "predicted", "judgments", "complete", "map_documents"), ""),
+    **dict.fromkeys(("duplicates", "columns", "costs", "items", "predicted"), ""),
+    **dict.fromkeys(("judgments", "complete", "map_documents"), ""),
 }
 
 
