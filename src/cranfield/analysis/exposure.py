@@ -25,6 +25,7 @@ from cranfield.io.items import Items, read_items
 from cranfield.io.named_tables import is_missing
 from cranfield.io.pieces import Piece, for_each_piece
 from cranfield.ranking.tie_rules import DEFAULT, tie_rule
+from cranfield.statistics.intervals import t_quantile
 from cranfield.wording import listed, plural
 
 MOST_SHOWN = 10  # documents of a run that are listed
@@ -293,8 +294,6 @@ def _differences(counts: dict[str, Counts], groups: Sequence[str], reference: st
     A share is a ratio of sums over queries, x / n; the contribution of query q to its error is
     (x_q - share n_q) / mean n (the linearisation of a ratio: Cochran, 1977, section 6.5).
     """
-    from scipy.special import stdtrit
-
     order = {query: row for row, query in enumerate(counts[reference].queries)}
     queries = len(order)
 
@@ -311,7 +310,7 @@ def _differences(counts: dict[str, Counts], groups: Sequence[str], reference: st
             continue
         share, own = influence(of_run)
         error = np.sqrt(((own - other) ** 2).sum(axis=0) / (queries * (queries - 1))) if queries > 1 else np.nan
-        reach = float(stdtrit(max(queries - 1, 1), (1 + CONFIDENCE) / 2)) * error * np.ones(len(groups))
+        reach = t_quantile(CONFIDENCE, max(queries - 1, 1)) * error * np.ones(len(groups))
         for g, group in enumerate(groups):
             difference = float(share[g] - other_share[g])
             low, high = difference - float(reach[g]), difference + float(reach[g])

@@ -74,7 +74,7 @@ def contents(
     evaluation: Evaluation | None = None,
     *,
     texts: Mapping[str, str] | Sequence[Any] = (),
-    group_by: str | None = None,
+    group_by: str | Sequence[str] | None = None,
     date: str = "",
     commands: Sequence[str] = (),
     progress: Callable[[int, int], None] | None = None,
@@ -266,14 +266,14 @@ def opened(scores: Scores, baseline: str | None) -> tuple[int, int]:
 
 
 def _groups(
-    scores: Scores, attribute: str, settings: ComparisonSettings, comparison: Comparison | None
+    scores: Scores, attribute: str | Sequence[str], settings: ComparisonSettings, comparison: Comparison | None
 ) -> dict[str, Any]:
     """The scores by group of queries; differences are from the baseline or from the first run."""
     given = None if comparison is None else comparison.reference
     baseline = (given or scores.runs[0]) if len(scores.runs) > 1 else None
     found = scores.by(attribute, baseline, **settings.of_groups)
     return {
-        "attribute": attribute,
+        "attribute": found.attribute,
         "names": list(found.groups),
         "baseline": None if baseline is None else scores.runs.index(baseline),
         "level": percent(found.level),
