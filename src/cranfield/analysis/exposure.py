@@ -148,7 +148,7 @@ def exposure_of(evaluation: Evaluation, k: int, by: str | None = None, baseline:
         names = [*evaluation.queries, *run.unjudged_queries]
         answered = np.append(run.length >= 0, np.ones(len(run.unjudged_queries), bool))
         tops, number = run.tops[key], np.cumsum(answered) - 1
-        queries = Strings.of([names[q] for q in np.flatnonzero(answered).tolist()])
+        queries = [names[q] for q in np.flatnonzero(answered).tolist()]
         shown = tops.positions.take(np.flatnonzero(tops.positions.start < k))
         ids = tops.ids.take(np.flatnonzero(tops.positions.start < k))
         piece = Piece(queries, ids, number[shown.query], shown.start, shown.size)
@@ -216,7 +216,7 @@ class Counts:
 
     def add(self, piece: Piece) -> None:
         """Count the documents of further queries."""
-        names = list(piece.queries)
+        names = piece.queries
         kept = np.array([self.kept is None or name in self.kept for name in names], bool)
         rows = np.flatnonzero(kept[piece.query])
         query = (np.cumsum(kept) - 1)[piece.query[rows]]

@@ -13,14 +13,14 @@ from cranfield.data import Integers, Opener, Run, Strings, TableStream
 from cranfield.errors import InputError
 from cranfield.io.runs import Joined, empty_index, join
 
-BLOCK = 1 << 24  # bytes of text that are read at once
+BLOCK = 1 << 22  # bytes of text that are read at once
 QUERIES = 10_000  # of a dict that are joined at once
 
 
 class Piece(NamedTuple):
     """The top documents of some queries: complete tie groups, each with its query and its span of ranks."""
 
-    queries: Strings
+    queries: list[str]
     ids: Strings
     query: Integers
     start: Integers
@@ -30,7 +30,9 @@ class Piece(NamedTuple):
     def of(cls, joined: Joined) -> Piece:
         """The piece of a join without judgments."""
         tops = joined.tops[0]
-        return cls(joined.queries.other, tops.ids, tops.positions.query, tops.positions.start, tops.positions.size)
+        return cls(
+            list(joined.queries.other), tops.ids, tops.positions.query, tops.positions.start, tops.positions.size
+        )
 
 
 def for_each_piece(run: Run, top: int, begin: Callable[[], Any], add: Callable[[Any, Piece], None]) -> Any:
@@ -42,10 +44,9 @@ def for_each_piece(run: Run, top: int, begin: Callable[[], Any], add: Callable[[
     try:
         for source in _sources(run.source):
             piece = Piece.of(_join(replace(run, source=source), top))
-            names = set(piece.queries)
-            if not seen.isdisjoint(names):
+            if not seen.isdisjoint(piece.queries):
                 break
-            seen |= names
+            seen.update(piece.queries)
             add(total, piece)
         else:
             return total
