@@ -187,10 +187,10 @@ class Compare(
                 lost = label_of[self._checked[0]]
                 pages = [] if outcome.compared is None else losses(outcome.compared, comparison, lost, self.digits)
                 text = "\n".join(filter(None, (f"{markdown(checked)}{text}", write(pages, {}, "markdown"))))
-        if self.group_by is not None:
+        if self.grouping_attributes is not None:
             assert outcome.compared is not None  # as --engine spark does not work with groups
             layout: dict[str, Any] = {"width": width(), "colour": colour(self.output)}
-            found = outcome.compared.by(self.group_by, comparison.reference, **settings.of_groups)
+            found = outcome.compared.by(self.grouping_attributes, comparison.reference, **settings.of_groups)
             text = results.with_groups(text, found, self.format, self.digits, **layout)
         emit(results.for_file(text, self.format, self.output), self.output)
         if self.format != "json":

@@ -114,9 +114,9 @@ class Eval(
 
             text += lines.text(means, self.format, self.digits, **layout)
             notes = [*notes, *lines.notes(means)]
-        if self.group_by is not None:
+        if self.grouping_attributes is not None:
             assert isinstance(table, Scores)  # as --engine spark does not work with groups
-            text = with_groups(text, table.by(self.group_by), self.format, self.digits, **layout)
+            text = with_groups(text, table.by(self.grouping_attributes), self.format, self.digits, **layout)
         emit(for_file(text, self.format, self.output), self.output)
         note(notes)
         if self.format != "json":

@@ -125,7 +125,7 @@ class Report(
                 comparison,
                 evaluation,
                 texts=texts,
-                group_by=self.group_by,
+                group_by=self.grouping_attributes,
                 date=self.date if self.date is not None else today.today().isoformat(),
                 commands=commands,
                 progress=step,

@@ -41,10 +41,6 @@ class Shown:
         values = np.append(self.items.numbers(attribute), np.nan)[self.row]
         return values if missing is None else np.where(np.isnan(values), missing, values)
 
-    def take(self, rows: Integers) -> Shown:
-        """The documents of these rows."""
-        return Shown(self.ids.take(rows), self.row[rows], self.items)
-
 
 class GainMapping(Protocol):
     """The mapping from grades to gains of a measure; equal mappings are equal keys.

@@ -178,13 +178,25 @@ def align_documents(aligned: AlignedRun, key: Key, items: Items | None) -> Align
     row = tops.positions.document
     grade = np.where(row >= 0, np.append(judged.grade, -1)[row], 0 if judged.complete else -1)
     number = np.full(len(row), -1) if items is None else items.rows(tops.ids)
-    return _align_tops(aligned, key, np.arange(len(row)), grade, Shown(tops.ids, number, items))
+    absent = np.flatnonzero(np.bincount(row[row >= 0], minlength=len(judged.grade)) == 0)
+    return _align_tops(aligned, key, np.arange(len(row)), grade, Shown(tops.ids, number, items), absent)
+
+
+NO_ROWS = np.zeros(0, np.int64)
 
 
 def _align_tops(
-    aligned: AlignedRun, key: Key, chosen: Integers, grade: Floats, shown: Shown | None = None
+    aligned: AlignedRun,
+    key: Key,
+    chosen: Integers,
+    grade: Floats,
+    shown: Shown | None = None,
+    absent: Integers = NO_ROWS,
 ) -> Alignment:
-    """The alignment with the chosen top documents as judged ones; ``grade``, ``shown``: of all top documents."""
+    """The alignment with the chosen top documents as judged ones; ``grade``, ``shown``: of all top documents.
+
+    ``absent``: rows of the judgments that are judged documents, too, and not among the top documents.
+    """
     alignment, tops = aligned.alignments[key], aligned.tops[key]
     own, top = alignment.aligner, tops.positions
     queries, complete = len(own.judgments.queries), own.judged.complete
@@ -192,14 +204,20 @@ def _align_tops(
     positions = top.take(chosen)
     answered = int(np.searchsorted(positions.query, queries))
     judged_queries, others = positions.take(slice(answered)), positions.take(slice(answered, None))
-    begin = np.searchsorted(judged_queries.query, np.arange(queries + 1)).astype(np.int64)
     in_judged, in_others = chosen[:answered], chosen[answered:]
-    ids = tops.ids.take(in_judged)
-    judgments = Judgments(own.judgments.name, own.judgments.queries, begin, ids, grade[in_judged])
-    of_judged, of_others = (None if shown is None else shown.take(rows) for rows in (in_judged, in_others))
+    query = np.append(judged_queries.query, np.searchsorted(own.judgments.begin, absent, side="right") - 1)
+    order = np.argsort(query, kind="stable")
+    begin = np.searchsorted(query[order], np.arange(queries + 1)).astype(np.int64)
+    ids = Strings.concatenate([tops.ids.take(in_judged), own.judgments.documents.take(absent)]).take(order)
+    grades = np.append(grade[in_judged], own.judged.grade[absent])[order]
+    judgments = Judgments(own.judgments.name, own.judgments.queries, begin, ids, grades)
+    of_judged = of_others = None
+    if shown is not None:
+        of_judged = Shown(ids, np.append(shown.row[in_judged], np.full(len(absent), -1))[order], shown.items)
+        of_others = Shown(tops.ids.take(in_others), shown.row[in_others], shown.items)
     return CollectionAlignment(
-        Aligner(judgments, top=own.judged.top if shown else None, complete=complete, shown=of_judged),
-        judged_queries._replace(document=np.arange(answered)),
+        Aligner(judgments, top=None if shown is None else own.judged.top, complete=complete, shown=of_judged),
+        judged_queries._replace(document=np.argsort(order)[:answered]),
         alignment.queries,
         others._replace(query=others.query - queries, document=np.arange(len(in_others))),
         Judged(grade[in_others], 1.0, complete=complete, shown=of_others),

@@ -161,6 +161,7 @@ MODULES = {
     "Groups": "groups",
     "Audit": "audit",
     "Explanation": "explanation",
+    "Exposure": "exposure",
     "PerQueryScores": "per_query",
     "CollectionStatistics": "collection",
 }

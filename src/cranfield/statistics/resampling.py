@@ -172,7 +172,7 @@ def bootstrap_p_values(scores: npt.ArrayLike, *, samples: int, seed: int = 0) ->
     """The p-values of `bootstrap` with the resamples of `draw_queries`, which are not held in memory."""
     x = check_scores(scores)
     counts = np.zeros(len(pairs(len(x))[0]), np.int64)
-    for resamples in _query_blocks(x.shape[1], samples, seed):
+    for resamples in query_blocks(x.shape[1], samples, seed):
         columns, done = draw_counts(resamples), 0
         for z in _differences(x, samples):
             t = _squared_t(z, columns, resamples)
@@ -185,11 +185,11 @@ def bootstrap_p_values(scores: npt.ArrayLike, *, samples: int, seed: int = 0) ->
 def resampled_t(scores: Floats, pairs: Integers, *, samples: int, seed: int = 0) -> Iterator[Floats]:
     """The squared t of these pairs in the resamples of `bootstrap_p_values`, (pair, resample), a block at a time."""
     z, n = equalize(scores[pairs[:, 0]] - scores[pairs[:, 1]]), scores.shape[1]
-    for resamples in _query_blocks(n, samples, seed):
+    for resamples in query_blocks(n, samples, seed):
         yield _squared_t(z, draw_counts(resamples), resamples) * (n - 1)
 
 
-def _query_blocks(queries: int, samples: int, seed: int) -> Iterator[Integers]:
+def query_blocks(queries: int, samples: int, seed: int) -> Iterator[Integers]:
     """The rows of `draw_queries`, a block at a time."""
     rng = random_generator(seed)
     rows = block_rows(4 * queries)  # indices and counts take more memory than signs
