@@ -147,7 +147,10 @@ def load(path: PathLike) -> Any:
 
     All numbers are the same to the last digit; notes become plain sentences.
     """
-    what, hint = "saved scores, groups, a comparison or a study", "save them with `result.save(FILE)` or `--format json -o FILE`"
+    what, hint = (
+        "saved scores, groups, a comparison or a study",
+        "save them with `result.save(FILE)` or `--format json -o FILE`",
+    )
     data = content(path, what, hint)
     if not isinstance(data.get("kind"), str) or data["kind"] not in SAVED:
         raise InputError([f"{os.fspath(path)}: not {what}"], hint=hint)
