@@ -166,13 +166,41 @@ class Collection:
         )  # raises if they are not of their kinds
 
     @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Collection:
+        """The collection of a TOML file, whose keys are the keywords of `Collection`.
+
+        Paths in it are relative to it. An error lists all faults of the file, each with its line.
+
+        >>> import cranfield as cf
+        >>> cf.Collection.read("collection.toml")  # doctest: +SKIP
+        """
+        from cranfield.evaluation.collection_file import read_collection
+
+        return read_collection(path)
+
+    @classmethod
     def of(cls, qrels: Any) -> Collection:
-        """A collection; judgments alone are a collection of which nothing else is known."""
-        return qrels if isinstance(qrels, Collection) else cls(qrels)
+        """A collection, or that of a ``.toml`` file; of judgments alone nothing else is known."""
+        if isinstance(qrels, Collection):
+            return qrels
+        return cls.read(qrels) if isinstance(qrels, (str, os.PathLike)) and is_collection_file(qrels) else cls(qrels)
 
     def changed(self, **parts: Any) -> Collection:
         """The collection with other parts."""
         return Collection(**{**self.given, **parts})
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it has judgments of some kind."""
+        return not self.given.keys().isdisjoint(JUDGED)
+
+    @property
+    def files(self) -> list[str]:
+        """The files that it is read from."""
+        from cranfield.evaluation.provenance import FILES
+
+        parts = [*(self.given.get(name) for name in (*JUDGED, *FILES)), *(self.judges or {}).values()]
+        return [os.fsdecode(part) for part in parts if isinstance(part, (str, os.PathLike))]
 
     def __repr__(self) -> str:
         return f"Collection: {self.judgments!r}"
@@ -319,6 +347,11 @@ def with_queries(judgments: Judgments, queries: Iterable[str]) -> Judgments:
         begin=extended(judgments.begin),
         spans=None if spans is None else replace(spans, begin=extended(spans.begin)),
     )
+
+
+def is_collection_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is that of a collection in TOML, and not of judgments."""
+    return os.fsdecode(path).endswith(".toml")
 
 
 def is_several(qrels: Any, run: Any) -> bool:

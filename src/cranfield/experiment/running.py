@@ -223,7 +223,7 @@ class Running:
         how["seed"] = self.of.settings().seed
         counts = {kind: len(outcome.verdict.of(kind)) for kind in OUTCOMES}
         return {
-            "commit": commit_of(self.of.folder, self.of.outputs.values()),
+            "commit": commit_of(self.of.file.folder, self.of.outputs.values()),
             **entry(outcome.scores, **how),
             "gates": counts,
         }

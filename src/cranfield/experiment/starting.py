@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from cranfield.errors import InputError
 from cranfield.experiment.experiment import Experiment
-from cranfield.experiment.toml_file import Section, keys_of
 from cranfield.io.streams import open_stream, short_name
+from cranfield.io.toml_file import Section, keys_of
 from cranfield.settings import Limits
 from cranfield.wording import CONTROL
 
