@@ -171,7 +171,7 @@ COMMANDS = {
     "report": f"report {QRELS} {BM25} {DENSE} --samples 1000000 -o out",
     "study": f"study power {QRELS} {BM25} {DENSE} {LLM} --samples 20000 -o out",
     "corpus": "corpus texts.jsonl --qrels judged.txt -o out",
-    "simulate": "simulate out --force --n-queries 20 --n-documents 1000 --n-systems 5",
+    "simulate": "simulate out --force --queries 20 --documents 1000 --systems 5",
 }
 
 

@@ -70,8 +70,8 @@ VERBS = (
 )
 # Commands that write files, and the files.
 WRITING = {
-    "simulate lab --n-queries 4 --n-systems 3 --n-documents 200 --length 20 --pool-depth 5 --tied 0.4 --truncated 0.4 "
-    "--nil-queries 0.25 --n-words 20 --vocabulary 200 --seed 5": "lab/**",
+    "simulate lab --queries 4 --systems 3 --documents 200 --depth 20 --pool-depth 5 --ties 0.4 --truncate 0.4 "
+    "--nil-queries 0.25 --words 20 --vocabulary 200 --seed 5": "lab/**",
     "convert bm25.run converted.json": "converted.json",
     "convert qrels.txt converted.csv --kind qrels": "converted.csv",
     f"report qrels.txt {RUNS} -o report.html --samples 500 --top-documents 3 --date today --quiet": "report.html",

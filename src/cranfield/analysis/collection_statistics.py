@@ -16,6 +16,7 @@ from cranfield.codec import plain
 from cranfield.data import Integers, Judgments, Run, Table
 from cranfield.display import Displayed
 from cranfield.errors import UsageError
+from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.run_notes import judged_documents
 from cranfield.io.ids import Duplicates, codes_of
@@ -120,7 +121,7 @@ def collection_statistics(qrels: Any, runs: Any = (), *, rel: float = 1.0) -> Co
     >>> found.judgments.relevant.tolist(), found.runs[0].tied, found.runs[0].unjudged
     ([1], 2, 0.5)
     """
-    judgments = io.read_qrels(qrels)
+    judgments = Collection.of(qrels).judgments
     aligner = Aligner(judgments)
     given = read_runs(runs) if not isinstance(runs, (list, tuple)) or len(runs) else []
     return CollectionStatistics(
@@ -235,7 +236,7 @@ def pooled_documents(runs: Any, depth: int, duplicates: Duplicates = "error") ->
 
 def judged_of(pools: dict[str, set[str]], qrels: Any) -> int:
     """The number of pooled documents that are judged already."""
-    judgments = io.read_qrels(qrels)
+    judgments = Collection.of(qrels).judgments
     documents, begin = list(judgments.documents), judgments.begin.tolist()
     judged = 0
     for q, query in enumerate(judgments.queries):

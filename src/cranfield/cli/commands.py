@@ -264,10 +264,10 @@ def parameter(name: str, field: Field) -> click.Parameter:
     )
 
 
-def check_outputs(ctx: click.Context) -> None:
+def check_outputs(ctx: click.Context, more_inputs: Sequence[str] = ()) -> None:
     """Raise if a file to write is an input of the command, in any spelling, or two outputs are one file."""
     outputs: list[str] = []
-    inputs: list[str] = []
+    inputs = [*more_inputs]
     for param in ctx.command.params:
         values = ctx.params.get(param.name or "")
         several = values if isinstance(values, tuple | list) else [values]
@@ -380,8 +380,7 @@ MEANINGS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("--metric", "--metrics", "--measures", "--eval-metric", "--evaluation-measure"), "--measure", MEASURE),
     (("-k", "--k", "--at", "--cutoff", "--cutoffs", "--top-k", "--topk", "--rank"), "--measure", CUTOFF),
     (("-l", "--level", "--rel", "--relevance-level", "--relevance", "--min-rel"), "--measure", RELEVANT),
-    (("--sort-by", "--sortby", "--order-by", "--order", "--ranked-by"), "--sort", "use --sort MEASURE, name or input"),
-    (("--sort-by", "--sortby", "--order-by", "--sort"), "--order", "use --order"),
+    (("--sort-by", "--sortby", "--order-by", "--sort", "--ranked-by"), "--order", "use --order"),
     (("--limit", "--head", "-n", "--first", "--most", "--max-runs", "--best"), "--top", "use --top N"),
     (("--silent", "-s", "--no-notes", "--no-warnings", "--no-progress"), "--quiet", "use --quiet"),
     (("--debug", "--all-notes", "--details"), "--verbose", "use -v"),

@@ -52,6 +52,7 @@ MODULES = {
     "explain": "analysis",
     "convert": "files",
     "simulate": "collections",
+    "spark": "spark",
     "trec_eval": "trec_eval",
     "conformance": "catalogue",
     "demo": "demo",

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from functools import cached_property, wraps
 from inspect import signature
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast, get_args
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from cranfield.evaluation.plan import Negative, Plan, Policy
 from cranfield.evaluation.scores import check_rankings
 from cranfield.io.faults import quotable
 from cranfield.io.tables import is_frame
+from cranfield.settings import Count, Limits
 from cranfield.wording import did_you_mean, few, one_of
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def check_options(given: Iterable[str], known: Sequence[str]) -> None:
         if name in PARTS:
             hint = f"it describes the collection: write Collection(qrels, {name}=...) in place of qrels"
         elif name in ("residuals", "bounds", "standard_errors"):
-            hint = f"write show={name.replace('_', ' ')!r}"
+            hint = f"write show={name.replace('_', '-')!r}"
         elif name == "columns":
             hint = "name the columns of a table as you read it: cf.read_run(table, columns=...), cf.read_qrels(...)"
         else:
@@ -121,30 +122,45 @@ class Collection:
     @checked_keywords
     def __init__(
         self,
-        qrels: Any = None,
+        qrels: Annotated[Any, "Judgments: grades of documents."] = None,
         *,
-        prefs: Any = None,
-        groups: Any = None,
+        prefs: Annotated[Any, "Judgments: preferences between documents."] = None,
+        groups: Annotated[Any, "Judgments: grades by groups of assessors."] = None,
         judges: Mapping[str, Any] | None = None,
-        spans: Any = None,
-        cover: float = 0.5,
-        queries: Any = None,
-        documents: Any = None,
-        intents: Any = None,
+        spans: Annotated[Any, "Judgments: passages, in columns query, document, start, end."] = None,
+        cover: Annotated[float, Limits(0, 1), "With spans: the share of a passage that a chunk must cover."] = 0.5,
+        queries: Annotated[Any, "Texts and attributes of queries: a table, or TREC topics."] = None,
+        documents: Annotated[Any, "Document text: a collection, or a file written by `cranfield corpus`."] = None,
+        intents: Annotated[Any, "Weights of subtopics, in lines `query subtopic weight [inf|nav]`."] = None,
         types: Mapping[str, Mapping[str, str]] | None = None,
-        costs: Any = None,
+        costs: Annotated[Any, "Costs of documents, in lines `query document cost`."] = None,
         strata: Any = None,
         inclusion: Any = None,
         method: Any = None,
-        predicted: Any = None,
-        inference: Inference = "loo",
-        nil: str | None = None,
-        full_length: int | None = None,
-        negative: Negative = "unjudged",
-        map_documents: Any = None,
-        allow_disjoint: bool = False,
-        complete: bool = False,
-        absent_days: AbsentDays = "error",
+        predicted: Annotated[Any, "Predicted judgments, such as those of an LLM, for these and other queries."] = None,
+        inference: Annotated[
+            Inference, "With predicted: intervals for new queries of this kind (loo), or for this query set (fixed)."
+        ] = "loo",
+        nil: Annotated[str | None, 'Document id that stands for "no answer".'] = None,
+        full_length: Annotated[
+            Count | None,
+            "Length limit of the systems: the end of a list of N documents does not count as an answer.",
+        ] = None,
+        negative: Annotated[Negative, "Treat negative grades as unjudged or as not relevant."] = "unjudged",
+        map_documents: Annotated[Any, "Source documents of retrieved chunks, in lines `chunk document`."] = None,
+        allow_disjoint: Annotated[
+            bool, "Score runs without any judged document even if their ids look different from those judged."
+        ] = False,
+        complete: Annotated[
+            bool,
+            "The judgments are complete: documents without a judgment are not relevant, and queries without judgments "
+            "have no relevant document.",
+        ] = False,
+        absent_days: Annotated[
+            AbsentDays,
+            "For runs of Change Detection: what to do if a run does not mention a day of queries: report an error, or "
+            "take it as an empty list or as all known questions tied.",
+        ] = "error",
         name: str | None = None,
     ) -> None:
         given = {
@@ -193,6 +209,18 @@ class Collection:
     def is_judged(self) -> bool:
         """Whether it has judgments of some kind."""
         return not self.given.keys().isdisjoint(JUDGED)
+
+    @property
+    def chosen(self) -> list[str]:
+        """The parts that are given, and not as they are by default."""
+        simple = {name: value for name, value in self.given.items() if isinstance(value, (str, float))}
+        return [name for name in self.given if name not in simple or simple[name] != DEFAULTS[name]]
+
+    @property
+    def of_each_judge(self) -> list[Collection]:
+        """The collection with the judgments of each judge; itself, if there are not several."""
+        of_judge = (self.judges or {}).values()
+        return [self.changed(judges=None, qrels=qrels) for qrels in of_judge] or [self]
 
     @property
     def files(self) -> list[str]:
@@ -397,7 +425,8 @@ def _check_combinations(given: Mapping[str, Any]) -> None:
 
 
 POLICY = tuple(field.name for field in fields(Policy))
-PARTS = tuple(signature(Collection).parameters)
+DEFAULTS = {name: part.default for name, part in signature(Collection).parameters.items()}
+PARTS = tuple(DEFAULTS)
 
 
 def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -13,7 +13,8 @@ from cranfield.wording import one_of
 
 # Files of judgments have columns for samples, and files of intents for their types.
 KEYWORDS = Section.of(Collection, without=("name", "types", "strata", "inclusion", "method"), Inference=Inference)
-KEYS = Section({**KEYWORDS.keys, "judges": Mapping[str, File]})
+JUDGES = "Judgments of the same queries by several judges: a file for each name."
+KEYS = Section({**KEYWORDS.keys, "judges": Annotated[Mapping[str, File], JUDGES]})
 
 
 def read_collection(path: str | os.PathLike[str]) -> Collection:

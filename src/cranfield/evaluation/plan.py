@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from cranfield.data import Judgments
 from cranfield.errors import MeasureError, UsageError, check_choice, check_count
 from cranfield.measures import Measure, parse
 from cranfield.measures.catalogue import OUTSIDE, Better
@@ -67,9 +68,32 @@ class Policy:
         return Views(self.ties, self.depth, self.condensed, self.full_length, self.terminal)
 
 
+# The whole ranking (AP, bpref), the first page, the first relevant document, and recall.
+DEFAULT_MEASURES = ("AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref")
+# For judgments by subtopic: what TREC and NTCIR report, and subtopic recall.
+DIVERSITY_MEASURES = ("ERR_IA@20", "alpha_nDCG@20", "NRBP", "AP_IA", "Dsharp_nDCG@20", "StRecall@20")
+# For judged passages: how much of them is found, and at which rank the first one is.
+SPAN_MEASURES = ("SpanR@10", "SpanP@10", "SpanIoU@10", "StRecall@10", "RR")
+# For terminal lists, which not every measure supports.
+TERMINAL_MEASURES = ("AP", "nDCG@10", "RR", "RBP")
+
+
+def default_measures(
+    judgments: Judgments | None, *, terminal: bool = False, otherwise: Sequence[str] = DEFAULT_MEASURES
+) -> Sequence[str]:
+    """The measures if none are given: those that fit the judgments, if these are known."""
+    from cranfield.ranking.subtopics import diverse
+
+    if terminal:
+        return TERMINAL_MEASURES
+    if judgments is not None and judgments.spans is not None:
+        return SPAN_MEASURES
+    return DIVERSITY_MEASURES if judgments is not None and diverse(judgments) else otherwise
+
+
 Part = Literal["value", "residual", "lowest", "highest", "standardised", "standard error"]
 Keys = Literal["labels", "plain"]
-Shown = Literal["residuals", "bounds", "standard errors"]
+Shown = Literal["residuals", "bounds", "standard-errors"]
 NO_VIEWS = Views()
 AT_TOP_GRADE = " (unjudged at the top grade)"  # what lowest and highest are where they are not proven bounds
 
@@ -234,7 +258,7 @@ def make_columns(measures: Any, defaults: Views = NO_VIEWS, show: Shown | Sequen
             tried = "" if proven else AT_TOP_GRADE
             add(measure, f"{label} lowest{tried}", "lowest")
             add(measure, f"{label} highest{tried}", "highest")
-        if "standard errors" in shown and (measure.definition.sampled or views.sampled):
+        if "standard-errors" in shown and (measure.definition.sampled or views.sampled):
             add(measure, f"{label} standard error", "standard error")
     return list(columns.values())
 
@@ -258,8 +282,6 @@ def keys_of(labels: Iterable[str], keys: Keys = "plain") -> list[str]:
 
 
 def _listed(measures: Any) -> list[Any]:
-    if measures is None:
-        measures = ()
     if isinstance(measures, Mapping):
         raise MeasureError(
             "measures must be a name or a list of names, not a dict",

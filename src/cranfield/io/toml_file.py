@@ -68,12 +68,16 @@ class Section(NamedTuple):
         typed: Any = vars(source)["__init__"] if isinstance(source, type) and not is_dataclass(source) else source
         hints = get_type_hints(typed, localns=types, include_extras=True)
         names = [name for name in signature(source).parameters if name not in without]
-        return cls({name: File if _is_open(hints[name]) else hints[name] for name in names})
+        return cls({name: _key_type(hints[name]) for name in names})
 
 
-def _is_open(hint: Any) -> bool:
-    kinds = [one for one in get_args(hint) or (hint,) if one is not NoneType]
-    return get_origin(hint) is not Literal and any(one is Any or get_origin(one) is Mapping for one in kinds)
+def _key_type(hint: Any) -> Any:
+    """The type of a key for a keyword of a function."""
+    about = getattr(hint, "__metadata__", ())
+    inner = hint.__origin__ if about else hint
+    kinds = [one for one in get_args(inner) or (inner,) if one is not NoneType]
+    is_open = get_origin(inner) is not Literal and any(one is Any or get_origin(one) is Mapping for one in kinds)
+    return Annotated[str, Kind("file"), *about] if is_open else hint
 
 
 def keys_of(hint: Any) -> dict[str, tuple[Any, bool]] | None:

@@ -14,6 +14,7 @@ import numpy as np
 from cranfield.codec import Result
 from cranfield.data import Floats, Judgments, Run
 from cranfield.errors import InputError, UsageError
+from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.io import read_qrels
@@ -216,7 +217,7 @@ def judges(
     >>> report.labels.agreement, report.judge_only
     (0.5, 1)
     """
-    human = read_qrels(qrels)
+    human = Collection.of(qrels).judgments
     given: dict[Any, Any] = dict(predicted) if _several(predicted) else {None: predicted}
     if isinstance(predicted, (list, tuple)):
         given = dict(enumerate(predicted))

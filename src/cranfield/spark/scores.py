@@ -49,20 +49,8 @@ from cranfield.wording import one_of
 
 BROADCAST = 64 << 20  # judgments of up to this many bytes are sent to every task
 
-NOT_HERE = (
-    "prefs",
-    "groups",
-    "spans",
-    "types",
-    "costs",
-    "predicted",
-    "complete",
-    "queries",
-    "strata",
-    "inclusion",
-    "method",
-    "map_documents",
-)  # parts of a collection that Spark does not read
+# The parts of a collection that are read here; `allow_disjoint` and `name` change no score.
+READ = ("qrels", "intents", "documents", "nil", "full_length", "negative", "allow_disjoint", "name")
 
 _RECORDS = shards.schema(shards.RECORD)
 
@@ -96,8 +84,8 @@ def evaluate(
     """
     collection = Collection.of(qrels)
     qrels, intents, corpus = collection.qrels, collection.intents, collection.documents
-    if unsupported := [name for name in NOT_HERE if name in collection.given]:
-        raise UsageError(f"{one_of(unsupported)} cannot be used on Spark", hint="use cranfield.evaluate")
+    if others := [name for name in collection.chosen if name not in READ]:
+        raise UsageError(f"{one_of(others)} cannot be used on Spark", hint="use cranfield.evaluate")
     plan = make_plan(measures, collection.policy(**options), show)
     run_columns, judged_columns = frames.run_columns(runs, columns, plan), frames.qrels_columns(qrels, qrels_columns)
     judgments = frames.judgments(qrels, judged_columns)

@@ -30,7 +30,7 @@ from cranfield.ranking.tie_rules import TIE_RULES, TIES, TieRule, Ties, tie_rule
 from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, Drawings, alone, each
 from cranfield.report.pages import Page, column, exchanged, table
 from cranfield.report.sheet import Cell, shown
-from cranfield.settings import Choices, Option
+from cranfield.settings import Choices, Count, Option
 from cranfield.statistics.correlation import Agreement, kendall, swapped_pairs, swaps
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import plural
@@ -221,7 +221,9 @@ def truncation(
     measures: Annotated[Sequence[str | Measure], Option(default="RR nDCG@N RBP(p=0.5) AP, N the full length")] = (),
     *,
     nil: str | None = None,
-    full_length: int | None = None,
+    full_length: Annotated[
+        Count | None, "Length limit of the systems: the end of a list of N documents does not count as an answer."
+    ] = None,
     ties: Annotated[Ties, Choices(DEFINITE), "How to order documents with equal scores."] = "trec",
     progress: Progress | None = None,
 ) -> Truncation:
