@@ -30,7 +30,7 @@ from cranfield.io.toml_file import TomlFile
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.spans import judge_chunks
 from cranfield.report.pages import FORMATS, write
-from cranfield.settings import Choices, Positive
+from cranfield.settings import Choices
 from cranfield.wording import plural, printable
 
 SHOWN = 5  # queries that a warning names
@@ -59,7 +59,6 @@ class Check(options.Inputs, options.CollectionFacts, options.Output):
     runs: Annotated[tuple[options.File, ...], Argument("[RUN]...", options.check_files)] = ()
     top: Annotated[options.Count | None, "List only the first N errors of each file."] = None
     stats: Annotated[bool, "Print statistics of judgments and runs; warnings go to standard error."] = False
-    rel: Annotated[Positive, "With --stats: lowest relevant grade.", Option(metavar="GRADE")] = 1.0
     format: Annotated[str, Choices(FORMATS), "Output format. For --stats."] = "table"
 
     def run(self) -> None:
@@ -87,7 +86,7 @@ class Check(options.Inputs, options.CollectionFacts, options.Output):
             from cranfield.report.collection import pages
 
             runs = read_runs(list(self.runs), duplicates=self.duplicates)
-            found = collection_statistics(self.qrels, runs, rel=self.rel)
+            found = collection_statistics(self.collection_of(self.qrels), runs)
             text = write(pages(found), found.to_dict(), self.format, width=width(), colour=colour(self.output))
             emit(text, self.output)
 
@@ -202,7 +201,7 @@ def check_files(collection: Collection, runs: Sequence[str], duplicates: Duplica
     try:
         judgments = collection.judgments if collection.complete else collection.layers[0]
         aligner = Aligner(judgments, complete=collection.complete)
-        reports = [FileReport(qrels, warnings=[*judgment_warnings(aligner)])]
+        reports = [FileReport(qrels, warnings=[*judgment_warnings(aligner, collection.rel)])]
     except InputError as error:
         reports = [FileReport(qrels, error)]
     opened: list[Run] = []
@@ -249,14 +248,14 @@ def _check_run_file(
             yield FileReport(name, error)
 
 
-def judgment_warnings(aligner: Aligner) -> Iterator[str]:
+def judgment_warnings(aligner: Aligner, rel: float) -> Iterator[str]:
     """Warnings about judgments that are well formed."""
     judgments, complete = aligner.judgments, aligner.judged.complete
     begin, grade = judgments.begin, judgments.grade
-    without = [q for q, (a, b) in enumerate(pairwise(begin)) if not (grade[a:b] >= 1).any()]
+    without = [q for q, (a, b) in enumerate(pairwise(begin)) if not (grade[a:b] >= rel).any()]
     if without and not complete:
         total, names = plural(len(judgments.queries), "query"), first_of([judgments.queries[q] for q in without])
-        yield f"{len(without):,} of {total} without relevant documents (grade 1 or higher): {names}"
+        yield f"{len(without):,} of {total} without relevant documents (grade {rel:g} or higher): {names}"
     if negative := int((grade < 0).sum()):
         treated = "not relevant" if complete else "unjudged"
         yield f"{plural(negative, 'judgment')} with a negative grade, treated as {treated}"

@@ -144,7 +144,7 @@ class Judge(options.OwnMeasures, options.Inputs, options.QueryTexts, results.Pag
         note([merged_note(len(result.new), result.repeated, self.output)])
 
 
-class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, results.Results):
+class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, options.Level, results.Results):
     """Compare PREDICTED judgments with the human judgments in QRELS, and the order of RUNs under both.
 
     Shows the confusion of grades, kappa with its interval, the correlation of both leaderboards, also among the best
@@ -165,9 +165,9 @@ class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, res
         "A run built with the judge's model or tuned on its labels, or a pattern such as `gpt*`; may be repeated.",
         Option(metavar="NAME"),
     ] = ()
-    rel: Annotated[float, "Lowest relevant grade.", Option(metavar="GRADE")] = 1.0
 
     def run(self) -> None:
+        from cranfield.evaluation.collection import Collection
         from cranfield.evaluation.evaluator import read_runs
         from cranfield.judging.judge_reports import judges
         from cranfield.report.canvas import save_all
@@ -179,9 +179,9 @@ class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, res
         measures = self.measures or list(self.DEFAULT)
         opened = read_runs(runs, duplicates=self.duplicates) if runs else None
         note_remarks(opened or ())
-        found = judges(
-            self.qrels, predicted, opened, measures, own=self.own, rel_level=self.rel, undefined=self.undefined
-        )
+        collection = Collection.of(self.qrels)
+        collection = collection if self.rel is None else collection.changed(rel=self.rel)
+        found = judges(collection, predicted, opened, measures, own=self.own, undefined=self.undefined)
         data = {"judges": [one.to_dict() for one in found], "notes": [text for one in found for text in one.notes]}
         pages = [page for one in found for page in one.pages(self.digits)]
         drawings = {name: draw for one in found for name, draw in one.drawings().items()}

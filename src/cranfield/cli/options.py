@@ -17,7 +17,7 @@ from cranfield.evaluation.plan import DEFAULT_MEASURES, DIVERSITY_MEASURES, Quer
 from cranfield.io.ids import Duplicates
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report import FORMATS
-from cranfield.settings import RARE, Choices, Limits, Option, Whole
+from cranfield.settings import RARE, Choices, Limits, Option, Positive, Whole
 from cranfield.settings import Chance as Chance
 from cranfield.settings import Count as Count
 from cranfield.settings import Share as Share
@@ -287,7 +287,19 @@ class DocumentText(Settings):
     ] = None
 
 
-class CollectionFacts(DocumentText, QueryTexts):
+class Level(Settings):
+    """From which grade on documents are relevant."""
+
+    GROUP = "Collection"
+
+    rel: Annotated[
+        Positive | None,
+        "Lowest relevant grade, for binary measures that do not name their own.",
+        Option(metavar="GRADE", default="1"),
+    ] = None
+
+
+class CollectionFacts(DocumentText, QueryTexts, Level):
     """What is true of the test collection. A collection file, in place of QRELS, can say more."""
 
     judgments: Annotated[
@@ -313,7 +325,7 @@ class CollectionFacts(DocumentText, QueryTexts):
         else:
             judged: dict[str, Any] = {KINDS[self.judgments]: qrels}
             collection = Collection(**judged)
-        given = {"documents": self.corpus, "queries": self.queries_file, "nil": self.nil}
+        given = {"documents": self.corpus, "queries": self.queries_file, "nil": self.nil, "rel": self.rel}
         given = {name: value for name, value in given.items() if value is not None}
         return collection.changed(**given) if given else collection
 
@@ -504,8 +516,8 @@ class Scoring(Rankings, CollectionFacts, Seed):
             if judgments is not None and tuple(measures) == DIVERSITY_MEASURES:
                 notes = [DIVERSITY_DEFAULT.format(name=judgments.name)]
         if measures is not None:
-            columns = make_columns(measures, policy.views, show)
-        asked = [column for name in checked for column in make_columns([name], policy.views)]
+            columns = make_columns(measures, policy, show)
+        asked = [column for name in checked for column in make_columns([name], policy)]
         columns += _absent(asked, columns)
         label_of = {column.measure: column.label for column in reversed(columns) if column.part == "value"}
         labels = {name: label_of[column.measure] for name, column in zip(checked, asked, strict=True)}

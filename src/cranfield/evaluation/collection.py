@@ -20,7 +20,7 @@ from cranfield.evaluation.plan import Negative, Plan, Policy
 from cranfield.evaluation.scores import check_rankings
 from cranfield.io.faults import quotable
 from cranfield.io.tables import is_frame
-from cranfield.settings import Count, Limits
+from cranfield.settings import Count, Limits, Positive
 from cranfield.wording import did_you_mean, few, one_of
 
 if TYPE_CHECKING:
@@ -102,6 +102,7 @@ class Collection:
     ``predicted``: judgments that a judge such as an LLM predicts for these and for other queries. Scores then have
     ``predicted``: means by humans, by predictions, and by both together, with intervals. ``inference``: whether these
     are for new queries of this kind (``loo``), or for this query set only (``fixed``).
+    ``rel``: the lowest grade that counts as relevant, for every binary measure that does not name its own.
     ``nil``: a document id that stands for "no answer". It is relevant, with full gain, if no document is relevant; in
     terminal measures it ends the ranking. ``full_length``: the length limit of the systems; a ranking of this length
     gets no terminal document. ``negative``: the meaning of negative grades. ``name``: the name in messages.
@@ -141,6 +142,7 @@ class Collection:
         inference: Annotated[
             Inference, "With predicted: intervals for new queries of this kind (loo), or for this query set (fixed)."
         ] = "loo",
+        rel: Annotated[Positive, "Lowest relevant grade, for binary measures that do not name their own."] = 1.0,
         nil: Annotated[str | None, 'Document id that stands for "no answer".'] = None,
         full_length: Annotated[
             Count | None,
@@ -172,14 +174,13 @@ class Collection:
         self.qrels, self.prefs, self.groups, self.documents = qrels, prefs, groups, documents
         self.spans, self.cover, self.judges = spans, cover, judges
         self.intents, self.types, self.inference, self.name = intents, types, inference, name
-        self.nil, self.full_length, self.negative, self.complete = nil, full_length, negative, complete
+        self.rel, self.nil, self.full_length = rel, nil, full_length
+        self.negative, self.complete = negative, complete
         self._sample = {key: given.get(key) for key in SAMPLE} if given.keys() & set(SAMPLE) else None
         self._costs, self._predicted, self._queries = costs, predicted, queries
         self.map_documents, self.allow_disjoint, self.absent_days = map_documents, allow_disjoint, absent_days
         check_choice("absent_days", absent_days, get_args(AbsentDays))
-        Policy(
-            nil=nil, full_length=full_length, negative=negative, complete=complete
-        )  # raises if they are not of their kinds
+        self.policy()  # raises if they are not of their kinds
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Collection:
@@ -235,7 +236,7 @@ class Collection:
 
     def policy(self, **options: Any) -> Policy:
         """The policy of an evaluation on this collection, with the options of `evaluate`."""
-        own = {name: getattr(self, name) for name in ("negative", "nil", "full_length", "complete")}
+        own = {name: getattr(self, name) for name in ("rel", "negative", "nil", "full_length", "complete")}
         check_options(options, [name for name in POLICY if name not in own])
         return Policy(**options, **own)
 

@@ -34,7 +34,14 @@ from cranfield.evaluation.plan import (
     make_plan,
 )
 from cranfield.evaluation.reader import Progress, RunReader
-from cranfield.evaluation.run_notes import divisor_notes, gain_notes, remark_notes, subtopic_notes
+from cranfield.evaluation.run_notes import (
+    check_level,
+    divisor_notes,
+    gain_notes,
+    level_notes,
+    remark_notes,
+    subtopic_notes,
+)
 from cranfield.evaluation.run_scores import (
     GroupScores,
     RunScores,
@@ -180,7 +187,10 @@ class Evaluator:
         if judgments.spans is not None:
             check_chunk_measures(plan.columns)
         self._notes = [*remark_notes(judgments), *subtopic_notes(judgments, plan.columns)]
-        self._notes += [*gain_notes(judgments.grade, plan.columns), *divisor_notes(plan)]
+        grades = np.concatenate([layer.grade for layer in self._layers or [judgments]])
+        check_level(grades, plan.columns, judgments.name)
+        below = int(((grades > 0) & (grades < plan.policy.rel)).sum())
+        self._notes += [*gain_notes(judgments.grade, plan.columns), *level_notes(below, plan), *divisor_notes(plan)]
         if self.corpus is not None and not plan.content_columns and collection.spans is None:
             self._notes.append(Note("corpus_unused"))
         if costs is not None and not any(column.alignment.costs for column in plan.columns):

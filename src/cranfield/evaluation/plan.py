@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -44,6 +45,7 @@ class Policy:
     nil: str | None = None
     full_length: int | None = None
     complete: bool = False
+    rel: float = 1.0
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -56,6 +58,9 @@ class Policy:
             integer = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
             if number is not None and (not integer or not 0 < number < LONGEST):
                 raise UsageError(f"{name} must be a whole number of at least 1, not {number!r}")
+        number = isinstance(self.rel, (int, float)) and not isinstance(self.rel, bool)
+        if not number or not 0 < self.rel < math.inf:
+            raise UsageError(f"rel must be a grade above 0, not {self.rel!r}")
         if not isinstance(self.complete, bool):
             raise UsageError(f"complete must be True or False, not {self.complete!r}")
         if self.nil is not None and not isinstance(self.nil, str):
@@ -94,7 +99,7 @@ def default_measures(
 Part = Literal["value", "residual", "lowest", "highest", "standardised", "standard error"]
 Keys = Literal["labels", "plain"]
 Shown = Literal["residuals", "bounds", "standard-errors"]
-NO_VIEWS = Views()
+NO_POLICY = Policy()
 AT_TOP_GRADE = " (unjudged at the top grade)"  # what lowest and highest are where they are not proven bounds
 
 
@@ -218,13 +223,13 @@ class Plan:
 
 def make_plan(measures: Any, policy: Policy, show: Shown | Sequence[Shown] = ()) -> Plan:
     """A plan for these measures and this policy; see `evaluate` for what to show."""
-    return Plan(tuple(make_columns(measures, policy.views, show)), policy)
+    return Plan(tuple(make_columns(measures, policy, show)), policy)
 
 
-def make_columns(measures: Any, defaults: Views = NO_VIEWS, show: Shown | Sequence[Shown] = ()) -> list[Column]:
-    """A column for each different measure, with default views added.
+def make_columns(measures: Any, policy: Policy = NO_POLICY, show: Shown | Sequence[Shown] = ()) -> list[Column]:
+    """A column for each different measure, with the views and the lowest relevant grade of the policy.
 
-    Its label is the measure as it was asked for: views of the whole evaluation are in no label. Elements that are
+    Its label is the measure as it was asked for: what holds for the whole evaluation is in no label. Elements that are
     columns already stay unchanged.
     """
     columns: dict[str, Column] = {}
@@ -242,8 +247,8 @@ def make_columns(measures: Any, defaults: Views = NO_VIEWS, show: Shown | Sequen
             continue
         measure = parse(given)
         label = given.strip() if isinstance(given, str) else str(measure)
-        views = measure.views.over(defaults)
-        measure = replace(measure, views=views if views.terminal else replace(views, full=None))
+        views = measure.views.over(policy.views)
+        measure = replace(measure.at_level(policy.rel), views=views if views.terminal else replace(views, full=None))
         named = label.partition("[")[0].strip(), measure  # aliases are kept, views that are those of all are not
         if label in columns or named in known:
             continue
