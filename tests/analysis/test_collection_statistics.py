@@ -38,7 +38,7 @@ def test_by_hand() -> None:
 
 
 def test_another_threshold() -> None:
-    found = collection_statistics(QRELS, [], rel=2).judgments
+    found = collection_statistics(cf.Collection(QRELS, rel=2), []).judgments
     assert found.relevant.tolist() == [1, 0, 0]
     assert list(found.by_grade) == [2]
 

@@ -112,7 +112,7 @@ class Compare(ShownComparison, Scoring):
         from cranfield.evaluation.notes import sentences
 
         self.check_options()
-        settings = ComparisonSettings(seed=self.seed, **self.values_of(Testing))
+        settings = ComparisonSettings(seed=self.seed, audit=False, **self.values_of(Testing))
         chosen = self.choose(self.measures, self.checked, alone=True, read=False)
         with self.scored(chosen.plan) as (frame, name_of):
             settings = replace(settings, baseline=self.baseline_name(frame.runs, name_of))

@@ -85,9 +85,7 @@ def check_level(grades: Floats, columns: Sequence[Column], name: str) -> None:
         if level is not None and 0 < highest < level and "rel" in column.measure.definition.parameters:
             fitting = 0.5 if 0.5 <= highest < 1 else highest
             raise InputError(
-                [
-                    f"{name}: {column.label} counts grades from {level:g} as relevant, and the highest grade is {highest:g}"
-                ],
+                [f"{name}: the highest grade is {highest:g}, and {column.label} needs {level:g} or more"],
                 hint=f"use rel={fitting:g}: Collection(qrels, rel={fitting:g}), or --rel {fitting:g}",
             )
 
