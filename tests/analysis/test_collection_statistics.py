@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import cranfield as cf
 from awkward import random_input
 from cranfield.analysis.collection_statistics import collection_statistics
 from cranfield.cli.main import cli

@@ -27,6 +27,7 @@ from cranfield.cli.commands import (
 )
 from cranfield.cli.main import Verbs, cli
 from cranfield.cli.study import Studies
+from cranfield.evaluation.collection_file import KEYS
 from cranfield.settings import RARE, Chance, Choices, Option, Positive, Whole
 
 PREFERENCES = "q1 0 j1 a 2\nq1 0 j1 b 1\nq1 0 j1 c 0\n"

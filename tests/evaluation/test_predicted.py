@@ -99,8 +99,8 @@ def write(path: Path, judged: Any) -> str:
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> tuple[str, str, list[str]]:
-    """A collection with predictions, the predictions, and the runs."""
+def files(tmp_path: Path) -> tuple[str, list[str]]:
+    """A collection with predictions, and the runs."""
     human, llm = write(tmp_path / "human.txt", HUMAN), write(tmp_path / "llm.txt", LLM)
     human = write_collection(tmp_path, qrels=human, predicted=llm)
     runs = []
@@ -108,11 +108,11 @@ def files(tmp_path: Path) -> tuple[str, str, list[str]]:
         file = tmp_path / f"{name}.run"
         file.write_text("".join(f"{q} Q0 {d} 1 {s} x\n" for q, ranking in run.items() for d, s in ranking.items()))
         runs.append(str(file))
-    return human, llm, runs
+    return human, runs
 
 
-def test_commands(files: tuple[str, str, list[str]]) -> None:
-    human, llm, runs = files
+def test_commands(files: tuple[str, list[str]]) -> None:
+    human, runs = files
     shown = CliRunner().invoke(cli, ["eval", human, *runs, "-m", "nDCG@5"])
     assert shown.exit_code == 0, shown.output
     for line in ("humans only", "predictions only", "both together"):
@@ -126,8 +126,8 @@ def test_commands(files: tuple[str, str, list[str]]) -> None:
     assert later["human"]["estimate"] == pytest.approx(pair["difference"])  # new minus old in both
 
 
-def test_an_audit_shows_the_means_of_eval(files: tuple[str, str, list[str]]) -> None:
-    human, llm, runs = files
+def test_an_audit_shows_the_means_of_eval(files: tuple[str, list[str]]) -> None:
+    human, runs = files
     command = [human, *runs, "-m", "nDCG@5", "--format"]
     scores = json.loads(CliRunner().invoke(cli, ["eval", *command, "json"]).stdout)
     audit = json.loads(CliRunner().invoke(cli, ["audit", *command, "json"]).stdout)
@@ -140,9 +140,9 @@ def test_an_audit_shows_the_means_of_eval(files: tuple[str, str, list[str]]) -> 
         assert "predictions: intervals are for new queries of this kind" in shown.stderr
 
 
-def test_a_report_has_a_table_of_both_judgments(files: tuple[str, str, list[str]], tmp_path: Path) -> None:
+def test_a_report_has_a_table_of_both_judgments(files: tuple[str, list[str]], tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
-    human, llm, runs = files
+    human, runs = files
     page = tmp_path / "report.html"
     Path(human).write_text(f'{Path(human).read_text()}inference = "fixed"\n')
     shown = CliRunner().invoke(cli, ["report", human, *runs, "-m", "nDCG@5", "-o", str(page)])
