@@ -11,7 +11,7 @@ from cranfield.corpus.corpus import DEPTH
 from cranfield.corpus.models import Split
 from cranfield.lab.simulation import simulate as run_simulation
 from cranfield.report.pages import FORMATS
-from cranfield.settings import Choices
+from cranfield.settings import Choices, walk
 
 if TYPE_CHECKING:
     from cranfield.corpus import Corpus
@@ -113,9 +113,9 @@ corpus = verb(CountWords, "Count words, for measures that use document text.")
 simulate = command_of(
     "simulate",
     {
-        "folder": Field(Annotated[options.Folder, Argument("DIR")]),
+        "folder": Field(walk(Annotated[options.Folder, Argument("DIR")])),
         **fields_of_function(run_simulation, fields_of(options.Seed)),
-        "force": Field(Annotated[bool, "Replace an existing simulation in DIR."], False),
+        "force": Field(walk(Annotated[bool, "Replace an existing simulation in DIR."]), False),
     },
     _simulate,
     help=SIMULATE,

@@ -16,23 +16,12 @@ module of verbs is imported only when one of them is called: reading one run sho
 
 from __future__ import annotations
 
+import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from inspect import cleandoc, get_annotations, signature
-from types import NoneType, UnionType
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    Literal,
-    NamedTuple,
-    Union,
-    dataclass_transform,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from collections.abc import Callable, Mapping, Sequence
+from inspect import cleandoc, get_annotations
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, dataclass_transform, get_type_hints
 
 import click
 
@@ -41,7 +30,7 @@ from cranfield.errors import UsageError
 from cranfield.io import remarks_on_judgments
 from cranfield.io.write import check_replaced
 from cranfield.settings import RARE as RARE
-from cranfield.settings import Choices, Limits
+from cranfield.settings import Choice, Items, Limits, ListOf, MapOf, OneOf, Scalar, Type, declared, walk
 from cranfield.settings import Option as Option
 from cranfield.wording import did_you_mean, nearest
 
@@ -52,7 +41,6 @@ WIDEST = 22  # characters of the column of options; a longer one has a line of i
 HELP_ALL = "cranfield.help_all"  # where the context of click keeps --help-all
 # How click writes the range of a number, which the error for a wrong number names as well.
 RANGE = re.compile(r"  \[[^][; ]*x[^][; ]*\]|; [^][; ]*x[^][; ]*(?=\])")
-CONTAINERS = (tuple, Sequence, Mapping)
 
 
 class Argument(NamedTuple):
@@ -117,7 +105,7 @@ class Field(NamedTuple):
     ``told``: what help calls the default of the verb.
     """
 
-    hint: Any
+    type: Type
     default: Any = ...
     group: str = ""
     told: str = ""
@@ -139,7 +127,7 @@ def fields_of(record: type[Settings], *names: str) -> dict[str, Field]:
     """The fields of a record by name, or those with some names."""
     hints, told = get_type_hints(record, include_extras=True), " ".join(record.DEFAULT)
     return {
-        name: Field(hints[name], getattr(record, name, ...), group, told)
+        name: Field(walk(hints[name]), getattr(record, name, ...), group, told)
         for name, group in groups_of(record).items()
         if not names or name in names
     }
@@ -151,33 +139,12 @@ def fields_of_function(function: Callable[..., Any], shared: Mapping[str, Field]
     A shared parameter that is described has only the group in common.
     """
     fields: dict[str, Field] = {}
-    hints = get_type_hints(function, include_extras=True)
-    for name, parameter in signature(function).parameters.items():
-        if any(isinstance(one, str) for one in getattr(hints[name], "__metadata__", ())):
-            fields[name] = Field(hints[name], parameter.default, shared[name].group if name in shared else "")
+    for name, (kind, default) in declared(function).items():
+        if kind.help:
+            fields[name] = Field(kind, default, shared[name].group if name in shared else "")
         elif name in shared:
             fields[name] = shared[name]
     return fields
-
-
-def said_of(hint: Any) -> Iterator[Any]:
-    """What a type says, from the outside to the inside: what is in `Annotated`, and Python's own types."""
-    origin, args = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        yield from hint.__metadata__
-        yield from said_of(hint.__origin__)
-    elif origin in (Union, UnionType):
-        for kind in args:
-            yield from said_of(kind)
-    elif origin is tuple and args[-1] is not ...:
-        yield click.Tuple([_kind(list(said_of(kind))) for kind in args])
-    elif origin in CONTAINERS:
-        yield origin
-        yield from said_of(args[0])
-    elif origin is Literal:
-        yield Choices(args)
-    elif hint is not NoneType:
-        yield hint
 
 
 class Listed(click.ParamType):  # type: ignore[type-arg]  # older versions of click have no argument
@@ -207,21 +174,27 @@ def _pairs(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -
     return {run: part for run, _, part in (text.rpartition("=") for text in value)}
 
 
-def _kind(said: list[Any]) -> Any:
-    """The type of click for what a type says."""
-    types = [one for one in said if isinstance(one, type) and one not in CONTAINERS]
-    if Sequence in said and tuple not in said:
-        return Listed(types[0])
-    for one in said:
-        if isinstance(one, click.ParamType):
-            return one
-        if isinstance(one, Choices):
-            return click.Choice(one.names)
-        if isinstance(one, Limits):
-            number: Any = click.IntRange if types[0] is int else click.FloatRange
-            return number(one.low, one.high, one.open and one.low is not None, one.open and one.high is not None)
-    # What Python takes in several forms is a file here.
-    return click.Path(allow_dash=True) if types[0] is Any else types[0]
+def _click_type(kind: Type) -> Any:
+    """The type of click for a declared type."""
+    if own := kind.find(click.ParamType):
+        return own
+    match kind:
+        case ListOf(Scalar(python), container) if container is Sequence and tuple not in kind.metadata:
+            return Listed(python)
+        case ListOf(item) | OneOf((item, *_)):
+            return _click_type(item)
+        case Items(items):
+            return click.Tuple([_click_type(item) for item in items])
+        case Choice(names):
+            return click.Choice(names)
+        case Scalar(python) if limits := kind.find(Limits):
+            low, high = (end if math.isfinite(end) else None for end in limits[:2])
+            number: Any = click.IntRange if python is int else click.FloatRange
+            return number(low, high, limits.ends[0] == "(", high is not None and limits.ends[1] == ")")
+        case Scalar(python):
+            return python
+    # Pairs are texts; what Python takes in several forms is a file here.
+    return str if isinstance(kind, MapOf) else click.Path(allow_dash=True)
 
 
 def _metavar(kind: Any) -> str | None:
@@ -234,15 +207,13 @@ def _metavar(kind: Any) -> str | None:
 
 def parameter(name: str, field: Field) -> click.Parameter:
     """The argument or option of a field."""
-    said = list(said_of(field.hint))
-    kind, default = _kind(said), field.default
-    several = tuple in said or Mapping in said
-    for one in said:
-        if isinstance(one, Argument):
-            facts: dict[str, Any] = {"metavar": one.metavar, "callback": one.callback, "nargs": -1 if several else 1}
-            return click.Argument([name], type=kind, required=default is ..., **facts)
-    option = next((one for one in said if isinstance(one, Option)), Option())
-    help = next((one for one in said if isinstance(one, str)), "")
+    setting, default = field.type, field.default
+    kind, is_map = _click_type(setting), isinstance(setting, MapOf)
+    several = is_map or tuple in (*setting.metadata, getattr(setting, "python", None))
+    if argument := setting.find(Argument):
+        facts: dict[str, Any] = {**argument._asdict(), "nargs": -1 if several else 1}
+        return click.Argument([name], type=kind, required=default is ..., **facts)
+    option, help = setting.find(Option) or Option(), setting.help
     if option.default:
         help = f"{help}  [default: {option.default.format(default=field.told)}]"
     if isinstance(kind, Listed) and default is not None:
@@ -257,7 +228,7 @@ def parameter(name: str, field: Field) -> click.Parameter:
         show_default=not option.default and default is not False and default not in (None, "", (), [], {}),
         metavar=option.metavar or _metavar(kind),
         help=help,
-        callback=option.callback or (_pairs if Mapping in said else None),
+        callback=option.callback or (_pairs if is_map else None),
         is_eager=option.eager,
         group=field.group,
         rare=option.rare,

@@ -64,8 +64,7 @@ class Testing(Settings):
         Option(default="randomisation; t if runs have random repeats"),
     ] = None
     tests: Annotated[
-        tuple[str, ...],
-        Choices((*TESTS, "all")),
+        tuple[Annotated[str, Choices((*TESTS, "all"))], ...],
         "Also show the p-values of this test; may be repeated.",
         Option(rare=True, callback=_tests),
     ] = ()
@@ -122,7 +121,7 @@ class ShownComparison(options.Measures, Testing, gate.Regressions, gate.Limits, 
     @property
     def checked(self) -> list[str]:
         """The measures of all checks."""
-        return [*self.guarded, *self.limits, *self.margins]
+        return [*self.guarded, *self.limited, *self.margins]
 
     def check_options(self) -> None:
         """Raise if options do not work together."""
@@ -170,8 +169,15 @@ class ShownComparison(options.Measures, Testing, gate.Regressions, gate.Limits, 
         from cranfield.report.pages import write
         from cranfield.report.per_query import losses
 
-        significance = not self.ignore_significance
-        gates = gate.gates_of(label_of, self.limits, self.margins, self.guarded, self.margin, significance=significance)
+        gates = gate.gates_of(
+            label_of,
+            self.limits,
+            self.margins,
+            self.guarded,
+            self.margin,
+            significance=not self.ignore_significance,
+            at_most=self.upper_limits,
+        )
         checked = verdict(gates, means, comparison, compared) if gates else None
         table = self.table or ("means" if self.format == "latex" and not self.details else None)
         layout: dict[str, Any] = {"width": width(), "colour": colour(self.output)}
@@ -258,14 +264,14 @@ class Compare(
                 comparison = compare_scores(compared, settings, source.evaluation, step)
             means = own if self.collection is None else over_collections(own, self.collection)
             groups = None
-            if self.group_by is not None:
-                groups = compared.by(self.group_by, comparison.reference, **settings.of_groups)
+            if self.grouping_attributes is not None:
+                groups = compared.by(self.grouping_attributes, comparison.reference, **settings.of_groups)
             notes += summarised(compared.notes)[0]
             self.present(comparison, source.label_of, notes, means, compared, groups)
 
     def check_options(self) -> None:
         super().check_options()
-        checks = "--fail-if-worse" if self.guarded else "--fail-below" if self.limits else None
+        checks = "--fail-if-worse" if self.guarded else "--fail-below" if self.limited else None
         saved = f"--baseline {self.baseline}" if self.baseline is not None and SAVED in self.baseline else None
         if self.standardise is not None and (checks or saved):
             raise UsageError(f"--standardise does not work with {checks or saved}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
@@ -47,7 +47,7 @@ class ShownScores(options.Measures, gate.Limits, options.Writing, options.Verbos
 
     def check_limits(self) -> None:
         """Raise if a file of checks is to be written, and there are none."""
-        if self.junit and not self.limits:
+        if self.junit and not self.limited:
             raise UsageError("--junit needs --fail-below", hint="for example: --fail-below nDCG@10=0.70")
 
     def present(
@@ -55,7 +55,7 @@ class ShownScores(options.Measures, gate.Limits, options.Writing, options.Verbos
         table: ScoreTable,
         chosen: options.Chosen,
         interval: Interval | None = None,
-        group_by: str | None = None,
+        group_by: Sequence[str] | None = None,
         **how: Any,
     ) -> None:
         """Write the scores and notes, and exit with the code of the checks."""
@@ -93,7 +93,8 @@ class ShownScores(options.Measures, gate.Limits, options.Writing, options.Verbos
     def _verdict(self, table: ScoreTable, label_of: Mapping[str, str]) -> Verdict | None:
         from cranfield.analysis.gates import verdict
 
-        return verdict(gate.gates_of(label_of, self.limits), table) if self.limits else None
+        gates = gate.gates_of(label_of, self.limits, at_most=self.upper_limits)
+        return verdict(gates, table) if gates else None
 
 
 class Eval(ShownScores, options.Evaluating, options.Standardising, options.Averaging):
@@ -121,9 +122,9 @@ class Eval(ShownScores, options.Evaluating, options.Standardising, options.Avera
         interval: Interval | None = None if self.interval == "none" else self.interval
         report.accept(self.format, interval)
         self.check_limits()
-        if self.limits and self.standardise is not None:
+        if self.limited and self.standardise is not None:
             raise UsageError("--standardise does not work with --fail-below")
-        chosen = self.choose(self.measures, list(self.limits), self.show)
+        chosen = self.choose(self.measures, self.limited, self.show)
         runs, names, _ = options.named_runs(self.runs)
         how: dict[str, Any] = {"names": names, "duplicates": self.duplicates}
         with progress("Scoring runs") as step, digests_for(self.format):
@@ -133,7 +134,7 @@ class Eval(ShownScores, options.Evaluating, options.Standardising, options.Avera
         if self.standardise is not None:
             scores = scores.standardised(self.standardise)
         layout = {"per_query": self.per_query, "seed": self.seed}
-        self.present(self.averaged(scores), chosen, interval, self.group_by, **layout)
+        self.present(self.averaged(scores), chosen, interval, self.grouping_attributes, **layout)
 
 
 command = verb(Eval, "Score runs against judgments.")

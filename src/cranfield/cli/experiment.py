@@ -1,4 +1,4 @@
-"""``cranfield run``: a whole experiment, as one file says it."""
+"""``cranfield run``: run the experiment described in a file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import click
 
 from cranfield.cli import gate, options, results
-from cranfield.cli.commands import Argument, Option, Settings, fields_of, said_of, verb
+from cranfield.cli.commands import Argument, Option, Settings, fields_of, verb
 from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, emit, note, replace, run_notes, say_written, width
 from cranfield.codec import with_origin
@@ -136,8 +136,7 @@ def _described() -> dict[str, dict[str, str]]:
     for section, (groups, others) in SECTIONS.items():
         found[section] = dict(others)
         for name, field in ((name, field) for group in groups for name, field in fields_of(group).items()):
-            said = (one for one in said_of(field.hint) if isinstance(one, str))
-            found[section][name] = re.sub(r"--(\w[\w-]*)", r"\1", next(said, ""))
+            found[section][name] = re.sub(r"--(\w[\w-]*)", r"\1", field.type.help)
     return found
 
 

@@ -149,7 +149,7 @@ class Reports(list[FileReport]):
             collection = collection.changed(queries=None)
         by_judge = collection.of_each_judge
         for one in by_judge:
-            if one.is_judged:
+            if one.has_judgments:
                 self += check_files(one, runs, duplicates)
         wrong = {report.path for report in self if report.error}
         if collection.intents and collection.qrels not in wrong and by_judge == [collection]:

@@ -408,9 +408,15 @@ class Averaging(Settings):
     ] = None
     group_by: Annotated[
         str | None,
-        "Also show means, and differences from the baseline, for each value of this query attribute.",
-        Option(metavar="ATTRIBUTE"),
+        "Also show means, and differences from the baseline, for each value of this query attribute, or for each "
+        "combination of several, such as segment,country.",
+        Option(metavar="ATTRIBUTE,..."),
     ] = None
+
+    @property
+    def grouping_attributes(self) -> list[str] | None:
+        """The attributes of --group-by."""
+        return None if self.group_by is None else self.group_by.split(",")
 
     def averaged(self, scores: Scores) -> Scores:
         """The scores, or nested means of them."""

@@ -93,7 +93,7 @@ class Eval(ShownScores, Scoring):
 
     def run(self) -> None:
         self.check_limits()
-        chosen = self.choose(self.measures, list(self.limits), self.show, read=False)
+        chosen = self.choose(self.measures, self.limited, self.show, read=False)
         with self.scored(chosen.plan) as (frame, _):
             pass
         self.present(frame, chosen)

@@ -7,22 +7,21 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from cranfield.evaluation.collection import JUDGED, Collection
-from cranfield.io.toml_file import File, KeyPath, Kind, Section, TomlFile
-from cranfield.statistics.survey import Inference
+from cranfield.io.toml_file import File, KeyPath, Kind, TomlFile, keywords_of
+from cranfield.settings import Field, Record, walk
 from cranfield.wording import one_of
 
 # Files of judgments have columns for samples, and files of intents for their types.
-KEYWORDS = Section.of(Collection, without=("name", "types", "strata", "inclusion", "method"), Inference=Inference)
+KEYWORDS = keywords_of(Collection, without=("name", "types", "strata", "inclusion", "method"))
 JUDGES = "Judgments of the same queries by several judges: a file for each name."
-KEYS = Section({**KEYWORDS.keys, "judges": Annotated[Mapping[str, File], JUDGES]})
+KEYS = Record(dict, {**KEYWORDS.fields, "judges": Field(walk(Annotated[Mapping[str, File], JUDGES]))})
 
 
 def read_collection(path: str | os.PathLike[str]) -> Collection:
     """The collection of a file; an error lists all faults of the file, each with its line."""
     file = TomlFile(os.fsdecode(path), "collection")
-    parts = file.read(Annotated[Mapping[str, Any], KEYS])
-    collection = collection_of(file, parts)
-    if collection is not None and not collection.is_judged and not file.faults:
+    collection = collection_of(file, file.read(KEYS))
+    if collection is not None and not collection.given.keys() & {*JUDGED, "items"} and not file.faults:
         file.fault((), f"the collection has no judgments; give {one_of(JUDGED)}")
     file.raise_faults()
     assert collection is not None  # as there are no faults
@@ -41,7 +40,7 @@ def collection_of(
         if key == "judges":
             texts = {judge: text for judge, text in (value or {}).items() if text is not None}
             given[key] = {judge: file.one_file((*at, key, judge), text, name) for judge, text in texts.items()}
-        elif any(isinstance(one, Kind) for one in getattr(KEYS.keys[key], "__metadata__", ())) and value is not None:
+        elif KEYS.fields[key].type.find(Kind) and value is not None:
             given[key] = file.one_file((*at, key), value, name)
         else:
             given[key] = value

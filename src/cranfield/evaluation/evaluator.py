@@ -15,7 +15,7 @@ import numpy as np
 
 from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Repeats, Run, Table, TableStream
-from cranfield.errors import InputError, UsageError, check_choice, reading
+from cranfield.errors import InputError, MeasureError, UsageError, check_choice, reading
 from cranfield.evaluation.collection import Collection, checked_keywords, is_several
 from cranfield.evaluation.evaluation import Evaluation, ScoredRun, complete_scores, counted_queries
 from cranfield.evaluation.notes import Note
@@ -41,6 +41,7 @@ from cranfield.evaluation.run_notes import (
     level_notes,
     remark_notes,
     subtopic_notes,
+    unanswerable_notes,
 )
 from cranfield.evaluation.run_scores import (
     GroupScores,
@@ -51,6 +52,7 @@ from cranfield.evaluation.run_scores import (
     without_groups,
 )
 from cranfield.evaluation.scores import Scores, check_rankings, handle_undefined, summary_of
+from cranfield.io.ids import Duplicates
 from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
 from cranfield.measures import Measure
 from cranfield.parallel import followed
@@ -61,8 +63,6 @@ from cranfield.ranking.views import with_nil
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from cranfield.io.ids import Duplicates
 
 Missing = Literal["error", "skip"]
 OneMeasure = str | Measure | Callable[..., float]  # a function: see `cranfield.measure`
@@ -186,7 +186,16 @@ class Evaluator:
             self._layers = collection.layers
         if judgments.spans is not None:
             check_chunk_measures(plan.columns)
-        self._notes = [*remark_notes(judgments), *subtopic_notes(judgments, plan.columns)]
+        for column in () if collection.is_judged else plan.columns:
+            definition = column.measure.definition
+            if definition.gains not in ("none", "attribute") or not definition.retrieved_only:
+                raise MeasureError(f"{column.measure} needs judgments, and the collection has none")
+        self._nil: Integers | None = None
+        self.judgments = judgments
+        if plan.policy.nil is not None:
+            self.judgments, self._nil = with_nil(judgments, plan.policy.nil)
+        self._notes = [*remark_notes(self.judgments), *subtopic_notes(judgments, plan.columns)]
+        self._notes += unanswerable_notes(self.judgments, self._nil) if not self._layers else ()
         grades = np.concatenate([layer.grade for layer in self._layers or [judgments]])
         check_level(grades, plan.columns, judgments.name)
         below = int(((grades > 0) & (grades < plan.policy.rel)).sum())
@@ -196,10 +205,6 @@ class Evaluator:
         if costs is not None and not any(column.alignment.costs for column in plan.columns):
             self._notes.append(Note("costs_unused"))
         self._notes += collection.notes
-        self._nil: Integers | None = None
-        self.judgments = judgments
-        if plan.policy.nil is not None:
-            self.judgments, self._nil = with_nil(judgments, plan.policy.nil)
         self._queries = tuple(judgments.queries)
         self._looks_like_run = looks_like_scores(judgments)
 
@@ -232,7 +237,7 @@ class Evaluator:
     def _make_readers(self, columns: Sequence[Column], **options: Any) -> list[RunReader]:
         """The reader of runs, or one for each layer of groups; the highest grade is that of all groups."""
         if not self._layers:
-            options |= {"nil": self._nil, "corpus": self.corpus, "costs": self._costs}
+            options |= {"nil": self._nil, "corpus": self.corpus, "costs": self._costs, "items": self.collection.items}
             return [RunReader(self.judgments, columns, self.policy, **options)]
         top = max(float(layer.grade.max(initial=0)) for layer in self._layers)
         columns = [without_groups(column) for column in columns]
@@ -512,9 +517,9 @@ class Rescorer:
     """
 
     def __init__(self, evaluator: Evaluator, reader: RunReader, run: Run) -> None:
-        if reader.content_measures or reader.collection_measures or reader.costs is not None:
+        if reader.top or reader.costs is not None:
             raise UsageError(
-                "documents cannot be re-scored with measures of document text or of other queries, or with costs",
+                "documents cannot be re-scored with measures of document text, items or other queries, or with costs",
                 hint="call the evaluator itself",
             )
         from cranfield.ranking.alignment import FixedDocuments

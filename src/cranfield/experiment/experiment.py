@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 from cranfield.analysis.compare import SAVED
-from cranfield.analysis.gates import Gate, check_limit
+from cranfield.analysis.gates import Gate, check_gate
 from cranfield.analysis.significance import ComparisonSettings
 from cranfield.codec import made_by
 from cranfield.errors import CranfieldError
@@ -19,12 +19,11 @@ from cranfield.evaluation.collection import JUDGED, Collection
 from cranfield.evaluation.collection_file import KEYS, collection_of
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.evaluation.plan import Policy
-from cranfield.io.ids import Duplicates
 from cranfield.io.streams import digesting
-from cranfield.io.toml_file import File, KeyPath, Output, Pattern, Section, TomlFile, cut
+from cranfield.io.toml_file import File, KeyPath, Output, Pattern, TomlFile, cut, keywords_of
 from cranfield.io.write import replaced_input
 from cranfield.measures import parse
-from cranfield.settings import Limits
+from cranfield.settings import Limits, walk
 from cranfield.statistics.design import Repeated
 from cranfield.wording import few, nearest, one_of
 
@@ -32,8 +31,9 @@ if TYPE_CHECKING:
     from cranfield.experiment.running import Outcome
 
 FILE = "cranfield.toml"
-POLICY = Section.of(evaluate, without=("qrels", "run", "measures", "show", "names"), Duplicates=Duplicates)
-COMPARING = Section.of(ComparisonSettings, without=("seed", "cluster", "collection", "repeats", "baseline", "together"))
+POLICY = keywords_of(evaluate, without=("qrels", "run", "measures", "show", "names"))
+ELSEWHERE = "seed", "cluster", "collection", "repeats", "baseline", "together"
+COMPARING = keywords_of(ComparisonSettings, without=ELSEWHERE)
 Names = str | tuple[str, ...]
 
 
@@ -155,7 +155,7 @@ class Experiment:
     def open(cls, path: str | os.PathLike[str] = FILE) -> Self:
         """An experiment that may have faults, which its ``file`` knows."""
         file = TomlFile(os.fsdecode(path))
-        experiment: Self = replace(file.read(cls), file=file)
+        experiment: Self = replace(file.read(walk(cls)), file=file)
         _ = experiment.inputs
         experiment._check()
         return experiment
@@ -182,7 +182,7 @@ class Experiment:
             at: KeyPath = ("collections", name)
             if (found := collection_of(self.file, parts or {}, at, name)) is not None:
                 collections[name] = found
-                if self.runs and not found.is_judged and not self.file.is_faulty(at):
+                if self.runs and not found.has_judgments and not self.file.is_faulty(at):
                     self.file.fault(at, f"the collection `{name}` has no judgments; give {one_of(JUDGED)}")
         runs = {run: self._by_collection(("runs", run), value, names) for run, value in (self.runs or {}).items()}
         scores = {
@@ -242,8 +242,8 @@ class Experiment:
             at = ("gates", name)
             if gate is None or self.file.is_faulty(at):
                 continue
-            if gate.at_least is None and not gate.compares:
-                rules = "at_least, not_worse_by, may_drop or no_significant_loss"
+            if not gate.limits and not gate.compares:
+                rules = "at_least, at_most, not_worse_by, may_drop or no_significant_loss"
                 fault(at, f"the gate of {name} checks nothing; give {rules}")
             if gate.compares and not baseline:
                 fault(at, f"the gate of {name} compares with a baseline; give baseline = RUN at the top")
@@ -277,8 +277,8 @@ class Experiment:
                 continue
             with self.file.fault_at(("gates", name)):
                 measure = parse(name)
-                if gate is not None and gate.at_least is not None:
-                    check_limit(measure, gate.at_least)
+                if gate is not None:
+                    check_gate(measure, gate)
 
     def _check_outputs(self) -> None:
         """Faults of outputs that are outside the folder, in no folder, an input, or another output."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import is_dataclass
+from math import isfinite
 from pathlib import Path
-from types import MappingProxyType, NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from types import MappingProxyType
+from typing import Any
 
 from cranfield.errors import InputError
 from cranfield.experiment.experiment import Experiment
 from cranfield.io.streams import open_stream, short_name
-from cranfield.io.toml_file import Section, keys_of
-from cranfield.settings import Limits
+from cranfield.io.toml_file import keys_of
+from cranfield.settings import Choice, ListOf, MapOf, OneOf, Record, Scalar, Type, walk
 from cranfield.wording import CONTROL
 
 MOST = 2000  # files that are looked at
@@ -139,50 +139,40 @@ def _text(text: str) -> str:
 
 
 def schema(described: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    """The JSON Schema of experiments; ``described``: what is said of the keywords of a section, by its name."""
+    """The JSON Schema of experiments; ``described``: descriptions of keywords, by section."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "An experiment of Cranfield",
-        **_schema_of(Experiment, {}, described),
+        **_schema_of(walk(Experiment), {}, described),
     }
 
 
-def _schema_of(
-    hint: Any, described: Mapping[str, str], sections: Mapping[str, Mapping[str, str]] = MappingProxyType({})
-) -> dict[str, Any]:
-    if get_origin(hint) is Annotated:
-        said, inner = hint.__metadata__, hint.__origin__
-        section = next((one for one in said if isinstance(one, Section)), inner)
-        found = _schema_of(section, described)
-        for one in said:
-            if isinstance(one, str):
-                found = {"description": one, **{key: value for key, value in found.items() if key != "description"}}
-            elif isinstance(one, Limits):
-                ends = {"inimum": one.low, "aximum": one.high}
-                found |= {
-                    f"exclusiveM{end}" if one.open else f"m{end}": limit
-                    for end, limit in ends.items()
-                    if limit is not None
-                }
-        return found
-    keys = keys_of(hint)
-    if keys is not None:
-        inside = {}
-        for name, (kind, _) in keys.items():
-            own = {"description": described[name]} if isinstance(hint, Section) and name in described else {}
-            inside[name] = own | _schema_of(kind, sections.get(name, described))
-        required = [name for name, (_, needed) in keys.items() if needed]
-        about = {"required": required} if required else {}
-        return {"type": "object", "properties": inside, "additionalProperties": False, **about}
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin in (Union, UnionType):
-        kinds = [_schema_of(one, described) for one in arguments if one is not NoneType]
-        return kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
-    if origin is Literal:
-        return {"enum": list(arguments)}
-    if origin in (list, tuple, Sequence):
-        return {"type": "array", "items": _schema_of(arguments[0], described)}
-    if origin in (dict, Mapping):
-        return {"type": "object", "additionalProperties": _schema_of(arguments[1], described)}
-    assert not is_dataclass(hint)
-    return {"type": {str: "string", bool: "boolean", int: "integer", float: "number"}[hint]}
+def _schema_of(kind: Type, described: Mapping[str, str], sections: Mapping[str, Any] = MappingProxyType({})) -> Any:
+    """The schema of a type; ``described``: descriptions of the keywords of the section."""
+    match kind:
+        case Record():
+            keys = keys_of(kind)
+            properties = {}
+            for name, (item, _) in keys.items():
+                help = "" if kind.chosen is None else described.get(name, "")
+                properties[name] = _described(help, _schema_of(item, sections.get(name, described)))
+            required = [name for name, (_, needed) in keys.items() if needed]
+            found = {"type": "object", "properties": properties, "additionalProperties": False}
+            found |= {"required": required} if required else {}
+        case OneOf(types):
+            found = {"anyOf": [_schema_of(item, described) for item in types]}
+        case Choice(names):
+            found = {"enum": list(names)}
+        case ListOf(item):
+            found = {"type": "array", "items": _schema_of(item, described)}
+        case MapOf(_, value):
+            found = {"type": "object", "additionalProperties": _schema_of(value, described)}
+        case Scalar(python):
+            found = {"type": {str: "string", bool: "boolean", int: "integer", float: "number"}[python]}
+            ends = zip(("inimum", "aximum"), (kind.limits.low, kind.limits.high), kind.limits.ends, strict=True)
+            found |= {f"{'m' if bracket in '[]' else 'exclusiveM'}{end}": x for end, x, bracket in ends if isfinite(x)}
+    return _described(kind.help, found)
+
+
+def _described(help: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"description": help, **schema} if help and "description" not in schema else schema

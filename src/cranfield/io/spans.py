@@ -21,7 +21,7 @@ from cranfield.data import Floats, Integers, Judgments, Passages, Repeats, Run, 
 from cranfield.errors import InputError, UsageError
 from cranfield.io.faults import Location, TableKind, Unit, quotable
 from cranfield.io.ids import Duplicates, check_duplicates, codes_of, id_text, passage_ids
-from cranfield.io.judgments import Rows, group_judgments
+from cranfield.io.judgments import Rows, group_judgments, with_queries
 from cranfield.io.lists import without_repeats
 from cranfield.io.named_tables import NamedTable, is_missing, read_table
 from cranfield.io.records import FIELDS, Accessors, columns_of, read_chunk_records
@@ -167,6 +167,8 @@ def read_spans(source: Any, *, name: str | None = None, texts: Texts | None = No
     line = line if unit == "line" else np.arange(1, len(grade) + 1)
     location = Location(title, "qrels", unit)
     judgments = group_judgments(found.name, Rows.of(query, ids, grade, line, ids), location, subtopics=True)
+    if not isinstance(found, Judgments) and found.empty:  # judged, and nothing is relevant
+        judgments = with_queries(judgments, found.empty)
     row_of = {text: row for row, text in enumerate(ids)}
     return judgments, passages.take(np.array([row_of[text] for text in judgments.documents], np.int64))
 
@@ -395,7 +397,7 @@ def _checked(given: Given, kind: TableKind, texts: Texts | None = None) -> Locat
     if faults:
         hint = "" if given.quotes is None else "quotes are searched as they are, then up to white space; give offsets"
         raise InputError(faults, hint=hint)
-    if not documents and not (given.empty and kind == "run"):
+    if not documents and not given.empty:
         raise InputError([f"{given.source_name or given.name}: no passages"])
     role = "score" if kind == "run" else "grade"
     return Located(

@@ -1,29 +1,39 @@
 """TOML as typed records: every fault of a file, each with its line.
 
-The types are those of `cranfield.settings`: `Annotated` with limits and a description. A section whose keys are the
-keywords of a function is a `Section` of that function, so that what Python takes can be said in a file.
+The types are those of `cranfield.settings`: `Annotated` with limits and a description. A section may have the keywords
+of a function as its keys (`keywords_of`), so that what Python takes can be said in a file.
 """
 
 from __future__ import annotations
 
 import glob
-import math
 import os
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import MISSING, fields, is_dataclass
-from inspect import signature
 from io import BufferedReader
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple
 
 from cranfield.errors import CranfieldError, InputError, reading
 from cranfield.io.streams import open_stream, text_digest
-from cranfield.settings import Limits
-from cranfield.wording import CONTROL, did_you_mean, nearest, one_of, printable
+from cranfield.settings import (
+    Choice,
+    Field,
+    ListOf,
+    MapOf,
+    OneOf,
+    Other,
+    Record,
+    Scalar,
+    Type,
+    declared,
+    expected,
+    fits,
+    walk,
+)
+from cranfield.wording import CONTROL, did_you_mean, nearest, printable
 
 LONGEST = 1 << 20  # bytes of a file: one with more was not written by a person
 LONGEST_SHOWN = 200  # characters of a path in a message
@@ -38,7 +48,6 @@ _TOKEN = re.compile(
 _PLACE = re.compile(r" \(at line (\d+), column \d+\)| \(at end of document\)")
 # Keys of so many parts take time and memory without end.
 _DEEP = re.compile(r"""(?<![\w.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}""")
-_NAMES = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
 
 KeyPath = tuple[str, ...]
 
@@ -54,46 +63,26 @@ Pattern = Annotated[str, Kind("pattern")]
 Output = Annotated[str, Kind("output")]
 
 
-class Section(NamedTuple):
-    """A table whose keys are the keywords of a function, or the fields of a record; in `Annotated`."""
-
-    keys: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, source: Callable[..., Any], without: Collection[str] = (), **types: Any) -> Section:
-        """The keywords of a function; one that Python takes in several forms is a file.
-
-        ``types``: names in annotations that the module of the function does not import.
-        """
-        typed: Any = vars(source)["__init__"] if isinstance(source, type) and not is_dataclass(source) else source
-        hints = get_type_hints(typed, localns=types, include_extras=True)
-        names = [name for name in signature(source).parameters if name not in without]
-        return cls({name: _key_type(hints[name]) for name in names})
+def keywords_of(source: Callable[..., Any], without: Collection[str] = ()) -> Record:
+    """A table whose keys are the keywords of a function; one that Python takes in several forms is a file."""
+    fields = {name: field for name, field in declared(source).items() if name not in without}
+    for name, field in fields.items():
+        if _is_open(field.type):
+            fields[name] = Field(walk(File, field.type.metadata))
+    return Record(dict, fields)
 
 
-def _key_type(hint: Any) -> Any:
-    """The type of a key for a keyword of a function."""
-    about = getattr(hint, "__metadata__", ())
-    inner = hint.__origin__ if about else hint
-    kinds = [one for one in get_args(inner) or (inner,) if one is not NoneType]
-    is_open = get_origin(inner) is not Literal and any(one is Any or get_origin(one) is Mapping for one in kinds)
-    return Annotated[str, Kind("file"), *about] if is_open else hint
+def _is_open(kind: Type) -> bool:
+    types = kind.types if isinstance(kind, OneOf) else (kind,)
+    return any(isinstance(item, (Other, MapOf)) for item in types)
 
 
-def keys_of(hint: Any) -> dict[str, tuple[Any, bool]] | None:
-    """The keys of a table, which are those that are described: types, and whether they must be given.
-
-    None if the table may have any keys.
-    """
-    if isinstance(hint, Section):
-        return {name: (kind, False) for name, kind in hint.keys.items()}
-    if not is_dataclass(hint):
-        return None
-    hints = get_type_hints(hint, include_extras=True)
-    shown = [field for field in fields(hint) if get_origin(hints[field.name]) is Annotated]
+def keys_of(record: Record) -> dict[str, tuple[Type, bool]]:
+    """The keys of a table: types, and whether they must be given. Fields of a class are keys if they are described."""
     return {
-        field.name: (hints[field.name], field.default is MISSING and field.default_factory is MISSING)
-        for field in shown
+        name: (kind, default is ... and record.chosen is None)
+        for name, (kind, default) in record.fields.items()
+        if kind.help or record.chosen is not None
     }
 
 
@@ -238,58 +227,38 @@ class TomlFile:
         self.fault(path, f"{what}; an absolute path may be")
         return False
 
-    def read(self, hint: Any, data: Any = None, path: KeyPath = ()) -> Any:
+    def read(self, kind: Type, data: Any = None, path: KeyPath = ()) -> Any:
         """A value of this type; what is wrong becomes a fault, and the value None."""
         data = self.content if not path and data is None else data
-        said = []
-        while get_origin(hint) is Annotated:
-            said += hint.__metadata__
-            hint = hint.__origin__
-        section = next((one for one in said if isinstance(one, Section)), None)
-        if section is not None or is_dataclass(hint):
-            return self._table(section or hint, data, path)
-        origin, arguments = get_origin(hint), get_args(hint)
-        if origin in (Union, UnionType):
-            kinds = [one for one in arguments if one is not NoneType]
-            fitting = next((one for one in kinds if _fits(one, data)), None)
-            if fitting is not None:
-                return self.read(Annotated[fitting, *said] if said else fitting, data, path)
-            return self._wrong(path, one_of([_expected(one) for one in kinds]), data)
-        if not _fits(hint, data):
-            return self._wrong(path, _expected(hint), data)
-        if origin is Literal:
-            if data not in arguments:
-                close = nearest(data, arguments)
-                also = f"; did you mean `{close}`?" if close else ""
-                self.fault(path, f"{path[-1]}: expected {one_of(list(arguments))}, found `{printable(data)}`{also}")
-            return data
-        if origin in (list, tuple, Sequence):
-            return tuple(self.read(arguments[0], one, path) for one in data)
-        if origin in (dict, Mapping):
-            known = {key: one for key, one in data.items() if self._text(key, (*path, key)) is not None}
-            return {key: self.read(arguments[1], one, (*path, key)) for key, one in known.items()}
-        for limits in said:
-            if isinstance(limits, Limits) and not _within(limits, data):
-                return self._wrong(path, f"{_expected(hint)} {_range(limits)}", data)
-        return self._text(data, path) if isinstance(data, str) else float(data) if hint is float else data
+        if not fits(kind, data):
+            return self._wrong(path, kind, data)
+        match kind:
+            case Record():
+                return self._table(kind, data, path)
+            case OneOf(types):
+                return self.read(next(item for item in types if fits(item, data)), data, path)
+            case ListOf(item):
+                return tuple(self.read(item, value, path) for value in data)
+            case MapOf(_, value):
+                named = {key: item for key, item in data.items() if self._text(key, (*path, key)) is not None}
+                return {key: self.read(value, item, (*path, key)) for key, item in named.items()}
+            case Scalar(python) if python is not str:
+                return python(data)
+        return self._text(data, path)
 
-    def _table(self, hint: Any, data: Any, path: KeyPath) -> Any:
-        if not isinstance(data, dict):
-            return self._wrong(path, "a table", data)
-        known = keys_of(hint)
-        assert known is not None
-        values = {}
+    def _table(self, record: Record, data: dict[str, Any], path: KeyPath) -> Any:
+        keys, values = keys_of(record), dict[str, Any]()
         for key, value in data.items():
-            if key in known:
-                values[key] = self.read(known[key][0], value, (*path, key))
+            if key in keys:
+                values[key] = self.read(keys[key][0], value, (*path, key))
                 continue
-            also = did_you_mean(key, known, f"the keys here are {', '.join(known)}")
+            also = did_you_mean(key, keys, f"the keys here are {', '.join(keys)}")
             self.fault((*path, key), f"unknown key `{printable(key)}`; {also}")
-        for key, (_, needed) in known.items():
+        for key, (_, needed) in keys.items():
             if needed and key not in data:
                 self.fault(path, f"{'.'.join(path) or f'the {self.kind}'} needs `{key}`")
                 values[key] = None
-        return values if isinstance(hint, Section) else hint(**values)
+        return record.python(**values)
 
     def _text(self, text: str, path: KeyPath) -> str | None:
         if CONTROL.search(text):
@@ -297,56 +266,11 @@ class TomlFile:
             return None
         return text
 
-    def _wrong(self, path: KeyPath, expected: str, data: Any) -> None:
-        self.fault(path, f"{printable('.'.join(path))}: expected {expected}, found {_shown(data)}")
-
-
-def cut(text: str) -> str:
-    """A text that may be too long for a message."""
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
-
-
-def _fits(hint: Any, data: Any) -> bool:
-    """Whether data are of the kind of a type, whatever is inside."""
-    while get_origin(hint) is Annotated:
-        if any(isinstance(one, Section) for one in hint.__metadata__):
-            return isinstance(data, dict)
-        hint = hint.__origin__
-    origin = get_origin(hint)
-    if origin in (Union, UnionType):
-        return any(_fits(one, data) for one in get_args(hint))
-    if origin is Literal:
-        return isinstance(data, str)
-    if origin in (list, tuple, Sequence):
-        return isinstance(data, list)
-    if origin in (dict, Mapping) or is_dataclass(hint):
-        return isinstance(data, dict)
-    if hint is float:
-        return isinstance(data, (int, float)) and not isinstance(data, bool) and math.isfinite(data)
-    return isinstance(data, hint) and (hint is bool or not isinstance(data, bool))
-
-
-def _expected(hint: Any) -> str:
-    while get_origin(hint) is Annotated:
-        hint = hint.__origin__
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is Literal:
-        return one_of(list(arguments))
-    if origin in (list, tuple, Sequence):
-        return "a list"
-    return _NAMES.get(hint, "a table")
-
-
-def _within(limits: Limits, number: float) -> bool:
-    low, high = limits.low, limits.high
-    inside = (low is None or number >= low) and (high is None or number <= high)
-    return inside and not (limits.open and number in (low, high))
-
-
-def _range(limits: Limits) -> str:
-    if limits.high is None:
-        return f"{'above' if limits.open else 'of at least'} {limits.low:g}"
-    return f"between {limits.low:g} and {limits.high:g}" + (", without these" if limits.open else "")
+    def _wrong(self, path: KeyPath, kind: Type, data: Any) -> None:
+        wanted = "true or false" if getattr(kind, "python", None) is bool else expected(kind)
+        close = nearest(data, kind.names) if isinstance(kind, Choice) and isinstance(data, str) else None
+        also = f"; did you mean `{close}`?" if close else ""
+        self.fault(path, f"{printable('.'.join(path))}: expected {wanted}, found {_shown(data)}{also}")
 
 
 def _shown(data: Any) -> str:
@@ -389,3 +313,8 @@ def _path_of(key: str) -> KeyPath:
         name, table = next(iter(table.items()))
         path.append(name)
     return tuple(path)
+
+
+def cut(text: str) -> str:
+    """A text that may be too long for a message."""
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"

@@ -22,11 +22,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from cranfield.codec import Result
+from cranfield.codec import Result, plain
 from cranfield.data import Floats, Integers, Judgments
 from cranfield.errors import InputError, MeasureError, UsageError, check_choice, check_fraction
 from cranfield.evaluation.collection import Collection
@@ -242,11 +242,6 @@ class NextDocuments(Result):
     ``unjudged``: the number of unjudged documents that count. ``open_pairs``: pairs neither decided nor sure.
     """
 
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("measure", "strategy", "unjudged", "confidence", "depth", "decided", "sure", "open_pairs", "stop"),
-        *("documents", "pairs"),
-    )
-
     measure: str
     strategy: str
     documents: tuple[Proposal, ...]
@@ -259,6 +254,11 @@ class NextDocuments(Result):
         documents = plural(len(self.documents), "document")
         pairs = f"{self.open_pairs:,} of {plural(len(self.status.pairs), 'pair')} of runs are open"
         return f"NextDocuments: {documents} to judge next for {self.measure} ({self.strategy}); {pairs}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The documents, and how far each pair of runs is settled, as plain data."""
+        counts = ("unjudged", "confidence", "depth", "decided", "sure", "open_pairs", "stop")
+        return {name: plain(getattr(self, name)) for name in ("measure", "strategy", *counts, "documents", "pairs")}
 
     @property
     def decided(self) -> int:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from cranfield.data import Floats, Integers
-from cranfield.measures.catalogue import TERMINAL, Range, Rank, measure
+from cranfield.measures.catalogue import TERMINAL, Limits, Rank, measure
 from cranfield.measures.precision import hits, of_judged, self_normalised, unbounded
 from cranfield.measures.ties.expectation import mean_for_nth
 from cranfield.measures.weights import count, harmonic
@@ -17,7 +17,7 @@ from cranfield.ranking.row_math import ratio, running, summed
 EPSILON = 1e-5  # smooths infAP's estimate of precision among judged documents, as in trec_eval
 LARGE = 256  # total gains above this need sums without differences of large numbers
 
-NotNegative = Annotated[float, Range(0, 1e6)]
+NotNegative = Annotated[float, Limits(0, 1e6)]
 
 
 def precisions(b: GainSums, k: int | None) -> Floats:

@@ -7,8 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
-from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from cranfield.ranking.batch import Batch
 from cranfield.ranking.rankings import Rankings, expanded, from_ranking
 from cranfield.ranking.tie_rules import Arrangement
 from cranfield.ranking.views import Gains, Views, judge_all, ordered, with_every_document
+from cranfield.settings import Chance, Choice, Limits, OneOf, Scalar, Share, Type, check, declared, expected, fits, walk
 
 # What the module of a family imports: the decorator, and types for the parameters of its functions.
 __all__ = [
@@ -36,9 +36,9 @@ __all__ = [
     "TERMINAL",
     "UNBOUNDED",
     "UNORDERED",
+    "Chance",
+    "Limits",
     "Positive",
-    "Probability",
-    "Range",
     "Rank",
     "Share",
     "measure",
@@ -88,10 +88,12 @@ class Definition:
     costs: bool = False  # reads what documents cost, where that is given
     cutoff_is_cost: bool = False  # its cutoff k is a cost, and not a rank
     collection: bool = False  # a document judged for any query counts as judged
+    documents: bool = False  # needs the ids or attributes of all documents, judged or not
     sampled: bool = False  # estimates a score from judgments of a sample of documents
     linear: bool = False  # a sum over documents of gain times a weight that depends on the rank alone; retrieved_only
     probabilities: bool = False  # gains are probabilities, so that a grade above ``max`` is an error
     lower_is_better: bool = False
+    neutral: bool = False  # neither higher nor lower values are better
     of_ranking: Callable[..., float] | None = None  # the user's function of one ranking, which `function` calls
 
     # Lazy, because reading signatures is slow, and most measures are not used.
@@ -101,7 +103,9 @@ class Definition:
 
     @property
     def by_document(self) -> bool:
-        """Whether documents of equal gain differ: in subtopics, text, preferences, or how they were sampled."""
+        """Whether documents of equal gain differ: in ids, subtopics, text, preferences, or how they were sampled."""
+        if self.documents and self.gains != "attribute":
+            return True
         return self.subtopics or self.content or self.preferences or self.sampled
 
     @property
@@ -153,7 +157,8 @@ class Definition:
     @property
     def usage(self) -> str:
         """The syntax with all defaults: ``RBP(p=0.8, gain='linear', rel=None, max=None)[@k]``."""
-        inside = ", ".join(f"{p.name}={literal(p.default)}" for p in self.parameters.values())
+        defaults = {p.name: "NAME" if p.default is ... else literal(p.default) for p in self.parameters.values()}
+        inside = ", ".join(f"{name}={default}" for name, default in defaults.items())
         at = {"none": "", "optional": "[@k]", "required": "@k", "recall": "@recall"}[self.cutoff]
         return f"{self.symbol}{f'({inside})' if inside else ''}{at}"
 
@@ -197,21 +202,16 @@ def _keywords(function: Any) -> tuple[str, ...]:
 
 
 def _parameters(function: Any) -> dict[str, Parameter]:
-    parameters: dict[str, Parameter] = {}
     names = _keywords(function)
-    if not names:
-        return parameters
-    hints = get_type_hints(function, include_extras=True)
-    defaults = function.__kwdefaults__ or {}
-    for name in names:
-        default = defaults.get(name, ...)
-        alternatives = [hints[name], *get_args(hints[name])]
-        limit = next((a for t in alternatives if get_origin(t) is Annotated for a in get_args(t)[1:]), None)
-        types = [get_args(t)[0] if get_origin(t) is Annotated else t for t in alternatives]
-        choices = next((get_args(t) for t in types if get_origin(t) is Literal), ())
-        kind = next((t for t in types if t in (int, float, bool)), str)
-        parameters[name] = Parameter(name, kind, default, limit, choices, NoneType in types)
-    return parameters
+    fields = declared(function) if names else {}
+    return {name: Parameter(name, _one_type(fields[name].type), fields[name].default) for name in names}
+
+
+def _one_type(kind: Type) -> Type:
+    """The type of a parameter that can be written in a name: the first that is a number, text, flag or choice."""
+    types = kind.types if isinstance(kind, OneOf) else (kind,)
+    first = next((item for item in types if isinstance(item, Scalar | Choice)), Scalar(float))
+    return replace(first, optional=kind.optional)
 
 
 @dataclass(frozen=True)
@@ -305,6 +305,8 @@ class Measure:
         """How this measure maps grades to gains."""
         chosen, kind = self.chosen, self.definition.gains
         rel = chosen.get("rel")
+        if kind == "attribute":
+            return Gains(attribute=(chosen["of"], chosen["missing"]))
         if kind == "grades" or kind == "none":  # the measure maps grades itself, or does not use them
             return Gains("graded", rel)
         elif kind == "ideal":
@@ -456,7 +458,8 @@ class Measure:
         if self.definition.probabilities:
             self._check_probabilities(rankings)
         batch = ordered(rankings, self.gains, self.views, all_documents=all_documents, arrange=self.limit_order)
-        if not rankings.judged.complete or self.definition.spans:  # every chunk is judged
+        # Every chunk is judged, and documents with ids have grades already.
+        if not rankings.judged.complete or self.definition.spans or self.definition.documents:
             return batch
         # A subtopic has no gain from a document without a judgment; it matters only where unjudged ones are removed.
         by_subtopic = self.definition.subtopics
@@ -515,7 +518,8 @@ class Measure:
                 f"{self} needs preferences between documents, not grades",
                 hint="use evaluate(Collection(prefs=...), run, ...)",
             )
-        if self.definition.subtopics or self.definition.content or self.definition.spans:
+        definition = self.definition
+        if definition.subtopics or definition.content or definition.spans or definition.documents:
             raise MeasureError(f"{self} cannot be computed from grades alone: it needs documents or subtopics")
         return float(self.values(from_ranking(ranking, missed)).value[0])
 
@@ -538,41 +542,11 @@ def with_residual() -> Iterator[str]:
 
 # Parameters of measures: their types and ranges, and the parameters that all measures of a kind share.
 
-GainKind = Literal["binary", "graded", "grades", "scaled", "either", "ideal", "none"]
+GainKind = Literal["binary", "graded", "grades", "scaled", "either", "ideal", "none", "attribute"]
 
 
-@dataclass(frozen=True, eq=False)
-class Range:
-    """The values that a parameter may take, as part of its type: ``Annotated[float, Range(0, 1)]``."""
-
-    low: float = -math.inf
-    high: float = math.inf
-    closed: str = "[]"
-
-    def __contains__(self, value: float) -> bool:
-        above = value >= self.low if self.closed[0] == "[" else value > self.low
-        below = value <= self.high if self.closed[1] == "]" else value < self.high
-        return above and below
-
-    def __str__(self) -> str:
-        if self.closed == "[]" and math.isfinite(self.low) and math.isfinite(self.high):
-            return f"from {_format_limit(self.low)} to {_format_limit(self.high)}"
-        limits = []
-        if math.isfinite(self.low):
-            limits.append(f"{'of at least' if self.closed[0] == '[' else 'greater than'} {_format_limit(self.low)}")
-        if math.isfinite(self.high):
-            limits.append(f"{'at most' if self.closed[1] == ']' else 'less than'} {_format_limit(self.high)}")
-        return " and ".join(limits)
-
-
-def _format_limit(limit: float) -> str:
-    return f"{limit:,.0f}" if abs(limit) < 1e9 and limit == int(limit) else f"{limit:g}"
-
-
-Rank = Annotated[int, Range(1, 10_000_000)]  # weights are tabulated for every rank down to the cutoff
-Probability = Annotated[float, Range(0, 1, "()")]
-Positive = Annotated[float, Range(0, 1e6, closed="(]")]
-Share = Annotated[float, Range(0, 1)]
+Rank = Annotated[int, Limits(1, 10_000_000)]  # weights are tabulated for every rank down to the cutoff
+Positive = Annotated[float, Limits(0, 1e6, "(]")]
 LARGEST = 1e100  # sums and ratios of gains up to this, and of their inverses, stay finite
 
 
@@ -581,33 +555,13 @@ class Parameter:
     """One parameter of a measure, as its function's signature declares it."""
 
     name: str
-    kind: Any
+    type: Type
     default: Any
-    range: Range | None = None
-    choices: tuple[Any, ...] = ()
-    optional: bool = False  # may be None
 
     def check(self, value: Any, where: str) -> Any:
         """The value, converted to the type of the parameter; raises if it is not allowed."""
-        if value is None and self.optional:
-            return None
-        if self.choices:
-            if value in self.choices:
-                return value
-            expected = "one of " + ", ".join(map(repr, self.choices))
-        elif self.kind is bool:
-            if isinstance(value, bool):
-                return value
-            expected = "True or False"
-        elif isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-            expected = "a number"
-        elif self.kind is int and value != int(value):
-            expected = "a whole number"
-        elif self.range is not None and value not in self.range:
-            expected = f"{'a whole number' if self.kind is int else 'a number'} {self.range}"
-        else:
-            return self.kind(value)
-        raise MeasureError(f"{where}: {self.name} must be {expected}, not {literal(value)}")
+        whole = isinstance(value, float) and value.is_integer() and getattr(self.type, "python", None) is int
+        return check(self.type, f"{where}: {self.name}", int(value) if whole else value, MeasureError)
 
 
 class GainParameter(Parameter):
@@ -626,19 +580,21 @@ class GainParameter(Parameter):
                 raise MeasureError(f"{where}: a gain must be at most {LARGEST:g}")
             if numbers:
                 return tuple(sorted((float(grade), float(gain)) for grade, gain in value))
-        elif value in self.choices:
+        elif fits(self.type, value):
             return value
-        names = ", ".join(map(repr, self.choices))
-        raise MeasureError(f"{where}: gain must be one of {names} or a map such as {{1: 0.5, 2: 1}}, not {given!r}")
+        raise MeasureError(
+            f"{where}: gain must be {expected(self.type)} or a map such as {{1: 0.5, 2: 1}}, not {given!r}"
+        )
 
 
 # Parameters that all measures of a kind share. They determine the gains of a batch, which is all that kernels see.
-REL = Parameter("rel", float, 1.0, Range(0, closed="(]"))
-GRADED_REL = Parameter("rel", float, None, Range(0, closed="(]"), optional=True)
-GAIN = GainParameter("gain", str, "linear", choices=("linear", "exp", "binary"))
-MAX = Parameter("max", float, None, Range(1 / LARGEST, LARGEST), optional=True)
-MIN = Parameter("min", float, 0.0, Range(0, closed="[)"))
-IDEAL = Parameter("ideal", str, "paper", choices=("paper", "bounded"))
+Level = Annotated[float, Limits(0, ends="(]")]
+REL = Parameter("rel", walk(Level), 1.0)
+GRADED_REL = Parameter("rel", walk(Level | None), None)
+GAIN = GainParameter("gain", walk(Literal["linear", "exp", "binary"]), "linear")
+MAX = Parameter("max", walk(Annotated[float | None, Limits(1 / LARGEST, LARGEST)]), None)
+MIN = Parameter("min", walk(Annotated[float, Limits(0)]), 0.0)
+IDEAL = Parameter("ideal", walk(Literal["paper", "bounded"]), "paper")
 SHARED: dict[GainKind, tuple[Parameter, ...]] = {
     "binary": (REL,),
     "graded": (GAIN, GRADED_REL),
@@ -646,7 +602,8 @@ SHARED: dict[GainKind, tuple[Parameter, ...]] = {
     "scaled": (GAIN, GRADED_REL, MAX, MIN),
     "ideal": (GAIN, GRADED_REL, MAX, IDEAL),  # scaled, and compared with a perfect ranking
     "none": (),  # the measure does not use grades
-    "either": (REL, Parameter("graded", bool, False), GAIN, MAX),  # binary, unless graded=True
+    "attribute": (),  # an attribute of documents is their gain
+    "either": (REL, Parameter("graded", walk(bool), False), GAIN, MAX),  # binary, unless graded=True
 }
 
 

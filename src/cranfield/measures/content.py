@@ -15,13 +15,12 @@ import numpy as np
 
 from cranfield.data import Floats, Integers, Smoothing, TextView
 from cranfield.errors import MeasureError
-from cranfield.measures.catalogue import Measure, Probability, Range, Rank, measure
+from cranfield.measures.catalogue import Chance, Level, Limits, Measure, Rank, measure
 from cranfield.measures.ties.strategies import OverDistinctOrders
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.row_math import summed
 
-Level = Annotated[float, Range(0, closed="(]")]
-Mu = Annotated[float, Range(1e-9, 1e6)]  # without smoothing, divergences would be infinite
+Mu = Annotated[float, Limits(1e-9, 1e6)]  # without smoothing, divergences would be infinite
 inf = float("inf")
 
 
@@ -129,7 +128,7 @@ def absolute_gain_with_rank_bias(
     *,
     k: Rank | None = None,
     mu: Mu = 2500.0,
-    theta: Probability = 0.8,
+    theta: Chance = 0.8,
     rel: Level = 1.0,
     whole: bool = False,
     smoothing: Smoothing = "dirichlet",
@@ -176,7 +175,7 @@ def new_gain_with_rank_bias(
     *,
     k: Rank | None = None,
     mu: Mu = 2500.0,
-    theta: Probability = 0.8,
+    theta: Chance = 0.8,
     rel: Level = 1.0,
     whole: bool = False,
     smoothing: Smoothing = "dirichlet",

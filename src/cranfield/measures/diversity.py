@@ -20,7 +20,7 @@ import numpy as np
 from cranfield.data import Booleans, Floats
 from cranfield.measures.average_precision import NotNegative, average_precision, q_measure
 from cranfield.measures.cascade import aspects, ideal_novelty, novelty, perfect_novelty, rows_of_queries
-from cranfield.measures.catalogue import Positive, Probability, Rank, Share, measure
+from cranfield.measures.catalogue import Chance, Positive, Rank, Share, measure
 from cranfield.measures.gain import NO_BASE, Base, Discount, dcg, ideal_dcg
 from cranfield.measures.ntcireval import mean_weights, p_plus
 from cranfield.measures.precision import hits, success
@@ -185,7 +185,7 @@ def normalised_intent_aware_expected_reciprocal_rank(
     "NRBP", cite="clarke2009 clarke2011", formula="NRBP = (1 - (1-α)β) Σ_r β^{r-1} Σ_i p_i J_i(r) (1-α)^{C_i(r)}"
 )
 def novelty_and_rank_biased_precision(
-    b: Batch, *, k: Rank | None = None, alpha: Share = 0.5, beta: Probability = 0.5
+    b: Batch, *, k: Rank | None = None, alpha: Share = 0.5, beta: Chance = 0.5
 ) -> Floats:
     """The expected novel gain per document for a reader who continues with probability β.
 
@@ -198,7 +198,7 @@ def novelty_and_rank_biased_precision(
 
 @normalised_by_subtopic("nNRBP", cite="clarke2009 clarke2011", formula="nNRBP = NRBP / NRBP of the greedy ideal order")
 def normalised_novelty_and_rank_biased_precision(
-    b: Batch, *, k: Rank | None = None, alpha: Share = 0.5, beta: Probability = 0.5, ideal: Ideal = "greedy"
+    b: Batch, *, k: Rank | None = None, alpha: Share = 0.5, beta: Chance = 0.5, ideal: Ideal = "greedy"
 ) -> Floats:
     """NRBP divided by that of the ideal ranking.
 

@@ -19,18 +19,18 @@ import numpy as np
 
 from cranfield.data import Floats, Integers
 from cranfield.measures.average_precision import NotNegative
-from cranfield.measures.catalogue import LARGEST, Positive, Range, Rank, measure
+from cranfield.measures.catalogue import LARGEST, Limits, Positive, Rank, measure
 from cranfield.measures.ties.expectation import mean_over_ranges
 from cranfield.measures.ties.strategies import OneOpenEnumerated, OverOrders, OverOrdersIfCosts
 from cranfield.measures.user_model import ROUNDING, by_rank, filled_measure, increase_if_filled, unjudged_weight
 from cranfield.ranking.batch import CELLS, Batch, GainSums, Weights
 from cranfield.ranking.row_math import after_first, running, summed
 
-UpToOne = Annotated[float, Range(0, 1, "(]")]
-Cost = Annotated[float, Range(1 / LARGEST, LARGEST)]
+UpToOne = Annotated[float, Limits(0, 1, "(]")]
+Cost = Annotated[float, Limits(1 / LARGEST, LARGEST)]
 SMALLEST = 1e-300  # a difference between ranks that no sum shows, and one over which is a number
 LOG_OF_ZERO = -800.0  # finite, so that sums of logarithms have differences; its exponential is 0
-SeveralRanks = Annotated[int, Range(2, 10_000_000)]  # U has no weight at the horizon itself
+SeveralRanks = Annotated[int, Limits(2, 10_000_000)]  # U has no weight at the horizon itself
 
 
 @lru_cache(maxsize=64)
@@ -69,8 +69,8 @@ def diminishing(beta: float, last: int) -> Weights:
 
 def normalised(weights: Weights) -> Weights:
     """The same weights, scaled so that all of them sum to 1."""
-    whole = float(weights(np.array(np.iinfo(np.int64).max // 2)))
-    return Weights(lambda n: weights(n) / whole, lambda rank: weights.at(rank) / whole)
+    total = float(weights(np.array(np.iinfo(np.int64).max // 2)))
+    return Weights(lambda n: weights(n) / total, lambda rank: weights.at(rank) / total)
 
 
 def per_document(gains: Floats, seen: Floats) -> Floats:

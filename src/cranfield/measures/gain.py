@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from cranfield.data import Floats, Integers
-from cranfield.measures.catalogue import TERMINAL, Probability, Range, Rank, measure
+from cranfield.measures.catalogue import TERMINAL, Chance, Limits, Rank, measure
 from cranfield.measures.precision import hits, self_normalised, unbounded
 from cranfield.measures.ties.expectation import mean_for_nth
 from cranfield.measures.weights import geometric, log_discount, rank_biased_overlap
@@ -16,7 +16,7 @@ from cranfield.ranking.batch import Batch, Documents, GainSums
 from cranfield.ranking.row_math import ratio, summed
 
 Discount = Literal["log2", "jk"]
-Base = Annotated[float, Range(1, closed="(]")]
+Base = Annotated[float, Limits(1, ends="(]")]
 NO_BASE = (("base", "discount", "log2"),)  # discount='log2' has base 2 by definition
 discounted = partial(measure, unused_when=NO_BASE)
 
@@ -133,7 +133,7 @@ def self_normalised_discounted_cumulated_gain(
     "RBO = Σ_{i≤depth} p^{i-1} overlap at i / i / Σ_{i≤depth} p^{i-1}",
     gains="graded",
 )
-def compatibility(b: Batch, *, p: Probability = 0.95, normalize: bool = True, depth: Rank | None = 1000) -> Floats:
+def compatibility(b: Batch, *, p: Chance = 0.95, normalize: bool = True, depth: Rank | None = 1000) -> Floats:
     """Rank-biased overlap between the ranking and the most similar ideal ranking.
 
     The ideal ranking has all documents with gain in descending order of gain; documents of equal gain are in the order

@@ -19,10 +19,11 @@ from cranfield.measures.aliases import (
     respell,
     translate,
 )
-from cranfield.measures.catalogue import CATALOGUE, Definition, Measure, Parameter, Range
+from cranfield.measures.catalogue import CATALOGUE, Definition, Measure, Parameter, Rank, Share
 from cranfield.measures.own import measure_of
 from cranfield.ranking.tie_rules import TIES
 from cranfield.ranking.views import Views
+from cranfield.settings import walk
 from cranfield.wording import nearest
 
 SHAPE = re.compile(
@@ -34,7 +35,7 @@ CUTOFF_FIRST = re.compile(
 ELSEWHERE = "`cranfield measures WORD` finds measures; --measures-file adds your own"
 # Measures in words, where the functions of the catalogue have other names.
 IN_WORDS = {
-    **dict.fromkeys(("hit", "hitrate", "hit_ratio", "hitratio", "hr", "hits_at", "success_rate"), "Success"),
+    **dict.fromkeys(("hit", "hit_ratio", "hitratio", "hits_at", "success_rate"), "Success"),
     "average_reciprocal_rank": "RR",
     "normalized_discounted_cumulative_gain": "nDCG",
     "normalized_dcg": "nDCG",
@@ -43,13 +44,26 @@ IN_WORDS = {
     "prec": "P",
     "rec": "R",
 }
-CUTOFFS = {"recall": Parameter("recall", float, ..., Range(0, 1))}
-RANK = Parameter("the cutoff", int, ..., Range(1, 10_000_000))
+CUTOFFS = {"recall": Parameter("recall", walk(Share), ...)}
+RANK = Parameter("the cutoff", walk(Rank), ...)
 
 
 def parse(text: Any) -> Measure:
     """The measure with this name.
 
+    Parameters
+    ----------
+    text
+        A name with parameters, cutoff and views, such as ``nDCG(gain='exp')@10[condensed]``; names of trec_eval,
+        ir_measures and ranx are understood, too.
+
+    Returns
+    -------
+    Measure
+        ``str`` of it is its name without defaults, which parses to the same measure.
+
+    Examples
+    --------
     >>> str(parse("nDCG(gain='exp', discount='log2')@10"))
     "nDCG(gain='exp')@10"
     >>> str(parse("map")), str(parse("P_10")), str(parse("AP(judged_only=True)"))
@@ -77,6 +91,8 @@ def parse(text: Any) -> Measure:
             parts["at"] = str(given.pop(name))
     chosen, views = _renamed(given, views, definition, measure)
     cutoff = _cutoff(parts["at"], definition, measure)
+    if needed := next((p.name for p in definition.own.values() if p.default is ... and p.name not in chosen), None):
+        raise MeasureError(f"`{text}` needs the parameter `{needed}`", hint=f"its syntax is {definition.usage}")
     kept = tuple((name, chosen[name]) for name in definition.parameters if name in chosen)
     # A name that a user defines again later still means what it meant here.
     return Measure(definition.symbol, kept, cutoff, views, definition if definition.is_own else None)

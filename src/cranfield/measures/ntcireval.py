@@ -17,7 +17,7 @@ import numpy as np
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.measures.average_precision import NotNegative, blended_ratios, blended_weights
 from cranfield.measures.cascade import survival_with_gain
-from cranfield.measures.catalogue import Positive, Probability, Range, Rank, measure
+from cranfield.measures.catalogue import Chance, Limits, Positive, Rank, measure
 from cranfield.measures.ties.expectation import mean_for_nth
 from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.user_model import cascade_score, ideal_cascade, reach_probability
@@ -28,7 +28,7 @@ from cranfield.ranking.row_math import after_first, ratio, running, summed
 blended = partial(measure, gains="graded", rewards_promotion=False)
 cascade = partial(measure, gains="graded", probabilities=True)
 Scheme = Literal["linear", "exp"]
-UpToOne = Annotated[float, Range(0, 1, "(]")]
+UpToOne = Annotated[float, Limits(0, 1, "(]")]
 RankWeight = Callable[[Integers, Integers], Floats]  # takes rows of a batch and a rank for each of them
 
 
@@ -188,7 +188,7 @@ def normalised_cumulative_utility(
     stop: Literal["rb", "gu"] = "rb",
     utility: Literal["P", "BR", "IE"] = "P",
     gamma: UpToOne = 0.95,
-    p: Probability = 0.99,
+    p: Chance = 0.99,
     beta: NotNegative = 1.0,
     norm: Literal["stop", "min"] = "stop",
 ) -> Floats:
@@ -296,7 +296,7 @@ def normalised_expected_reciprocal_rank(
     formula="nRBP@k = Σ_{i≤k} g_i p^{i-1} / the same sum for all judged documents in descending order of gain",
     gains="graded",
 )
-def normalised_rank_biased_precision(b: GainSums, *, k: Rank | None = None, p: Probability = 0.95) -> Floats:
+def normalised_rank_biased_precision(b: GainSums, *, k: Rank | None = None, p: Chance = 0.95) -> Floats:
     """Rank-biased precision divided by that of the ideal ranking.
 
     Undefined if no document is relevant.
@@ -372,7 +372,7 @@ def _blended_ratio_at_stop(b: Batch, stop: Floats, beta: float, k: int | None) -
 
 @cascade("iRBU", cite="sakai2019 amigo2018", formula="iRBU@k = Σ_{i≤k} s_i p^i")
 def intentwise_rank_biased_utility(
-    b: Batch, *, k: Rank | None = None, p: Probability = 0.99, gain: Scheme = "linear", max: Positive | None = None
+    b: Batch, *, k: Rank | None = None, p: Chance = 0.99, gain: Scheme = "linear", max: Positive | None = None
 ) -> Floats:
     """The expected utility for a reader who loses a share of it with each document read until satisfied.
 
@@ -389,7 +389,7 @@ def intentwise_rank_biased_utility(
     "niRBU", cite="sakai2020", formula="niRBU@k = iRBU@k / iRBU@k of all judged documents in descending order of gain"
 )
 def normalised_intentwise_rank_biased_utility(
-    b: Batch, *, k: Rank | None = None, p: Probability = 0.99, gain: Scheme = "linear", max: Positive | None = None
+    b: Batch, *, k: Rank | None = None, p: Chance = 0.99, gain: Scheme = "linear", max: Positive | None = None
 ) -> Floats:
     """Intentwise rank-biased utility divided by that of the ideal ranking.
 

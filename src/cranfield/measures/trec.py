@@ -11,7 +11,7 @@ from typing import Annotated
 import numpy as np
 
 from cranfield.data import Floats, Integers
-from cranfield.measures.catalogue import FIXED, LARGEST, UNORDERED, Positive, Probability, Range, Rank, measure
+from cranfield.measures.catalogue import FIXED, LARGEST, UNORDERED, Chance, Limits, Positive, Rank, measure
 from cranfield.measures.gain import dcg, ideal_dcg
 from cranfield.measures.precision import Rule, hits, interpolated, number, of_judged, one_open
 from cranfield.measures.preference import binary_preference
@@ -25,8 +25,8 @@ inf = float("inf")
 graded = partial(measure, gains="graded")
 of_unjudged = partial(of_judged, punishes_promotion=True)
 
-Points = Annotated[int, Range(2, 10_000)]
-Value = Annotated[float, Range(-LARGEST, LARGEST)]
+Points = Annotated[int, Limits(2, 10_000)]
+Value = Annotated[float, Limits(-LARGEST, LARGEST)]
 LOG2: Weights = log_discount("log2", 2.0)
 
 
@@ -311,7 +311,7 @@ def _inverse_ideal_sums(ideal: Floats, depth: Integers, n: Integers) -> tuple[Fl
 
 
 @graded("RBPq", cite="moffat2008", formula="RBPq = (1-p) Σ_i g_i p^{i-1},  g = gain / max(1, top gain of the query)")
-def rank_biased_precision_by_query(b: GainSums, *, p: Probability = 0.9) -> Floats:
+def rank_biased_precision_by_query(b: GainSums, *, p: Chance = 0.9) -> Floats:
     """RBP of trec_eval 10: gains are divided by the highest gain in the judgments of the query.
 
     Scores of queries with different highest grades are not comparable; RBP divides by the highest grade of all queries.
@@ -324,7 +324,7 @@ def rank_biased_precision_by_query(b: GainSums, *, p: Probability = 0.9) -> Floa
 
 
 @of_unjudged("RBPres", cite="moffat2008", formula="RBPres = 1 - (1-p) Σ_{i judged} p^{i-1}", gains="none")
-def rank_biased_precision_residual(b: Batch, *, p: Probability = 0.9) -> Floats:
+def rank_biased_precision_residual(b: Batch, *, p: Chance = 0.9) -> Floats:
     """How much higher RBP could be if all unjudged documents and all ranks below the end were relevant.
 
     >>> round(cf.parse("RBPres(p=0.5)")([1, None, 0]), 6)

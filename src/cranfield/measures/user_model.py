@@ -15,7 +15,7 @@ import numpy as np
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.cascade import survival
-from cranfield.measures.catalogue import FIXED, TERMINAL, Positive, Probability, Range, Rank, measure
+from cranfield.measures.catalogue import FIXED, TERMINAL, Chance, Limits, Positive, Rank, measure
 from cranfield.measures.ties.expectation import group_equal_rows, mean_over_ranges
 from cranfield.measures.ties.strategies import Kernel, OneOpenEnumerated, OverOrders
 from cranfield.measures.weights import (
@@ -148,7 +148,7 @@ user_model = partial(measure, gains="scaled", terminal=TERMINAL, linear=True)
     formula="RBP@k = (1-p) Σ_{i≤k} g_i p^{i-1};  residual p^k where all k are judged",
     residual=lambda b, *, k, p: unjudged_weight(b, geometric(p), k),
 )
-def rank_biased_precision(b: GainSums, *, k: Rank | None = None, p: Probability = 0.8) -> Floats:
+def rank_biased_precision(b: GainSums, *, k: Rank | None = None, p: Chance = 0.8) -> Floats:
     """The expected gain per document for a reader who continues with probability p.
 
     >>> round(cf.parse("RBP(p=0.5)")([1, 0, 1]), 6)
@@ -194,7 +194,7 @@ def inverse_squares(b: GainSums, *, k: Rank | None = None) -> Floats:
 NEVER = np.iinfo(np.int64).max // 2  # a rank below the end of every ranking
 FAR = 1 << 24  # the number of ranks for which running sums are tabulated
 # With T ≤ 1/4, the continuation probability ((2T-1)/2T)² after a relevant first document would be 1 or more.
-Target = Annotated[float, Range(0.25, 1e6, closed="(]")]
+Target = Annotated[float, Limits(0.25, 1e6, ends="(]")]
 
 
 def zeta_weights(target: float, horizon: int | None) -> Weights:
@@ -411,7 +411,7 @@ def nearly_err_discounted(b: Batch, *, k: Rank) -> Floats:
 
 
 @nearly("NERR10", formula=f"{NEARLY} p,  i ≤ horizon")
-def nearly_err_persistent(b: Batch, *, p: Probability = 0.9, horizon: Rank | None = 1000) -> Floats:
+def nearly_err_persistent(b: Batch, *, p: Chance = 0.9, horizon: Rank | None = 1000) -> Floats:
     """The expected gain per document for a reader who stops with probability g, else continues with probability p.
 
     >>> round(cf.parse("NERR10(max=2)")([1, 0, 1]), 6)

@@ -9,6 +9,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -22,6 +23,7 @@ from cranfield.measures import CATALOGUE, FAMILIES, parse
 from cranfield.measures.aliases import names_elsewhere, symbol_of
 from cranfield.measures.catalogue import LARGEST, Definition, GainParameter, Measure, Parameter
 from cranfield.report.pages import BOLD, styled
+from cranfield.settings import Choice, Limits, expected
 from cranfield.wording import plural
 
 VIEW_PAPERS = {"condensed": "sakai2007", "terminal": "liu2016"}
@@ -214,8 +216,10 @@ def papers(name: str) -> str:
     try:
         definition, measure = find(name)
     except MeasureError as error:
-        known = f"tests and corrections are {', '.join(name for name in others if name != 'cranfield')}"
-        raise MeasureError(error.message, hint=f"{error.hint}; {known}" if error.hint else known) from None
+        others_named = f"tests and corrections are {', '.join(name for name in others if name != 'cranfield')}"
+        raise MeasureError(
+            error.message, hint=f"{error.hint}; {others_named}" if error.hint else others_named
+        ) from None
     views = [] if measure is None else [paper for view, paper in VIEW_PAPERS.items() if getattr(measure.views, view)]
     return " ".join([definition.cite, *views])
 
@@ -245,16 +249,16 @@ def search(definitions: Iterable[Definition], text: str) -> list[Definition]:
         parts = (*names, d.summary, d.formula, d.cite, *d.parameters, *names_elsewhere(d.symbol))
         return " ".join(parts).casefold()
 
-    found = [d for d in definitions if all(word in described(d) for word in words)]
-    if not found:
+    matches = [d for d in definitions if all(word in described(d) for word in words)]
+    if not matches:
         raise UsageError(f"no measure matches `{text}`", hint="use fewer words, or `cranfield measures` for all")
-    return found
+    return matches
 
 
 def as_json(definitions: Iterable[Definition]) -> str:
     """The properties of each measure as JSON."""
     names = ("family", "title", "summary", "usage", "formula")
-    found = [
+    entries = [
         {
             "measure": d.symbol,
             **{name: getattr(d, name) for name in names},
@@ -266,7 +270,7 @@ def as_json(definitions: Iterable[Definition]) -> str:
         }
         for d in definitions
     ]
-    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
 
 
 def listing(definitions: Iterable[Definition], *, width: int, colour: bool) -> str:
@@ -289,15 +293,12 @@ def listing(definitions: Iterable[Definition], *, width: int, colour: bool) -> s
 
 def allowed(p: Parameter) -> str:
     """The allowed values of a parameter, as text."""
-    if p.choices:
+    if isinstance(p.type, Choice):
         more = " or a map {grade: gain}" if isinstance(p, GainParameter) else ""
-        return "one of " + ", ".join(map(repr, p.choices)) + more
-    if p.kind is bool:
-        return "True or False"
-    number = "a whole number" if p.kind is int else "a number"
-    if p.range is None or (p.range.low, p.range.high) in ((-math.inf, math.inf), (-LARGEST, LARGEST)):
-        return number
-    return f"{number} greater than 0" if p.range.low == 1 / LARGEST else f"{number} {p.range}"
+        return "one of " + ", ".join(map(repr, p.type.names)) + more
+    limits = {(-LARGEST, LARGEST): Limits(), (1 / LARGEST, LARGEST): Limits(0, ends="(]")}
+    found = p.type.find(Limits) or Limits()
+    return expected(replace(p.type, metadata=(limits.get(found[:2], found),)))
 
 
 def explanation(name: str, *, width: int, colour: bool) -> str:
@@ -307,11 +308,11 @@ def explanation(name: str, *, width: int, colour: bool) -> str:
     except MeasureError:
         from cranfield.analysis.significance import SIGNIFICANCE_TESTS, TESTS  # they load SciPy
 
-        known = next((test for test in TESTS if test == name), None)
-        if known is None:
+        test_name = next((test for test in TESTS if test == name), None)
+        if test_name is None:
             raise
-    test = SIGNIFICANCE_TESTS[known]
-    lines = [f"{styled(known, BOLD, colour=colour)}  {test.title}", "", *textwrap.wrap(test.about, width), ""]
+    test = SIGNIFICANCE_TESTS[test_name]
+    lines = [f"{styled(test_name, BOLD, colour=colour)}  {test.title}", "", *textwrap.wrap(test.about, width), ""]
     facts = [("estimate", test.quantity), *(("not for", f"{what}: {why}") for what, why in test.undefined.items())]
     for head, text in [*facts, *(("source", reference(key)) for key in test.cite.split())]:
         lines += _hanging(f"{head:<14}", text, width)

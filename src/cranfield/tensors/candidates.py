@@ -60,21 +60,43 @@ def evaluate(
 ) -> Evaluation:
     """The evaluation of candidates whose scores are a tensor: NumPy, PyTorch, or any array with DLPack, on any device.
 
-    ``grades``: (queries, candidates); NaN means unjudged, and so does the value ``unjudged``. A third dimension has the
-    grades by subtopic. More can be said of the judgments by ``Collection(grades, ...)``: the meaning of negative
-    grades, and by ids of queries, documents and subtopics (numbers, unless they are given) costs, NIL or intents.
-    ``scores``: the same shape, or ``{name: scores}`` for several runs over the same candidates. ``mask``: the same
-    shape, true for candidates; all others, such as padding, are not retrieved.
-    Flat form: ``grades`` and ``scores`` have one dimension, and ``indexes`` has the number of the query of each
-    element, in any order, as in torchmetrics.
-    ``ids``: document ids, one for each column or for each element; by default, columns are numbered.
-    ``missed``: grades of judged documents outside the candidates: a row for each query, padded with NaN, or
-    ``{query: [grade, ...]}``, or ``{query: {document: grade}}``. ``query_ids``: by default, queries are numbered.
-    ``ties``: as in `cranfield.evaluate`, but tied documents stay tied by default; ``trec`` needs ``ids``.
-    ``options``: all other options of `cranfield.Evaluator`.
-
     Scores stay on their device: higher and equal scores are counted there, and only counts leave it.
 
+    Parameters
+    ----------
+    grades
+        (queries, candidates); NaN means unjudged, and so does the value ``unjudged``. A third dimension has the grades
+        by subtopic. More can be said of the judgments by ``Collection(grades, ...)``: the meaning of negative grades,
+        and by ids of queries, documents and subtopics (numbers, unless they are given) costs, NIL or intents.
+    scores
+        The same shape, or ``{name: scores}`` for several runs over the same candidates.
+    measures
+        As in `cranfield.evaluate`.
+    mask
+        The same shape, true for candidates; all others, such as padding, are not retrieved.
+    ids
+        Document ids, one for each column or for each element; by default, columns are numbered.
+    missed
+        Grades of judged documents outside the candidates: a row for each query, padded with NaN, or ``{query: [grade,
+        ...]}``, or ``{query: {document: grade}}``.
+    unjudged
+        The grade that means unjudged.
+    indexes
+        The number of the query of each element, in any order, as in torchmetrics; ``grades`` and ``scores`` then have
+        one dimension.
+    query_ids
+        By default, queries are numbered.
+    ties
+        As in `cranfield.evaluate`, but tied documents stay tied by default; ``trec`` needs ``ids``.
+    **options
+        All other options of `cranfield.Evaluator`.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
     >>> import numpy as np
     >>> scores = np.array([[3.0, 2.0, 2.0], [1.0, 5.0, 0.0]])
     >>> grades = np.array([[np.nan, 1.0, 0.0], [1.0, np.nan, np.nan]])

@@ -58,23 +58,45 @@ def evaluate_embeddings(
 ) -> Evaluation:
     """The evaluation of dense retrieval over a whole collection: every document is ranked, and none is cut off.
 
-    ``qrels``: as in `cranfield.evaluate`, or a `Collection`. ``query_embeddings``: (queries, dimensions).
-    ``document_embeddings``: (documents, dimensions): a tensor, a NumPy array or memory map, a list of blocks of rows,
-    or a function that returns an iterator of blocks, which is called several times. The blocks are multiplied on the
-    device of the query embeddings.
-    ``query_ids``, ``document_ids``: the ids of the rows; by default, rows are numbered from "0". ``similarity``: the
-    product, or that of normalised embeddings. ``block``: the documents of one product. ``ties``: as in
-    `cranfield.evaluate`, but tied documents stay tied by default; ``input`` is the order of the collection.
-    ``group``: a group of ``torch.distributed`` (or ``"world"``) whose processes have parts of the collection;
-    ``first_document`` is then the number of the first document of this part.
-    ``options``: all other options of `cranfield.Evaluator`.
-
     A first pass finds the scores of judged documents, a second one counts the documents ranked above or tied with them.
     The scores must be those of the second pass to the last bit. So the first pass computes all products, too; but where
     scores have 16 bits or are whole numbers, it computes those of judged documents alone, each by itself. The second
     pass compares them with its own, and only the queries in which one differs are counted again, in two passes.
     Memory is one block of scores and a few numbers for each judged document.
 
+    Parameters
+    ----------
+    qrels
+        As in `cranfield.evaluate`, or a `Collection`.
+    query_embeddings
+        (queries, dimensions).
+    document_embeddings
+        (documents, dimensions): a tensor, a NumPy array or memory map, a list of blocks of rows, or a function that
+        returns an iterator of blocks, which is called several times. The blocks are multiplied on the device of the
+        query embeddings.
+    measures
+        As in `cranfield.evaluate`.
+    similarity
+        The product, or that of normalised embeddings.
+    block
+        The documents of one product.
+    query_ids, document_ids
+        The ids of the rows; by default, rows are numbered from "0".
+    ties
+        As in `cranfield.evaluate`, but tied documents stay tied by default; ``input`` is the order of the collection.
+    group
+        A group of ``torch.distributed`` (or ``"world"``) whose processes have parts of the collection.
+    first_document
+        With a group: the number of the first document of this part.
+    **options
+        All other options of `cranfield.Evaluator`.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
     >>> import numpy as np
     >>> queries, documents = np.array([[1.0, 0.0]]), np.array([[0.5, 1.0], [1.0, 0.0], [0.5, 0.0]])
     >>> float(evaluate_embeddings({"0": {"2": 1}}, queries, documents, "RR").scores)
@@ -371,9 +393,10 @@ class JudgedPairs:
 
     def __init__(self, ops: Arrays, query: Integers, document: Integers, like: Any) -> None:
         self.ops, self.like = ops, like
-        order = np.argsort(document, kind="stable")
-        self.query, self.document = query[order], document[order]
-        self._on_device = tuple(ops.to_device(x, like) for x in (order, self.query, self.document))
+        # Sorted on the device, which takes a fiftieth of the time of the processor.
+        order = ops.argsort(ops.to_device(document, like))
+        self._on_device = order, ops.to_device(query, like)[order], ops.to_device(document, like)[order]
+        self.query, self.document = ops.host(self._on_device[1]), ops.host(self._on_device[2])
 
     def of_block(self, query: int, first: int, queries: int, documents: int) -> tuple[Any, Any, Any]:
         """The numbers of the pairs of a block, and their rows and columns in it."""
