@@ -145,6 +145,6 @@ def test_a_shorter_list_is_at_least_as_good(folder: Path) -> None:
 
 def test_no_metric_has_all_seven_properties() -> None:
     """Moffat, section 4."""
-    data = json.loads(invoke("cranfield properties --table2 --documents 5 --format json").stdout)
+    data = json.loads(invoke("cranfield properties --table 2 --documents 5 --format json").stdout)
     assert not any(all(metric["properties"].values()) for metric in data["metrics"].values())
     assert len(data["classes"]) == 10

@@ -17,10 +17,11 @@ from click.testing import CliRunner
 
 import cranfield as cf
 from cranfield import example
-from cranfield.analysis.audit import CAUSES, DEFAULT_MEASURES, Audit, reversals
+from cranfield.analysis.audit import CAUSES, Audit, reversals
 from cranfield.cli.main import cli
 from cranfield.codec import plain
 from cranfield.errors import InputError, MissingDependency, UsageError
+from cranfield.evaluation.plan import DEFAULT_MEASURES
 from cranfield.evaluation.plausible import Deck, plausible
 from cranfield.report import audit as report
 from cranfield.report import canvas
@@ -262,8 +263,8 @@ def test_a_few_pairs_stand_for_all(museum: Audit) -> None:
     assert len({swap.measure for swap in named}) == report.SHOWN
     assert all(swap.adjacent for swap in named)
     short, whole = report.write(museum), report.write(museum, all_pairs=True)
-    assert f"... and {len(found) - len(named):,} more (use --all-pairs)" in short
-    assert "--all-pairs" not in whole
+    assert f"... and {len(found) - len(named):,} more (use -v)" in short
+    assert "more (use -v)" not in whole
     assert " ".join(whole.split()).count("have overlapping confidence intervals") == len(found)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import cranfield as cf
 from awkward import random_input
 from cranfield.analysis.collection_statistics import collection_statistics
 from cranfield.cli.main import cli
@@ -38,7 +39,7 @@ def test_by_hand() -> None:
 
 
 def test_another_threshold() -> None:
-    found = collection_statistics(QRELS, [], rel=2).judgments
+    found = collection_statistics(cf.Collection(QRELS, rel=2), []).judgments
     assert found.relevant.tolist() == [1, 0, 0]
     assert list(found.by_grade) == [2]
 

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from cli_samples import Call
 
+from collection_files import write_collection
+
 TABLE = "query,topic,question,day\n" + "".join(f"t1/{q}/{d},t1,{q},{d}\n" for q in ("q1", "q2") for d in ("d1", "d2"))
 QRELS = "t1/q1/d1 0 a 10\nt1/q1/d2 0 b 5\n"
 
@@ -58,15 +60,17 @@ def test_check_finds_long_lists_negative_ranks_and_absent_days(files: tuple[Path
     assert "the question-rank must be a whole number of at least 0; found -1" in result.stdout
     write(run, d1=[answer("q1", 0, "a")])
     assert "topic `t1` has no day `d2`" in call("check", qrels, run, "--queries-file", table).stdout
-    assert call("check", qrels, run, "--queries-file", table, "--absent-days", "empty").exit_code == 0
+    collection = write_collection(qrels.parent, qrels=qrels, queries=table, absent_days="empty")
+    assert call("check", collection, run).exit_code == 0
 
 
 def test_eval_counts_nil_queries_and_averages_by_topic_and_question(files: tuple[Path, ...], call: Call) -> None:
     """By hand: q1 has 1 on day 1 and 0 on day 2 (r_t = 0 at rank 1); q2 is silent on both days, which is right."""
     qrels, run, table = files
     write(run, d1=[answer("q1", 0, "a")], d2=[])
-    terms = ("--complete", "--queries-file", table, "--average", "topic,question", "-m", "RR[terminal]")
-    result = call("eval", qrels, run, *terms, "--format", "json")
+    collection = write_collection(qrels.parent, qrels=qrels, queries=table, complete=True)
+    terms = ("--average", "topic,question", "-m", "RR[terminal]")
+    result = call("eval", collection, run, *terms, "--format", "json")
     assert result.exit_code == 0
     found = json.loads(result.stdout)["runs"]["run"]["RR[terminal]"]
     assert found == {"mean": 0.75, "n": 1, "queries": {"t1": 0.75}}
@@ -86,5 +90,5 @@ def test_check_finds_unknown_questions_in_the_ranking_of_questions(files: tuple[
 def test_explain_takes_a_table_without_texts(files: tuple[Path, ...], call: Call) -> None:
     qrels, run, table = files
     write(run, d1=[answer("q1", 0, "x", "a")], d2=[])
-    options = ("--queries-file", table, "--complete", "-m", "RR[terminal]", "--query", "t1/q1/d1")
-    assert "0.5000" in call("explain", qrels, run, *options).stdout
+    collection = write_collection(qrels.parent, qrels=qrels, queries=table, complete=True)
+    assert "0.5000" in call("explain", collection, run, "-m", "RR[terminal]", "--query", "t1/q1/d1").stdout

@@ -12,6 +12,7 @@ import pytest
 from cli_samples import BM25, DENSE, QRELS, RUNS, Call
 
 import cranfield as cf
+from collection_files import write_collection
 
 
 def test_every_run_has_a_table_and_the_order_has_words(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +65,8 @@ def test_the_bottom_line_says_what_to_do(call: Call, tmp_path: Path, monkeypatch
     unlikely = call("audit", QRELS, BM25, DENSE, "-m", "nDCG@10").stdout
     assert "only unlikely judgments could change it" in " ".join(unlikely.split())
     assert "To judge" not in unlikely
-    complete = call("audit", QRELS, BM25, DENSE, "-m", "AP", "--complete").stdout
+    collection = write_collection(tmp_path, qrels=QRELS, complete=True)
+    complete = call("audit", collection, BM25, DENSE, "-m", "AP").stdout
     assert "judged documents" not in complete.partition("What could change")[0]
 
 
@@ -75,9 +77,9 @@ def test_json_is_the_audit(call: Call) -> None:
 
 
 def test_all_pairs(call: Call) -> None:
-    short, whole = call("audit", QRELS, *RUNS).stdout, call("audit", QRELS, *RUNS, "--all-pairs").stdout
-    assert "--all-pairs" in short
-    assert "--all-pairs" not in whole
+    short, whole = call("audit", QRELS, *RUNS).stdout, call("audit", QRELS, *RUNS, "-v").stdout
+    assert "more (use -v)" in short
+    assert "more (use -v)" not in whole
     assert len(whole) > len(short)
 
 

@@ -13,6 +13,7 @@ import pytest
 from cli_samples import BM25, DENSE, QRELS, RUNS, Call
 
 import cranfield as cf
+from collection_files import write_collection
 
 
 def made(folder: Path, name: str, good: bool, queries: int = 12) -> Path:
@@ -65,7 +66,7 @@ def test_notes_and_checks_say_the_lowest_p_value_of_their_sides(call: Call) -> N
 
 
 def test_csv_has_a_line_for_every_pair_and_measure(call: Call) -> None:
-    text = call("compare", QRELS, *RUNS, "-m", "AP RR", "--format", "csv", "--also-test", "all").stdout
+    text = call("compare", QRELS, *RUNS, "-m", "AP RR", "--format", "csv", "--tests", "all").stdout
     rows = list(csv.DictReader(StringIO(text)))
     assert len(rows) == 2 * len(RUNS) * (len(RUNS) - 1) // 2
     assert float(rows[0]["difference"]) == pytest.approx(float(rows[0]["mean"]) - float(rows[0]["other_mean"]))
@@ -203,12 +204,13 @@ def test_judgments_by_subtopic_and_intents(call: Call, tmp_path: Path) -> None:
     one = qrels.read_text().split()
     weights = tmp_path / "intents"
     weights.write_text(f"{one[0]} {one[1]} 9\n")
-    how = ["-m", "ERR_IA@20", "--intents", weights]
+    collection = write_collection(tmp_path, qrels=qrels, intents=weights)
+    how = ["-m", "ERR_IA@20"]
     expected = cf.evaluate(cf.Collection(qrels, intents=str(weights)), [BM25, DENSE], "ERR_IA@20")._means[:, 0]
-    told = json.loads(call("compare", qrels, BM25, DENSE, *how, "--format", "json").stdout)["pairs"][0]
+    told = json.loads(call("compare", collection, BM25, DENSE, *how, "--format", "json").stdout)["pairs"][0]
     assert (told["other_mean"], told["mean"]) == pytest.approx(tuple(expected), abs=1e-12)
     assert told["difference"] == pytest.approx(expected[1] - expected[0])  # new minus old
-    assert call("queries", qrels, BM25, DENSE, *how).exit_code == 0
+    assert call("queries", collection, BM25, DENSE, *how).exit_code == 0
 
 
 def test_figures_take_every_name(call: Call, tmp_path: Path) -> None:
@@ -319,7 +321,6 @@ def test_top_with_a_saved_baseline(call: Call, tmp_path: Path) -> None:
     ("how", "message"),
     [
         (["--fail-if-worse", "AP"], "--top does not work with --fail-if-worse"),
-        (["--engine", "spark"], "--top does not work with --engine spark"),
         (["--baseline", "best"], "--top 1 leaves one"),
     ],
 )

@@ -22,6 +22,7 @@ QRELS = "q1 0 a 1\nq1 0 x 0\nq2 0 a 1\n"
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("qrels.txt").write_text(QRELS)
+    Path("predicted.toml").write_text("qrels = 'qrels.txt'\npredicted = 'qrels.txt'\n")
     Path("chunks.run").write_text(TWICE)
     Path("other.run").write_text(TWICE.replace(" t\n", " u\n"))
     Path("more/runs").mkdir(parents=True)
@@ -65,7 +66,7 @@ def test_an_error_names_the_option() -> None:
         "judges qrels.txt qrels.txt chunks.run other.run -m RR",
         "judge qrels.txt chunks.run other.run --merge qrels.txt -o merged.txt",
         "check qrels.txt chunks.run --stats",
-        "compare qrels.txt chunks.run other.run -m RR --predicted qrels.txt",
+        "compare predicted.toml chunks.run other.run -m RR",
     ],
 )
 def test_every_verb(line: str) -> None:
@@ -84,11 +85,6 @@ def test_a_run_with_other_errors() -> None:
     Path("chunks.run").write_text(TWICE + "q2 Q0 b 2 high t\n")
     message = call("eval", "qrels.txt", "chunks.run", "-m", "RR", "--duplicates", "first", code=1)
     assert 'chunks.run:5: the score is not a number: "high"' in message
-
-
-def test_spark_refuses_it() -> None:
-    line = "eval qrels.txt chunks.run -m RR --engine spark --duplicates first"
-    assert "--duplicates does not work with --engine spark" in call(*line.split(), code=2)
 
 
 def test_every_command_with_runs_has_the_option() -> None:

@@ -11,9 +11,11 @@ import pytest
 from cli_samples import BM25, DENSE, LLM, QRELS, QUIET, RUNS, Call
 
 import cranfield as cf
+from collection_files import write_collection
 from cranfield import example
-from cranfield.cli.options import DEFAULT_MEASURES, DIVERSITY_MEASURES, split_measures
+from cranfield.cli.options import split_measures
 from cranfield.evaluation.notes import sentences
+from cranfield.evaluation.plan import DEFAULT_MEASURES, DIVERSITY_MEASURES
 from cranfield.report import FORMATS
 
 
@@ -73,8 +75,8 @@ def test_csv_has_every_query(call: Call) -> None:
         (["--condensed"], {"condensed": True}),
         (["--queries", "both"], {"queries": "both"}),
         (["--undefined", "zero"], {"undefined": "zero"}),
-        (["--negative", "nonrel"], {"qrels": cf.Collection(QRELS, negative="nonrel")}),
-        (["--residual"], {"show": "residuals"}),
+        (["--rel", "2"], {"qrels": cf.Collection(QRELS, rel=2)}),
+        (["--show", "residuals"], {"show": "residuals"}),
     ],
 )
 def test_options_are_the_keywords_of_evaluate(call: Call, options: list[str], keywords: dict[str, object]) -> None:
@@ -168,7 +170,7 @@ def test_judgments_by_subtopic_are_recognised(call: Call, tmp_path: Path) -> Non
     )
     weights = tmp_path / "weights"
     weights.write_text("q1 nothing 1\n")
-    result = call("eval", diversity, BM25, "--intents", weights)
+    result = call("eval", write_collection(tmp_path, qrels=diversity, intents=weights), BM25)
     assert result.exit_code == 1
     assert f"error: {weights}:1: no document is judged for subtopic `nothing` of query `q1`" in result.stderr
     assert "hint: query `q1` has subtopics " in result.stderr
@@ -189,14 +191,15 @@ def test_costs_of_other_verbs(verb: str, call: Call, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     more = ["-o", page] if verb == "report" else ["--format", "json"]
     outputs = []
-    for costs in ([], ["--costs", tmp_path / "costs"]):
-        result = call(verb, *files, "-m", "TBG(half=2)", *costs, *more)
+    collection = write_collection(tmp_path, qrels=files[0], costs=tmp_path / "costs")
+    for judged in (files[0], collection):
+        result = call(verb, judged, *files[1:], "-m", "TBG(half=2)", *more)
         assert result.exit_code == 0, result.output
         outputs.append(page.read_text() if verb == "report" else result.stdout)
     assert outputs[0] != outputs[1]
     if verb == "report":
-        assert "--costs" in outputs[1]
-    unused = call(verb, *files, "-m", "RR", "--costs", tmp_path / "costs", *([] if verb != "report" else more))
+        assert "collection.toml" in outputs[1]
+    unused = call(verb, collection, *files[1:], "-m", "RR", *([] if verb != "report" else more))
     assert "the costs were not used" in unused.stderr + (page.read_text() if verb == "report" else "")
 
 
@@ -204,19 +207,10 @@ def test_costs(call: Call, tmp_path: Path) -> None:
     files = {"qrels": "q 0 a 1\n", "run": "q Q0 x 1 2 own\nq Q0 a 2 1 own\n", "costs": "q x 9\n"}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    asked = [
-        "eval",
-        tmp_path / "qrels",
-        tmp_path / "run",
-        "-m",
-        "TBG(half=9, per='list')",
-        "--costs",
-        tmp_path / "costs",
-    ]
+    collection = write_collection(tmp_path, qrels=tmp_path / "qrels", costs=tmp_path / "costs")
+    asked = ["eval", collection, tmp_path / "run", "-m", "TBG(half=9, per='list')"]
     scores = json.loads(call(*asked, "--format", "json").stdout)["runs"]["run"]
     assert scores["TBG(half=9, per='list')"]["mean"] == 0.5
-    result = call(*asked, "--engine", "spark")
-    assert result.exit_code == 2 and "--costs does not work with --engine spark" in result.stderr
 
 
 def test_runs_are_sorted_by_the_first_measure(call: Call) -> None:
@@ -227,19 +221,19 @@ def test_runs_are_sorted_by_the_first_measure(call: Call) -> None:
 
     means = cf.evaluate(QRELS, RUNS, ["AP", "RR"])._means
     names = ["bm25", "dense", "llm", "quiet"]
-    assert order() == order("--sort", "map") == sorted(names, key=lambda name: -means[names.index(name), 0])
-    assert order("--sort", "RR") == sorted(names, key=lambda name: -means[names.index(name), 1])
-    assert order("--sort", "name") == order("--sort", "input") == names
+    assert order() == order("--order", "map") == sorted(names, key=lambda name: -means[names.index(name), 0])
+    assert order("--order", "RR") == sorted(names, key=lambda name: -means[names.index(name), 1])
+    assert order("--order", "name") == order("--order", "input") == names
     assert order("--top", 2) == order()[:2]
-    assert order("--top", 2, "--sort", "name") == order("--top", 2, "--sort", "input") == sorted(order()[:2])
+    assert order("--top", 2, "--order", "name") == order("--top", 2, "--order", "input") == sorted(order()[:2])
     assert list(json.loads(call("eval", QRELS, *RUNS[::-1], "--format", "json").stdout)["runs"]) == names[::-1]
-    wrong = call("eval", QRELS, *RUNS, "-m", "AP", "--sort", "nDCG")
+    wrong = call("eval", QRELS, *RUNS, "-m", "AP", "--order", "nDCG")
     assert wrong.exit_code == 2 and "`nDCG` is not one of the measures" in wrong.stderr
 
 
 def test_top_runs_are_the_best_in_every_format(call: Call) -> None:
     for runs in (RUNS, RUNS[::-1]):
-        result = call("eval", QRELS, *runs, "-m", "RR AP", "--sort", "AP", "--top", 2, "--format", "csv")
+        result = call("eval", QRELS, *runs, "-m", "RR AP", "--order", "AP", "--top", 2, "--format", "csv")
         assert [line.split(",")[0] for line in result.stdout.splitlines()[1::2]] == ["llm", "dense"]
         assert "2 of 4 runs are shown, those with the highest AP (--top)" in result.stderr
         as_json = call("eval", QRELS, *runs, "-m", "AP", "--top", 2, "--format", "json").stdout

@@ -85,7 +85,7 @@ def test_nothing_half_written_stays_behind(tmp_path: Path, verb: str, number: in
     """A folder and a file, each ended while its draft stands beside the place."""
     target = tmp_path / "out" / {"simulate": "lab", "convert": "run.csv.xz"}[verb]
     target.parent.mkdir()
-    args = [str(target), "--n-documents", "60000", "--n-words", "100"]
+    args = [str(target), "--documents", "60000", "--words", "100"]
     if verb == "convert":
         (tmp_path / "in.run").write_text("".join(f"q{i % 50} Q0 d{i * i} {i} {i / 7} t\n" for i in range(200_000)))
         args = [str(tmp_path / "in.run"), str(target), "--kind", "run"]

@@ -71,7 +71,7 @@ def test_repeats_are_files_with_one_name() -> None:
     assert first_pair(*words, "dense=seed*.run") == found
     runs = {"bm25": "bm25.run", "dense": cf.Repeats([f"seed{i}.run" for i in (1, 2, 3)])}
     assert found["p"] == cf.compare("qrels.txt", runs, "RR").pairs[0].p
-    fixed = first_pair(*words, *given, "--repeats-are", "fixed", "--test", "t")
+    fixed = first_pair(*words, *given, "--repeats", "fixed", "--test", "t")
     assert fixed["variance"][1] == 0  # type: ignore[index]
 
 

@@ -11,12 +11,12 @@ from cli_samples import Call
 import cranfield as cf
 from cranfield.cli.collections import simulate
 
-SMALL = ("--n-queries", 4, "--n-systems", 3, "--n-documents", 200, "--n-relevant", 6, "--length", 20)
+SMALL = ("--queries", 4, "--systems", 3, "--documents", 200, "--relevant", 6, "--depth", 20)
 
 
 def test_a_collection_is_written_and_scored(call: Call, tmp_path: Path) -> None:
     lab = tmp_path / "lab"
-    result = call("simulate", lab, *SMALL, "--tied", 0.5, "--seed", 3)
+    result = call("simulate", lab, *SMALL, "--ties", 0.5, "--seed", 3)
     assert result.exit_code == 0
     assert result.stdout == ""
     assert result.stderr.startswith(f"{lab}: 4 queries, 200 documents, 3 systems, ")
@@ -36,8 +36,8 @@ def test_what_is_there_stays(call: Call, tmp_path: Path) -> None:
         f"error: {tmp_path}: the folder is not empty\n\nhint: choose another folder, or replace it with --force\n"
     )
     assert call("simulate", tmp_path, *SMALL, "--force").exit_code == 1
-    assert call("simulate", tmp_path / "new", "--tied", "2").exit_code == 2
-    assert call("simulate", tmp_path / "new", "--n-documents", "20").exit_code == 2
+    assert call("simulate", tmp_path / "new", "--ties", "2").exit_code == 2
+    assert call("simulate", tmp_path / "new", "--documents", "20").exit_code == 2
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 

@@ -10,6 +10,7 @@ from cli_samples import Call
 from click.testing import CliRunner
 
 import cranfield as cf
+from collection_files import write_collection
 from cranfield.cli.main import cli
 
 SPANS = "query,document,start,end\n1,a,10,50\n1,b,0,30\n2,a,100,150\n"
@@ -27,7 +28,8 @@ def files(tmp_path: Path) -> list[Path]:
 
 def test_eval_is_that_of_python_and_has_measures_of_passages_by_default(call: Call, files: list[Path]) -> None:
     spans, *runs = files
-    found = json.loads(call("eval", spans, *runs, "--judgments", "spans", "--cover", "1", "--format", "json").stdout)
+    collection = write_collection(spans.parent, spans=spans, cover=1)
+    found = json.loads(call("eval", collection, *runs, "--format", "json").stdout)
     measures = ["SpanR@10", "SpanP@10", "SpanIoU@10", "StRecall@10", "RR"]
     scores = cf.evaluate(cf.Collection(spans=spans, cover=1), list(runs), measures)
     assert found["runs"] == scores.to_dict()["runs"]
@@ -63,7 +65,8 @@ def test_wrong_input_is_one_sentence_with_its_line(call: Call, files: list[Path]
     result = call("eval", *files[:2], "--judgments", "spans")
     assert result.exit_code == 1
     assert f"error: {files[1]}:4: the end 14 is before the start 80" in result.stderr
-    assert call("eval", *files[:2], "--judgments", "spans", "--cover", "2").exit_code == 2
+    wrong = call("eval", write_collection(files[0].parent, spans=files[0], cover=2), files[1])
+    assert wrong.exit_code == 1 and "cover: expected a number between 0 and 1, found `2`" in wrong.stderr
     result = call("eval", files[0], files[2])
     assert "for passages and chunks, use --judgments spans" in result.stderr
 

@@ -27,6 +27,7 @@ from cranfield.cli.commands import (
 )
 from cranfield.cli.main import Verbs, cli
 from cranfield.cli.study import Studies
+from cranfield.evaluation.collection_file import KEYS
 from cranfield.settings import RARE, Chance, Choices, Option, Positive, Whole
 
 PREFERENCES = "q1 0 j1 a 2\nq1 0 j1 b 1\nq1 0 j1 c 0\n"
@@ -163,26 +164,18 @@ def test_an_option_has_one_meaning() -> None:
     assert {option: verbs for option, verbs in kinds.items() if len(set(verbs.values())) > 1} == {}
 
 
-def test_options_of_the_collection_are_the_parameters_of_collection() -> None:
-    ours = {*groups_of(options.CollectionFacts), *groups_of(options.Predictions)}
-    theirs = set(signature(cf.Collection).parameters)
-    judgments = set(options.KINDS.values())
-    not_here = {
-        "name",
-        "types",
-        "strata",
-        "inclusion",
-        "method",
-        "queries",
-        "judges",
-    }  # other options, or columns of the files
-    assert (ours - {"corpus", "judgments", "queries_file"}) | {"documents"} | judgments == theirs - not_here
-    defaults = {name: p.default for name, p in signature(cf.Collection).parameters.items()}
-    facts = {
-        name: getattr(options.CollectionFacts, name) for name in ("nil", "full_length", "negative", "intents", "costs")
-    }
-    assert facts == {name: defaults[name] for name in facts}
-    assert options.Predictions.inference == defaults["inference"]
+def test_a_collection_file_has_the_parameters_of_collection() -> None:
+    columns = {"name", "types", "strata", "inclusion", "method"}  # a name, and columns of the files
+    assert set(KEYS.keys) == set(signature(cf.Collection).parameters) - columns
+    assert {"rel", "nil"} <= set(groups_of(options.CollectionFacts)) & set(KEYS.keys)
+    assert set(options.KINDS.values()) <= set(KEYS.keys)
+
+
+@pytest.mark.parametrize("name", ["costs", "intents", "predicted", "full-length", "map-documents"])
+def test_a_hint_for_what_a_collection_file_says(call: Call, name: str) -> None:
+    result = call("eval", QRELS, BM25, f"--{name}", "x")
+    assert result.exit_code == 2
+    assert f"write {name.replace('-', '_')} in a collection file (FILE.toml)" in result.stderr
 
 
 @pytest.mark.parametrize("name", ["eval", "compare", "audit", "queries", "report"])
@@ -213,5 +206,3 @@ def test_without_the_option_an_error_names_it(call: Call, tmp_path: Path) -> Non
         assert f"--judgments {kind}" in result.stderr
     result = call("report", QRELS, BM25, DENSE, "--judgments", "groups", "-o", tmp_path / "report.html")
     assert result.exit_code == 2 and "a report needs judgments by grade" in result.stderr
-    result = call("eval", QRELS, BM25, "--judgments", "groups", "--engine", "spark")
-    assert result.exit_code == 2 and "--judgments does not work with --engine spark" in result.stderr

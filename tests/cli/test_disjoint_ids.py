@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from cli_samples import Call
 
+from collection_files import write_collection
+
 QRELS = "1 0 guide.md 1\n1 0 faq.md 0\n2 0 intro.md 2\n"
 CHUNKS = """1 Q0 guide.md#7 1 3.0 x
 1 Q0 faq.md#1 2 2.0 x
@@ -30,7 +32,7 @@ def test_every_verb_refuses_ids_of_another_kind(verb: tuple[str, ...], files: tu
     result = call(verb[0], *files[:2], *verb[1:])
     assert result.exit_code == 1
     assert "ids of the two have different forms" in result.output
-    assert "--map-documents FILE" in result.output
+    assert "map_documents" in result.output
 
 
 def test_a_run_from_standard_input_is_read_again_for_its_ids(files: tuple[Path, ...], call: Call) -> None:
@@ -40,17 +42,19 @@ def test_a_run_from_standard_input_is_read_again_for_its_ids(files: tuple[Path, 
 
 
 def test_allow_disjoint_scores_the_run_and_says_so_first(files: tuple[Path, ...], call: Call) -> None:
-    result = call("eval", *files[:2], "-m", "RR", "--allow-disjoint")
+    collection = write_collection(files[0].parent, qrels=files[0], allow_disjoint=True)
+    result = call("eval", collection, files[1], "-m", "RR")
     assert result.exit_code == 0
     assert "0.0000" in result.stdout
     assert result.stderr.startswith("note: chunks: none of the retrieved documents is judged for any query")
-    checked = call("check", *files[:2], "--allow-disjoint")
+    checked = call("check", collection, files[1])
     assert checked.exit_code == 0
     assert "warning: none of the retrieved documents is judged for any query" in checked.stdout
 
 
 def test_chunks_are_mapped_to_documents(files: tuple[Path, ...], call: Call) -> None:
-    result = call("eval", *files[:2], "-m", "RR", "--map-documents", files[2])
+    collection = write_collection(files[0].parent, qrels=files[0], map_documents=files[2])
+    result = call("eval", collection, files[1], "-m", "RR")
     assert result.exit_code == 0
     assert "0.7500" in result.stdout
-    assert call("check", *files[:2], "--map-documents", files[2]).exit_code == 0
+    assert call("check", collection, files[1]).exit_code == 0

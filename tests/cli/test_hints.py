@@ -16,7 +16,7 @@ GUESSES = [
     ("compare", "--metrics", "use -m"),
     ("eval", "-k", "a cutoff is part of the name of a measure, as in -m nDCG@10"),
     ("eval", "--cutoff", "a cutoff is part of the name"),
-    ("eval", "--sort-by", "use --sort"),
+    ("eval", "--sort-by", "use --order"),
     ("queries", "--sort-by", "use --order"),
     ("eval", "--silent", "use --quiet"),
     ("eval", "--json", "use --format json"),
@@ -68,14 +68,14 @@ def test_no_hint_is_better_than_a_wrong_one(call: Call) -> None:
 def test_a_measure_that_may_be_meant(given: str, meant: str) -> None:
     with pytest.raises(MeasureError, match="unknown measure") as caught:
         parse(given)
-    assert caught.value.hint.startswith(f"did you mean `{meant}`? `cranfield measures --search TEXT`")
+    assert caught.value.hint.startswith(f"did you mean `{meant}`? `cranfield measures WORD`")
     assert "--measures-file adds your own" in caught.value.hint
 
 
 def test_no_measure_is_suggested_for_any_word() -> None:
     with pytest.raises(MeasureError) as caught:
         parse("xyzzy")
-    assert caught.value.hint.startswith("`cranfield measures --search TEXT` finds measures")
+    assert caught.value.hint.startswith("`cranfield measures WORD` finds measures")
 
 
 @pytest.mark.parametrize("given", ["ndcg@", "rbp(p=.8", "AP[ties", "nDCG ("])
@@ -146,9 +146,9 @@ def test_every_alias_can_be_shown(call: Call) -> None:
 
 
 def test_measures_are_found_by_words(call: Call) -> None:
-    found = call("measures", "--search", "reciprocal rank").stdout
+    found = call("measures", "reciprocal rank").stdout
     assert "RR, RR@k" in found and "ERR, ERR@k" in found and "nDCG" not in found
-    assert "AP, AP@k" in call("measures", "--search", "MAP").stdout
-    assert "RBP" in call("measures", "--search", "moffat2008").stdout
-    nothing = call("measures", "--search", "xyzzy")
+    assert "AP, AP@k" in call("measures", "MAP").stdout
+    assert "RBP" in call("measures", "moffat2008").stdout
+    nothing = call("measures", "xyzzy")
     assert nothing.exit_code == 2 and "no measure matches `xyzzy`" in nothing.stderr

@@ -40,7 +40,7 @@ def test_check_lists_every_error(call: Call, here: Path) -> None:
     assert [int(line.split(":")[1]) for line in lines if line.startswith("bad.run:")] == list(range(1, 138))
     assert [int(line.split(":")[1]) for line in lines if line.startswith("bad.csv:")] == list(range(2, 59))
     assert len(call("check", "bad.txt", "bad.run").stdout.splitlines()) == 43 + 137
-    cut = call("check", "qrels.txt", "bad.run", "--limit", "3")
+    cut = call("check", "qrels.txt", "bad.run", "--top", "3")
     assert cut.stdout.splitlines()[2:] == ['bad.run:3: the score is not a number: "x"', "... and 134 more errors"]
     assert cut.stderr == "2 files: 137 errors, 0 warnings\n"
     # Other commands still show the first twenty.
@@ -171,7 +171,7 @@ COMMANDS = {
     "report": f"report {QRELS} {BM25} {DENSE} --samples 1000000 -o out",
     "study": f"study power {QRELS} {BM25} {DENSE} {LLM} --samples 20000 -o out",
     "corpus": "corpus texts.jsonl --qrels judged.txt -o out",
-    "simulate": "simulate out --force --n-queries 20 --n-documents 1000 --n-systems 5",
+    "simulate": "simulate out --force --queries 20 --documents 1000 --systems 5",
 }
 
 
@@ -281,7 +281,8 @@ REPLACED = {
     "own measures": "eval qrels.txt bm25.run --measures-file own.py -o own.py",
     "own measures and reports of checks": "eval qrels.txt bm25.run --measures-file own.py --junit own.py",
     "queries": "queries qrels.txt bm25.run dense.run --queries-file texts.tsv -o texts.tsv",
-    "costs": "eval qrels.txt bm25.run --costs texts.tsv -o texts.tsv",
+    "costs of a collection": "eval collection.toml bm25.run -o texts.tsv",
+    "judgments of a collection": "audit collection.toml bm25.run -o qrels.txt",
     "what is converted": "convert bm25.run ./bm25.run",
     "what is merged": "judge qrels.txt bm25.run --merge new.csv -o new.csv",
     "what is sampled": "sample bm25.run --qrels qrels.txt -o qrels.txt",
@@ -314,6 +315,7 @@ def test_no_input_of_a_command_is_replaced(name: str, here: Path, call: Call) ->
         **{"letor.txt": LETOR, "answers": "q1 Q0 m40 1 2 t Rome\n", "own.py": OWN, "texts.tsv": "q1\tlamps\n"},
         **{"saved.json": "{}\n", "new.csv": "query,document,grade\nq1,m40,1\n"},
         "experiment.toml": EXPERIMENT,
+        "collection.toml": 'qrels = "qrels.txt"\ncosts = "texts.tsv"\n',
         "beir/qrels/test.tsv": "query-id\tcorpus-id\tscore\nq1\tm40\t1\n",
         "beir/corpus.jsonl": '{"_id": "m40", "text": "a lamp"}\n',
         "beir/queries.jsonl": '{"_id": "q1", "text": "lamp"}\n',

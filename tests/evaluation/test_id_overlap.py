@@ -34,7 +34,7 @@ def test_other_forms_of_ids_are_an_error_with_three_ids_of_each_side() -> None:
         "run: none of the retrieved documents is judged for any query: retrieved `guide.md#7`, `faq.md#1`, "
         "`guide.md#2`; judged `guide.md`, `faq.md`, `intro.md`; ids of the two have different forms"
     )
-    for way in ("--map-documents FILE", "map_documents=", "strip", "spans=", "--allow-disjoint", "allow_disjoint=True"):
+    for way in ("map_documents", "strip", "spans", "allow_disjoint"):
         assert way in error.value.hint
 
 

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import cranfield as cf
+from collection_files import write_collection
 from cranfield import example
 from cranfield.cli.main import cli
 
@@ -57,29 +58,31 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         ["audit", "-m", "DELTARB(whole=True)@5 AP", "--corpus", TEXTS],
         ["queries", "-m", "AP"],
         ["report", "-m", "AP nDCG@10", "--samples", "100", "-o", "report.html"],
-        ["eval", "-m", "AP", "--predicted", PREDICTED],
-        ["compare", "-m", "AP nDCG@10[ties=trec9]", "--samples", "100", "--predicted", PREDICTED],
-        ["audit", "-m", "AP", "--predicted", PREDICTED],
-        [
-            "report",
-            "-m",
-            "AP",
-            "--samples",
-            "100",
-            "--predicted",
-            PREDICTED,
-            "--baseline",
-            "dense",
-            "-o",
-            "report.html",
-        ],
     ],
-    ids=lambda command: " ".join([*command[:3], *(word for word in command if word == "--predicted")]),
+    ids=lambda command: " ".join(command[:3]),
 )
 def test_commands(command: list[str], opened: Counter[str]) -> None:
+    check_commands(QRELS, command, opened)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["eval", "-m", "AP"],
+        ["compare", "-m", "AP nDCG@10[ties=trec9]", "--samples", "100"],
+        ["audit", "-m", "AP"],
+        ["report", "-m", "AP", "--samples", "100", "--baseline", "dense", "-o", "report.html"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_commands_with_predictions(command: list[str], opened: Counter[str], tmp_path: Path) -> None:
+    check_commands(write_collection(tmp_path, qrels=QRELS, predicted=PREDICTED), command, opened)
+
+
+def check_commands(qrels: str, command: list[str], opened: Counter[str]) -> None:
     if command[0] == "report":
         pytest.importorskip("vl_convert")
-    result = CliRunner().invoke(cli, [command[0], QRELS, *RUNS, *command[1:]])
+    result = CliRunner().invoke(cli, [command[0], qrels, *RUNS, *command[1:]])
     assert result.exit_code == 0, result.output
     assert {Path(run).name: opened[Path(run).name] for run in RUNS} == {Path(run).name: 1 for run in RUNS}
 

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import cranfield as cf
+from collection_files import write_collection
 from cranfield.cli.main import cli
 from cranfield.evaluation.elsewhere import with_column
 from cranfield.statistics.survey import ppi_mean
@@ -98,39 +99,36 @@ def write(path: Path, judged: Any) -> str:
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> tuple[str, str, list[str]]:
-    """Files of the human judgments, the predictions and the runs."""
+def files(tmp_path: Path) -> tuple[str, list[str]]:
+    """A collection with predictions, and the runs."""
     human, llm = write(tmp_path / "human.txt", HUMAN), write(tmp_path / "llm.txt", LLM)
+    human = write_collection(tmp_path, qrels=human, predicted=llm)
     runs = []
     for name, run in RUNS.items():
         file = tmp_path / f"{name}.run"
         file.write_text("".join(f"{q} Q0 {d} 1 {s} x\n" for q, ranking in run.items() for d, s in ranking.items()))
         runs.append(str(file))
-    return human, llm, runs
+    return human, runs
 
 
-def test_commands(files: tuple[str, str, list[str]]) -> None:
-    human, llm, runs = files
-    shown = CliRunner().invoke(cli, ["eval", human, *runs, "-m", "nDCG@5", "--predicted", llm])
+def test_commands(files: tuple[str, list[str]]) -> None:
+    human, runs = files
+    shown = CliRunner().invoke(cli, ["eval", human, *runs, "-m", "nDCG@5"])
     assert shown.exit_code == 0, shown.output
     for line in ("humans only", "predictions only", "both together"):
         assert shown.output.count(line) == 2
-    compared = CliRunner().invoke(cli, ["compare", human, *runs, "-m", "nDCG@5", "--predicted", llm])
+    compared = CliRunner().invoke(cli, ["compare", human, *runs, "-m", "nDCG@5"])
     assert compared.exit_code == 0, compared.output
     assert "both together" in compared.output
-    saved = json.loads(
-        CliRunner()
-        .invoke(cli, ["compare", human, *runs, "-m", "nDCG@5", "--predicted", llm, "--format", "json"])
-        .stdout
-    )
+    saved = json.loads(CliRunner().invoke(cli, ["compare", human, *runs, "-m", "nDCG@5", "--format", "json"]).stdout)
     (later,), (pair,) = saved["predicted"], saved["pairs"]
     assert (later["run"], later["other"]) == (pair["run"], pair["other"])
     assert later["human"]["estimate"] == pytest.approx(pair["difference"])  # new minus old in both
 
 
-def test_an_audit_shows_the_means_of_eval(files: tuple[str, str, list[str]]) -> None:
-    human, llm, runs = files
-    command = [human, *runs, "-m", "nDCG@5", "--predicted", llm, "--format"]
+def test_an_audit_shows_the_means_of_eval(files: tuple[str, list[str]]) -> None:
+    human, runs = files
+    command = [human, *runs, "-m", "nDCG@5", "--format"]
     scores = json.loads(CliRunner().invoke(cli, ["eval", *command, "json"]).stdout)
     audit = json.loads(CliRunner().invoke(cli, ["audit", *command, "json"]).stdout)
     assert len(audit["predicted"]) == 2
@@ -142,19 +140,17 @@ def test_an_audit_shows_the_means_of_eval(files: tuple[str, str, list[str]]) -> 
         assert "predictions: intervals are for new queries of this kind" in shown.stderr
 
 
-def test_a_report_has_a_table_of_both_judgments(files: tuple[str, str, list[str]], tmp_path: Path) -> None:
+def test_a_report_has_a_table_of_both_judgments(files: tuple[str, list[str]], tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
-    human, llm, runs = files
+    human, runs = files
     page = tmp_path / "report.html"
-    with_them = ["--predicted", llm, "--inference", "fixed"]
-    shown = CliRunner().invoke(cli, ["report", human, *runs, "-m", "nDCG@5", *with_them, "-o", str(page)])
+    Path(human).write_text(f'{Path(human).read_text()}inference = "fixed"\n')
+    shown = CliRunner().invoke(cli, ["report", human, *runs, "-m", "nDCG@5", "-o", str(page)])
     assert shown.exit_code == 0, shown.output
     text = page.read_text()
     assert text.count("both together</td>") == 3  # of two means, and of their difference
     data = json.loads(re.findall(r'id="data">(.*?)</script>', text, re.DOTALL)[0])
-    assert any(
-        line.endswith(f"--predicted {Path(llm).name} --inference fixed --interval bca") for line in data["commands"]
-    )
+    assert any("eval collection.toml " in line and line.endswith("--interval bca") for line in data["commands"])
     assert any("for this query set only" in note for note in data["notes"])
 
 

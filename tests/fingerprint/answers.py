@@ -106,9 +106,9 @@ def runs(concept: Concept) -> Any:
 
 def words(concept: Concept) -> str:
     files = " ".join(f"{run}={file}" for run, of_run in concept.runs.items() for file in of_run)
-    chosen = f"qrels.txt {files} -m '{' '.join(MEASURES)}' {WORDS}"
+    qrels = "predicted.toml" if concept.predicted else "qrels.txt"
+    chosen = f"{qrels} {files} -m '{' '.join(MEASURES)}' {WORDS}"
     chosen += f" --baseline {'saved.json' if concept.saved else concept.baseline}" if concept.baseline else ""
-    chosen += " --predicted predicted.txt" if concept.predicted else ""
     return chosen + (f" --queries-file kinds.csv --group-by {concept.by}" if concept.by else "")
 
 

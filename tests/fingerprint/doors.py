@@ -181,7 +181,7 @@ def _scored(case: Case, ties: str) -> dict[str, dict[str, float]]:
 
 COLLECTION = ("intents", "types", "costs", "documents", "prefs", "groups", "strata", "inclusion", "method")
 COLLECTION += ("nil", "full_length", "negative")
-SHOWN = {"residuals": "residuals", "bounds": "bounds", "standard_errors": "standard errors"}
+SHOWN = {"residuals": "residuals", "bounds": "bounds", "standard_errors": "standard-errors"}
 
 
 def _renamed(options: Settings) -> Settings:
@@ -228,16 +228,18 @@ def brackets(case: Case, measures: Sequence[str], ties: str, settings: Settings)
 
 
 def command(case: Case, measures: Sequence[str], ties: str, settings: Settings) -> dict[str, Values]:
-    """The command `eval`."""
+    """The command `eval` with a collection file."""
     qrels, run, options = _files(case)
-    if qrels is None:
-        message = f"no option for {case.judgments}"
-        raise RefusedCase(message)
-    words = ["eval", qrels, run, "--format", "json", "--quiet", "--ties", ties]
+    options = _renamed(options | settings)
+    parts = {"qrels": qrels, **{name: options.pop(name) for name in COLLECTION if name in options}}
+    given = {name: value for name, value in parts.items() if value is not None}
+    file = folder() / "collection.toml"
+    file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in given.items()))
+    words = ["eval", str(file), run, "--format", "json", "--quiet", "--ties", ties]
     words += [word for measure in measures for word in ("-m", measure)]
-    flags = {"residuals": "--residual", "standard_errors": "--standard-errors"}
-    for name, value in (options | settings).items():
-        option = flags.get(name, f"--{name.replace('_', '-')}")
+    words += [word for name in options.pop("show", ()) for word in ("--show", name)]
+    for name, value in options.items():
+        option = f"--{name.replace('_', '-')}"
         words += [option] if value is True else [option, str(value)]
     code, printed = run_command(words)
     if code:

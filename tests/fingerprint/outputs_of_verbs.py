@@ -20,17 +20,17 @@ RUNS = "bm25.run dense.run llm.run quiet.run"
 JSON = "--format json --quiet"
 VERBS = (
     f"eval qrels.txt {RUNS} {JSON}",
-    f"eval qrels.txt {RUNS} -m 'AP RBP nDCG@10' --residual --bounds --ties expected {JSON}",
+    f"eval qrels.txt {RUNS} -m 'AP RBP nDCG@10' --show residuals --show bounds --ties expected {JSON}",
     f"eval qrels.txt {RUNS} -m 'AP nDCG@5' --standardise z {JSON}",
     f"eval qrels.txt {RUNS} -m 'AP RR' -q --interval bca --format csv --quiet",
     f"eval qrels.txt {RUNS} -m 'AP RR' --interval t --format markdown --quiet",
     f"eval qrels.txt {RUNS} -m 'AP[terminal] P@5' --nil NIL --undefined zero --queries both {JSON}",
-    f"eval qrels.txt bm25.run -m 'AP nDCG@10' --predicted predicted.txt {JSON}",
+    f"eval predicted.toml bm25.run -m 'AP nDCG@10' {JSON}",
     f"eval qrels.diversity.txt {RUNS} {JSON}",
     f"eval qrels.diversity.txt bm25.run -m 'DELTARB@5 ABSNB@5' --corpus documents.jsonl {JSON}",
     "eval qrels.txt bm25.run dense.run -m 'AP P@5' -q --format trec --quiet",
     f"compare qrels.txt {RUNS} -m 'AP nDCG@10' --samples 2000 --seed 3 {JSON}",
-    f"compare qrels.txt {RUNS} -m AP --test t --also-test all --samples 500 --correction bh --baseline bm25.run {JSON}",
+    f"compare qrels.txt {RUNS} -m AP --test t --tests all --samples 500 --correction bh --baseline bm25.run {JSON}",
     f"compare qrels.txt {RUNS} -m AP --test randomised-tukey --samples 500 --no-audit --format csv --quiet",
     f"audit qrels.txt {RUNS} {JSON}",
     f"audit qrels.txt bm25.run llm.run -m nDCG@5 --interval bca --seed 1 {JSON}",
@@ -39,9 +39,9 @@ VERBS = (
     f"explain qrels.diversity.txt bm25.run --corpus documents.jsonl --query q1 -m DELTARB@5 {JSON}",
     f"check qrels.txt {RUNS} {JSON}",
     f"check qrels.txt {RUNS} --stats {JSON}",
-    f"judge qrels.txt {RUNS} -m P@10 --next 12 {JSON}",
-    f"judge qrels.txt {RUNS} -m AP --strategy hedge --next 8 {JSON}",
-    f"judge qrels.txt {RUNS} -m P@5 --strategy maxmean --next 8 --predicted predicted.txt {JSON}",
+    f"judge qrels.txt {RUNS} -m P@10 --top 12 {JSON}",
+    f"judge qrels.txt {RUNS} -m AP --strategy hedge --top 8 {JSON}",
+    f"judge predicted.toml {RUNS} -m P@5 --strategy maxmean --top 8 {JSON}",
     f"judges qrels.txt predicted.txt {RUNS} {JSON}",
     f"sample {RUNS} --strata '3:1 10:0.5' --qrels qrels.txt --seed 2 --quiet",
     "sample bm25.run dense.run --seed 2 --format csv --quiet",
@@ -51,7 +51,7 @@ VERBS = (
     "show alpha_nDCG@10",
     "cite nDCG@10 'RBP(p=0.8)' AP --quiet",
     f"properties AP nDCG 'RBP(p=0.8)' bpref --documents 4 {JSON}",
-    f"properties --table1 {JSON}",
+    f"properties --table 1 {JSON}",
     f"depth-for RBP 'RBP(p=0.95)' --run bm25.run --qrels qrels.txt {JSON}",
     "corpus documents.jsonl --qrels qrels.txt --run bm25.run --stemmer porter --stop english --format json",
     f"study correlation qrels.txt {RUNS} {JSON}",
@@ -70,12 +70,12 @@ VERBS = (
 )
 # Commands that write files, and the files.
 WRITING = {
-    "simulate lab --n-queries 4 --n-systems 3 --n-documents 200 --length 20 --pool-depth 5 --tied 0.4 --truncated 0.4 "
-    "--nil-queries 0.25 --n-words 20 --vocabulary 200 --seed 5": "lab/**",
+    "simulate lab --queries 4 --systems 3 --documents 200 --depth 20 --pool-depth 5 --ties 0.4 --truncate 0.4 "
+    "--nil-queries 0.25 --words 20 --vocabulary 200 --seed 5": "lab/**",
     "convert bm25.run converted.json": "converted.json",
     "convert qrels.txt converted.csv --kind qrels": "converted.csv",
     f"report qrels.txt {RUNS} -o report.html --samples 500 --top-documents 3 --date today --quiet": "report.html",
-    f"judge qrels.txt {RUNS} -m P@10 --next 5 --page judge.html --texts documents.jsonl --quiet": "judge.html",
+    f"judge qrels.txt {RUNS} -m P@10 --top 5 --page judge.html --texts documents.jsonl --quiet": "judge.html",
 }
 TIMES = ("trec", "expected")  # of the study tie-cost
 VERSION = re.compile(r"Cranfield \d[\w.]*")
@@ -90,6 +90,7 @@ def prepare(folder: Path) -> None:
     lines = [line.split() for line in (folder / "qrels.txt").read_text().splitlines()]
     predicted = [f"{q} 0 {d} {max(int(grade) - i % 3, 0)}\n" for i, (q, _, d, grade) in enumerate(lines)]
     (folder / "predicted.txt").write_text("".join(predicted))
+    (folder / "predicted.toml").write_text('qrels = "qrels.txt"\npredicted = "predicted.txt"\n')
 
 
 def without_times(value: Any) -> Any:

@@ -135,7 +135,7 @@ def test_a_day_that_a_run_does_not_mention_is_an_error_by_default(tmp_path: Path
         with pytest.raises(InputError) as error:
             cf.evaluate(cf.Collection(qrels, queries=queries, complete=True), f"{path}{part}", "RR[terminal]")
         assert str(error.value).startswith(f"{path}: topic `t1` has no day `2026-03-02`")
-        assert "--absent-days empty" in error.value.hint
+        assert 'absent_days="empty"' in error.value.hint
 
 
 def test_absent_days_are_empty_or_tied(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_judging_everything_decides() -> None:
 
 @pytest.mark.parametrize("strategy", ["depth", "mtf", "maxmean", "hedge"])
 def test_strategies_propose_unjudged_documents(strategy: Any) -> None:
-    found = next_documents(QRELS, RUNS, "P@3", strategy=strategy, n=4)
+    found = next_documents(QRELS, RUNS, "P@3", strategy=strategy, top=4)
     assert [proposal.query for proposal in found.documents] == ["1", "2", "1", "2"]
     assert not {(p.query, p.document) for p in found.documents} & {(q, d) for q in QRELS for d in QRELS[q]}
 
@@ -105,10 +105,10 @@ def test_drawn_documents_of_a_sample() -> None:
 
 def test_predictions_are_chances() -> None:
     said = {"1": {"x": 1, "y": 0, "z": 1, "w": 0}, "2": {"u": 0, "v": 1}}
-    plain, informed = (next_documents(QRELS, RUNS, "P@3", predicted=p) for p in (None, said))
+    plain, informed = (next_documents(cf.Collection(QRELS, predicted=p), RUNS, "P@3") for p in (None, said))
     assert not np.allclose(plain.status.expected, informed.status.expected)
     with pytest.raises(cf.InputError, match="none of the judged queries has predictions"):
-        next_documents(QRELS, RUNS, "P@3", predicted={"9": {"a": 1}})
+        next_documents(cf.Collection(QRELS, predicted={"9": {"a": 1}}), RUNS, "P@3")
 
 
 def test_measures_that_cannot_decide() -> None:
@@ -325,7 +325,7 @@ def write(folder: Path) -> tuple[str, list[str]]:
 def test_commands(tmp_path: Path) -> None:
     qrels, runs = write(tmp_path)
     run = CliRunner().invoke
-    listed = run(cli, ["judge", qrels, *runs, "-m", "P@3", "--next", "3", "--page", str(tmp_path / "judge.html")])
+    listed = run(cli, ["judge", qrels, *runs, "-m", "P@3", "--top", "3", "--page", str(tmp_path / "judge.html")])
     assert listed.exit_code == 0, listed.output
     assert "matters most for" in listed.output and (tmp_path / "judge.html").exists()
     new = tmp_path / "new.qrels"

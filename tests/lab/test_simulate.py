@@ -273,20 +273,20 @@ def test_an_interrupt_right_after_the_folder_was_made_leaves_none(tmp_path: Path
 
 
 def test_a_share_of_queries_has_no_relevant_document() -> None:
-    made = small(queries=10, documents=800, nil=0.3, truncate=0.5)
+    made = small(queries=10, documents=800, nil_queries=0.3, truncate=0.5)
     relevant = {query for (query, _), grade in grades(made.complete).items() if grade > 0}
     assert len(relevant) == 7
-    assert made.truth["settings"]["nil"] == 0.3
+    assert made.truth["settings"]["nil_queries"] == 0.3
     assert sorted(sum(counts.values()) == 0 for counts in made.truth["relevant"].values()) == [False] * 7 + [True] * 3
     assert set(made.judgments.queries) == {query for query, _ in grades(made.judgments)}
     detections = [cf.audit(made.judgments, run, "RR").nil_detection(0, 0) for run in made.runs]
     assert {d.nil for d in detections} == {3}
-    assert "nil" not in small().truth["settings"]
+    assert "nil_queries" not in small().truth["settings"]
     assert len({len(set(made.texts)), 800}) == 1
 
 
 def test_without_nil_nothing_changes() -> None:
-    assert grades(small(nil=0.0).complete) == grades(small().complete)
+    assert grades(small(nil_queries=0.0).complete) == grades(small().complete)
 
 
 # NIL answers.
@@ -302,7 +302,9 @@ def answers(run: cf.Run) -> dict[str, list[str]]:
 
 
 def test_a_share_of_lists_ends_in_nil_and_more_of_those_without_an_answer() -> None:
-    made = cf.simulate(queries=40, systems=6, documents=3200, depth=5, nil=0.25, nil_answers=0.3, truncate=0.5, seed=2)
+    made = cf.simulate(
+        queries=40, systems=6, documents=3200, depth=5, nil_queries=0.25, nil_answers=0.3, truncate=0.5, seed=2
+    )
     no_answer = {query for query, counts in made.truth["relevant"].items() if not sum(counts.values())}
     assert len(no_answer) == 10
     right = wrong = 0
@@ -330,7 +332,7 @@ def test_nil_is_below_every_answer_of_its_list_also_with_tied_scores() -> None:
 
 
 def test_lists_without_nil_are_those_of_the_same_simulation_without_it() -> None:
-    plain, with_nil = small(nil=0.3, seed=5), small(nil=0.3, seed=5, nil_answers=0.5)
+    plain, with_nil = small(nil_queries=0.3, seed=5), small(nil_queries=0.3, seed=5, nil_answers=0.5)
     for before, after in zip(plain.runs, with_nil.runs, strict=True):
         old, new = answers(before), answers(after)
         for query, documents in new.items():
@@ -341,7 +343,7 @@ def test_lists_without_nil_are_those_of_the_same_simulation_without_it() -> None
 
 
 def test_the_pool_has_no_documents_that_nil_cut_off() -> None:
-    made = small(nil=0.3, nil_answers=0.5, seed=5)
+    made = small(nil_queries=0.3, nil_answers=0.5, seed=5)
     pool = {(q, d) for run in made.runs for q, of in answers(run).items() for d in of[:8] if d != "NIL"}
     assert set(grades(made.judgments)) >= pool
     judged = {query for query, _ in pool}

@@ -71,7 +71,7 @@ def test_complete_judgments_are_no_estimate() -> None:
         cf.Collection(qrels, strata={"q": dict.fromkeys("abcd", "1")}),
         run,
         ["xinfAP", "P@3[sampled]"],
-        show="standard errors",
+        show="standard-errors",
     )
     assert scores._means[0, [1, 3]].tolist() == [0.0, 0.0]
 
@@ -94,7 +94,7 @@ def test_expanded_gains_are_unbiased(name: str) -> None:
                 cf.Collection(qrels | top, strata={"q": strata, "z": {"top": "1"}}),
                 run,
                 f"{name}[sampled]",
-                show="standard errors",
+                show="standard-errors",
             )
             values.append(float(scores.values[0, 0, 0]))
             variances.append(float(scores.values[0, 1, 0]) ** 2)

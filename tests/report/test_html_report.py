@@ -19,6 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 import cranfield as cf
+from collection_files import write_collection
 from cranfield import example
 from cranfield.analysis.compare import comparable, compare_scores
 from cranfield.analysis.significance import ComparisonSettings
@@ -135,7 +136,7 @@ VIEWED = (
     "t",
     "--correction",
     "bh",
-    "--also-test",
+    "--tests",
     "wilcoxon",
     "--alpha",
     "0.1",
@@ -199,7 +200,8 @@ def test_subtopics_and_intents_have_a_report(tmp_path: Path) -> None:
     query, subtopic, *_ = Path(diverse).read_text().split()
     weights, path = tmp_path / "intents", tmp_path / "report.html"
     weights.write_text(f"{query} {subtopic} 9\n")
-    result = CliRunner().invoke(cli, ["report", diverse, *runs, "--intents", str(weights), "-o", str(path)])
+    collection = write_collection(tmp_path, qrels=diverse, intents=weights)
+    result = CliRunner().invoke(cli, ["report", collection, *runs, "-o", str(path)])
     assert result.exit_code == 0
     data = json.loads(re.search(r'id="data">(.*?)</script>', path.read_text())[1])
     assert data["measures"][0] == "ERR_IA@20"
@@ -207,7 +209,7 @@ def test_subtopics_and_intents_have_a_report(tmp_path: Path) -> None:
         data["means"][0][0]
         == cf.evaluate(cf.Collection(diverse, intents=str(weights)), runs[0], "ERR_IA@20")._means[0, 0]
     )
-    assert all("--intents intents " in f"{line} " for line in data["commands"])
+    assert all(" collection.toml " in line for line in data["commands"])
 
 
 def test_queries_too_few_to_compare_have_a_report(opened: Any) -> None:
@@ -1060,7 +1062,7 @@ def test_a_report_of_nested_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert compared["pairs"][0]["difference"] == pytest.approx(gap)
 
 
-@pytest.mark.parametrize("option", [("--texts", "x"), ("--corpus", "x"), ("--predicted", "x")])
+@pytest.mark.parametrize("option", [("--texts", "x"), ("--corpus", "x"), ("--rel", "2")])
 def test_options_of_rankings_are_refused_with_scores(option: tuple[str, str]) -> None:
     result = CliRunner().invoke(cli, ["report", "--scores", "scores.csv", *option])
     assert result.exit_code == 2

@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from pyspark.sql import SparkSession
 from spark_samples import Lent
 
+from collection_files import write_collection
 from cranfield.cli.main import cli
 from cranfield.testing.engine_contract import Columns, collection
 
@@ -63,7 +64,8 @@ def write_runs(folder: Path, runs: Columns) -> list[str]:
 
 def same(call: Call, *args: object) -> Result:
     """Both engines print the same, and notes of the same first line; comparisons on Spark take no digests of tables."""
-    plain, found = call(*args), call(*args, "--engine", "spark")
+    without_audit = ["--no-audit"] if args[0] == "compare" else []
+    plain, found = call(*args, *without_audit), call("spark", *args)
     assert found.exit_code == plain.exit_code == 0, found.stderr
     printed = [one.stdout for one in (plain, found)]
     if "json" in args:
@@ -77,12 +79,14 @@ def lines(result: Result) -> Sequence[str]:
 
 
 def test_the_command(files: list[str], tmp_path: Path) -> None:
-    """`cranfield eval --engine spark` prints what `cranfield eval` does, with a session of its own."""
-    command = [sys.executable, "-m", "cranfield", "eval", *files, "-m", "AP nDCG@10", "--format", "csv"]
-    on_spark = ["--engine", "spark", "--master", "local[1]", "--write-scores", str(tmp_path / "scores")]
-    plain = subprocess.run(command, capture_output=True, check=True, text=True)
+    """`cranfield spark eval` prints what `cranfield eval` does, with a session of its own."""
+    command, words = [sys.executable, "-m", "cranfield"], ["eval", *files, "-m", "AP nDCG@10", "--format", "csv"]
+    on_spark = ["--master", "local[1]", "--write-scores", str(tmp_path / "scores")]
+    plain = subprocess.run([*command, *words], capture_output=True, check=True, text=True)
     brief = os.environ | {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-    found = subprocess.run([*command, *on_spark], capture_output=True, check=False, text=True, env=brief)
+    found = subprocess.run(
+        [*command, "spark", *words, *on_spark], capture_output=True, check=False, text=True, env=brief
+    )
     assert found.returncode == 0, found.stderr
     assert found.stdout == plain.stdout
     assert plain.stderr.splitlines()[0] in found.stderr
@@ -92,10 +96,11 @@ def test_the_command(files: list[str], tmp_path: Path) -> None:
 
 
 def test_comparing(call: Call, files: list[str]) -> None:
-    asked = ["compare", *files, "-m", "AP P@5", "--also-test", "all", "--samples", "200", "--baseline", files[2]]
-    found = same(call, *asked, "--no-audit", "--format", "json")
+    asked = ["compare", *files, "-m", "AP P@5", "--tests", "all", "--samples", "200", "--baseline", files[2]]
+    found = same(call, *asked, "--format", "json")
     assert [pair["other"] for pair in json.loads(found.stdout)["pairs"]] == ["run0", "run0"]
     guarded = call(
+        "spark",
         "compare",
         files[0],
         *reversed(files[1:]),
@@ -105,8 +110,6 @@ def test_comparing(call: Call, files: list[str]) -> None:
         "0.99",
         "--test",
         "t",
-        "--engine",
-        "spark",
     )
     assert guarded.exit_code == 3
     assert "run1" in guarded.stderr
@@ -114,8 +117,8 @@ def test_comparing(call: Call, files: list[str]) -> None:
 
 
 def test_the_best_run_as_baseline(call: Call, files: list[str]) -> None:
-    asked = ["compare", *files, "--baseline", "best", "--fail-if-worse", "P@5", "--no-audit", "--format", "json"]
-    local, distant = (json.loads(call(*asked, *engine).stdout) for engine in ([], ["--engine", "spark"]))
+    asked = ["compare", *files, "--baseline", "best", "--fail-if-worse", "P@5", "--format", "json"]
+    local, distant = (json.loads(call(*engine, *asked).stdout) for engine in ([], ["spark"]))
     assert distant["baseline"] == local["baseline"] and distant["measures"] == local["measures"] == ["P@5"]
 
 
@@ -163,7 +166,7 @@ def test_text_in_other_shapes(call: Call, files: list[str], tmp_path: Path) -> N
 def test_bad_lines_of_runs(call: Call, files: list[str]) -> None:
     bad = ["q0001 Q0 d1 1 x tag", "q0001 Q0 d1 1 1.5d tag", "q0001 Q0 d1 1 nan tag", "q0001 Q0 d1 1.5"]
     Path(files[1]).write_text("".join(f"{line}\n" for line in ("q0001 Q0 d2 1 1 tag", *bad, "q0001 Q0 d3 1 1 tag")))
-    found, plain = (call("eval", *files, "-m", "AP", *more) for more in (["--engine", "spark"], []))
+    found, plain = (call(*engine, "eval", *files, "-m", "AP") for engine in (["spark"], []))
     assert found.exit_code == 1
     assert 'run1.run:3: the score is not a number: "1.5d"' in found.stderr
     assert found.stderr == plain.stderr
@@ -175,7 +178,7 @@ def test_bad_lines_of_judgments(call: Call, files: list[str], tmp_path: Path) ->
     folder.mkdir()
     shutil.copy(files[0], folder / "a.txt")
     (folder / "b.txt").write_text("q0001 0 d99 1\nq0001 0 d98 inf\n")
-    found = call("eval", folder, *files[1:], "-m", "AP", "--engine", "spark")
+    found = call("spark", "eval", folder, *files[1:], "-m", "AP")
     assert found.exit_code == 1
     assert f'{folder}/b.txt:2: the grade is not a finite number: "inf"' in found.stderr
     assert len(lines(found)) < 5
@@ -214,7 +217,7 @@ def test_bad_input_is_refused_as_without_spark(
     (tmp_path / "qrels.txt").write_bytes(qrels)
     (tmp_path / name).write_bytes(run)
     words = ["eval", tmp_path / "qrels.txt", tmp_path / name, "-m", "AP"]
-    plain, found = call(*words), call(*words, "--engine", "spark")
+    plain, found = call(*words), call("spark", *words)
     assert (plain.exit_code, found.exit_code) == (1, 1)
     assert found.stderr == plain.stderr if sentence == "same" else sentence in found.stderr
 
@@ -229,20 +232,19 @@ def test_files_out_of_reach_are_told_with_their_text() -> None:
 
 
 def test_files_that_are_none(call: Call, files: list[str], tmp_path: Path) -> None:
-    on_spark = ["-m", "AP", "--engine", "spark"]
     (tmp_path / "empty.run").write_text("# nothing\n")
-    found = call("eval", *files, tmp_path / "empty.run", *on_spark)
+    found = call("spark", "eval", *files, tmp_path / "empty.run", "-m", "AP")
     assert found.exit_code == 1
     assert "empty: the run has no rows" in found.stderr
     (tmp_path / "nested.json").write_text('{"q0001":\n{"d1": 1.0}}\n')
-    found = call("eval", files[0], tmp_path / "nested.json", *on_spark)
+    found = call("spark", "eval", files[0], tmp_path / "nested.json", "-m", "AP")
     assert found.exit_code == 1
     assert "nested.json: Spark reads JSON Lines" in found.stderr
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 and no more" * 9)
-    found = call("eval", files[0], tmp_path / "broken.parquet", *on_spark)
+    found = call("spark", "eval", files[0], tmp_path / "broken.parquet", "-m", "AP")
     assert found.exit_code == 1
     assert lines(found) == [f"error: {tmp_path}/broken.parquet: Spark cannot read this as parquet"]
-    found = call("eval", files[0], tmp_path / "absent.run", *on_spark)
+    found = call("spark", "eval", files[0], tmp_path / "absent.run", "-m", "AP")
     assert found.exit_code == 1
     assert "absent.run: there is no such file" in found.stderr
 
@@ -253,7 +255,7 @@ def test_what_spark_gives_up_on_is_told_in_a_line(call: Call, files: list[str], 
 
     packed = gzip.compress(Path(files[1]).read_bytes())
     (tmp_path / "cut.run.gz").write_bytes(packed[: len(packed) // 2])
-    found = call("eval", files[0], tmp_path / "cut.run.gz", "-m", "AP", "--engine", "spark")
+    found = call("spark", "eval", files[0], tmp_path / "cut.run.gz", "-m", "AP")
     assert found.exit_code == 1
     assert found.stderr.startswith("error: Spark failed: ")
     assert len(lines(found)) == 1
@@ -262,7 +264,25 @@ def test_what_spark_gives_up_on_is_told_in_a_line(call: Call, files: list[str], 
 def test_scores_are_not_written_over(call: Call, files: list[str], tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "mine").write_text("x")
-    found = call("eval", *files, "-m", "AP", "--engine", "spark", "--write-scores", tmp_path / "kept")
+    found = call("spark", "eval", *files, "-m", "AP", "--write-scores", tmp_path / "kept")
     assert found.exit_code == 1
     assert lines(found)[0] == f"error: {tmp_path}/kept: the folder already exists"
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["mine"]
+
+
+def test_a_collection_file(call: Call, files: list[str], tmp_path: Path) -> None:
+    """What Spark reads of it changes scores as without Spark; the rest is refused."""
+    collection = write_collection(tmp_path, qrels=files[0], negative="nonrel", rel=2)
+    same(call, "eval", collection, *files[1:], "-m", "AP nDCG@10", "--format", "csv")
+    found = call("spark", "eval", write_collection(tmp_path, qrels=files[0], complete=True), *files[1:], "-m", "AP")
+    assert found.exit_code == 2 and "complete cannot be used on Spark" in found.stderr
+
+
+def test_a_check_of_means(call: Call, files: list[str]) -> None:
+    found = call("spark", "compare", *files, "--fail-below", "P@5=0.99")
+    assert found.exit_code == 3 and "below 0.99" in found.stderr
+
+
+def test_another_verb(call: Call) -> None:
+    found = call("spark", "evl")
+    assert found.exit_code == 2 and "did you mean `eval`?" in found.stderr

@@ -109,7 +109,6 @@ Cause = Literal["ties", "unjudged", "condensed", "terminal", "queries"]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
 
 # The whole ranking, its first page, its first relevant document, and a user model.
-DEFAULT_MEASURES = ("AP", "nDCG@10", "RR", "RBP")
 LEVEL = 0.95
 LEADING = 10  # of many runs, those with the highest scores get plausible scores
 Z95 = 1.959963984540054  # the half-width of the interval of 95% of a normal distribution
@@ -347,7 +346,7 @@ class Audit(Displayed):
 def audit(
     qrels: Any,
     run: Any = None,
-    measures: Measures = DEFAULT_MEASURES,
+    measures: Measures | None = None,
     *,
     interval: Interval = "t",
     names: Sequence[str] | None = None,

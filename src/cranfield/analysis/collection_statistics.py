@@ -16,6 +16,7 @@ from cranfield.codec import plain
 from cranfield.data import Integers, Judgments, Run, Table
 from cranfield.display import Displayed
 from cranfield.errors import UsageError
+from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.run_notes import judged_documents
 from cranfield.io.ids import Duplicates, codes_of
@@ -113,18 +114,19 @@ class CollectionStatistics(Displayed):
         return {"judgments": self.judgments.to_dict(), "runs": {run.name: run.to_dict() for run in self.runs}}
 
 
-def collection_statistics(qrels: Any, runs: Any = (), *, rel: float = 1.0) -> CollectionStatistics:
-    """The statistics of judgments and runs, which are given as to `evaluate`; ``rel`` is the lowest relevant grade.
+def collection_statistics(qrels: Any, runs: Any = ()) -> CollectionStatistics:
+    """The statistics of judgments and runs, which are given as to `evaluate`.
 
     >>> found = collection_statistics({"q": {"a": 2, "b": 0, "c": 0}}, {"q": {"a": 1.0, "x": 1.0}})
     >>> found.judgments.relevant.tolist(), found.runs[0].tied, found.runs[0].unjudged
     ([1], 2, 0.5)
     """
-    judgments = io.read_qrels(qrels)
+    collection = Collection.of(qrels)
+    judgments = collection.judgments
     aligner = Aligner(judgments)
     given = read_runs(runs) if not isinstance(runs, (list, tuple)) or len(runs) else []
     return CollectionStatistics(
-        judgment_statistics(judgments, rel), tuple(run_statistics(aligner, run) for run in given)
+        judgment_statistics(judgments, collection.rel), tuple(run_statistics(aligner, run) for run in given)
     )
 
 
@@ -235,7 +237,7 @@ def pooled_documents(runs: Any, depth: int, duplicates: Duplicates = "error") ->
 
 def judged_of(pools: dict[str, set[str]], qrels: Any) -> int:
     """The number of pooled documents that are judged already."""
-    judgments = io.read_qrels(qrels)
+    judgments = Collection.of(qrels).judgments
     documents, begin = list(judgments.documents), judgments.begin.tolist()
     judged = 0
     for q, query in enumerate(judgments.queries):

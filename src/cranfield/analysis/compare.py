@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from inspect import signature
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_type_hints
 
@@ -18,7 +19,6 @@ from cranfield.analysis.significance import (
     DEFAULT_SAMPLES,
     SIGNIFICANCE_TESTS,
     ComparisonSettings,
-    Family,
     MeasureComparison,
     PairComparison,
     Test,
@@ -31,7 +31,7 @@ from cranfield.analysis.significance import (
 from cranfield.codec import PathLike, Saved, plain, typed
 from cranfield.data import Integers
 from cranfield.errors import InputError, MeasureError, MissingDependency, UnknownName, UsageError
-from cranfield.evaluation.collection import is_several
+from cranfield.evaluation.collection import Collection, check_options, is_several
 from cranfield.evaluation.designs import INDEPENDENT, QUERY, cluster_of, matched_sample
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures, evaluate
@@ -44,8 +44,7 @@ from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.scores import Scores, ScoreTable
 from cranfield.measures import parse
 from cranfield.parallel import followed, in_background
-from cranfield.statistics.design import Repeated, Sample
-from cranfield.statistics.resampling import Correction
+from cranfield.statistics.design import Sample
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import decodable, few, listed, plural, printable
 
@@ -65,6 +64,7 @@ SAVED_SETTINGS = (
     *("test", "tests", "correction", "family", "alpha", "level", "samples", "seed", "cluster", "collection"),
     *("repeats", "baseline", "audit", "together"),
 )
+OPTIONS = tuple(name for name in SAVED_SETTINGS if name not in ("test", "baseline", "seed", "together"))
 SAVED_BY_MEASURE = ("queries", "units", "better", "largest", "lowest_p", "anova", "sources")
 
 
@@ -318,25 +318,16 @@ def compare(
     measures: Measures | None = None,
     *,
     baseline: str | None = None,
-    audit: bool = True,
     test: Test | None = None,
-    tests: Sequence[Test] = (),
-    correction: Correction = "holm",
-    family: Family = "measure",
-    alpha: float = 0.05,
-    level: float | None = None,
-    samples: int | None = None,
-    seed: int = 0,
-    cluster: str | None = None,
-    collection: str | None = None,
-    repeats: Repeated = "random",
     progress: Progress | None = None,
     **options: Any,
 ) -> Comparison:
     """Which differences between runs are significant, how large they are, and what could reverse them.
 
-    Takes judgments or a `Collection`, runs and measures as `evaluate` does, with its ``options``; or `Scores`; or an
-    `Evaluation`. Compares every pair of runs, or each run with the ``baseline``, over the queries for which all runs
+    Takes judgments or a `Collection`, runs and measures as `evaluate` does; or `Scores`; or an `Evaluation`. The
+    ``options`` are those of `evaluate`, and how runs are compared: ``tests``, ``correction`` (default ``holm``),
+    ``family``, ``alpha`` (0.05), ``level``, ``samples``, ``seed``, ``audit``, ``cluster``, ``collection`` and
+    ``repeats``. Compares every pair of runs, or each run with the ``baseline``, over the queries for which all runs
     have a value. A difference is ``run`` minus ``other``: a run minus the baseline, or the later run minus the earlier
     one. The baseline ``"best"`` is the best run by each measure, unless a run has this name; ``FILE.json`` or
     ``FILE.json#RUN`` are saved scores, which must be of the same judgments.
@@ -361,21 +352,11 @@ def compare(
     >>> pair.run, pair.other, pair.difference, round(pair.corrected, 5)
     ('new', 'old', 0.5, 0.03125)
     """
-    settings = ComparisonSettings(
-        test=test,
-        tests=tests,
-        correction=correction,
-        family=family,
-        alpha=alpha,
-        level=level,
-        samples=samples,
-        seed=seed,
-        cluster=cluster,
-        collection=collection,
-        repeats=repeats,
-        baseline=baseline,
-        audit=audit,
-    )
+    check_options(options, [*OPTIONS, *(name for name in signature(evaluate).parameters if name not in OPTIONS)])
+    seed = options.pop("seed", 0)
+    own = {name: options.pop(name) for name in OPTIONS if name in options}
+    settings = ComparisonSettings(test=test, baseline=baseline, seed=seed, **own)
+    qrels = qrels if isinstance(qrels, (Scores, Evaluation)) or is_several(qrels, run) else Collection.of(qrels)
     source: Evaluation | Scores
     if isinstance(qrels, (Scores, Evaluation)):
         if run is not None or measures is not None or options:
@@ -384,11 +365,11 @@ def compare(
                 hint="use baseline= to name the run to compare with",
             )
         source = qrels
-    elif run is None or measures is None:
+    elif run is None:
         raise UsageError(
-            "compare needs judgments, runs and measures", hint="call compare(qrels, runs, measures), or compare(scores)"
+            "compare needs judgments and runs", hint="call compare(qrels, runs, measures), or compare(scores)"
         )
-    elif is_several(qrels, run) or getattr(qrels, "judges", None):
+    elif not isinstance(qrels, Collection) or qrels.judges is not None:
         source = evaluate(qrels, run, measures, **options, seed=seed)
     else:
         how = {name: options.pop(name) for name in ("names", "duplicates") if name in options}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from cranfield.analysis.audit import DEFAULT_MEASURES
 from cranfield.analysis.per_query import Order
 from cranfield.cli import options, results
 from cranfield.cli.commands import Argument, Option, OutputFile, verb
@@ -59,7 +58,8 @@ class Queries(options.OwnMeasures, options.Elsewhere, options.Evaluating, result
         if self.scores:
             scores = self.outside_scores(None if self.measure is None else [self.measure])
         else:
-            evaluation, _ = self.read([self.measure or "nDCG@10"], page=page if len(self.runs) == 2 else 0)
+            plan = self.choose([self.measure or "nDCG@10"]).plan
+            evaluation = self.read(plan, page=page if len(self.runs) == 2 else 0)
             scores = evaluation.scores
         texts = scores._texts
         if query is not None:
@@ -132,8 +132,9 @@ class Explain(
         from cranfield.io.spans import read_chunks
         from cranfield.report.explanation import drawings, pages
 
-        collection, passages = self.collection_of(self.qrels), self.judgments == "spans"
-        measure = self.measure or ("nDCG@10" if self.corpus is None or passages else "DELTARB@20")
+        collection = self.collection_of(self.qrels)
+        passages = collection.spans is not None
+        measure = self.measure or ("nDCG@10" if collection.documents is None or passages else "DELTARB@20")
         chosen = self.values_of(options.Ordering)
         run = (read_chunks if passages else read_run)(self.ranking, duplicates=self.duplicates)
         note_remarks([run])
@@ -151,23 +152,20 @@ class Explain(
             say(f"{self.page}: {plural(len(explanation.steps), 'document')}")
 
 
-class Audit(options.Measures, options.Evaluating, options.Predictions, results.Results, options.Verbose):
+class Audit(options.Measures, options.Evaluating, results.Results, options.Verbose):
     """Show how ties, unjudged documents, short lists and the choice of queries affect scores.
 
     Prints the bottom line first, with what to do about it; then the pairs of runs that could swap, and why; then a
-    table for each RUN. With more than five runs, it shows those that matter; -v shows all.
+    table for each RUN. Of many pairs and runs, it shows those that matter; -v shows all.
 
     \b
     cranfield audit qrels.txt bm25.run dense.run -m "AP nDCG@10"
     cranfield audit qrels.txt *.run --figures figures
     """
 
-    DEFAULT = DEFAULT_MEASURES
-
     interval: Annotated[
         Literal["t", "bca"], "95% confidence intervals of the means: Student's t or bootstrap (bca)."
     ] = "t"
-    all_pairs: Annotated[bool, "Name every pair of runs that could swap, not only a few."] = False
     format: Annotated[Literal["table", "markdown", "json"], "Output format. json has full precision and all pairs."] = (
         "table"
     )
@@ -177,14 +175,15 @@ class Audit(options.Measures, options.Evaluating, options.Predictions, results.R
         from cranfield.report import audit as report
         from cranfield.report import predicted as prediction
 
-        evaluation, notes = self.read(self.measures)
+        chosen = self.choose(self.measures)
+        evaluation = self.read(chosen.plan)
         with progress("Auditing runs") as step:
             audit = audit_evaluation(evaluation, interval=self.interval, plausible=True, progress=step)
         predicted = evaluation.scores.predicted
         text = report.write(
             audit,
             self.format,
-            all_pairs=self.all_pairs,
+            all_pairs=self.verbose,
             all_runs=self.verbose,
             digits=self.digits,
             width=width(),
@@ -195,7 +194,7 @@ class Audit(options.Measures, options.Evaluating, options.Predictions, results.R
         emit(text, self.output)
         results.save_figures(report.drawings(audit), self.figures)
         if self.format != "json":
-            note([*notes, *run_notes(audit.notes, verbose=self.verbose), *prediction.notes(predicted)])
+            note([*chosen.notes, *run_notes(audit.notes, verbose=self.verbose), *prediction.notes(predicted)])
 
 
 queries = verb(Queries, "Show per-query scores and where runs differ.")

@@ -17,29 +17,25 @@ DIFFERENT = 3  # as for other checks
 
 
 class ListMeasures(Settings):
-    """List all measures by family, with one sentence each.
+    """List all measures by family, with one sentence each, or those with WORDs in their names or descriptions.
 
     \b
     cranfield measures --family gain
-    cranfield measures --search "user model"
+    cranfield measures user model
     """
 
     family: Annotated[str | None, "List only this family, such as `precision` or `gain`.", Option(metavar="NAME")] = (
         None
     )
-    search: Annotated[
-        str | None,
-        "List only measures with these words in their names, in any tool, or descriptions.",
-        Option(metavar="TEXT"),
-    ] = None
+    words: Annotated[tuple[str, ...], Argument("[WORD]...")] = ()
     format: Annotated[Literal["table", "json"], "Output format. json has all details."] = "table"
 
     def run(self) -> None:
         from cranfield.report import catalogue
 
         definitions = catalogue.of_family(self.family)
-        if self.search is not None:
-            definitions = catalogue.search(definitions, self.search)
+        if self.words:
+            definitions = catalogue.search(definitions, " ".join(self.words))
         if self.format == "json":
             emit(catalogue.as_json(definitions))
         else:

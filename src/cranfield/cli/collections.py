@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cranfield.cli import options
-from cranfield.cli.commands import Argument, Field, Option, command_of, fields_of, fields_of_function, verb
+from cranfield.cli.commands import Argument, Field, Option, Settings, command_of, fields_of, fields_of_function, verb
 from cranfield.cli.output import colour, emit, note, progress, say, width
 from cranfield.corpus.corpus import DEPTH
 from cranfield.corpus.models import Split
@@ -13,20 +13,12 @@ from cranfield.lab.simulation import simulate as run_simulation
 from cranfield.report.pages import FORMATS
 from cranfield.settings import Choices, walk
 
+if TYPE_CHECKING:
+    from cranfield.corpus import Corpus
 
-class CountWords(options.Engine):
-    """Count the words of a collection, and keep the word counts of judged and retrieved documents.
 
-    SOURCE is a file (JSON Lines, tab-separated, TREC <DOC> or Parquet, compressed or not), a folder of such files or
-    of text files, `-`, or irds:DATASET. Several sources form one collection.
-
-    \b
-    cranfield corpus documents.jsonl.gz --qrels qrels.txt --run bm25.run \\
-      -o corpus.parquet
-    cranfield corpus ambient --qrels ambient --stemmer porter --stop english
-    cranfield corpus lake/docs.parquet --qrels lake/qrels.parquet \\
-      --engine spark --master yarn -o corpus.parquet
-    """
+class WordCounts(Settings):
+    """What is counted in which documents, and which counts are kept."""
 
     sources: Annotated[tuple[options.File, ...], Argument("SOURCE...")]
     qrels: Annotated[options.File | None, "Keep the words of the documents that these judgments name."] = None
@@ -51,30 +43,45 @@ class CountWords(options.Engine):
     output: Annotated[options.OutputPath | None, "Write the corpus to this Parquet file.", Option("-o --output")] = None
     format: Annotated[str, Choices(FORMATS), "Output format."] = "table"
 
+    def build(self, **how: Any) -> Corpus:
+        """The corpus; ``how``: the depth of runs, how words are counted, and the fields of documents."""
+        raise NotImplementedError
+
     def run(self) -> None:
-        from cranfield.cli import spark
-        from cranfield.corpus.corpus import build
         from cranfield.corpus.models import Settings as WordSettings
         from cranfield.corpus.models import stop_words
         from cranfield.errors import optional
         from cranfield.report import collection as report
         from cranfield.report import pages
 
-        self.check_engine()
         if self.output is not None:
             optional("pyarrow", "writing a corpus", "arrow")  # fail before the work, not after it
         words = WordSettings(self.split, not self.keep_case, stop_words(self.stop), self.stemmer)
-        settings: dict[str, Any] = {"depth": self.depth, "settings": words, "id": self.id, "text": self.text}
-        if self.engine == "spark":
-            corpus = spark.build_corpus(self.sources, self.qrels, self.runs, self.master, settings)
-        else:
-            with progress("Counting words", in_bytes=True) as step:
-                corpus = build(*self.sources, qrels=self.qrels, runs=self.runs, progress=step, **settings)
+        corpus = self.build(depth=self.depth, settings=words, id=self.id, text=self.text)
         if self.output is not None:
             corpus.save(self.output)
         emit(pages.write([report.page(corpus)], report.summary(corpus), self.format, width=width(), colour=colour()))
         if self.format != "json":
             note(report.corpus_notes(corpus))
+
+
+class CountWords(WordCounts):
+    """Count the words of a collection, and keep the word counts of judged and retrieved documents.
+
+    SOURCE is a file (JSON Lines, tab-separated, TREC <DOC> or Parquet, compressed or not), a folder of such files or
+    of text files, `-`, or irds:DATASET. Several sources form one collection.
+
+    \b
+    cranfield corpus documents.jsonl.gz --qrels qrels.txt --run bm25.run \\
+      -o corpus.parquet
+    cranfield corpus ambient --qrels ambient --stemmer porter --stop english
+    """
+
+    def build(self, **how: Any) -> Corpus:
+        from cranfield.corpus.corpus import build
+
+        with progress("Counting words", in_bytes=True) as step:
+            return build(*self.sources, qrels=self.qrels, runs=self.runs, progress=step, **how)
 
 
 SIMULATE = """Simulate a test collection: queries with subtopics, documents with texts, systems of known quality.
@@ -84,7 +91,7 @@ qrels.complete.txt holds judgments of all documents that systems can retrieve, a
 system. The same settings give the same files on every machine.
 
 \b
-cranfield simulate lab --n-systems 10 --tied 0.3
+cranfield simulate lab --systems 10 --ties 0.3
 cranfield eval lab/qrels.txt lab/runs/*.run
 """
 

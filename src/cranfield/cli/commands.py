@@ -235,10 +235,10 @@ def parameter(name: str, field: Field) -> click.Parameter:
     )
 
 
-def check_outputs(ctx: click.Context) -> None:
+def check_outputs(ctx: click.Context, more_inputs: Sequence[str] = ()) -> None:
     """Raise if a file to write is an input of the command, in any spelling, or two outputs are one file."""
     outputs: list[str] = []
-    inputs: list[str] = []
+    inputs = [*more_inputs]
     for param in ctx.command.params:
         values = ctx.params.get(param.name or "")
         several = values if isinstance(values, tuple | list) else [values]
@@ -341,7 +341,7 @@ class LazyGroup(click.Group):
 
 MEASURE = "use -m, for example -m nDCG@10; `cranfield measures` lists all measures"
 CUTOFF = "a cutoff is part of the name of a measure, as in -m nDCG@10; --depth N uses only the first N documents"
-RELEVANT = "the lowest relevant grade is a parameter of a measure, as in -m 'AP(rel=2)'"
+RELEVANT = "use --rel GRADE, or a parameter of a measure, as in -m 'AP(rel=2)'"
 CORES = "not needed: all available cores are used"
 RANKINGS = "this command needs rankings; `cranfield compare`, `queries` and `report` take scores of other programs"
 COMPARE = "significance tests are in `cranfield compare`"
@@ -350,9 +350,8 @@ COMPARE = "significance tests are in `cranfield compare`"
 MEANINGS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("--metric", "--metrics", "--measures", "--eval-metric", "--evaluation-measure"), "--measure", MEASURE),
     (("-k", "--k", "--at", "--cutoff", "--cutoffs", "--top-k", "--topk", "--rank"), "--measure", CUTOFF),
-    (("-l", "--level", "--rel", "--relevance-level", "--relevance", "--min-rel"), "--measure", RELEVANT),
-    (("--sort-by", "--sortby", "--order-by", "--order", "--ranked-by"), "--sort", "use --sort MEASURE, name or input"),
-    (("--sort-by", "--sortby", "--order-by", "--sort"), "--order", "use --order"),
+    (("-l", "--level", "--relevance-level", "--relevance", "--min-rel"), "--rel", RELEVANT),
+    (("--sort-by", "--sortby", "--order-by", "--sort", "--ranked-by"), "--order", "use --order"),
     (("--limit", "--head", "-n", "--first", "--most", "--max-runs", "--best"), "--top", "use --top N"),
     (("--silent", "-s", "--no-notes", "--no-warnings", "--no-progress"), "--quiet", "use --quiet"),
     (("--debug", "--all-notes", "--details"), "--verbose", "use -v"),
@@ -381,6 +380,8 @@ CLOSE = 0.75  # how similar a name must be to be suggested
 
 def hint(option: str, ctx: click.Context) -> str:
     """What to use instead of an unknown option of a command; empty if there is no suggestion."""
+    from cranfield.evaluation.collection import PARTS
+
     options = {name for param in ctx.command.params for name in (*param.opts, *param.secondary_opts)}
     if option in FORMATS and "--format" in options:
         name = {"--md": "markdown", "--tex": "latex", "--tsv": "csv"}.get(option, option.removeprefix("--"))
@@ -388,6 +389,9 @@ def hint(option: str, ctx: click.Context) -> str:
     for guesses, meant, text in MEANINGS:
         if option in guesses and (not meant or meant in options):
             return text
+    part = option.removeprefix("--").replace("-", "_")
+    if "--judgments" in options and part in PARTS:
+        return f"write {part} in a collection file (FILE.toml), which takes the place of QRELS"
     elsewhere = _commands_with(option, ctx)
     if elsewhere:
         return f"{option} is an option of {' and '.join(f'`{path}`' for path in elsewhere[:3])}"

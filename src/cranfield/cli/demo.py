@@ -124,7 +124,7 @@ def tour() -> Iterator[Stop]:
         "relevant. `condensed` removes them from the ranking. The residual of RBP is how much higher RBP would be if "
         "all unjudged documents were relevant.",
         "Judged@10 nDCG@10 nDCG@10[condensed] RBP",
-        " --residual",
+        " --show residuals",
         show="residuals",
     )
     yield board(

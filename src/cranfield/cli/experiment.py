@@ -120,16 +120,6 @@ SECTIONS: dict[str, tuple[tuple[type[Settings], ...], dict[str, str]]] = {
         (options.Rankings, options.Seed, options.ReadingRuns),
         {"missing": "What to do if a run lacks a collection: report an error, or skip it."},
     ),
-    "collections": (
-        (options.CollectionFacts, options.Predictions),
-        {
-            "qrels": "Judgments: grades of documents.",
-            "prefs": "Judgments: preferences between documents.",
-            "groups": "Judgments: grades by groups of assessors.",
-            "judges": "Judgments of the same queries by several judges: a file for each name.",
-            "spans": "Judgments: passages, in columns query, document, start, end.",
-        },
-    ),
     "compare": (
         (Testing,),
         {
@@ -138,7 +128,6 @@ SECTIONS: dict[str, tuple[tuple[type[Settings], ...], dict[str, str]]] = {
         },
     ),
 }
-NAMED = {"corpus": "documents", "queries_file": "queries"}
 
 
 def _described() -> dict[str, dict[str, str]]:
@@ -147,7 +136,7 @@ def _described() -> dict[str, dict[str, str]]:
     for section, (groups, others) in SECTIONS.items():
         found[section] = dict(others)
         for name, field in ((name, field) for group in groups for name, field in fields_of(group).items()):
-            found[section][NAMED.get(name, name)] = re.sub(r"--(\w[\w-]*)", r"\1", field.type.help)
+            found[section][name] = re.sub(r"--(\w[\w-]*)", r"\1", field.type.help)
     return found
 
 

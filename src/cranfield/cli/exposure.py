@@ -25,7 +25,11 @@ class Exposure(options.ReadingRuns, results.Pages):
 
     runs: Annotated[tuple[options.File, ...], Argument("RUN...", options.check_files)]
     top: Annotated[options.Count, "How many documents of each list are shown."] = 10
-    items: options.ItemsFile = None
+    items: Annotated[
+        options.File | None,
+        "Attributes of documents: a table (CSV, TSV, JSON Lines or Parquet) with a column for the document, and all "
+        "documents that could be shown.",
+    ] = None
     by: Annotated[
         str | None, "Show the share of each group of documents with this attribute.", Option(metavar="ATTRIBUTE")
     ] = None

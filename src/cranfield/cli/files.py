@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import click
 import numpy as np
@@ -17,7 +18,7 @@ from cranfield.cli.commands import Argument, Option, verb
 from cranfield.cli.output import colour, emit, note_remarks, say, width
 from cranfield.data import Run
 from cranfield.errors import CranfieldError, InputError, UsageError, listing_faults
-from cranfield.evaluation.collection import JUDGED, Collection
+from cranfield.evaluation.collection import JUDGED, Collection, is_collection_file
 from cranfield.evaluation.days import check_days
 from cranfield.evaluation.evaluator import check_argument_order
 from cranfield.evaluation.notes import percent, scores_against_ranks
@@ -25,17 +26,18 @@ from cranfield.evaluation.overlap import check_query_overlap, find_disjoint
 from cranfield.evaluation.run_notes import judged_documents
 from cranfield.io.ids import Duplicates
 from cranfield.io.spans import read_chunks
+from cranfield.io.toml_file import TomlFile
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.spans import judge_chunks
 from cranfield.report.pages import FORMATS, write
-from cranfield.settings import Choices, Positive
+from cranfield.settings import Choices
 from cranfield.wording import plural, printable
 
 SHOWN = 5  # queries that a warning names
 TOP = 10  # depth for the share of unjudged documents
 
 
-class Check(options.Inputs, options.DocumentText, options.DocumentIds, options.Output):
+class Check(options.Inputs, options.CollectionFacts, options.Output):
     """Report all errors in QRELS and RUNs, with file and line, and warnings.
 
     Warnings are about queries that only one file has, tied scores, scores that contradict ranks, unjudged documents,
@@ -46,7 +48,7 @@ class Check(options.Inputs, options.DocumentText, options.DocumentIds, options.O
     --stats prints how many documents per query are judged, relevant (R) and not relevant (N), and how many have each
     grade. For each run it prints the lengths of lists, ties and unjudged documents.
 
-    For an experiment (FILE.toml), it reports errors in the file and in everything that the experiment reads.
+    For an experiment or a collection (FILE.toml), it reports errors in the file and in everything that is read from it.
 
     \b
     cranfield check qrels.txt bm25.run dense.run
@@ -55,35 +57,19 @@ class Check(options.Inputs, options.DocumentText, options.DocumentIds, options.O
     """
 
     runs: Annotated[tuple[options.File, ...], Argument("[RUN]...", options.check_files)] = ()
-    judgments: Annotated[
-        Literal["grades", "spans"],
-        "What QRELS holds: grades of documents, or passages (spans); runs then list chunks.",
-        options.RARE,
-    ] = "grades"
-    queries_file: options.QueriesFile = None
-    absent_days: options.DaysPolicy = "error"
-    complete: options.CompleteJudgments = False
-    limit: Annotated[options.Count | None, "List at most N errors of each file."] = None
+    top: Annotated[options.Count | None, "List only the first N errors of each file."] = None
     stats: Annotated[bool, "Print statistics of judgments and runs; warnings go to standard error."] = False
-    rel: Annotated[Positive, "With --stats: lowest relevant grade.", Option(metavar="GRADE")] = 1.0
     format: Annotated[str, Choices(FORMATS), "Output format. For --stats."] = "table"
 
     def run(self) -> None:
-        if self.stats and self.judgments == "spans":
-            raise UsageError("--stats counts documents, and cannot be used with --judgments spans")
-        with listing_faults(self.limit):
-            facts = self.values_of(options.DocumentIds)
-            facts |= {name: getattr(self, name) for name in ("absent_days", "complete")}
-            if self.qrels.endswith(".toml") and not self.runs:
+        is_toml = is_collection_file(self.qrels)
+        if not self.runs and not is_toml:
+            raise UsageError("check needs judgments and runs, or an experiment", hint="cranfield check QRELS RUN...")
+        with listing_faults(self.top):
+            if is_toml and not self.runs and not _has_judgments(self.qrels):
                 reports = check_experiment(self.qrels)
-            elif not self.runs:
-                raise UsageError(
-                    "check needs judgments and runs, or an experiment", hint="cranfield check QRELS RUN..."
-                )
             else:
-                judged: dict[str, Any] = {options.KINDS[self.judgments]: self.qrels}
-                collection = Collection(**judged, queries=self.queries_file, documents=self.corpus, **facts)
-                reports = check_files(collection, self.runs, self.duplicates)
+                reports = self._check_collection()
         text = "".join(f"{line}\n" for report in reports for line in report.lines())
         if self.stats:
             click.echo(text.encode("utf-8", "surrogateescape"), err=True, nl=False)
@@ -100,9 +86,27 @@ class Check(options.Inputs, options.DocumentText, options.DocumentIds, options.O
             from cranfield.report.collection import pages
 
             runs = read_runs(list(self.runs), duplicates=self.duplicates)
-            found = collection_statistics(self.qrels, runs, rel=self.rel)
+            found = collection_statistics(self.collection_of(self.qrels), runs)
             text = write(pages(found), found.to_dict(), self.format, width=width(), colour=colour(self.output))
             emit(text, self.output)
+
+    def _check_collection(self) -> list[FileReport]:
+        try:
+            collection = self.collection_of(self.qrels)
+        except InputError as error:
+            return [FileReport(self.qrels, error)]
+        if self.stats and collection.spans is not None:
+            raise UsageError("--stats counts documents, and cannot be used with judged passages")
+        reports = Reports([FileReport(self.qrels)] if is_collection_file(self.qrels) else [])
+        reports.add_collection(collection, self.runs, self.duplicates)
+        return reports
+
+
+def _has_judgments(path: str) -> bool:
+    """Whether a TOML file is a collection, and not an experiment."""
+    with suppress(InputError):
+        return not TomlFile(path).content.keys().isdisjoint(JUDGED)
+    return False
 
 
 class FileReport(NamedTuple):
@@ -121,6 +125,41 @@ class FileReport(NamedTuple):
             yield printable(f"{self.path}: {remark}")
 
 
+class Reports(list[FileReport]):
+    """Reports on files: errors in one do not hide those of the next."""
+
+    def add(self, name: str, read: Callable[[], object]) -> bool:
+        """Add a report on a file that is read here; whether it is right."""
+        try:
+            read()
+        except CranfieldError as error:
+            all_faults = error if isinstance(error, InputError) else InputError([error.message], hint=error.hint)
+            self[:] = [report for report in self if report != FileReport(name)]
+            self.append(FileReport(name, all_faults))
+            return False
+        if not any(report.path == name for report in self):
+            self.append(FileReport(name))
+        return True
+
+    def add_collection(self, collection: Collection, runs: Sequence[str], duplicates: Duplicates) -> bool:
+        """Add reports on runs and on everything that a collection is read from; whether its queries are right."""
+        given = collection.given
+        tables = not given.get("queries") or self.add(str(given["queries"]), partial(getattr, collection, "queries"))
+        if not tables:
+            collection = collection.changed(queries=None)
+        by_judge = collection.of_each_judge
+        for one in by_judge:
+            if one.has_judgments:
+                self += check_files(one, runs, duplicates)
+        wrong = {report.path for report in self if report.error}
+        if collection.intents and collection.qrels not in wrong and by_judge == [collection]:
+            self.add(str(collection.intents), partial(getattr, collection, "judgments"))
+        for part in ("costs", "predicted"):
+            if given.get(part):
+                self.add(str(given[part]), partial(getattr, collection, part))
+        return tables
+
+
 def check_experiment(path: str) -> list[FileReport]:
     """A report on the file of an experiment, and on every file that it reads."""
     from cranfield.analysis.compare import saved_baseline
@@ -130,54 +169,28 @@ def check_experiment(path: str) -> list[FileReport]:
     from cranfield.experiment.running import Running
     from cranfield.io.documents import read_texts
 
-    reports: list[FileReport] = []
-
-    def reported(name: str, read: Callable[[], object]) -> bool:
-        try:
-            read()
-        except CranfieldError as error:
-            whole = error if isinstance(error, InputError) else InputError([error.message], hint=error.hint)
-            reports[:] = [report for report in reports if report != FileReport(name)]
-            reports.append(FileReport(name, whole))
-            return False
-        if not any(report.path == name for report in reports):
-            reports.append(FileReport(name))
-        return True
-
     try:
         experiment = Experiment.open(path)
     except InputError as error:
         return [FileReport(path, error)]
-    reported(path, experiment.file.raise_faults)
+    reports = Reports()
+    reports.add(path, experiment.file.raise_faults)
     inputs, tables = experiment.inputs, True
     duplicates: Duplicates = (experiment.policy or {}).get("duplicates") or "error"
     for name, collection in inputs.collections.items():
         runs = [file for of_run in inputs.runs.values() for file in of_run.get(name, ()) if file]
-        if collection.given.get("queries") and not reported(
-            str(collection.given["queries"]), partial(getattr, collection, "queries")
-        ):
-            collection, tables = collection.changed(queries=None), False
-        by_judge = [collection.changed(judges=None, qrels=qrels) for qrels in (collection.judges or {}).values()]
-        for one in by_judge or [collection]:
-            if any(one.given.get(kind) for kind in JUDGED):
-                reports += check_files(one, runs, duplicates)
-        wrong = {report.path for report in reports if report.error}
-        if collection.intents and collection.qrels not in wrong and not by_judge:
-            reported(str(collection.intents), partial(getattr, collection, "judgments"))
-        for part in ("costs", "predicted"):
-            if collection.given.get(part):
-                reported(str(collection.given[part]), partial(getattr, collection, part))
+        tables = reports.add_collection(collection, runs, duplicates) and tables
     for file in dict.fromkeys(file for of in inputs.scores.values() for files in of.values() for file in files if file):
-        reported(file, partial(read_scores, file))
+        reports.add(file, partial(read_scores, file))
     for file in filter(None, inputs.texts):
-        reported(file, partial(read_texts, [file], {""}))
+        reports.add(file, partial(read_texts, [file], {""}))
     baseline, history = inputs.baseline or "", experiment.output("history", "file")
     if baseline not in inputs.runs and not experiment.file.is_faulty(("baseline",)):
-        reported(baseline.partition("#")[0] or path, partial(saved_baseline, baseline, inputs.runs))
+        reports.add(baseline.partition("#")[0] or path, partial(saved_baseline, baseline, inputs.runs))
     if history is not None and Path(history).is_file() and not experiment.file.is_faulty(("history",)):
-        reported(history, partial(History.before, history))
+        reports.add(history, partial(History.before, history))
     if tables and not experiment.file.is_faulty(("design",)):
-        reported(path, Running(experiment).check_attributes)
+        reports.add(path, Running(experiment).check_attributes)
     return reports
 
 
@@ -188,7 +201,7 @@ def check_files(collection: Collection, runs: Sequence[str], duplicates: Duplica
     try:
         judgments = collection.judgments if collection.complete else collection.layers[0]
         aligner = Aligner(judgments, complete=collection.complete)
-        reports = [FileReport(qrels, warnings=[*judgment_warnings(aligner)])]
+        reports = [FileReport(qrels, warnings=[*judgment_warnings(aligner, collection.rel)])]
     except InputError as error:
         reports = [FileReport(qrels, error)]
     opened: list[Run] = []
@@ -235,14 +248,14 @@ def _check_run_file(
             yield FileReport(name, error)
 
 
-def judgment_warnings(aligner: Aligner) -> Iterator[str]:
+def judgment_warnings(aligner: Aligner, rel: float) -> Iterator[str]:
     """Warnings about judgments that are well formed."""
     judgments, complete = aligner.judgments, aligner.judged.complete
     begin, grade = judgments.begin, judgments.grade
-    without = [q for q, (a, b) in enumerate(pairwise(begin)) if not (grade[a:b] >= 1).any()]
+    without = [q for q, (a, b) in enumerate(pairwise(begin)) if not (grade[a:b] >= rel).any()]
     if without and not complete:
         total, names = plural(len(judgments.queries), "query"), first_of([judgments.queries[q] for q in without])
-        yield f"{len(without):,} of {total} without relevant documents (grade 1 or higher): {names}"
+        yield f"{len(without):,} of {total} without relevant documents (grade {rel:g} or higher): {names}"
     if negative := int((grade < 0).sum()):
         treated = "not relevant" if complete else "unjudged"
         yield f"{plural(negative, 'judgment')} with a negative grade, treated as {treated}"

@@ -15,7 +15,6 @@ from cranfield.cli.output import quiet, replace, say
 
 if TYPE_CHECKING:
     from cranfield.analysis.gates import Gate, Rule, Verdict
-    from cranfield.evaluation.plan import Column, Policy
 
 WORSE = 3  # the exit code if a check fails
 UNDECIDED = 4  # the exit code if no check fails, but one cannot be decided
@@ -91,7 +90,7 @@ class Baselines(Settings):
     ] = False
 
 
-class Regressions(Baselines):
+class Regressions(Settings):
     """Checks against a baseline."""
 
     GROUP = "Checks for pipelines"
@@ -179,31 +178,6 @@ def gates_of(
     for name, number in (at_most or {}).items():
         add(name, "at_most", number, min)
     return {label: Gate(**of_label) for label, of_label in found.items()}
-
-
-def labels_of(columns: Sequence[Column], names: Sequence[str], asked: Sequence[Column]) -> dict[str, str]:
-    """The label of the column of each checked measure, by the name that the user gave.
-
-    ``asked``: the columns of the names; ``columns``: those that are shown, perhaps under other labels.
-    """
-    label_of = {column.measure: column.label for column in reversed(columns) if column.part == "value"}
-    return {name: label_of[column.measure] for name, column in zip(names, asked, strict=True)}
-
-
-def with_checked(
-    measures: Sequence[str], checked: Sequence[str], policy: Policy
-) -> tuple[Sequence[Any], dict[str, str]]:
-    """The measures, and columns of the checked ones that are not among them; the label of each checked measure.
-
-    ``policy`` has the views of every measure that does not name its own.
-    """
-    from cranfield.evaluation.plan import make_columns
-
-    if not checked:
-        return measures, {}
-    columns, asked = make_columns(measures, policy.views), options.guarded_columns(checked, policy)
-    extra = options.absent(asked, columns)
-    return [*measures, *extra], labels_of([*columns, *extra], checked, asked)
 
 
 def conclude(verdict: Verdict | None, junit: str | None, command: str, hint: str = "") -> None:

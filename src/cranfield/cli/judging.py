@@ -17,21 +17,23 @@ from cranfield.wording import plural
 
 if TYPE_CHECKING:
     from cranfield.data import Run
+    from cranfield.evaluation.collection import Collection
     from cranfield.judging.proposals import NextDocuments
 
 RUN_COLUMNS = 6
 QUERIES = 50  # of a collection whose size is not given
 
 
-class Judge(options.OwnMeasures, options.Inputs, results.Pages):
+class Judge(options.OwnMeasures, options.Inputs, options.QueryTexts, results.Pages):
     """List the unjudged documents whose judgments would decide most between RUNs, and which pairs are decided.
 
     --page writes a page on which to judge these documents, without a network. The page is blind: it shows neither runs
-    nor ranks. --merge adds the judgments that were saved on the page, and shows how far assessors agree and how the
-    leaderboard changes.
+    nor ranks. If QRELS is a collection file (FILE.toml), its predicted judgments say how likely documents are relevant,
+    and its queries are shown. --merge adds the judgments that were saved on the page, and shows how far assessors agree
+    and how the leaderboard changes.
 
     \b
-    cranfield judge qrels.txt *.run -m P@10 --next 50
+    cranfield judge qrels.txt *.run -m P@10 --top 50
     cranfield judge qrels.txt *.run --page judge.html --texts docs.jsonl
     cranfield judge qrels.txt *.run --merge ann.json --merge bob.json \\
       --settle median -o merged.csv
@@ -42,7 +44,7 @@ class Judge(options.OwnMeasures, options.Inputs, results.Pages):
         "The measure by which runs are compared: AP, nDCG, or one that is linear in the gains.",
         Option("-m --measure"),
     ] = "P@10"
-    n: Annotated[options.Count, "Number of documents.", Option("--next")] = 50
+    top: Annotated[options.Count, "Number of documents."] = 50
     strategy: Annotated[
         Literal["mtc", "depth", "mtf", "maxmean", "hedge", "drawn"],
         "Which documents come first: those that settle most pairs of runs (mtc), the best ranks (depth), "
@@ -53,10 +55,6 @@ class Judge(options.OwnMeasures, options.Inputs, results.Pages):
         options.Share,
         "Stop judging a pair of runs once its sign is this certain; 1: once no judgment can reverse it.",
     ] = 0.95
-    predicted: Annotated[
-        options.File | None,
-        "Predicted judgments, such as those of an LLM: how likely documents are relevant.",
-    ] = None
     depth: Annotated[options.Count, "Last rank of each run that counts.", Option("--pool-depth")] = 100
     ties: Annotated[Literal["trec", "trec9", "input", "rank"] | None, "How to order equal scores."] = None
     page: Annotated[str | None, OutputFile(dir_okay=False), "Write a page on which to judge them."] = None
@@ -71,7 +69,7 @@ class Judge(options.OwnMeasures, options.Inputs, results.Pages):
         "With --page: a text file for assessors; a line such as `2 Relevant: answers most of it` labels a grade.",
     ] = None
     not_blind: Annotated[
-        bool, "With --page: show which pair of runs each document can change, and the grades of --predicted."
+        bool, "With --page: show which pair of runs each document can change, and predicted grades."
     ] = False
     merged: Annotated[
         tuple[options.File, ...],
@@ -84,15 +82,15 @@ class Judge(options.OwnMeasures, options.Inputs, results.Pages):
     ] = "error"
     format: Annotated[str, Choices(FORMATS), "Output format. json has all pairs."] = "table"
 
-    queries_file: options.QueriesFile = None
-
     def run(self) -> None:
+        from cranfield.evaluation.collection import Collection
         from cranfield.evaluation.evaluator import read_runs
 
         runs = read_runs(list(self.runs), duplicates=self.duplicates)
         note_remarks(runs)
+        collection = Collection.of(self.qrels)
         if self.merged:
-            self._merge(runs)
+            self._merge(collection, runs)
             return
         from cranfield.judging.proposals import next_documents
 
@@ -100,32 +98,31 @@ class Judge(options.OwnMeasures, options.Inputs, results.Pages):
         given = [option for option, value in of_page.items() if value]
         if self.page is None and given:
             raise UsageError(f"{given[0]} needs --page")
-        names = ("n", "strategy", "confidence", "predicted", "depth", "ties")
-        settings: dict[str, Any] = {name: getattr(self, name) for name in names}
-        found = next_documents(self.qrels, runs, self.measure, **settings)
+        settings = {name: getattr(self, name) for name in ("top", "strategy", "confidence", "depth", "ties")}
+        found = next_documents(collection, runs, self.measure, **settings)
         pages = found.pages(self.digits)
         emit(write(pages, found.to_dict(), self.format, width=width(), colour=colour(self.output)), self.output)
         note(found.notes)
         if self.page is not None:
-            self._write_page(found, self.page)
+            self._write_page(collection, found, self.page)
 
-    def _write_page(self, found: NextDocuments, path: str) -> None:
+    def _write_page(self, collection: Collection, found: NextDocuments, path: str) -> None:
         from cranfield.judging.judgment_files import judging_page
 
         html = judging_page(
             found.documents,
             name=self.qrels,
             texts=self.texts,
-            queries_file=self.queries_file,
+            queries=self.queries_file or collection.given.get("queries"),
             grades=None if self.grades is None else self.grades.split(),
             guidelines=self.guidelines,
-            suggestions=self.predicted,
+            suggestions=collection.predicted,
             blind=not self.not_blind,
         )
         replace(path, html.encode("utf-8", "surrogateescape"))
         say(f"{path}: {len(found.documents)} documents to judge")
 
-    def _merge(self, runs: list[Run]) -> None:
+    def _merge(self, collection: Collection, runs: list[Run]) -> None:
         """Merge judgments, write them, and show what changed."""
         from cranfield import evaluate
         from cranfield.codec import plain
@@ -135,9 +132,9 @@ class Judge(options.OwnMeasures, options.Inputs, results.Pages):
             raise UsageError(
                 "--merge needs --output: the file for all judgments", hint="for example: --merge new.json -o merged.csv"
             )
-        result = merge(self.qrels, self.merged, settle=self.settle)
-        before = evaluate(self.qrels, runs, self.measure)
-        after = evaluate(result.judgments, runs, self.measure)
+        result = merge(collection.qrels, self.merged, settle=self.settle)
+        before = evaluate(collection, runs, self.measure)
+        after = evaluate(collection.changed(qrels=result.judgments), runs, self.measure)
         result.write(self.output)
         pages, data = changes(before, after, self.digits)
         if result.agreement:
@@ -147,7 +144,7 @@ class Judge(options.OwnMeasures, options.Inputs, results.Pages):
         note([merged_note(len(result.new), result.repeated, self.output)])
 
 
-class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, results.Results):
+class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, options.Level, results.Results):
     """Compare PREDICTED judgments with the human judgments in QRELS, and the order of RUNs under both.
 
     Shows the confusion of grades, kappa with its interval, the correlation of both leaderboards, also among the best
@@ -168,9 +165,9 @@ class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, res
         "A run built with the judge's model or tuned on its labels, or a pattern such as `gpt*`; may be repeated.",
         Option(metavar="NAME"),
     ] = ()
-    rel: Annotated[float, "Lowest relevant grade.", Option(metavar="GRADE")] = 1.0
 
     def run(self) -> None:
+        from cranfield.evaluation.collection import Collection
         from cranfield.evaluation.evaluator import read_runs
         from cranfield.judging.judge_reports import judges
         from cranfield.report.canvas import save_all
@@ -182,9 +179,9 @@ class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, res
         measures = self.measures or list(self.DEFAULT)
         opened = read_runs(runs, duplicates=self.duplicates) if runs else None
         note_remarks(opened or ())
-        found = judges(
-            self.qrels, predicted, opened, measures, own=self.own, rel_level=self.rel, undefined=self.undefined
-        )
+        collection = Collection.of(self.qrels)
+        collection = collection if self.rel is None else collection.changed(rel=self.rel)
+        found = judges(collection, predicted, opened, measures, own=self.own, undefined=self.undefined)
         data = {"judges": [one.to_dict() for one in found], "notes": [text for one in found for text in one.notes]}
         pages = [page for one in found for page in one.pages(self.digits)]
         drawings = {name: draw for one in found for name, draw in one.drawings().items()}
@@ -227,14 +224,14 @@ class Sample(options.ReadingRuns, options.Seed, options.Output):
     ] = "trec"
 
     def run(self) -> None:
-        from cranfield import read_qrels
+        from cranfield.evaluation.collection import Collection
         from cranfield.evaluation.evaluator import read_runs
         from cranfield.evaluation.predicted import mapping_of
         from cranfield.judging import judgment_files
         from cranfield.ranking.alignment import ranked_lists
 
         strata = judgment_files.parse_strata(self.strata)
-        grades = None if self.qrels is None else mapping_of(read_qrels(self.qrels))
+        grades = None if self.qrels is None else mapping_of(Collection.of(self.qrels).judgments)
         runs = read_runs(list(self.runs), duplicates=self.duplicates)
         note_remarks(runs)
         lists = ranked_lists(runs, None, None, strata[-1].depth)
@@ -265,10 +262,10 @@ class DepthFor(options.ReadingRuns, options.Output):
         "Accepted residual: how much unjudged documents could add to the score. May be repeated.",
         Option("--max-residual"),
     ] = (0.1, 0.01, 0.001)
-    n_queries: Annotated[
-        options.Count | None, "Number of queries.", Option(default=f"{QUERIES}, or those of --run")
-    ] = None
-    n_runs: Annotated[options.Count | None, "Number of runs to judge.", Option(default="1, or those of --run")] = None
+    queries: Annotated[options.Count | None, "Number of queries.", Option(default=f"{QUERIES}, or those of --run")] = (
+        None
+    )
+    runs: Annotated[options.Count | None, "Number of runs to judge.", Option(default="1, or those of --run")] = None
     files: Annotated[
         tuple[options.File, ...],
         "Count the documents of this run that must be judged; may be repeated.",
@@ -280,9 +277,9 @@ class DepthFor(options.ReadingRuns, options.Output):
     def run(self) -> None:
         from cranfield.analysis.collection_statistics import depths_for, judged_of, pooled_documents
 
-        files, queries, runs = self.files, self.n_queries or QUERIES, self.n_runs or 1
-        if files and (self.n_queries or self.n_runs):
-            raise UsageError("--run cannot be combined with --n-queries or --n-runs")
+        files, queries, runs = self.files, self.queries or QUERIES, self.runs or 1
+        if files and (self.queries or self.runs):
+            raise UsageError("--run cannot be combined with --queries or --runs")
         if self.qrels and not files:
             raise UsageError("--qrels needs --run")
         found: dict[str, dict[str, dict[str, Any]]] = {}

@@ -53,6 +53,7 @@ MODULES = {
     "exposure": "exposure",
     "convert": "files",
     "simulate": "collections",
+    "spark": "spark",
     "trec_eval": "trec_eval",
     "conformance": "catalogue",
     "demo": "demo",

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import click
 
-from cranfield.cli.commands import Argument, OutputFile, OutputFolder, Settings, groups_of
+from cranfield.cli.commands import Argument, OutputFile, OutputFolder, Settings, check_outputs, groups_of
 from cranfield.cli.output import QUIET, progress
 from cranfield.data import Repeats
 from cranfield.errors import InputError, UsageError
-from cranfield.evaluation.collection import AbsentDays
-from cranfield.evaluation.plan import Negative, Queries, Undefined
+from cranfield.evaluation.plan import DEFAULT_MEASURES, DIVERSITY_MEASURES, Queries, Shown, Undefined, default_measures
 from cranfield.io.ids import Duplicates
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report import FORMATS
-from cranfield.settings import RARE, Choices, Limits, Option, Whole
+from cranfield.settings import RARE, Choices, Limits, Option, Positive, Whole
 from cranfield.settings import Chance as Chance
 from cranfield.settings import Count as Count
 from cranfield.settings import Share as Share
@@ -26,20 +26,10 @@ from cranfield.statistics.standardisation import Standardisation
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from cranfield.data import Judgments
     from cranfield.evaluation.collection import Collection
     from cranfield.evaluation.evaluation import Evaluation
-    from cranfield.evaluation.plan import Column, Policy
+    from cranfield.evaluation.plan import Column, Plan, Policy
     from cranfield.evaluation.scores import Scores
-
-# The defaults cover the whole ranking (AP, bpref), the first page, the first relevant document, and recall.
-DEFAULT_MEASURES = ("AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref")
-# For judgments by subtopic: what TREC and NTCIR report, and subtopic recall.
-DIVERSITY_MEASURES = ("ERR_IA@20", "alpha_nDCG@20", "NRBP", "AP_IA", "Dsharp_nDCG@20", "StRecall@20")
-# For judged passages: how much of them is found, and at which rank the first one is.
-SPAN_MEASURES = ("SpanR@10", "SpanP@10", "SpanIoU@10", "StRecall@10", "RR")
-# For --terminal, which not every measure supports.
-TERMINAL_MEASURES = ("AP", "nDCG@10", "RR", "RBP")
 
 
 def split_measures(text: str) -> Iterator[str]:
@@ -74,35 +64,7 @@ def given_measures(_ctx: click.Context, _param: click.Parameter, value: tuple[st
 DIVERSITY_DEFAULT = "{name} has judgments by subtopic, so diversity measures are shown; use -m to choose others"
 
 
-def choose_measures(
-    measures: list[str] | None,
-    judgments: Judgments | None,
-    *,
-    terminal: bool,
-    default: Sequence[str] = DEFAULT_MEASURES,
-) -> tuple[list[str], list[str]]:
-    """The measures given, or defaults that fit the judgments (if these were read); and a note on the choice."""
-    from cranfield.ranking.subtopics import diverse
-
-    if measures is not None:
-        return measures, []
-    if terminal:
-        return list(TERMINAL_MEASURES), []
-    if judgments is not None and judgments.spans is not None:
-        return list(SPAN_MEASURES), []
-    if judgments is not None and diverse(judgments):
-        return list(DIVERSITY_MEASURES), [DIVERSITY_DEFAULT.format(name=judgments.name)]
-    return list(default), []
-
-
-def guarded_columns(measures: Sequence[str], policy: Policy) -> list[Column]:
-    """The column of each measure that a check names; a measure may have several names."""
-    from cranfield.evaluation.plan import make_columns
-
-    return [column for name in measures for column in make_columns([name], policy.views)]
-
-
-def absent(asked: Sequence[Column], columns: Sequence[Column]) -> list[Column]:
+def _absent(asked: Sequence[Column], columns: Sequence[Column]) -> list[Column]:
     """The columns whose measures are not among these, each once, under its first name."""
     known = {column.measure: column for column in reversed([*columns, *asked])}
     present = {column.measure for column in columns}
@@ -295,6 +257,23 @@ class Rankings(Ordering, UndefinedValues):
     ] = "judged"
 
 
+# The parameter of `Collection` for each kind of judgments.
+KINDS = {"grades": "qrels", "preferences": "prefs", "groups": "groups", "spans": "spans"}
+
+
+class QueryTexts(Settings):
+    """What is known of queries."""
+
+    GROUP = "Collection"
+
+    queries_file: Annotated[
+        File | None,
+        "Texts of queries, which are shown, and their attributes, such as type or topic: CSV, TSV, JSON Lines or "
+        "Parquet with a column for the query, lines with an id, a tab and a text, or TREC topics.",
+        RARE,
+    ] = None
+
+
 class DocumentText(Settings):
     """The text of documents."""
 
@@ -308,60 +287,20 @@ class DocumentText(Settings):
     ] = None
 
 
-# The parameter of `Collection` for each kind of judgments.
-KINDS = {"grades": "qrels", "preferences": "prefs", "groups": "groups", "spans": "spans"}
-
-
-QueriesFile = Annotated[
-    File | None,
-    "Texts of queries, which are shown, and their attributes, such as type or topic: CSV, TSV, JSON Lines or Parquet "
-    "with a column for the query, lines with an id, a tab and a text, or TREC topics.",
-    RARE,
-]
-
-
-ItemsFile = Annotated[
-    File | None,
-    "Attributes of documents, for DocMean and exposure: a table (CSV, TSV, JSON Lines or Parquet) with a column for "
-    "the document, and all documents that could be shown.",
-    RARE,
-]
-
-
-DaysPolicy = Annotated[
-    AbsentDays,
-    "For runs of Change Detection: what to do if a run does not mention a day of --queries-file: report an error, or "
-    "take it as an empty list or as all known questions tied.",
-    RARE,
-]
-
-
-CompleteJudgments = Annotated[
-    bool,
-    "The judgments are complete: documents without a judgment are not relevant, and queries of --queries-file without "
-    "judgments have no relevant document.",
-    RARE,
-]
-
-
-class DocumentIds(Settings):
-    """Which documents the ids of runs stand for."""
+class Level(Settings):
+    """From which grade on documents are relevant."""
 
     GROUP = "Collection"
 
-    map_documents: Annotated[
-        File | None,
-        "Source documents of retrieved chunks, in lines `chunk document` or a table with these columns; the best chunk "
-        "of a document counts.",
-        RARE,
+    rel: Annotated[
+        Positive | None,
+        "Lowest relevant grade, for binary measures that do not name their own.",
+        Option(metavar="GRADE", default="1"),
     ] = None
-    allow_disjoint: Annotated[
-        bool, "Score runs without any judged document even if their ids look different from those judged.", RARE
-    ] = False
 
 
-class CollectionFacts(DocumentText, DocumentIds):
-    """What is true of the test collection: the parameters of `Collection`; ``corpus`` is its ``documents``."""
+class CollectionFacts(DocumentText, QueryTexts, Level):
+    """What is true of the test collection. A collection file, in place of QRELS, can say more."""
 
     judgments: Annotated[
         Literal["grades", "preferences", "groups", "spans"],
@@ -369,53 +308,26 @@ class CollectionFacts(DocumentText, DocumentIds):
         "in columns query, document, start, end; runs then list chunks, in the same columns.",
         RARE,
     ] = "grades"
-    cover: Annotated[
-        float, Limits(0, 1), "With --judgments spans: the share of a passage that a chunk must cover.", RARE
-    ] = 0.5
-    negative: Annotated[Negative, "Treat negative grades as unjudged or as not relevant.", RARE] = "unjudged"
-    complete: CompleteJudgments = False
     nil: Annotated[Id | None, 'Document id that stands for "no answer".', Option(metavar="ID", rare=True)] = None
-    full_length: Annotated[
-        Count | None, "Length limit of the systems: the end of a list of N documents does not count as an answer.", RARE
-    ] = None
-    absent_days: DaysPolicy = "error"
-    intents: Annotated[
-        File | None,
-        "Weights of subtopics, in lines `query subtopic weight [inf|nav]`.",
-        Option(rare=True, default="equal weights, inf"),
-    ] = None
-    costs: Annotated[
-        File | None, "Costs of documents, for measures that use them, in lines `query document cost`.", RARE
-    ] = None
-    items: ItemsFile = None
-    queries_file: QueriesFile = None
 
     def collection_of(self, qrels: str) -> Collection:
-        """The collection that the options describe, with these judgments."""
-        from cranfield.evaluation.collection import PARTS, Collection
+        """The collection of a file, or that of judgments, with what the options say of it."""
+        from cranfield.evaluation.collection import Collection, is_collection_file
 
-        others = {*KINDS.values(), "queries"}  # --queries is an option of the evaluation
-        parts: dict[str, Any] = {KINDS[self.judgments]: qrels, "documents": self.corpus}
-        parts |= {name: getattr(self, name) for name in PARTS if hasattr(self, name) and name not in others}
-        return Collection(**parts, queries=self.queries_file)
-
-
-class Predictions(Settings):
-    """Predicted judgments: parameters of `Collection`, too."""
-
-    GROUP = "Collection"
-
-    predicted: Annotated[
-        File | None,
-        "Predicted judgments, such as those of an LLM, for these and other queries: show means from human judgments, "
-        "from predictions, and from both together.",
-        RARE,
-    ] = None
-    inference: Annotated[
-        Literal["loo", "fixed"],
-        "With --predicted: intervals for new queries of this kind (loo), or for this query set only (fixed).",
-        RARE,
-    ] = "loo"
+        if is_collection_file(qrels):
+            if self.judgments != "grades":
+                raise UsageError(
+                    f"--judgments does not work with {qrels}, which says what its judgments are",
+                    hint=f"write {KINDS[self.judgments]} = FILE there",
+                )
+            collection = Collection.read(qrels)
+            check_outputs(click.get_current_context(), collection.files)
+        else:
+            judged: dict[str, Any] = {KINDS[self.judgments]: qrels}
+            collection = Collection(**judged)
+        given = {"documents": self.corpus, "queries": self.queries_file, "nil": self.nil, "rel": self.rel}
+        given = {name: value for name, value in given.items() if value is not None}
+        return collection.changed(**given) if given else collection
 
 
 class Standardising(Settings):
@@ -432,43 +344,6 @@ class Seed(Settings):
     """The seed of random steps."""
 
     seed: Annotated[Whole, "Random seed.", RARE] = 0
-
-
-# Options that do not work with Spark, and what to do instead.
-WITHOUT_SPARK = {
-    "per_query": "use --write-scores DIR to write them",
-    "interval": "use --write-scores DIR to write per-query scores, and compute intervals from these",
-    **dict.fromkeys(("duplicates", "columns", "costs", "items", "predicted"), ""),
-    **dict.fromkeys(("judgments", "complete", "map_documents"), ""),
-}
-
-
-class Engine(Settings):
-    """Where to compute."""
-
-    GROUP = "Spark"
-
-    engine: Annotated[Literal["local", "spark"], "Compute in this process or on Apache Spark.", RARE] = "local"
-    master: Annotated[
-        str | None, "Spark master.", Option(metavar="URL", rare=True, default="that of the session or of spark-submit")
-    ] = None
-
-    def check_engine(self) -> None:
-        """Raise if an option does not work with the chosen engine."""
-        if self.engine == "local":
-            needing = [name for name in ("master", "write_scores") if getattr(self, name, None)]
-            if needing:
-                raise UsageError(f"--{needing[0].replace('_', '-')} needs --engine spark")
-            return
-        for name, hint in WITHOUT_SPARK.items():
-            if getattr(self, name, None) != getattr(type(self), name, None):  # the class has the defaults
-                raise UsageError(f"--{name.replace('_', '-')} does not work with --engine spark", hint=hint)
-
-
-class SparkScores(Engine):
-    """Where Spark writes scores."""
-
-    write_scores: Annotated[str | None, "With Spark: write per-query scores to this folder, as Parquet.", RARE] = None
 
 
 def _be_quiet(ctx: click.Context, _param: click.Parameter, value: bool) -> bool:
@@ -548,8 +423,10 @@ class Averaging(Settings):
         return scores.averaged(*self.average) if self.average else scores
 
 
-class Elsewhere(Settings):
+class Elsewhere(QueryTexts):
     """Scores from elsewhere, in place of judgments and runs."""
+
+    GROUP = ""
 
     scores: Annotated[
         tuple[File, ...],
@@ -562,7 +439,6 @@ class Elsewhere(Settings):
     ] = ()
     qrels: Annotated[File, Argument("[QRELS]", callback=check_files)] = ""
     runs: Annotated[tuple[File, ...], Argument("[RUN]...", check_files)] = ()
-    queries_file: QueriesFile = None
 
     def outside_scores(self, measures: Sequence[str] | None = None) -> Scores:
         """The scores of all files, of some measures if they are given."""
@@ -586,49 +462,82 @@ class Elsewhere(Settings):
         if self.lower and not self.scores:
             raise UsageError("--lower needs --scores")
         facts = [name for name in groups_of(CollectionFacts) if name != "queries_file"]
-        about_rankings = (*groups_of(Rankings), *facts, *groups_of(Predictions), "duplicates", "standardise", "audit")
+        about_rankings = (*groups_of(Rankings), *facts, "duplicates", "standardise", "audit")
         known = groups_of(type(self))
         unused = self.typed(*(name for name in about_rankings if name in known)) if self.scores else []
         if unused:
             raise UsageError(f"{unused[0]} needs rankings, and --scores has none")
 
 
-class Evaluating(Inputs, Rankings, CollectionFacts, Seed):
-    """Judgments, runs, and everything that decides how they are evaluated."""
+class Chosen(NamedTuple):
+    """What to compute, the label of each checked measure by the name that the user gave, and notes."""
 
-    @property
-    def collection(self) -> Collection:
-        """The collection that the options describe."""
+    plan: Plan
+    label_of: dict[str, str]
+    notes: list[str]
+
+
+class Scoring(Rankings, CollectionFacts, Seed):
+    """Judgments, and everything that decides how runs are scored."""
+
+    qrels: Annotated[File, Argument(callback=check_files)]
+
+    @cached_property
+    def test_collection(self) -> Collection:
+        """The collection that QRELS and the options describe."""
         return self.collection_of(self.qrels)
 
     @property
-    def chosen(self) -> dict[str, Any]:
+    def policy_options(self) -> dict[str, Any]:
         """The options of the evaluation."""
         return self.values_of(Rankings, Seed)
 
-    def read(
-        self, measures: list[str] | None, *, guarded: Sequence[str] = (), page: int = 0
-    ) -> tuple[Evaluation, list[str]]:
-        """The evaluation of the runs, each read once, and a note if the measures were chosen to fit the judgments.
+    @property
+    def policy(self) -> Policy:
+        """How runs are scored."""
+        return self.test_collection.policy(**self.policy_options)
 
-        ``guarded``: measures to compute as well, or alone if no others are given; one that is asked for anyhow, perhaps
-        by another name, is not repeated.
+    def choose(
+        self,
+        measures: list[str] | None,
+        checked: Sequence[str] = (),
+        show: Sequence[Shown] = (),
+        *,
+        alone: bool = False,
+        read: bool = True,
+    ) -> Chosen:
+        """What to compute for these measures, or for the default ones.
+
+        ``checked``: measures to compute as well, or ``alone`` if no others are given; one that is asked for anyhow,
+        perhaps by another name, is not repeated. ``read``: judgments may be read, so that the default fits them.
         """
-        from cranfield.evaluation.evaluator import Evaluator
         from cranfield.evaluation.plan import Plan, make_columns
 
-        collection = self.collection
-        policy = collection.policy(**self.chosen)
+        policy = self.policy
         columns: list[Column] = []
         notes: list[str] = []
-        if measures is not None or not guarded:
-            names, notes = choose_measures(
-                measures, collection.judgments, terminal=policy.terminal, default=self.DEFAULT
-            )
-            columns = make_columns(names, policy.views)
-        columns += absent(guarded_columns(guarded, policy), columns)
-        evaluator = Evaluator.of(collection, Plan(tuple(columns), policy))
-        runs, given, _ = named_runs(self.runs)
+        if measures is None and not (checked and alone):
+            judgments = self.test_collection.of_each_judge[0].judgments if read else None
+            measures = list(default_measures(judgments, terminal=policy.terminal, otherwise=self.DEFAULT))
+            if judgments is not None and tuple(measures) == DIVERSITY_MEASURES:
+                notes = [DIVERSITY_DEFAULT.format(name=judgments.name)]
+        if measures is not None:
+            columns = make_columns(measures, policy, show)
+        asked = [column for name in checked for column in make_columns([name], policy)]
+        columns += _absent(asked, columns)
+        label_of = {column.measure: column.label for column in reversed(columns) if column.part == "value"}
+        labels = {name: label_of[column.measure] for name, column in zip(checked, asked, strict=True)}
+        return Chosen(Plan(tuple(columns), policy), labels, notes)
+
+
+class Evaluating(Inputs, Scoring):
+    """Judgments, runs, and everything that decides how they are evaluated."""
+
+    def read(self, plan: Plan, *, page: int = 0) -> Evaluation:
+        """The evaluation of the runs, each read once."""
+        from cranfield.evaluation.evaluator import Evaluator
+
+        runs, names, _ = named_runs(self.runs)
+        evaluator = Evaluator.of(self.test_collection, plan)
         with progress("Reading runs") as step:
-            evaluation = evaluator.evaluation(runs, names=given, page=page, duplicates=self.duplicates, progress=step)
-        return evaluation, notes
+            return evaluator.evaluation(runs, names=names, page=page, duplicates=self.duplicates, progress=step)

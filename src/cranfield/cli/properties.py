@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import click
 
@@ -27,8 +27,8 @@ class Properties(options.Writing):
     \b
     cranfield properties AP nDCG "RBP(p=0.8)" bpref "nDCG[condensed]"
     cranfield properties --file my_measures.py
-    cranfield properties --table2
-    cranfield properties --table2 --properties complete,localized --classes
+    cranfield properties --table 2
+    cranfield properties --table 2 --properties complete,localized --classes
     """
 
     measures: Annotated[tuple[options.MeasureText, ...], Argument("MEASURE...")] = ()
@@ -38,8 +38,9 @@ class Properties(options.Writing):
         "Python file with your own measures, whose code is run; without MEASURE, all of them are checked.",
         Option("--measures-file --file", metavar="FILE.py"),
     ] = None
-    table1: Annotated[bool, "Show Table 1 of the paper instead: variants of DCG."] = False
-    table2: Annotated[bool, "Compute Table 2 of the paper instead."] = False
+    table: Annotated[
+        Literal["1", "2"] | None, "Show a table of the paper instead: 1, the variants of DCG, or 2, which is computed."
+    ] = None
     columns: Annotated[
         Sequence[str] | None,
         "Properties to show, in this order. They also determine the order of rows in Table 2 and with --classes.",
@@ -52,7 +53,7 @@ class Properties(options.Writing):
 
     def run(self) -> None:
         """Print the table."""
-        if self.table1 or self.table2:
+        if self.table is not None:
             self._print_table()
             return
         from cranfield.measures.own import load_measures
@@ -78,12 +79,11 @@ class Properties(options.Writing):
     def _print_table(self) -> None:
         """Print a table of the paper."""
         if self.measures or self.file or self.grades:
-            table = "--table1" if self.table1 else "--table2"
-            raise UsageError(f"{table} cannot be combined with measures, --file or --grades")
-        if self.table1 and (self.table2 or self.columns or self.classes or self.documents):
-            raise UsageError("--table1 cannot be combined with --table2, --properties, --classes or --documents")
+            raise UsageError("--table cannot be combined with measures, --file or --grades")
+        if self.table == "1" and (self.columns or self.classes or self.documents):
+            raise UsageError("--table 1 cannot be combined with --properties, --classes or --documents")
         style: dict[str, Any] = {"width": width(), "colour": colour(self.output)}
-        if self.table1:
+        if self.table == "1":
             text = study.table1(self.format, **style)
         else:
             study.check_columns(self.columns or (), SEVEN)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from cranfield.cli import options, results
 from cranfield.cli.commands import Option, OutputFile, groups_of, verb
-from cranfield.cli.compare import Testing
+from cranfield.cli.compare import Design, Testing
 from cranfield.cli.output import emit, note, progress, say_written
 from cranfield.errors import UsageError
+from cranfield.evaluation.collection import is_collection_file
 from cranfield.io.streams import digesting
 from cranfield.parallel import in_background
 from cranfield.settings import Limits
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores
 
 REPORT = "report.html"
+TESTING = (*groups_of(Testing), *groups_of(Design))
 FAR = ("..", "..")  # the beginning of the path of a file that is more than one folder up
 
 
@@ -36,9 +38,9 @@ class Report(
     options.Quiet,
     results.Drawing,
     Testing,
+    Design,
     options.Elsewhere,
     options.Evaluating,
-    options.Predictions,
     options.Averaging,
 ):
     """Write an HTML report on RUNs: scores, significance, per-query differences, rankings, curves and an audit.
@@ -81,9 +83,10 @@ class Report(
         self.check_inputs()
         if self.scores and self.texts:
             raise UsageError("--texts needs rankings, and --scores has none")
-        if self.judgments not in ("grades", "spans"):
+        other_kinds = set() if self.scores else self.test_collection.given.keys() & {"prefs", "groups"}
+        if other_kinds:
             raise UsageError(
-                f"a report needs judgments by grade or of passages, not {self.judgments}",
+                f"a report needs judgments by grade or of passages, not {other_kinds.pop()}",
                 hint="eval, compare, audit and queries take them",
             )
         output = self.output or REPORT
@@ -99,12 +102,13 @@ class Report(
             scores = self.averaged(self.outside_scores(self.measures))
         else:
             with digesting():
-                evaluation, notes = self.read(self.measures, page=self.top_documents)
+                chosen = self.choose(self.measures)
+                evaluation, notes = self.read(chosen.plan, page=self.top_documents), chosen.notes
                 scores = self.averaged(evaluation.scores)
             systems = [one.run.system or one.run.name for one in evaluation.run_scores]
             names = dict(zip(options.named_runs(self.runs)[2], systems, strict=True))
         baseline = self._baseline(scores, names)
-        settings = ComparisonSettings(seed=self.seed, baseline=baseline, **self.testing)
+        settings = ComparisonSettings(seed=self.seed, baseline=baseline, **self.values_of(Testing, Design))
         comparison = None
         columns = comparable(scores)
         if len(scores.runs) > 1 and columns:
@@ -117,7 +121,8 @@ class Report(
         folder = Path(output).absolute().parent
         commands = [f"cranfield {beside(line, folder)}" for line in lines]
         # Documents in which passages are judged are there to be shown.
-        texts = self.texts or ((self.corpus,) if self.judgments == "spans" and self.corpus else ())
+        documents = None if self.scores or self.test_collection.spans is None else self.test_collection.documents
+        texts = self.texts or ([] if documents is None else [documents])
         with progress("Building the report") as step:
             data = contents(
                 scores,
@@ -165,7 +170,7 @@ class Report(
         about = self.typed("queries_file")
         lines = [] if self.average else [["queries", *files, *about, "-m", scores.measures[0]]]
         if len(scores.runs) > 1:
-            comparing = [*files, *measuring, *about, *self.averaging, *self.typed(*groups_of(Testing), "seed")]
+            comparing = [*files, *measuring, *about, *self.averaging, *self.typed(*TESTING, "seed")]
             comparing += [] if baseline is None else ["--baseline", baseline]
             lines += [["compare", *comparing, "--table", "pairs"], *self.grouping(comparing, baseline, scores)]
             if len(scores.measures) > 1 and not self.average:
@@ -194,29 +199,28 @@ class Report(
         files, columns, ranked = self.inputs, evaluation.columns, not scores.repeats and not self.average
         paths = options.named_runs(self.runs)[2]
         facts = (*groups_of(options.CollectionFacts), "queries", "undefined", "seed")
-        others = [fact for fact in facts if fact not in ("corpus", "full_length", "queries_file")]
+        others = [fact for fact in facts if fact not in ("corpus", "queries_file")]
         own, views = self.typed("measures_file"), ("ties", "depth", "condensed")
         labels = " ".join(column.label for column in columns)
         measuring = ["-m", labels, *own, *self.typed(*views, "terminal", *facts)]
-        predicted = self.typed(*groups_of(options.Predictions))
         lines = [
-            ["eval", *files, *measuring, *predicted, *self.averaging, "--interval", "bca"],
+            ["eval", *files, *measuring, *self.averaging, "--interval", "bca"],
             ["eval", *files, *measuring, *self.averaging, "--per-query"],
         ]
         if len(self.runs) > 1:
-            comparing = [*files, *measuring, *self.averaging, *self.typed(*groups_of(Testing))]
+            comparing = [*files, *measuring, *self.averaging, *self.typed(*TESTING)]
             comparing += [] if baseline is None else ["--baseline", baseline]
             lines += [["compare", *comparing, "--table", "pairs"], *self.grouping(comparing, baseline, scores)]
         if len(self.runs) > 1 and ranked:
             old_and_new = [_word(paths[r]) for r in reversed(opened(scores, baseline))]
             lines += [["queries", self.qrels, *old_and_new, "-m", columns[0].label, *measuring[2:]]]
-            if not self.typed(*others):
+            if not self.typed(*others) and not is_collection_file(self.qrels):  # which studies do not take
                 correlating = ["--coefficient", "tau-b", *self.typed("corpus")]
                 measures = " ".join(str(column.measure) for column in columns)  # which name the views
                 lines += [["study", "correlation", *files, "-m", measures, *own, *correlating]]
         if ranked:
             lines += [["eval", *files, "-m", " ".join(POINTS), *self.typed(*views, *others)]]
-            lines += [["audit", *files, *measuring, "--interval", "bca", "--all-pairs"]]
+            lines += [["audit", *files, *measuring, "--interval", "bca", "--verbose"]]
         return [[*line, *self.typed("duplicates")] for line in lines]
 
 

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from functools import cached_property, wraps
 from inspect import signature
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast, get_args
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from cranfield.evaluation.scores import check_rankings
 from cranfield.io.faults import quotable
 from cranfield.io.judgments import with_queries
 from cranfield.io.tables import is_frame
+from cranfield.settings import Count, Limits, Positive
 from cranfield.wording import did_you_mean, few, one_of
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def check_options(given: Iterable[str], known: Sequence[str]) -> None:
         if name in PARTS:
             hint = f"it describes the collection: write Collection(qrels, {name}=...) in place of qrels"
         elif name in ("residuals", "bounds", "standard_errors"):
-            hint = f"write show={name.replace('_', ' ')!r}"
+            hint = f"write show={name.replace('_', '-')!r}"
         elif name == "columns":
             hint = "name the columns of a table as you read it: cf.read_run(table, columns=...), cf.read_qrels(...)"
         else:
@@ -105,6 +106,7 @@ class Collection:
     ``predicted``: judgments that a judge such as an LLM predicts for these and for other queries. Scores then have
     ``predicted``: means by humans, by predictions, and by both together, with intervals. ``inference``: whether these
     are for new queries of this kind (``loo``), or for this query set only (``fixed``).
+    ``rel``: the lowest grade that counts as relevant, for every binary measure that does not name its own.
     ``nil``: a document id that stands for "no answer". It is relevant, with full gain, if no document is relevant; in
     terminal measures it ends the ranking. ``full_length``: the length limit of the systems; a ranking of this length
     gets no terminal document. ``negative``: the meaning of negative grades. ``name``: the name in messages.
@@ -125,31 +127,47 @@ class Collection:
     @checked_keywords
     def __init__(
         self,
-        qrels: Any = None,
+        qrels: Annotated[Any, "Judgments: grades of documents."] = None,
         *,
-        prefs: Any = None,
-        groups: Any = None,
+        prefs: Annotated[Any, "Judgments: preferences between documents."] = None,
+        groups: Annotated[Any, "Judgments: grades by groups of assessors."] = None,
         judges: Mapping[str, Any] | None = None,
-        spans: Any = None,
-        cover: float = 0.5,
-        queries: Any = None,
-        documents: Any = None,
-        items: Any = None,
-        intents: Any = None,
+        spans: Annotated[Any, "Judgments: passages, in columns query, document, start, end."] = None,
+        cover: Annotated[float, Limits(0, 1), "With spans: the share of a passage that a chunk must cover."] = 0.5,
+        queries: Annotated[Any, "Texts and attributes of queries: a table, or TREC topics."] = None,
+        documents: Annotated[Any, "Document text: a collection, or a file written by `cranfield corpus`."] = None,
+        items: Annotated[Any, "Attributes of documents: a table with a column for the document."] = None,
+        intents: Annotated[Any, "Weights of subtopics, in lines `query subtopic weight [inf|nav]`."] = None,
         types: Mapping[str, Mapping[str, str]] | None = None,
-        costs: Any = None,
+        costs: Annotated[Any, "Costs of documents, in lines `query document cost`."] = None,
         strata: Any = None,
         inclusion: Any = None,
         method: Any = None,
-        predicted: Any = None,
-        inference: Inference = "loo",
-        nil: str | None = None,
-        full_length: int | None = None,
-        negative: Negative = "unjudged",
-        map_documents: Any = None,
-        allow_disjoint: bool = False,
-        complete: bool = False,
-        absent_days: AbsentDays = "error",
+        predicted: Annotated[Any, "Predicted judgments, such as those of an LLM, for these and other queries."] = None,
+        inference: Annotated[
+            Inference, "With predicted: intervals for new queries of this kind (loo), or for this query set (fixed)."
+        ] = "loo",
+        rel: Annotated[Positive, "Lowest relevant grade, for binary measures that do not name their own."] = 1.0,
+        nil: Annotated[str | None, 'Document id that stands for "no answer".'] = None,
+        full_length: Annotated[
+            Count | None,
+            "Length limit of the systems: the end of a list of N documents does not count as an answer.",
+        ] = None,
+        negative: Annotated[Negative, "Treat negative grades as unjudged or as not relevant."] = "unjudged",
+        map_documents: Annotated[Any, "Source documents of retrieved chunks, in lines `chunk document`."] = None,
+        allow_disjoint: Annotated[
+            bool, "Score runs without any judged document even if their ids look different from those judged."
+        ] = False,
+        complete: Annotated[
+            bool,
+            "The judgments are complete: documents without a judgment are not relevant, and queries without judgments "
+            "have no relevant document.",
+        ] = False,
+        absent_days: Annotated[
+            AbsentDays,
+            "For runs of Change Detection: what to do if a run does not mention a day of queries: report an error, or "
+            "take it as an empty list or as all known questions tied.",
+        ] = "error",
         name: str | None = None,
     ) -> None:
         given = {
@@ -161,30 +179,69 @@ class Collection:
         self.qrels, self.prefs, self.groups, self.documents = qrels, prefs, groups, documents
         self.spans, self.cover, self.judges = spans, cover, judges
         self.intents, self.types, self.inference, self.name = intents, types, inference, name
-        self.nil, self.full_length, self.negative, self.complete = nil, full_length, negative, complete
+        self.rel, self.nil, self.full_length = rel, nil, full_length
+        self.negative, self.complete = negative, complete
         self._sample = {key: given.get(key) for key in SAMPLE} if given.keys() & set(SAMPLE) else None
         self._costs, self._predicted, self._queries, self._items = costs, predicted, queries, items
         self.map_documents, self.allow_disjoint, self.absent_days = map_documents, allow_disjoint, absent_days
         check_choice("absent_days", absent_days, get_args(AbsentDays))
-        Policy(
-            nil=nil, full_length=full_length, negative=negative, complete=complete
-        )  # raises if they are not of their kinds
+        self.policy()  # raises if they are not of their kinds
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Collection:
+        """The collection of a TOML file, whose keys are the keywords of `Collection`.
+
+        Paths in it are relative to it. An error lists all faults of the file, each with its line.
+
+        >>> import cranfield as cf
+        >>> cf.Collection.read("collection.toml")  # doctest: +SKIP
+        """
+        from cranfield.evaluation.collection_file import read_collection
+
+        return read_collection(path)
 
     @classmethod
     def of(cls, qrels: Any) -> Collection:
-        """A collection; judgments alone are a collection of which nothing else is known."""
-        return qrels if isinstance(qrels, Collection) else cls(qrels)
+        """A collection, or that of a ``.toml`` file; of judgments alone nothing else is known."""
+        if isinstance(qrels, Collection):
+            return qrels
+        return cls.read(qrels) if isinstance(qrels, (str, os.PathLike)) and is_collection_file(qrels) else cls(qrels)
 
     def changed(self, **parts: Any) -> Collection:
         """The collection with other parts."""
         return Collection(**{**self.given, **parts})
+
+    @property
+    def has_judgments(self) -> bool:
+        """Whether judgments of some kind are given."""
+        return not self.given.keys().isdisjoint(JUDGED)
+
+    @property
+    def chosen(self) -> list[str]:
+        """The parts that are given, and not as they are by default."""
+        simple = {name: value for name, value in self.given.items() if isinstance(value, (str, float))}
+        return [name for name in self.given if name not in simple or simple[name] != DEFAULTS[name]]
+
+    @property
+    def of_each_judge(self) -> list[Collection]:
+        """The collection with the judgments of each judge; itself, if there are not several."""
+        of_judge = (self.judges or {}).values()
+        return [self.changed(judges=None, qrels=qrels) for qrels in of_judge] or [self]
+
+    @property
+    def files(self) -> list[str]:
+        """The files that it is read from."""
+        from cranfield.evaluation.provenance import FILES
+
+        parts = [*(self.given.get(name) for name in (*JUDGED, *FILES)), *(self.judges or {}).values()]
+        return [os.fsdecode(part) for part in parts if isinstance(part, (str, os.PathLike))]
 
     def __repr__(self) -> str:
         return f"Collection: {self.judgments!r}"
 
     def policy(self, **options: Any) -> Policy:
         """The policy of an evaluation on this collection, with the options of `evaluate`."""
-        own = {name: getattr(self, name) for name in ("negative", "nil", "full_length", "complete")}
+        own = {name: getattr(self, name) for name in ("rel", "negative", "nil", "full_length", "complete")}
         check_options(options, [name for name in POLICY if name not in own])
         return Policy(**options | ({} if self.is_judged else {"queries": "run"}), **own)
 
@@ -322,6 +379,11 @@ class Collection:
         return None if self._predicted is None else io.read_qrels(self._predicted)
 
 
+def is_collection_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is that of a collection in TOML, and not of judgments."""
+    return os.fsdecode(path).endswith(".toml")
+
+
 def is_several(qrels: Any, run: Any) -> bool:
     """Whether these are several collections by name, and not the judgments of one.
 
@@ -365,7 +427,8 @@ def _check_combinations(given: Mapping[str, Any]) -> None:
 
 
 POLICY = tuple(field.name for field in fields(Policy))
-PARTS = tuple(signature(Collection).parameters)
+DEFAULTS = {name: part.default for name, part in signature(Collection).parameters.items()}
+PARTS = tuple(DEFAULTS)
 
 
 def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Table = Mapping[str, Mapping[str, str]]
 HINT = (
-    'absent_days="empty", or --absent-days empty, takes these days as answered by empty lists; "tied" ranks all known '
+    'absent_days="empty" of the collection takes these days as answered by empty lists; "tied" ranks all known '
     "questions as tied"
 )
 

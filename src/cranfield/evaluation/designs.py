@@ -325,14 +325,15 @@ def _with_same(scores: Scores, same: Mapping[str, str]) -> Scores:
 
 
 def evaluate_judges(collection: Collection, evaluate: Callable[[Collection], Scores]) -> Scores:
-    """The scores of runs, each the mean over several judges.
+    """The scores of runs, each the mean over the judges, if there are several.
 
     A query that not all have judged does not count. With the same queries for all, a test of these means is that of
     the mean of the judges' means, with queries as clusters.
     """
-    assert collection.judges is not None
-    own = {str(name): collection.changed(judges=None, qrels=qrels) for name, qrels in collection.judges.items()}
-    parts = {name: evaluate(one) for name, one in own.items()}
+    if collection.judges is None:
+        return evaluate(collection)
+    own = zip(collection.judges, collection.of_each_judge, strict=True)
+    parts = {str(name): evaluate(one) for name, one in own}
     first = next(iter(parts.values()))
     each = together(parts, first.runs)
     each = _with_same(each, {f"{name}/{query}": query for name, part in parts.items() for query in part.queries})

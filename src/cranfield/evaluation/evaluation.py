@@ -154,7 +154,7 @@ class Evaluation(Displayed):
     def scores_of(self, measures: Any, **views: Any) -> Scores:
         """The scores of other measures, without notes; ``views`` replace fields of the policy."""
         policy = replace(self.policy, **views)
-        columns = tuple(make_columns(measures, policy.views))
+        columns = tuple(make_columns(measures, policy))
         if any(isinstance(run, GroupScores) for run in self.run_scores):
             check_columns(columns, self.judgments.name)
         if any(key.costs for run in self.run_scores for key in run.alignments):

@@ -38,11 +38,20 @@ from cranfield.evaluation.plan import (
     Queries,
     Shown,
     Undefined,
+    default_measures,
     keys_of,
     make_plan,
 )
 from cranfield.evaluation.reader import Progress, RunReader
-from cranfield.evaluation.run_notes import divisor_notes, gain_notes, remark_notes, subtopic_notes, unanswerable_notes
+from cranfield.evaluation.run_notes import (
+    check_level,
+    divisor_notes,
+    gain_notes,
+    level_notes,
+    remark_notes,
+    subtopic_notes,
+    unanswerable_notes,
+)
 from cranfield.evaluation.run_scores import (
     GroupScores,
     RunScores,
@@ -74,7 +83,7 @@ Measures = OneMeasure | Sequence[OneMeasure]
 def evaluate(
     qrels: Any,
     run: Any,
-    measures: Measures,
+    measures: Measures | None = None,
     *,
     ties: Ties | None = None,
     depth: int | None = None,
@@ -94,7 +103,8 @@ def evaluate(
     `Collection`, which can say more about the judgments, queries and documents.
     ``run``: a path, ``{query: {document: score}}``, ``{query: [document, ...]}``, a DataFrame, a `Run`, a list of
     these, or ``{name: any of these}``. Two lists of lists are matched by position.
-    ``measures``: names such as ``"nDCG@10"``, or functions that take the grades of a ranking; see `measure`.
+    ``measures``: names such as ``"nDCG@10"``, or functions that take the grades of a ranking; see `measure`. By default
+    AP, nDCG@10, RR, P@10, R@1000 and bpref; for judgments by subtopic, of passages, or with ``terminal``, others.
     ``ties`` (default ``trec``), ``depth``, ``condensed``, ``terminal``: views for all measures that do not name their
     own.
     ``queries``: which queries count: all judged queries (a query that the run does not answer scores as an empty
@@ -103,7 +113,7 @@ def evaluate(
     ``seed``: the random seed, which some measures need for queries with many tied documents.
     ``show``: further columns. ``"residuals"``: how much higher scores could be if all unjudged documents were relevant,
     for measures that have a residual. ``"bounds"``: the lowest and highest score over the possible grades of unjudged
-    documents; of graded measures, over grade 0 and the top grade. ``"standard errors"``: the sampling error of measures
+    documents; of graded measures, over grade 0 and the top grade. ``"standard-errors"``: the sampling error of measures
     that are estimates from a sample of judgments.
     ``names``: the names of the runs. ``duplicates``: what happens if a run has a document twice for a query: an
     ``"error"``, or keep the ``"first"`` or the one with the ``"best"`` score.
@@ -124,7 +134,10 @@ def evaluate(
             from cranfield.evaluation.designs import evaluate_judges
 
             return evaluate_judges(collection, partial(of_collection, run=run, names=names))
-        policy = collection.policy(
+        evaluator = Evaluator(
+            collection,
+            measures,
+            show=show,
             ties=ties,
             depth=depth,
             condensed=condensed,
@@ -133,7 +146,6 @@ def evaluate(
             undefined=undefined,
             seed=seed,
         )
-        evaluator = Evaluator.of(collection, make_plan(measures, policy, show))
         return evaluator(run, names=names, duplicates=duplicates)
 
     if is_several(qrels, run):
@@ -157,9 +169,14 @@ class Evaluator:
     {'q': {'RR': 1.0, 'P@1': 1.0}}
     """
 
-    def __init__(self, qrels: Any, measures: Measures, *, show: Shown | Sequence[Shown] = (), **options: Any) -> None:
+    def __init__(
+        self, qrels: Any, measures: Measures | None = None, *, show: Shown | Sequence[Shown] = (), **options: Any
+    ) -> None:
         collection = Collection.of(qrels)
-        self._prepare(collection, make_plan(measures, collection.policy(**options), show))
+        policy = collection.policy(**options)
+        if measures is None:
+            measures = default_measures(collection.judgments, terminal=policy.terminal)
+        self._prepare(collection, make_plan(measures, policy, show))
 
     @classmethod
     def of(cls, qrels: Any, plan: Plan) -> Evaluator:
@@ -190,7 +207,10 @@ class Evaluator:
             self.judgments, self._nil = with_nil(judgments, plan.policy.nil)
         self._notes = [*remark_notes(self.judgments), *subtopic_notes(judgments, plan.columns)]
         self._notes += unanswerable_notes(self.judgments, self._nil) if not self._layers else ()
-        self._notes += [*gain_notes(judgments.grade, plan.columns), *divisor_notes(plan)]
+        grades = np.concatenate([layer.grade for layer in self._layers or [judgments]])
+        check_level(grades, plan.columns, judgments.name)
+        below = int(((grades > 0) & (grades < plan.policy.rel)).sum())
+        self._notes += [*gain_notes(judgments.grade, plan.columns), *level_notes(below, plan), *divisor_notes(plan)]
         if self.corpus is not None and not plan.content_columns and collection.spans is None:
             self._notes.append(Note("corpus_unused"))
         if costs is not None and not any(column.alignment.costs for column in plan.columns):

@@ -259,6 +259,10 @@ SENTENCES: dict[Kind, str | Callable[[Sequence[Note]], list[str]]] = {
         )
     ),
     "above_one": _above_one,
+    "below_level": lambda group: [
+        f"{plural(group[0].values['documents'], 'document')} with a grade above 0 and below "
+        f"{group[0].values['level']:g}: not relevant for {_measures(group)}"
+    ],
     "divides_by_cutoff": lambda group: [
         f"{_measures(group)} {'divides' if len(group) == 1 else 'divide'} by the cutoff, even if a list is shorter; "
         "the shares of unjudged documents in notes are of the documents retrieved"

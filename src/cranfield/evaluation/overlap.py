@@ -24,13 +24,13 @@ SHOWN = 3  # ids of each side that messages show
 LOOKED_UP = 1000  # retrieved ids that are looked up in a collection of documents
 _LETTERS, _DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 HINT = (
-    "ids of chunks change with the chunking: map them to documents (--map-documents FILE, or map_documents= of a "
-    "Collection, which may be a function that strips the number of the chunk), or judge passages instead of ids "
-    "(spans= of a Collection); --allow-disjoint, or allow_disjoint=True, scores the run as it is"
+    "ids of chunks change with the chunking: map them to documents (map_documents of the "
+    "collection, in Python also a function that strips the number of the chunk), or judge passages instead of ids "
+    "(spans); allow_disjoint of the collection scores the run as it is"
 )
 PASSAGE_HINT = (
-    "chunks and judged passages must name documents in the same way: map those of chunks (--map-documents FILE, or "
-    "map_documents= of a Collection); --allow-disjoint, or allow_disjoint=True, scores the run as it is"
+    "chunks and judged passages must name documents in the same way: map those of chunks "
+    "(map_documents of the collection); allow_disjoint scores the run as it is"
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from cranfield.data import Judgments
 from cranfield.errors import MeasureError, UsageError, check_choice, check_count
 from cranfield.measures import Measure, parse
 from cranfield.measures.catalogue import OUTSIDE, Better
@@ -44,6 +46,7 @@ class Policy:
     nil: str | None = None
     full_length: int | None = None
     complete: bool = False
+    rel: float = 1.0
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -56,6 +59,9 @@ class Policy:
             integer = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
             if number is not None and (not integer or not 0 < number < LONGEST):
                 raise UsageError(f"{name} must be a whole number of at least 1, not {number!r}")
+        number = isinstance(self.rel, (int, float)) and not isinstance(self.rel, bool)
+        if not number or not 0 < self.rel < math.inf:
+            raise UsageError(f"rel must be a grade above 0, not {self.rel!r}")
         if not isinstance(self.complete, bool):
             raise UsageError(f"complete must be True or False, not {self.complete!r}")
         if self.nil is not None and not isinstance(self.nil, str):
@@ -68,10 +74,33 @@ class Policy:
         return Views(self.ties, self.depth, self.condensed, self.full_length, self.terminal)
 
 
+# The whole ranking (AP, bpref), the first page, the first relevant document, and recall.
+DEFAULT_MEASURES = ("AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref")
+# For judgments by subtopic: what TREC and NTCIR report, and subtopic recall.
+DIVERSITY_MEASURES = ("ERR_IA@20", "alpha_nDCG@20", "NRBP", "AP_IA", "Dsharp_nDCG@20", "StRecall@20")
+# For judged passages: how much of them is found, and at which rank the first one is.
+SPAN_MEASURES = ("SpanR@10", "SpanP@10", "SpanIoU@10", "StRecall@10", "RR")
+# For terminal lists, which not every measure supports.
+TERMINAL_MEASURES = ("AP", "nDCG@10", "RR", "RBP")
+
+
+def default_measures(
+    judgments: Judgments | None, *, terminal: bool = False, otherwise: Sequence[str] = DEFAULT_MEASURES
+) -> Sequence[str]:
+    """The measures if none are given: those that fit the judgments, if these are known."""
+    from cranfield.ranking.subtopics import diverse
+
+    if terminal:
+        return TERMINAL_MEASURES
+    if judgments is not None and judgments.spans is not None:
+        return SPAN_MEASURES
+    return DIVERSITY_MEASURES if judgments is not None and diverse(judgments) else otherwise
+
+
 Part = Literal["value", "residual", "lowest", "highest", "standardised", "standard error"]
 Keys = Literal["labels", "plain"]
-Shown = Literal["residuals", "bounds", "standard errors"]
-NO_VIEWS = Views()
+Shown = Literal["residuals", "bounds", "standard-errors"]
+NO_POLICY = Policy()
 AT_TOP_GRADE = " (unjudged at the top grade)"  # what lowest and highest are where they are not proven bounds
 
 
@@ -196,13 +225,13 @@ class Plan:
 
 def make_plan(measures: Any, policy: Policy, show: Shown | Sequence[Shown] = ()) -> Plan:
     """A plan for these measures and this policy; see `evaluate` for what to show."""
-    return Plan(tuple(make_columns(measures, policy.views, show)), policy)
+    return Plan(tuple(make_columns(measures, policy, show)), policy)
 
 
-def make_columns(measures: Any, defaults: Views = NO_VIEWS, show: Shown | Sequence[Shown] = ()) -> list[Column]:
-    """A column for each different measure, with default views added.
+def make_columns(measures: Any, policy: Policy = NO_POLICY, show: Shown | Sequence[Shown] = ()) -> list[Column]:
+    """A column for each different measure, with the views and the lowest relevant grade of the policy.
 
-    Its label is the measure as it was asked for: views of the whole evaluation are in no label. Elements that are
+    Its label is the measure as it was asked for: what holds for the whole evaluation is in no label. Elements that are
     columns already stay unchanged.
     """
     columns: dict[str, Column] = {}
@@ -220,8 +249,8 @@ def make_columns(measures: Any, defaults: Views = NO_VIEWS, show: Shown | Sequen
             continue
         measure = parse(given)
         label = given.strip() if isinstance(given, str) else str(measure)
-        views = measure.views.over(defaults)
-        measure = replace(measure, views=views if views.terminal else replace(views, full=None))
+        views = measure.views.over(policy.views)
+        measure = replace(measure.at_level(policy.rel), views=views if views.terminal else replace(views, full=None))
         named = label.partition("[")[0].strip(), measure  # aliases are kept, views that are those of all are not
         if label in columns or named in known:
             continue
@@ -236,7 +265,7 @@ def make_columns(measures: Any, defaults: Views = NO_VIEWS, show: Shown | Sequen
             tried = "" if proven else AT_TOP_GRADE
             add(measure, f"{label} lowest{tried}", "lowest")
             add(measure, f"{label} highest{tried}", "highest")
-        if "standard errors" in shown and (measure.definition.sampled or views.sampled):
+        if "standard-errors" in shown and (measure.definition.sampled or views.sampled):
             add(measure, f"{label} standard error", "standard error")
     return list(columns.values())
 
@@ -260,8 +289,6 @@ def keys_of(labels: Iterable[str], keys: Keys = "plain") -> list[str]:
 
 
 def _listed(measures: Any) -> list[Any]:
-    if measures is None:
-        measures = ()
     if isinstance(measures, Mapping):
         raise MeasureError(
             "measures must be a name or a list of names, not a dict",

@@ -38,7 +38,7 @@ def policy_line(scores: ScoreTable, *, denominator: bool = True) -> str:
     policy = scores._policy
     if not policy:
         return ""
-    parts = [*_views(scores.columns, policy), *_levels(scores.columns)]
+    parts = [*_views(scores.columns, policy), *_level(scores.columns, policy)]
     if policy.get("undefined") in UNDEFINED:
         parts.append(UNDEFINED[policy["undefined"]])
     if denominator:
@@ -62,13 +62,12 @@ def _views(columns: Sequence[Column], policy: Mapping[str, Any]) -> Iterator[str
         yield f"a terminal document added{f' to lists shorter than {full}' if full else ''} (terminal)"
 
 
-def _levels(columns: Sequence[Column]) -> Iterator[str]:
+def _level(columns: Sequence[Column], policy: Mapping[str, Any]) -> Iterator[str]:
     """The grade from which a document is relevant, for measures that do not name it."""
+    level = policy.get("rel", 1.0)
     measures = [column.measure for column in columns if "rel" in column.measure.definition.parameters]
-    levels = [measure.gains.level for measure in measures if "rel" not in dict(measure.parameters)]
-    for level in dict.fromkeys(levels):
-        if level is not None:
-            yield f"relevant: grade {level:g} or higher"
+    if any(measure.gains.level == level for measure in measures):
+        yield f"relevant: grade {level:g} or higher"
 
 
 def _denominator(scores: ScoreTable, policy: Mapping[str, Any]) -> str:

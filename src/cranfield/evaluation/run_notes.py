@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers, Judgments, Run, TextView
+from cranfield.errors import InputError
 from cranfield.evaluation.notes import SMALL, Kind, Note, QueryNames
 from cranfield.evaluation.plan import Column, Plan, Policy
 from cranfield.evaluation.run_scores import RunScores
@@ -89,6 +90,26 @@ def gain_notes(grades: Floats, columns: Sequence[Column]) -> Iterator[Note]:
         if (terminal and ((gain > 0) & (gain < 1)).any()) or (undivided and (gain > 1).any()):
             values = {"reason": "terminal" if terminal else "max", "gain": float(gain.max())}
             yield Note("above_one", measure=column.label, values=values)
+
+
+def check_level(grades: Floats, columns: Sequence[Column], name: str) -> None:
+    """Raise if documents have grades, and none is high enough for a measure that counts relevant documents."""
+    highest = float(grades.max(initial=0))
+    for column in columns:
+        level = column.measure.gains.level
+        if level is not None and 0 < highest < level and "rel" in column.measure.definition.parameters:
+            fitting = 0.5 if 0.5 <= highest < 1 else highest
+            raise InputError(
+                [f"{name}: the highest grade is {highest:g}, and {column.label} needs {level:g} or more"],
+                hint=f"use rel={fitting:g}: Collection(qrels, rel={fitting:g}), or --rel {fitting:g}",
+            )
+
+
+def level_notes(below: int, plan: Plan) -> Iterator[Note]:
+    """Notes on grades above 0 that are too low to be relevant; ``below``: how many documents have one."""
+    for column in plan.columns if below else ():
+        if column.part == "value" and column.measure.gains.level == plan.policy.rel:
+            yield Note("below_level", measure=column.label, values={"documents": below, "level": plan.policy.rel})
 
 
 def divisor_notes(plan: Plan) -> Iterator[Note]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import glob
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -18,13 +16,14 @@ from cranfield.analysis.significance import ComparisonSettings
 from cranfield.codec import made_by
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.collection import JUDGED, Collection
+from cranfield.evaluation.collection_file import KEYS, collection_of
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.evaluation.plan import Policy
-from cranfield.experiment.toml_file import File, KeyPath, Kind, Output, Pattern, TomlFile, keywords_of
 from cranfield.io.streams import digesting
+from cranfield.io.toml_file import File, KeyPath, Output, Pattern, TomlFile, cut, keywords_of
 from cranfield.io.write import replaced_input
 from cranfield.measures import parse
-from cranfield.settings import Field, Limits, Record, walk
+from cranfield.settings import Limits, walk
 from cranfield.statistics.design import Repeated
 from cranfield.wording import few, nearest, one_of
 
@@ -32,12 +31,7 @@ if TYPE_CHECKING:
     from cranfield.experiment.running import Outcome
 
 FILE = "cranfield.toml"
-LONGEST_SHOWN = 200  # characters of a path in a message
-PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 POLICY = keywords_of(evaluate, without=("qrels", "run", "measures", "show", "names"))
-# Files of judgments have columns for samples.
-PARTS = keywords_of(Collection, without=("name", "types", "strata", "inclusion", "method"))
-COLLECTION = Record(dict, {**PARTS.fields, "judges": Field(walk(Mapping[str, File]))})
 ELSEWHERE = "seed", "cluster", "collection", "repeats", "baseline", "together"
 COMPARING = keywords_of(ComparisonSettings, without=ELSEWHERE)
 Names = str | tuple[str, ...]
@@ -107,9 +101,7 @@ class Inputs(NamedTuple):
         """All of them."""
         of_names = (*self.runs.values(), *self.scores.values())
         found = [file for of_name in of_names for files in of_name.values() for file in files]
-        given = [part for one in self.collections.values() for part in one.given.values()]
-        found += [part for part in given if isinstance(part, str)]
-        found += [qrels for one in self.collections.values() for qrels in (one.judges or {}).values()]
+        found += [file for one in self.collections.values() for file in one.files]
         saved = [self.baseline.partition("#")[0]] if self.baseline and self.baseline not in self.runs else []
         return [file for file in (*found, *saved, *self.code, *self.texts) if file]
 
@@ -132,7 +124,7 @@ class Experiment:
         default_factory=dict
     )
     collections: Annotated[
-        Mapping[str, Annotated[Mapping[str, Any], COLLECTION]],
+        Mapping[str, Annotated[Mapping[str, Any], KEYS]],
         "Test collections by name: the keywords of `Collection`.",
     ] = field(default_factory=dict)
     runs: Annotated[
@@ -188,33 +180,27 @@ class Experiment:
         collections = {}
         for name, parts in (self.collections or {}).items():
             at: KeyPath = ("collections", name)
-            files: dict[str, Any] = {
-                key: self.one_file((*at, key), value, name) if COLLECTION.fields[key].type.find(Kind) else value
-                for key, value in (parts or {}).items()
-                if value is not None
-            }
-            if "judges" in files:
-                given = {judge: text for judge, text in files["judges"].items() if text is not None}
-                files["judges"] = {judge: self.one_file((*at, "judges", judge), given[judge], name) for judge in given}
-            with self._fault_at(at):
-                collections[name] = Collection(**files)
-            if self.runs and not files.keys() & set(JUDGED) and not self.file.is_faulty(at):
-                self.file.fault(at, f"the collection `{name}` has no judgments; give {one_of(JUDGED)}")
+            if (found := collection_of(self.file, parts or {}, at, name)) is not None:
+                collections[name] = found
+                if self.runs and not found.has_judgments and not self.file.is_faulty(at):
+                    self.file.fault(at, f"the collection `{name}` has no judgments; give {one_of(JUDGED)}")
         runs = {run: self._by_collection(("runs", run), value, names) for run, value in (self.runs or {}).items()}
         scores = {
             name: self._by_collection(("scores", name), one.file, names or [""]) for name, one in self.outside.items()
         }
-        code = [self.one_file(("measures_files",), text) for text in listed(self.measures_files)]
-        texts = [self.one_file(("report", "texts"), text) for text in listed(self.report.texts if self.report else ())]
+        code = [self.file.one_file(("measures_files",), text) for text in listed(self.measures_files)]
+        texts = [
+            self.file.one_file(("report", "texts"), text) for text in listed(self.report.texts if self.report else ())
+        ]
         baseline = self.baseline
         if baseline and baseline not in runs and baseline.partition("#")[0].endswith(SAVED):
-            baseline = self.one_file(("baseline",), baseline)
+            baseline = self.file.one_file(("baseline",), baseline)
         return Inputs(collections, runs, scores, baseline, code, texts)
 
     def _by_collection(self, path: KeyPath, value: Any, names: Sequence[str]) -> dict[str, list[str]]:
         patterns = [value] if isinstance(value, str) else [text for text in value or () if text]
         found = {
-            name: list(dict.fromkeys(file for text in patterns for file in self._files(path, text, name)))
+            name: list(dict.fromkeys(file for text in patterns for file in self.file.matching_files(path, text, name)))
             for name in names
         }
         if (self.policy or {}).get("missing") == "skip" and any(found.values()):
@@ -222,73 +208,8 @@ class Experiment:
         for name, files in found.items():
             if not files and not self.file.is_faulty(path):
                 shown = ", ".join(text.replace("{collection}", name) for text in patterns)
-                self.file.fault(path, f"no file matches `{_cut(shown)}` in {self.folder}")
+                self.file.fault(path, f"no file matches `{cut(shown)}` in {self.file.folder}")
         return found
-
-    def one_file(self, path: KeyPath, text: str, collection: str | None = None) -> str:
-        found = self._files(path, text, collection)
-        if not found:
-            self.file.fault(path, f"there is no file `{_cut(text)}` in {self.folder}")
-        if len(found) > 1:
-            self.file.fault(path, f"`{text}` matches {len(found)} files; expected one")
-        return found[0] if found else ""
-
-    @property
-    def folder(self) -> Path:
-        """Where the file is: what paths are relative to."""
-        return Path(self.file.path).parent
-
-    def _files(self, path: KeyPath, text: str, collection: str | None) -> list[str]:
-        """The files of a path or pattern; none if there is a fault."""
-        if text.startswith("irds:"):
-            return [text]
-        if not self._is_path(path, text.replace("{collection}", "") if collection is not None else text):
-            return [""]
-        if not self._inside(path, text.replace("{collection}", collection or "")):
-            return [""]
-        named, pattern = (
-            str(self.folder / text.replace("{collection}", name or ""))
-            for name in (collection, glob.escape(collection or ""))
-        )
-        try:
-            exists = any(Path(one).exists() for one in (named, named.partition("#")[0]))
-            found = [named] if exists else sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - may be absolute
-        except OSError:  # longer than paths can be
-            return []
-        return found if all(self._inside(path, text, Path(one.partition("#")[0])) for one in found) else [""]
-
-    def _is_path(self, path: KeyPath, text: str) -> bool:
-        """Whether a text can be a path; if not, this is a fault."""
-        if unknown := PLACEHOLDER.search(text):
-            where = "only {collection} does, in runs, scores and collections"
-            self.file.fault(path, f"`{unknown[0]}` in `{text}` stands for nothing; {where}")
-        elif not text.strip():
-            self.file.fault(path, "the path is empty")
-        return not unknown and bool(text.strip())
-
-    def _inside(self, path: KeyPath, text: str, file: Path | None = None) -> bool:
-        """Whether a path stays in the folder of the experiment, unless it is absolute; if not, this is a fault.
-
-        ``file``: what it stands for; a link may lead outside.
-        """
-        if Path(text).is_absolute():
-            return True
-        if Path(os.path.normpath(text)).parts[:1] == ("..",):
-            self.file.fault(path, f"`{text}` is outside the folder of the experiment; an absolute path may be")
-            return False
-        if file is None or file.resolve().is_relative_to(self.folder.resolve()):
-            return True
-        what = f"`{text}` is a link to a place outside the folder of the experiment"
-        self.file.fault(path, f"{what}; an absolute path may be")
-        return False
-
-    @contextmanager
-    def _fault_at(self, path: KeyPath) -> Iterator[None]:
-        try:
-            yield
-        except CranfieldError as error:
-            hint = f" ({error.hint})" if error.hint else ""
-            self.file.fault(path, f"{error.message}{hint}")
 
     @contextmanager
     def error_at(self, path: KeyPath) -> Iterator[None]:
@@ -331,21 +252,21 @@ class Experiment:
                     fault((*at, "runs"), f"`{run}` is not one of the runs; these are {few(list(runs), 10)}")
         for key, value in (self.policy or {}).items():
             if key in Policy.__dataclass_fields__ and not self.file.is_faulty(("policy", key)):
-                with self._fault_at(("policy", key)):
+                with self.file.fault_at(("policy", key)):
                     Policy(**{key: value})
         given = {key: value for key, value in (self.compare or {}).items() if not self.file.is_faulty(("compare", key))}
         for key, value in given.items():
-            with self._fault_at(("compare", key)):
+            with self.file.fault_at(("compare", key)):
                 ComparisonSettings(**{key: value})
         if not self.file.is_faulty(("compare",)) and not self.file.is_faulty(("design",)):
-            with self._fault_at(("compare",)):
+            with self.file.fault_at(("compare",)):
                 self.settings()
         self._check_outputs()
 
     def _check_measures(self) -> None:
         known = set()
         for name in listed(self.measures):
-            with self._fault_at(("measures",)):
+            with self.file.fault_at(("measures",)):
                 known.add(parse(name))
         for name in self.scores or {}:
             with suppress(CranfieldError):
@@ -354,7 +275,7 @@ class Experiment:
         for name, gate in (self.gates or {}).items():
             if name in (self.scores or {}):
                 continue
-            with self._fault_at(("gates", name)):
+            with self.file.fault_at(("gates", name)):
                 measure = parse(name)
                 if gate is not None:
                     check_gate(measure, gate)
@@ -363,9 +284,9 @@ class Experiment:
         """Faults of outputs that are outside the folder, in no folder, an input, or another output."""
         taken = {Path(self.path).resolve(): "this file"}
         for path, text in self.outputs.items():
-            if not self._is_path(path, text) or not self._inside(path, text, self.folder / text):
+            if not self.file.is_path(path, text) or not self.file.is_inside(path, text, self.file.folder / text):
                 continue
-            file, is_folder = (self.folder / text).resolve(), path == ("save", "figures")
+            file, is_folder = (self.file.folder / text).resolve(), path == ("save", "figures")
             if not file.parent.is_dir():
                 self.file.fault(path, f"there is no folder for `{text}`")
             elif file in taken:
@@ -388,7 +309,7 @@ class Experiment:
     def output(self, *path: str) -> str | None:
         """The path of something to write, if it is to be written."""
         text = self.outputs.get(path)
-        return None if text is None else str(self.folder / text)
+        return None if text is None else str(self.file.folder / text)
 
     def settings(self) -> ComparisonSettings:
         design = self.design or Design()
@@ -428,11 +349,6 @@ class Experiment:
             outcome = running()
             running.write(outcome)
         return outcome
-
-
-def _cut(text: str) -> str:
-    """A text that may be too long for a message."""
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
 
 
 def listed(names: Names | None) -> tuple[str, ...]:

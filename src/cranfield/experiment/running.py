@@ -17,7 +17,7 @@ from cranfield.evaluation.designs import INDEPENDENT, Groups, together
 from cranfield.evaluation.elsewhere import read_scores, with_column
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, evaluate
-from cranfield.evaluation.plan import make_columns
+from cranfield.evaluation.plan import Policy, make_columns
 from cranfield.evaluation.provenance import Provenance, Source
 from cranfield.evaluation.scores import Scores
 from cranfield.experiment.experiment import Experiment, listed
@@ -117,12 +117,12 @@ class Running:
         several = len(inputs.collections) > 1
         if several or collection.judges is not None:
             options = {key: value for key, value in policy.items() if key not in ("duplicates", "missing")}
-            measures += self._gated(measures, collection.policy(**options).views)
+            measures += self._gated(measures, collection.policy(**options))
             if several:
                 return evaluate(inputs.collections, runs, measures, **policy), None
             return evaluate(collection, {run: of_run[name] for run, of_run in runs.items()}, measures, **policy), None
         duplicates, _ = policy.pop("duplicates", "error"), policy.pop("missing", None)
-        measures += self._gated(measures, collection.policy(**policy).views)
+        measures += self._gated(measures, collection.policy(**policy))
         evaluator = Evaluator(collection, measures, **policy)
         given = [of_run[name] for of_run in runs.values()]
         if collection.given.keys() & {"prefs", "groups"}:  # without rankings that can be audited
@@ -131,11 +131,11 @@ class Running:
         evaluation = evaluator.evaluation(given, names=list(runs), page=page, duplicates=duplicates)
         return evaluation.scores, evaluation
 
-    def _gated(self, measures: Sequence[str], views: Any) -> list[Any]:
+    def _gated(self, measures: Sequence[str], policy: Policy) -> list[Any]:
         """The columns of measures that only gates name."""
-        known = {column.measure for column in make_columns(measures, views)}
+        known = {column.measure for column in make_columns(measures, policy)}
         asked = [
-            column for name in self.of.gates if name not in self.of.scores for column in make_columns([name], views)
+            column for name in self.of.gates if name not in self.of.scores for column in make_columns([name], policy)
         ]
         return [column for column in asked if column.measure not in known]
 
@@ -223,7 +223,7 @@ class Running:
         how["seed"] = self.of.settings().seed
         counts = {kind: len(outcome.verdict.of(kind)) for kind in OUTCOMES}
         return {
-            "commit": commit_of(self.of.folder, self.of.outputs.values()),
+            "commit": commit_of(self.of.file.folder, self.of.outputs.values()),
             **entry(outcome.scores, **how),
             "gates": counts,
         }

@@ -12,8 +12,8 @@ from typing import Any
 
 from cranfield.errors import InputError
 from cranfield.experiment.experiment import Experiment
-from cranfield.experiment.toml_file import keys_of
 from cranfield.io.streams import open_stream, short_name
+from cranfield.io.toml_file import keys_of
 from cranfield.settings import Choice, ListOf, MapOf, OneOf, Record, Scalar, Type, walk
 from cranfield.wording import CONTROL
 

@@ -14,6 +14,7 @@ import numpy as np
 from cranfield.codec import Result
 from cranfield.data import Floats, Judgments, Run
 from cranfield.errors import InputError, UsageError
+from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.io import read_qrels
@@ -163,7 +164,6 @@ def judges(
     run: Any = None,
     measures: Any = DEFAULT_MEASURES,
     *,
-    rel_level: float = 1,
     own: str | Sequence[str] = (),
     guardrails: Guardrails | None = None,
     names: Sequence[str] | None = None,
@@ -179,7 +179,8 @@ def judges(
     >>> report.labels.agreement, report.judge_only
     (0.5, 1)
     """
-    human = read_qrels(qrels)
+    collection = Collection.of(qrels)
+    human = collection.judgments
     given: dict[Any, Any] = dict(predicted) if _several(predicted) else {None: predicted}
     if isinstance(predicted, (list, tuple)):
         given = dict(enumerate(predicted))
@@ -189,9 +190,8 @@ def judges(
     found = []
     for name, source in given.items():
         judgments = read_qrels(source, name=name) if isinstance(name, str) else read_qrels(source)
-        found.append(
-            _report(human, judgments, runs, lists, measures, rel_level, patterns, guardrails or Guardrails(), policy)
-        )
+        limits = guardrails or Guardrails()
+        found.append(_report(human, judgments, runs, lists, measures, collection.rel, patterns, limits, policy))
     return found
 
 
@@ -209,7 +209,7 @@ def _report(
     runs: Sequence[Run],
     lists: Sequence[Mapping[str, Sequence[str]]],
     measures: Any,
-    rel_level: float,
+    rel: float,
     patterns: Sequence[str],
     guardrails: Guardrails,
     policy: dict[str, Any],
@@ -226,18 +226,18 @@ def _report(
         raise InputError([f"{judge.name}: no document is judged by humans and by the judge"])
     a, b = (np.array([grades[q][d] for q, d in pairs], np.float64) for grades in (x, y))
     scale = np.unique(np.concatenate([human.grade[human.grade >= 0], judge.grade[judge.grade >= 0]]))
-    labels = label_agreement(a, b, rel_level=rel_level, levels=scale)
+    labels = label_agreement(a, b, rel_level=rel, levels=scale)
     index = np.arange(len(labels.levels), dtype=np.float64)
     low, high = kappa_interval(labels.confusion, np.abs(index[:, None] - index))
-    by_query = _kappas(pairs, a, b, rel_level, scale)
+    by_query = _kappas(pairs, a, b, rel, scale)
     family = tuple(run.name for run in runs if any(fnmatchcase(run.name, pattern) for pattern in patterns))
     if patterns and not 0 < len(family) < len(runs):
         raise UsageError(
             f"the family must be some of the runs, but not all of them: {', '.join(patterns)}",
             hint=f"the runs are {', '.join(run.name for run in runs) or 'none'}",
         )
-    agreements = _measures(x, y, queries, runs, family, measures, policy) if len(runs) > 1 else ()
-    wrong = _false_positives(x, y, queries, runs, lists, family, rel_level) if family else None
+    agreements = _measures(x, y, queries, runs, family, measures, rel, policy) if len(runs) > 1 else ()
+    wrong = _false_positives(x, y, queries, runs, lists, family, rel) if family else None
     defined = by_query[~np.isnan(by_query)]
     sizes = [sum(sum(g >= 0 for g in side[q].values()) for q in queries) for side in (x, y)]
     report = JudgeReport(
@@ -260,12 +260,12 @@ def _report(
     return replace(report, warnings=tuple(_warnings(report, np.unique(b), guardrails)))
 
 
-def _kappas(pairs: Sequence[tuple[str, str]], a: Floats, b: Floats, rel_level: float, scale: Floats) -> Floats:
+def _kappas(pairs: Sequence[tuple[str, str]], a: Floats, b: Floats, rel: float, scale: Floats) -> Floats:
     rows: dict[str, list[int]] = {}
     for i, (query, _) in enumerate(pairs):
         rows.setdefault(query, []).append(i)
     return np.array(
-        [label_agreement(a[i], b[i], rel_level=rel_level, levels=scale).linear for i in rows.values()], np.float64
+        [label_agreement(a[i], b[i], rel_level=rel, levels=scale).linear for i in rows.values()], np.float64
     )
 
 
@@ -276,9 +276,11 @@ def _measures(
     runs: Sequence[Run],
     family: Sequence[str],
     measures: Any,
+    rel: float,
     policy: dict[str, Any],
 ) -> tuple[MeasureAgreement, ...]:
-    sides = [Evaluator({q: side[q] for q in queries}, measures, **policy) for side in (x, y)]
+    judged = [Collection({q: side[q] for q in queries}, rel=rel) for side in (x, y)]
+    sides = [Evaluator(one, measures, **policy) for one in judged]
     values = np.array([[evaluator.values(run) for run in runs] for evaluator in sides])  # side, run, column, query
     is_own = np.array([run.name in family for run in runs], bool)
     found = []
@@ -316,7 +318,7 @@ def _false_positives(
     runs: Sequence[Run],
     lists: Sequence[Mapping[str, Sequence[str]]],
     family: Sequence[str],
-    rel_level: float,
+    rel: float,
 ) -> FalsePositives:
     """The judge's errors on nonrelevant documents that only the family retrieves, against those of others only."""
     counts = np.zeros((2, 2), np.int64)  # own or other; false positive or right
@@ -327,8 +329,8 @@ def _false_positives(
         for side in (0, 1):
             for document in sets[side] - sets[1 - side]:
                 grade, said = x[query].get(document, -1), y[query].get(document, -1)
-                if 0 <= grade < rel_level and said >= 0:
-                    counts[side, int(said < rel_level)] += 1
+                if 0 <= grade < rel and said >= 0:
+                    counts[side, int(said < rel)] += 1
     return false_positives(*counts.ravel().tolist())
 
 

@@ -498,7 +498,7 @@ def judging_page(
     *,
     name: str = "",
     texts: Any = None,
-    queries_file: Any = None,
+    queries: Any = None,
     grades: Sequence[str] | None = None,
     guidelines: Any = None,
     suggestions: Any = None,
@@ -506,7 +506,7 @@ def judging_page(
 ) -> str:
     """The HTML of a page with these documents.
 
-    ``texts``: a collection with the texts of documents; ``queries_file``: the texts of queries. ``grades``: what may
+    ``texts``: a collection with the texts of documents; ``queries``: their texts. ``grades``: what may
     be given, each a single digit; by default those of the guidelines, or 0 to 3. ``guidelines``: a text file, see
     `read_guidelines`. ``blind``: the page shows neither runs nor predictions. Otherwise it says which pair of runs a
     document can change, and marks the predicted judgments in ``suggestions``.
@@ -520,8 +520,8 @@ def judging_page(
             "there is no document to judge", hint="ask for a higher confidence, or for another strategy, such as depth"
         )
     text_of = {} if texts is None else read_texts([texts], {proposal.document for proposal in proposals})
-    queries = dict.fromkeys(proposal.query for proposal in proposals)
-    query_text_of = {} if queries_file is None else read_query_texts(queries_file, queries)
+    asked = dict.fromkeys(proposal.query for proposal in proposals)
+    query_text_of = {} if queries is None else read_query_texts(queries, asked)
     said = {} if suggestions is None or blind else mapping_of(read_qrels(suggestions))
     documents = [
         {

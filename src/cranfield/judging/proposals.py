@@ -18,7 +18,8 @@ chance of the sign is at least the given confidence, for independent documents w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal, NamedTuple, get_args
@@ -28,6 +29,7 @@ import numpy as np
 from cranfield.codec import Result, plain
 from cranfield.data import Floats, Integers, Judgments
 from cranfield.errors import InputError, MeasureError, UsageError, check_choice, check_fraction
+from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.pair_bounds import (
     DECIMALS,
@@ -39,7 +41,6 @@ from cranfield.evaluation.pair_bounds import (
     shared_gain,
 )
 from cranfield.evaluation.predicted import mapping_of
-from cranfield.io import read_qrels
 from cranfield.judging.judgment_files import TO_JUDGE
 from cranfield.measures import Measure, parse
 from cranfield.ranking.alignment import ranked_lists
@@ -62,10 +63,10 @@ PAIRS = 1 << 22  # differences of weights that are held at a time
 
 def judging_order(
     runs: Sequence[Sequence[str]],
-    relevant: Oracle | Collection[str],
+    relevant: Oracle | AbstractSet[str],
     strategy: QueryStrategy = "maxmean",
     *,
-    judged: Collection[str] = frozenset(),
+    judged: AbstractSet[str] = frozenset(),
     depth: int | None = None,
     rate: float = 1.0,
     credit: Credit = "selected",
@@ -353,21 +354,20 @@ def next_documents(
     run: Any,
     measure: str | Measure,
     *,
-    n: int = 50,
+    top: int = 50,
     strategy: Strategy = "mtc",
-    predicted: Any = None,
     prior: float = 0.5,
     confidence: float = 0.95,
     depth: int = 100,
     ties: Ties | None = None,
     names: Sequence[str] | None = None,
 ) -> NextDocuments:
-    """The next ``n`` documents to judge, and how far every pair of runs is settled.
+    """The ``top`` next documents to judge, and how far every pair of runs is settled.
 
     ``measure``: one that is linear in the gains, nDCG with the ideal ranking of the judgments so far, or AP.
-    ``predicted``: predicted judgments, which give the chance that a document is relevant; by default it is ``prior``
-    for all. ``confidence``: how sure the sign of a pair must be to settle it; 1 asks for bounds that exclude 0.
-    ``depth``: the last rank of each run that counts.
+    ``qrels`` may be a `Collection`: its predicted judgments give the chance that a document is relevant; without them
+    it is ``prior`` for all. ``confidence``: how sure the sign of a pair must be to settle it; 1 asks for bounds that
+    exclude 0. ``depth``: the last rank of each run that counts.
 
     >>> runs = {"A": {"q": {"a": 2.0, "b": 1.0}}, "B": {"q": {"b": 2.0, "c": 1.0}}}
     >>> found = next_documents({"q": {"a": 1}}, runs, "P@2")
@@ -378,7 +378,8 @@ def next_documents(
     if confidence != 1:
         check_fraction("confidence", confidence)
     check_fraction("prior", prior)
-    judgments = read_qrels(qrels)
+    collection = Collection.of(qrels)
+    judgments, guesses = collection.judgments, collection.predicted
     runs = read_runs(run, names)
     if len(runs) < 2 and strategy == "mtc":
         raise UsageError(
@@ -387,22 +388,21 @@ def next_documents(
         )
     chosen = _measure_to_depth(parse(measure), depth)
     lists = ranked_lists(runs, judgments, ties or chosen.views.ties, chosen.rank_cutoff or depth)
-    guesses = None if predicted is None else read_qrels(predicted)
     if guesses is not None and not set(guesses.queries) & set(judgments.queries):
         raise InputError(
             [f"predicted: none of the judged queries has predictions (first query: `{judgments.queries[0]}`)"],
             hint=f"the predictions are for queries such as `{guesses.queries[0]}`",
         )
-    top = float(max(judgments.grade.max(initial=1), 1))
-    queries = _queries(chosen, judgments, lists, guesses, prior, top)
-    status = pair_status(chosen, queries, tuple(r.name for r in runs), top)
+    highest = float(max(judgments.grade.max(initial=1), 1))
+    queries = _queries(chosen, judgments, lists, guesses, prior, highest)
+    status = pair_status(chosen, queries, tuple(r.name for r in runs), highest)
     unjudged = sum(int(((query.weight > SAME).any(axis=0) & np.isnan(query.known)).sum()) for query in queries)
     if strategy == "mtc":
-        documents = _by_weight(chosen, queries, status, n, confidence, top)
+        documents = _by_weight(chosen, queries, status, top, confidence, highest)
     elif strategy == "drawn":
-        documents = _drawn(judgments, lists, n)
+        documents = _drawn(judgments, lists, top)
     else:
-        documents = _by_strategy(strategy, judgments, lists, n, chosen.chosen.get("rel") or 1.0)
+        documents = _by_strategy(strategy, judgments, lists, top, chosen.chosen.get("rel") or 1.0)
     return NextDocuments(str(measure), strategy, tuple(documents), status, unjudged, confidence, depth)
 
 

@@ -35,7 +35,7 @@ from cranfield.errors import InputError, UsageError, check_count
 from cranfield.io import load, write_qrels, write_run
 from cranfield.io.ids import codes_of
 from cranfield.parallel import followed
-from cranfield.settings import Count, Limits, Option, Share
+from cranfield.settings import Count, Limits, Share
 from cranfield.wording import plural
 
 Shape = int | tuple[int, ...]
@@ -419,23 +419,23 @@ class Simulation:
 
 def simulate(
     *,
-    queries: Annotated[Count, "Number of queries.", Option("--n-queries")] = 50,
-    systems: Annotated[Count, "Number of systems, of evenly spread quality.", Option("--n-systems")] = 20,
-    documents: Annotated[Count, "Number of documents.", Option("--n-documents")] = 5000,
-    subtopics: Annotated[Count, "Subtopics per query, the most popular first.", Option("--n-subtopics")] = 4,
-    relevant: Annotated[Count, "Approximate number of relevant documents per query.", Option("--n-relevant")] = 15,
-    grades: Annotated[Count, "Highest grade; 1 for binary judgments.", Option("--max-grade")] = 3,
-    depth: Annotated[Count, "Documents per ranking.", Option("--length")] = 200,
+    queries: Annotated[Count, "Number of queries."] = 50,
+    systems: Annotated[Count, "Number of systems, of evenly spread quality."] = 20,
+    documents: Annotated[Count, "Number of documents."] = 5000,
+    subtopics: Annotated[Count, "Subtopics per query, the most popular first."] = 4,
+    relevant: Annotated[Count, "Approximate number of relevant documents per query."] = 15,
+    grades: Annotated[Count, "Highest grade; 1 for binary judgments."] = 3,
+    depth: Annotated[Count, "Documents per ranking."] = 200,
     pool_depth: Annotated[Count, "Pool depth: the first N documents of every system are judged."] = 20,
-    ties: Annotated[Share, "Share of systems with many tied scores.", Option("--tied")] = 0.0,
-    truncate: Annotated[Share, "Share of systems with short rankings.", Option("--truncated")] = 0.0,
+    ties: Annotated[Share, "Share of systems with many tied scores."] = 0.0,
+    truncate: Annotated[Share, "Share of systems with short rankings."] = 0.0,
     noise: Annotated[float, Limits(0, MAX_NOISE), "Amount of noise in scores."] = 1.0,
     spread: Annotated[Share, "Range of system quality; 0 for equal systems."] = 1.0,
-    words: Annotated[Count, "Approximate number of words per document.", Option("--n-words")] = 120,
+    words: Annotated[Count, "Approximate number of words per document."] = 120,
     vocabulary: Annotated[Count, "Number of distinct words."] = 8000,
     seed: int = 0,
-    nil: Annotated[
-        Share, "Share of queries without relevant documents; short rankings may then be empty.", Option("--nil-queries")
+    nil_queries: Annotated[
+        Share, "Share of queries without relevant documents; short rankings may then be empty."
     ] = 0.0,
     nil_answers: Annotated[
         Share, "Share of each system's rankings that end in NIL: those with the lowest best score."
@@ -457,10 +457,10 @@ def simulate(
     settings = {name: value for name, value in locals().items() if name != "progress"}
     for name, value in settings.items():
         _check(name, value)
-    collection = make_collection(queries, documents, subtopics, relevant, grades, seed, nil)
+    collection = make_collection(queries, documents, subtopics, relevant, grades, seed, nil_queries)
     simulated = make_systems(systems, spread, ties, truncate, seed)
     lists: list[Lists] = [
-        rankings(collection, simulated, query, depth, noise, seed, silence=nil > 0)
+        rankings(collection, simulated, query, depth, noise, seed, silence=nil_queries > 0)
         for query in followed(range(queries), progress, queries)
     ]
     number = min(documents, max(2 * depth, collection.grade.shape[1] + collection.near))
@@ -477,7 +477,7 @@ def simulate(
 
 
 def _check(name: str, value: Any) -> None:
-    if name not in ("ties", "truncate", "noise", "spread", "nil", "nil_answers"):
+    if name not in ("ties", "truncate", "noise", "spread", "nil_queries", "nil_answers"):
         check_count(name, value, int(name != "seed"))
         return
     high = MAX_NOISE if name == "noise" else 1

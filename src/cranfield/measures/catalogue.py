@@ -316,6 +316,14 @@ class Measure:
             kind, rel = ("scaled", dict(self.parameters).get("rel")) if chosen["graded"] else ("binary", rel)
         return Gains(kind, rel, chosen.get("gain", "linear"), chosen.get("max"), chosen.get("min", 0.0))
 
+    def at_level(self, rel: float) -> Measure:
+        """The measure with this lowest relevant grade, if its gains are binary and it does not name its own."""
+        given, declared = dict(self.parameters), self.definition.parameters
+        if "rel" in given or "rel" not in declared or self.gains.level in (None, rel):
+            return self
+        given["rel"] = rel
+        return replace(self, parameters=tuple((name, given[name]) for name in declared if name in given))
+
     @property
     def binary_gains(self) -> bool:
         """Whether gains are 0 and 1, whatever the grades."""

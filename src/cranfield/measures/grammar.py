@@ -32,7 +32,7 @@ SHAPE = re.compile(
 CUTOFF_FIRST = re.compile(
     r"^([\w.]+)(@[\d.]+)(\(.*\))"
 )  # a cutoff before the parameters, as in xinfAP@20(version=2012)
-ELSEWHERE = "`cranfield measures --search TEXT` finds measures; --measures-file adds your own"
+ELSEWHERE = "`cranfield measures WORD` finds measures; --measures-file adds your own"
 # Measures in words, where the functions of the catalogue have other names.
 IN_WORDS = {
     **dict.fromkeys(("hit", "hit_ratio", "hitratio", "hits_at", "success_rate"), "Success"),

@@ -252,7 +252,13 @@ def set_average_precision(b: GainSums) -> Floats:
     return set_precision(b) * set_recall(b)
 
 
-@of_top("Judged", cite="sakai2007", formula="Judged@k = judged documents in the first k / k", uses_nonrelevant=True)
+@of_top(
+    "Judged",
+    cite="sakai2007",
+    formula="Judged@k = judged documents in the first k / k",
+    uses_nonrelevant=True,
+    gains="none",
+)
 def judged(b: Batch, *, k: Rank | None = None, of: Literal["k", "retrieved"] = "k") -> Floats:
     """The share of the first k documents (of all documents, without k) that are judged.
 
@@ -308,7 +314,7 @@ def hole_rate(b: Batch, *, k: Rank) -> Floats:
     return (np.minimum(b.length, k) - b.judged_weight(count, k)) / k
 
 
-@number("NumRet", formula="NumRet = documents retrieved", retrieved_only=True)
+@number("NumRet", formula="NumRet = documents retrieved", retrieved_only=True, gains="none")
 def number_retrieved(b: GainSums) -> Floats:
     """The number of documents retrieved, summed over queries.
 
@@ -338,7 +344,7 @@ def number_relevant_retrieved(b: GainSums) -> Floats:
     return hits(b)
 
 
-@number("NumQ", formula="NumQ = 1", retrieved_only=True)
+@number("NumQ", formula="NumQ = 1", retrieved_only=True, gains="none")
 def number_of_queries(b: Batch) -> Floats:
     """The number of queries in the evaluation.
 

@@ -110,7 +110,13 @@ def number_judged_nonrelevant_retrieved(b: GainSums) -> Floats:
     return b.nonrelevant_retrieved
 
 
-@of_unjudged("Unjudged", cite="sakai2007", formula="Unjudged@k = unjudged documents in the first k / k", terminal=FIXED)
+@of_unjudged(
+    "Unjudged",
+    cite="sakai2007",
+    formula="Unjudged@k = unjudged documents in the first k / k",
+    terminal=FIXED,
+    gains="none",
+)
 def unjudged(b: Batch, *, k: Rank) -> Floats:
     """The share of the first k ranks with an unjudged document.
 
@@ -317,7 +323,7 @@ def rank_biased_precision_by_query(b: GainSums, *, p: Chance = 0.9) -> Floats:
     return b.gained(geometric(p)) / np.maximum(best, 1)
 
 
-@of_unjudged("RBPres", cite="moffat2008", formula="RBPres = 1 - (1-p) Σ_{i judged} p^{i-1}")
+@of_unjudged("RBPres", cite="moffat2008", formula="RBPres = 1 - (1-p) Σ_{i judged} p^{i-1}", gains="none")
 def rank_biased_precision_residual(b: Batch, *, p: Chance = 0.9) -> Floats:
     """How much higher RBP could be if all unjudged documents and all ranks below the end were relevant.
 

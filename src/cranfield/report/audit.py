@@ -493,7 +493,7 @@ def judge_command(audit: Audit, m: int, inputs: Mapping[str, str]) -> str:
     column = audit.columns[m]
     chosen = list(dict.fromkeys(chain.from_iterable(audit.plausible_swaps(m))))[:FEW_RUNS] or list(audit.runs)
     words = ["cranfield", "judge", inputs[""], *(inputs[run] for run in chosen if run in inputs)]
-    words += ["-m", column.label, "--next", str(TO_JUDGE), "--page", "judge.html"]
+    words += ["-m", column.label, "--top", str(TO_JUDGE), "--page", "judge.html"]
     longest = math.ceil(np.nanmax(audit.length[[audit.runs.index(run) for run in chosen]]))
     if column.rank_cutoff is None and longest > POOL:
         words += ["--pool-depth", str(longest)]
@@ -576,7 +576,7 @@ def swap_sentences(audit: Audit, layout: Layout, *, all_pairs: bool) -> Iterator
         sentences = [sentence(audit, swap, layout) for swap in named]
         if len(named) < number:
             widest = _widest(audit, cause)
-            more = f"... and {number - len(named):,} more (use --all-pairs)"
+            more = f"... and {number - len(named):,} more (use -v)"
             gap = f"{layout.number(widest.gap)} ({widest.measure} of `{widest.higher}` and `{widest.lower}`)"
             sentences.append(more if widest in named else f"{more}; the largest difference is {gap}")
         if not number and len(audit.runs) > 1 and audit.pairs.any():

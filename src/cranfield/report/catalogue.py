@@ -335,7 +335,7 @@ def description(d: Definition, measure: Measure | None, *, width: int, colour: b
         ("ties", f"ties=expected is {d.ties.summary}{sampled}"),
         (
             "residual",
-            "available: --residual shows the effect of unjudged documents" if d.residual else "not available",
+            "available: --show residuals shows the effect of unjudged documents" if d.residual else "not available",
         ),
         (
             "terminal",

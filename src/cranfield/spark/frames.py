@@ -198,7 +198,7 @@ def read_texts(spark: Any, paths: Sequence[str]) -> Any:
         if _reader(path) == "text":
             raise InputError(
                 [f"{path}: Spark reads collections in Parquet, JSON Lines, TSV or CSV"],
-                hint="use the extension .parquet, .jsonl, .tsv or .csv, or read the collection without --engine spark",
+                hint="use the extension .parquet, .jsonl, .tsv or .csv, or use `cranfield corpus`",
             )
         tabs = _uncompressed(path).lower().endswith("tsv")
         # TSV has no quoting: a quote is text.

@@ -25,10 +25,12 @@ from cranfield.evaluation.evaluator import Measures
 from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.evaluation.plan import Plan, Shown, Undefined, make_plan
 from cranfield.evaluation.run_notes import (
+    check_level,
     divisor_notes,
     figure_notes,
     gain_notes,
     learning_notes,
+    level_notes,
     read_note,
     subtopic_grades,
     subtopic_notes,
@@ -49,20 +51,8 @@ from cranfield.wording import one_of
 
 BROADCAST = 64 << 20  # judgments of up to this many bytes are sent to every task
 
-NOT_HERE = (
-    "prefs",
-    "groups",
-    "spans",
-    "types",
-    "costs",
-    "predicted",
-    "complete",
-    "queries",
-    "strata",
-    "inclusion",
-    "method",
-    "map_documents",
-)  # parts of a collection that Spark does not read
+# The parts of a collection that are read here; `allow_disjoint` and `name` change no score.
+READ = ("qrels", "intents", "documents", "rel", "nil", "full_length", "negative", "allow_disjoint", "name")
 
 _RECORDS = shards.schema(shards.RECORD)
 
@@ -96,8 +86,8 @@ def evaluate(
     """
     collection = Collection.of(qrels)
     qrels, intents, corpus = collection.qrels, collection.intents, collection.documents
-    if unsupported := [name for name in NOT_HERE if name in collection.given]:
-        raise UsageError(f"{one_of(unsupported)} cannot be used on Spark", hint="use cranfield.evaluate")
+    if others := [name for name in collection.chosen if name not in READ]:
+        raise UsageError(f"{one_of(others)} cannot be used on Spark", hint="use cranfield.evaluate")
     plan = make_plan(measures, collection.policy(**options), show)
     run_columns, judged_columns = frames.run_columns(runs, columns, plan), frames.qrels_columns(qrels, qrels_columns)
     judgments = frames.judgments(qrels, judged_columns)
@@ -108,7 +98,9 @@ def evaluate(
         job = _with_corpus(job, runs.sparkSession, corpus)
     rows = frames.rankings(runs, run_columns)
     notes: list[Note] = [Note("corpus_unused")] if corpus is not None and not plan.content_columns else []
-    notes += [*gain_notes(facts["grades"], plan.columns), *divisor_notes(plan)]
+    check_level(facts["grades"], plan.columns, "qrels")
+    below = _below(judgments, facts["grades"], plan.policy.rel)
+    notes += [*gain_notes(facts["grades"], plan.columns), *level_notes(below, plan), *divisor_notes(plan)]
     if facts["bytes"] <= broadcast:
         all_judgments = job.judgments(judgments.drop("key").toArrow())
         notes += subtopic_notes(all_judgments, plan.columns)
@@ -166,6 +158,14 @@ def _facts(judgments: Any) -> dict[str, Any]:
         "grades": np.array(row["grades"], np.float64),
         "subtopics": row["first"] != row["last"] or not {row["first"]} <= NO_SUBTOPIC,
     }
+
+
+def _below(judgments: Any, grades: Floats, level: float) -> int:
+    """How many documents have a grade above 0 that is below the level."""
+    if not ((grades > 0) & (grades < level)).any():
+        return 0
+    highest = judgments.groupBy("query", "document").agg(sql.max("score").alias("grade"))
+    return int(highest.where((sql.col("grade") > 0) & (sql.col("grade") < level)).count())
 
 
 def _diverse(judgments: Any) -> bool:

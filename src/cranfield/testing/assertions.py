@@ -150,7 +150,7 @@ def _assert_limits(
     evaluation = _evaluate(qrels, {"new": run}, list(limits), page, options)
     scores = evaluation.scores
     label_of = {column.measure: column.label for column in scores.columns}
-    asked = [label_of[column.measure] for column in make_columns(list(limits), evaluation.policy.views)]
+    asked = [label_of[column.measure] for column in make_columns(list(limits), evaluation.policy)]
     checked = verdict(dict(zip(asked, limits.values(), strict=True)), scores)
     _raise_unless_passed(checked, scores, evaluation, worst, page)
     return scores

@@ -83,15 +83,15 @@ def test_markdown_and_latex() -> None:
 
 
 def test_table_2() -> None:
-    result = call("properties", "--table2", "--documents", "4")
+    result = call("properties", "--table", "2", "--documents", "4")
     assert result.exit_code == 0
     assert "91 of 91 answers match the paper\n" in result.stdout
     lines = result.stdout.splitlines()
     assert "RR@k            Y         Y        Nᵇ        Nᵇ        Yᶜ        Yᶜ         Y" in lines
     assert "f: the maximum is reached only if k ≥ R" in lines
-    latex = call("properties", "--table2", "--documents", "3", "--format", "latex").stdout
+    latex = call("properties", "--table", "2", "--documents", "3", "--format", "latex").stdout
     assert "Recall@k & Y & Y & Y & N & N & N & N$^f$ \\\\" in latex
-    assert "- b: the score" in call("properties", "--table2", "--documents", "3", "--format", "markdown").stdout
+    assert "- b: the score" in call("properties", "--table", "2", "--documents", "3", "--format", "markdown").stdout
 
 
 def test_grades() -> None:
@@ -149,7 +149,7 @@ def test_faults_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, conte
 
 
 def test_table_1() -> None:
-    data = json.loads(call("properties", "--table1", "--format", "json").stdout)
+    data = json.loads(call("properties", "--table", "1", "--format", "json").stdout)
     methods = data["methods"]
     # The values in sections 2 and 3 of the paper; 0.8855 is printed as 0.88.
     assert methods["SDCG@k"]["examples"]["11000"]["score"] == pytest.approx(0.55, abs=0.005)
@@ -157,12 +157,12 @@ def test_table_1() -> None:
     assert methods["SN-DCG@k"]["examples"]["10101"]["score"] == pytest.approx(1.89 / 2.13, abs=0.002)
     assert methods["DCG@k"]["examples"]["11000"]["score"] == pytest.approx(1.63, abs=0.005)
     assert all(example["denominator"] == pytest.approx(1) for example in methods["DCG@k"]["examples"].values())
-    assert "any system, this query" in call("properties", "--table1").stdout
-    assert call("properties", "--table1", "--properties", "bounded").exit_code == 2
+    assert "any system, this query" in call("properties", "--table", "1").stdout
+    assert call("properties", "--table", "1", "--properties", "bounded").exit_code == 2
 
 
 def test_columns_and_classes_of_table_2() -> None:
-    options = ("properties", "--table2", "--documents", "4", "--properties", "complete,realizable,localized")
+    options = ("properties", "--table", "2", "--documents", "4", "--properties", "complete,realizable,localized")
     data = json.loads(call(*options, "--format", "json").stdout)
     assert data["columns"] == ["complete", "realizable", "localized"]
     assert data["answers"] == data["match"] == 39
@@ -178,11 +178,11 @@ def test_columns_and_classes_of_table_2() -> None:
 def test_the_order_of_the_paper_is_that_of_its_columns() -> None:
     rows = [
         line.split()[0]
-        for line in call("properties", "--table2", "--documents", "4").stdout.splitlines()
+        for line in call("properties", "--table", "2", "--documents", "4").stdout.splitlines()
         if "@k" in line
     ]
     assert rows == [f"{theirs}@k" for theirs, *_ in PRINTED]
-    data = json.loads(call("properties", "--table2", "--documents", "4", "--format", "json").stdout)
+    data = json.loads(call("properties", "--table", "2", "--documents", "4", "--format", "json").stdout)
     assert len(data["classes"]) == 10  # "thirteen metrics span ten different combinations of properties"
     assert data["match"] == 91
 
@@ -194,4 +194,4 @@ def test_columns_of_any_measures() -> None:
     assert "AP@k, nDCG@k" in call(*options, "--classes").stdout
     assert call("properties", "AP", "--properties", "nice").exit_code == 2
     assert call("properties", "AP", "--properties", "bounded,bounded").exit_code == 2
-    assert call("properties", "--table2", "--properties", "stable").exit_code == 2
+    assert call("properties", "--table", "2", "--properties", "stable").exit_code == 2

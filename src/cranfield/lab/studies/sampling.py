@@ -24,7 +24,7 @@ from cranfield import io
 from cranfield.data import Booleans, Floats, Integers, Judgments, Smoothing, TextView
 from cranfield.errors import MeasureError, check_numbers
 from cranfield.evaluation.notes import SENTENCES, Note
-from cranfield.evaluation.plan import AlignmentKey, Column, make_columns
+from cranfield.evaluation.plan import AlignmentKey, Column, Policy, make_columns
 from cranfield.evaluation.scores import Scores
 from cranfield.lab.relabelling import JudgmentStrata, Relabeller, sample_sizes, summarize_repeats
 from cranfield.lab.study import (
@@ -87,7 +87,7 @@ class CandidateMeasures:
 
         ``rel``: the lowest relevant grade of measures with a level, unless their names have another.
         """
-        columns = [_with_level(column, rel) for column in make_columns(measures)]
+        columns = make_columns(measures, Policy(rel=rel))
         references = [c for c in columns if not c.measure.definition.content]
         if not references:
             raise MeasureError(
@@ -119,15 +119,6 @@ class CandidateMeasures:
         n = len(self.references)
         content = np.broadcast_to(scores[2 * n :], (n, *scores[2 * n :].shape))
         return np.concatenate([scores[:n, None], scores[n : 2 * n, None], content], axis=1)
-
-
-def _with_level(column: Column, rel: float) -> Column:
-    """The column with the lowest relevant grade of its measure, if that has one by default."""
-    measure = column.measure
-    level = measure.definition.parameters.get("rel")
-    if level is None or level.default is None or "rel" in dict(measure.parameters) or rel == level.default:
-        return column
-    return Column(replace(measure, parameters=(*measure.parameters, ("rel", rel))), column.part, column.label)
 
 
 def without_negative_grades(judgments: Judgments) -> Judgments:

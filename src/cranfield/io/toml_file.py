@@ -6,14 +6,17 @@ of a function as its keys (`keywords_of`), so that what Python takes can be said
 
 from __future__ import annotations
 
+import glob
+import os
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from cranfield.errors import InputError, reading
+from cranfield.errors import CranfieldError, InputError, reading
 from cranfield.io.streams import open_stream, text_digest
 from cranfield.settings import (
     Choice,
@@ -33,6 +36,8 @@ from cranfield.settings import (
 from cranfield.wording import CONTROL, did_you_mean, nearest, printable
 
 LONGEST = 1 << 20  # bytes of a file: one with more was not written by a person
+LONGEST_SHOWN = 200  # characters of a path in a message
+PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 PYPROJECT = "pyproject.toml"
 TOOL = "tool", "cranfield"  # where a pyproject has the experiment
 
@@ -61,7 +66,10 @@ Output = Annotated[str, Kind("output")]
 def keywords_of(source: Callable[..., Any], without: Collection[str] = ()) -> Record:
     """A table whose keys are the keywords of a function; one that Python takes in several forms is a file."""
     fields = {name: field for name, field in declared(source).items() if name not in without}
-    return Record(dict, {name: Field(walk(File)) if _is_open(field.type) else field for name, field in fields.items()})
+    for name, field in fields.items():
+        if _is_open(field.type):
+            fields[name] = Field(walk(File, field.type.metadata))
+    return Record(dict, fields)
 
 
 def _is_open(kind: Type) -> bool:
@@ -79,25 +87,29 @@ def keys_of(record: Record) -> dict[str, tuple[Type, bool]]:
 
 
 class TomlFile:
-    """The content of a file, where each key of it is, and the faults that were found in it."""
+    """The content of a file, where each key of it is, and the faults that were found in it.
 
-    def __init__(self, path: str) -> None:
-        self.path, self.faults = path, list[tuple[int, str]]()
+    ``kind``: what the file describes.
+    """
+
+    def __init__(self, path: str, kind: Literal["experiment", "collection"] = "experiment") -> None:
+        self.path, self.kind, self.faults = path, kind, list[tuple[int, str]]()
         self._faulty: set[KeyPath] = set()
         self._lines: dict[KeyPath, int] = {(): 1}
         self.content: dict[str, Any] = self._parse()
 
     def _parse(self) -> dict[str, Any]:
         try:
-            with reading(self.path), BufferedReader(open_stream(self.path, "experiment").open()) as file:
+            with reading(self.path), BufferedReader(open_stream(self.path, self.kind).open()) as file:
                 data = file.read(LONGEST + 1)
         except InputError as error:
             if Path(self.path).is_file() and not Path(self.path).stat().st_size:
-                raise self.error("the file is empty", hint="`cranfield run --init` writes one") from error
+                hint = "`cranfield run --init` writes one" if self.kind == "experiment" else 'write qrels = "FILE"'
+                raise self.error("the file is empty", hint=hint) from error
             raise
         self.digest = text_digest(data)
         if len(data) > LONGEST:
-            raise self.error(f"the file has more than {LONGEST:,} bytes, which is too many for an experiment")
+            raise self.error(f"the file has more than {LONGEST:,} bytes, which is too many for the {self.kind}")
         try:
             text = data.decode("utf-8-sig")
             if deep := _DEEP.search(text):
@@ -120,7 +132,7 @@ class TomlFile:
         tools = content.get(TOOL[0])
         found = tools.get(TOOL[1]) if isinstance(tools, dict) else None
         if not isinstance(found, dict):
-            raise self.error("there is no table [tool.cranfield]", hint="write the experiment there")
+            raise self.error("there is no table [tool.cranfield]", hint=f"write the {self.kind} there")
         self._lines = {path[2:]: line for path, line in self._lines.items() if path[:2] == TOOL}
         return found
 
@@ -141,10 +153,79 @@ class TomlFile:
         """Whether something inside a key is wrong already."""
         return path in self._faulty
 
+    @contextmanager
+    def fault_at(self, path: KeyPath) -> Iterator[None]:
+        """Errors inside become faults of a key."""
+        try:
+            yield
+        except CranfieldError as error:
+            hint = f" ({error.hint})" if error.hint else ""
+            self.fault(path, f"{error.message}{hint}")
+
     def raise_faults(self) -> None:
         """Raise all faults at once, in the order of their lines."""
         if self.faults:
             raise InputError([f"{self.path}:{line}: {text}" for line, text in sorted(dict.fromkeys(self.faults))])
+
+    # Files that the file names. What is wrong with a path is a fault of its key.
+
+    @property
+    def folder(self) -> Path:
+        """Where the file is: what paths are relative to."""
+        return Path(self.path).parent
+
+    def one_file(self, path: KeyPath, text: str, collection: str | None = None) -> str:
+        """The file of a path or pattern; empty if there is a fault."""
+        found = self.matching_files(path, text, collection)
+        if not found:
+            self.fault(path, f"there is no file `{cut(text)}` in {self.folder}")
+        if len(found) > 1:
+            self.fault(path, f"`{text}` matches {len(found)} files; expected one")
+        return found[0] if found else ""
+
+    def matching_files(self, path: KeyPath, text: str, collection: str | None) -> list[str]:
+        """The files of a path or pattern, {collection} being a name; an empty text for a fault."""
+        if text.startswith("irds:"):
+            return [text]
+        if not self.is_path(path, text.replace("{collection}", "") if collection is not None else text):
+            return [""]
+        if not self.is_inside(path, text.replace("{collection}", collection or "")):
+            return [""]
+        named, pattern = (
+            str(self.folder / text.replace("{collection}", name or ""))
+            for name in (collection, glob.escape(collection or ""))
+        )
+        try:
+            exists = any(Path(one).exists() for one in (named, named.partition("#")[0]))
+            found = [named] if exists else sorted(glob.glob(pattern, recursive=True))
+        except OSError:  # longer than paths can be
+            return []
+        return found if all(self.is_inside(path, text, Path(one.partition("#")[0])) for one in found) else [""]
+
+    def is_path(self, path: KeyPath, text: str) -> bool:
+        """Whether a text can be a path; if not, this is a fault."""
+        if unknown := PLACEHOLDER.search(text):
+            where = "; only {collection} does, in runs, scores and collections" if self.kind == "experiment" else ""
+            self.fault(path, f"`{unknown[0]}` in `{text}` stands for nothing{where}")
+        elif not text.strip():
+            self.fault(path, "the path is empty")
+        return not unknown and bool(text.strip())
+
+    def is_inside(self, path: KeyPath, text: str, file: Path | None = None) -> bool:
+        """Whether a path stays in the folder of the file, unless it is absolute; if not, this is a fault.
+
+        ``file``: what it stands for; a link may lead outside.
+        """
+        if Path(text).is_absolute():
+            return True
+        if Path(os.path.normpath(text)).parts[:1] == ("..",):
+            self.fault(path, f"`{text}` is outside the folder of the {self.kind}; an absolute path may be")
+            return False
+        if file is None or file.resolve().is_relative_to(self.folder.resolve()):
+            return True
+        what = f"`{text}` is a link to a place outside the folder of the {self.kind}"
+        self.fault(path, f"{what}; an absolute path may be")
+        return False
 
     def read(self, kind: Type, data: Any = None, path: KeyPath = ()) -> Any:
         """A value of this type; what is wrong becomes a fault, and the value None."""
@@ -175,7 +256,7 @@ class TomlFile:
             self.fault((*path, key), f"unknown key `{printable(key)}`; {also}")
         for key, (_, needed) in keys.items():
             if needed and key not in data:
-                self.fault(path, f"{'.'.join(path) or 'the experiment'} needs `{key}`")
+                self.fault(path, f"{'.'.join(path) or f'the {self.kind}'} needs `{key}`")
                 values[key] = None
         return record.python(**values)
 
@@ -232,3 +313,8 @@ def _path_of(key: str) -> KeyPath:
         name, table = next(iter(table.items()))
         path.append(name)
     return tuple(path)
+
+
+def cut(text: str) -> str:
+    """A text that may be too long for a message."""
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
