@@ -6,6 +6,7 @@ of a function as its keys (`keywords_of`), so that what Python takes can be said
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator
@@ -149,7 +150,8 @@ class TomlFile:
     def read(self, kind: Type, data: Any = None, path: KeyPath = ()) -> Any:
         """A value of this type; what is wrong becomes a fault, and the value None."""
         data = self.content if not path and data is None else data
-        if not fits(kind, data):
+        infinite = isinstance(data, float) and not math.isfinite(data)
+        if infinite or not fits(kind, data):
             return self._wrong(path, kind, data)
         match kind:
             case Record():

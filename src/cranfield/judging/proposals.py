@@ -21,13 +21,13 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from cranfield.codec import Result
 from cranfield.data import Floats, Integers, Judgments
-from cranfield.errors import InputError, MeasureError, UsageError, check_choice, check_fraction
+from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.pair_bounds import (
     DECIMALS,
@@ -46,20 +46,20 @@ from cranfield.ranking.alignment import ranked_lists
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import shown, signed
+from cranfield.settings import Chance, Count, Limits, checked
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import plural
 
 QueryStrategy = Literal["depth", "mtf", "maxmean", "hedge"]
-QUERY_STRATEGIES = get_args(QueryStrategy)
 Credit = Literal["selected", "all"]
 Oracle = Callable[[str], bool]  # whether a document is relevant
 TIED_DECIMALS = 12  # totals that are equal to so many decimals are tied
 Strategy = Literal["mtc", "depth", "mtf", "maxmean", "hedge", "drawn"]
-STRATEGIES = get_args(Strategy)
 CANDIDATES = 2000  # documents whose weight is computed at a time
 PAIRS = 1 << 22  # differences of weights that are held at a time
 
 
+@checked
 def judging_order(
     runs: Sequence[Sequence[str]],
     relevant: Oracle | Collection[str],
@@ -85,7 +85,6 @@ def judging_order(
     >>> list(judging_order(runs, {"b", "c"}, "mtf"))
     ['a', 'c', 'e', 'f', 'b', 'd']
     """
-    check_choice("strategy", strategy, QUERY_STRATEGIES)
     oracle: Oracle = relevant if callable(relevant) else set(relevant).__contains__
     lists = [list(run) if depth is None else list(run)[:depth] for run in runs]
     if seed is not None:
@@ -348,16 +347,17 @@ class _Query(NamedTuple):
     defined: bool
 
 
+@checked
 def next_documents(
     qrels: Any,
     run: Any,
     measure: str | Measure,
     *,
-    n: int = 50,
+    n: Count = 50,
     strategy: Strategy = "mtc",
     predicted: Any = None,
-    prior: float = 0.5,
-    confidence: float = 0.95,
+    prior: Chance = 0.5,
+    confidence: Annotated[float, Limits(0, 1, "(]")] = 0.95,
     depth: int = 100,
     ties: Ties | None = None,
     names: Sequence[str] | None = None,
@@ -374,10 +374,6 @@ def next_documents(
     >>> [(proposal.document, proposal.change) for proposal in found.documents]
     [('c', 0.5)]
     """
-    check_choice("strategy", strategy, STRATEGIES)
-    if confidence != 1:
-        check_fraction("confidence", confidence)
-    check_fraction("prior", prior)
     judgments = read_qrels(qrels)
     runs = read_runs(run, names)
     if len(runs) < 2 and strategy == "mtc":
