@@ -166,7 +166,7 @@ def collection(documents: int, dimensions: int, queries: int, device: str, round
         peak = torch.cuda.max_memory_allocated() - before if device == "cuda" else 0
         products = timed(lambda scorer=scorer: [None for _ in scorer.scores()], device, rounds)
         begin = time.perf_counter()
-        evaluation = evaluate_embeddings(qrels, given, made, ["AP", "RR", "nDCG@10"])
+        evaluation = evaluate_embeddings(qrels, given, made, ["AP", "RR", "nDCG@10"], query_ids=range(queries))
         means = evaluation.table(evaluation.columns)._means[0].tolist()
         everything = time.perf_counter() - begin
         begin = time.perf_counter()

@@ -1,245 +1,375 @@
-"""Are tests valid? How often equal systems are called different at the level .05, by simulation.
+"""Are tests, gates and histories valid? How often they see a difference between equal systems, by simulation.
 
-.venv/bin/python benchmarks/validity.py --replications 2000 [--table clusters] [--save FILE] [--before FILE]
+.venv/bin/python benchmarks/validity.py --replications 2000 [--table clusters] [--cell skewed] [--save FILE]
 
-``--save`` keeps the rates; ``--before`` shows those of an earlier version beside them. To add a table is to add a
-function with the decorator `table`.
+Gates and histories are those that users call. P-values come from the function that `compare` calls; ``--public`` calls
+`compare` itself, which takes ten times as long, because it computes intervals, too. ``--before FILE`` shows the rates
+that ``--save`` kept of an earlier version. To add a table is to add a function with the decorator `table`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from itertools import product
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 import cranfield as cf
+from cranfield.analysis.gates import Gate, verdict
 from cranfield.analysis.significance import ComparisonSettings, p_values
-from cranfield.statistics.design import Design, Sample
+from cranfield.evaluation.designs import matched_sample
+from cranfield.experiment.history import History
+from cranfield.statistics.design import Sample
 from cranfield.statistics.intervals import bca
+from cranfield.statistics.survey import ppi_mean
 
-PAIR = np.array([[0, 1]])
 LEVEL = 0.05
 SAMPLES = 999
 DESIGNED = ("t", "randomisation", "bootstrap")  # the tests that know clusters
+SIZES = (5, 8, 12, 25, 50, 200)
+COMMITS = 50
+DRIFT = -0.002
 
+Generator = np.random.Generator
 Rates = dict[str, float]
-Rows = Iterator[tuple[str, Rates]]
-TABLES: dict[str, Callable[[np.random.Generator, int], Rows]] = {}
+Outcomes = dict[str, bool]  # what happened in a replication
+Cells = Iterator[tuple[str, Callable[[], Outcomes]]]
+TABLES: dict[str, Callable[[Generator], Cells]] = {}
+PUBLIC = False  # whether p-values come from `compare`
 
 
-def table(
-    function: Callable[[np.random.Generator, int], Rows],
-) -> Callable[[np.random.Generator, int], Rows]:
-    """A table of this program: a function of a random generator and the number of replications, which yields rows."""
+def table(function: Callable[[Generator], Cells]) -> Callable[[Generator], Cells]:
+    """A table of this program: a function of a random generator, which yields cells and how one is simulated once."""
     TABLES[function.__name__.replace("_", "-")] = function
     return function
 
 
-def p_value(sample: Sample, test: Any) -> float:
-    """The p-value of two runs, as `compare` computes it."""
-    settings = ComparisonSettings(test=test, samples=SAMPLES)
-    return float(p_values(sample, PAIR, settings)[test][0])
+def scores_of(values: Mapping[str, Any], **attributes: Sequence[Any]) -> cf.Scores:
+    """Scores of runs, (query) or (query, repeat), and attributes of the queries."""
+    tables = {run: {"m": {f"{q:04}": value for q, value in enumerate(of.tolist())}} for run, of in values.items()}
+    rows = zip(*attributes.values(), strict=True)
+    queries = {f"{q:04}": dict(zip(attributes, map(str, row), strict=True)) for q, row in enumerate(rows)}
+    return cf.read_scores(tables, queries=queries or None)
 
 
-def rates(replications: int, draw: Callable[[], Mapping[str, tuple[Sample, str]]]) -> Rates:
-    """The share of replications in which each test of each sample calls equal systems different."""
-    found = [{name: p_value(*case) < LEVEL for name, case in draw().items()} for _ in range(replications)]
-    return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+def rejected(scores: cf.Scores, tests: Sequence[Any] = ("t",), **design: Any) -> Outcomes:
+    """Which tests call the two runs different."""
+    if PUBLIC:
+        comparison = cf.compare(scores, test=tests[0], tests=tests, samples=SAMPLES, audit=False, **design)
+        columns = comparison.to_columns()
+        return {test: columns[f"p {test}"][0] < LEVEL for test in tests}
+    settings = ComparisonSettings(test=tests[0], tests=tests, samples=SAMPLES)
+    p = p_values(matched_sample(scores, 0, **design)[0], np.array([[0, 1]]), settings)
+    return {test: bool(p[test][0] < LEVEL) for test in tests}
 
 
-def uneven(rng: np.random.Generator, clusters: int) -> np.ndarray:
-    """Sizes of clusters from 1 to 20, most of them small."""
-    return np.minimum(rng.geometric(0.25, clusters), 20)
+def rates(replications: int, draw: Callable[[], Outcomes]) -> Rates:
+    """The share of replications in which each thing happens."""
+    every = [draw() for _ in range(replications)]
+    return {name: float(np.mean([one[name] for one in every])) for name in every[0]}
 
 
-def in_clusters(rng: np.random.Generator, sizes: np.ndarray, correlation: float, *, skewed: bool = False) -> Sample:
+def in_clusters(rng: Generator, number: int, correlation: float, *, even: bool, skewed: bool) -> Outcomes:
     """Two equal systems whose differences correlate within clusters; skewed: many small wins, few large losses."""
-    cluster = np.repeat(np.arange(len(sizes)), sizes)
-    parts = len(sizes), len(cluster)
-    shared, own = (1 - rng.exponential(size=n) if skewed else rng.normal(size=n) for n in parts)
+    sizes = np.full(number, 5) if even else np.minimum(rng.geometric(0.25, number), 20)
+    cluster = np.repeat(np.arange(number), sizes)
+    shared, own = (1 - rng.exponential(size=n) if skewed else rng.normal(size=n) for n in (number, len(cluster)))
     difference = np.sqrt(correlation) * shared[cluster] + np.sqrt(1 - correlation) * own
-    return Sample(np.stack([difference, np.zeros_like(difference)]), Design.of(parts[1], None, cluster.tolist()))
-
-
-def tests_of_clusters(
-    rng: np.random.Generator, number: int, correlation: float, *, differ: bool, skewed: bool
-) -> dict[str, tuple[Sample, str]]:
-    """The tests of clusters, and t without their design."""
-    sizes = uneven(rng, number) if differ else np.full(number, 5)
-    sample = in_clusters(rng, sizes, correlation, skewed=skewed)
-    return {"t, no design": (Sample(sample.x), "t"), **{test: (sample, test) for test in DESIGNED}}
+    scores = scores_of({"a": difference, "b": np.zeros_like(difference)}, cluster=cluster)
+    return {"t, no design": rejected(scores)["t"], **rejected(scores, DESIGNED, cluster="cluster")}
 
 
 @table
-def clusters(rng: np.random.Generator, replications: int) -> Rows:
+def clusters(rng: Generator) -> Cells:
     """Clusters of queries: even (5 queries each) and uneven (1 to 20), with an intraclass correlation."""
-    cells = [(False, *cell) for cell in product((False, True), (5, 8, 12, 20, 50), (0, 0.2, 0.5))]
-    cells += [(True, *cell) for cell in product((False, True), (5, 8, 12, 20, 50), (0.5,))]
-    for skewed, differ, number, correlation in cells:
-        what = f"{number} {'uneven' if differ else 'even'} clusters{', skewed' if skewed else ''}"
-        draw = partial(tests_of_clusters, rng, number, correlation, differ=differ, skewed=skewed)
-        yield f"{what}, correlation {correlation:g}", rates(replications, draw)
+    cells = [(False, *cell) for cell in product((True, False), (5, 8, 12, 20, 50), (0, 0.2, 0.5))]
+    cells += [(True, *cell) for cell in product((True, False), (5, 8, 12, 20, 50), (0.5,))]
+    for skewed, even, number, correlation in cells:
+        what = f"{number} {'even' if even else 'uneven'} clusters{', skewed' if skewed else ''}"
+        draw = partial(in_clusters, rng, number, correlation, even=even, skewed=skewed)
+        yield f"{what}, correlation {correlation:g}", draw
 
 
-def with_seeds(
-    rng: np.random.Generator, queries: int, repeats: tuple[int, int], spread: float, at: slice = slice(None)
-) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Two equal systems whose repeats deviate on these queries: means (system, query), and values (query, repeat)."""
-    hard = rng.normal(0.5, 0.2, (queries, 1))
-    tables = []
-    for number in repeats:
-        values = hard + rng.normal(0, 0.1, (queries, 1)) + rng.normal(0, 0.1, (queries, number))
-        values[at] += rng.normal(0, spread, number)
-        tables.append(values)
-    return np.stack([values.mean(axis=1) for values in tables]), tables
+def with_repeats(
+    rng: Generator, repeats: Sequence[int], spread: float, seeded: Any, **attributes: Sequence[Any]
+) -> Outcomes:
+    """Two equal systems with repeats, whose seeds deviate alike on queries with the same label in ``seeded``.
 
-
-def tests_of_repeats(
-    rng: np.random.Generator, queries: int, repeats: tuple[int, int], spread: float, **more: Any
-) -> dict[str, tuple[Sample, str]]:
-    """Random repeats by t and bootstrap, and fixed ones by t; ``more``: where they deviate, and the design."""
-    design = more.pop("design", None)
-    x, tables = with_seeds(rng, queries, repeats, spread, **more)
-    random = Sample(x, design, {r: values for r, values in enumerate(tables) if values.shape[1] > 1})
+    A label below 0: seeds do not matter there.
+    """
+    seeded = np.asarray(seeded)
+    queries = len(seeded)
+    hard, values = rng.normal(0.5, 0.2, (queries, 1)), {}
+    for run, number in zip("ab", repeats, strict=True):
+        own = hard + rng.normal(0, 0.1, (queries, 1)) + rng.normal(0, 0.1, (queries, number))
+        seeds = rng.normal(0, spread, (seeded.max() + 2, number))
+        seeds[-1] = 0
+        found = own + seeds[seeded]
+        values[run] = found if number > 1 else found[:, 0]
+    scores, design = scores_of(values, **attributes), {name: name for name in attributes}
+    random = rejected(scores, ("t", "bootstrap"), **design)
     return {
-        "random, t": (random, "t"),
-        "random, bootstrap": (random, "bootstrap"),
-        "fixed, t": (Sample(x, design), "t"),
+        **{f"random, {test}": found for test, found in random.items()},
+        "fixed, t": rejected(scores, repeats="fixed", **design)["t"],
     }
 
 
 @table
-def repeats(rng: np.random.Generator, replications: int) -> Rows:
+def repeats(rng: Generator) -> Cells:
     """Random repeats in one collection; the means of repeats of a run have this standard deviation."""
     cells = [(n, (r, r), spread) for n, spread, r in product((12, 50), (0, 0.02, 0.05), (2, 3, 5, 10))]
     for queries, numbers, spread in [*cells, (50, (3, 1), 0.05), (50, (5, 1), 0.05), (50, (3, 1), 0.0)]:
-        rate = rates(replications, partial(tests_of_repeats, rng, queries, numbers, spread))
-        yield f"{queries} queries, {numbers[0]} and {numbers[1]} repeats, deviation {spread:g}", rate
-    design = Design.of(80, None, [q // 4 for q in range(80)])
-    for spread in (0, 0.02):
-        rate = rates(replications, partial(tests_of_repeats, rng, 80, (3, 3), spread, design=design))
-        yield f"20 clusters of 4, 3 and 3 repeats, deviation {spread:g}", rate
-
-
-@table
-def repeats_in_collections(rng: np.random.Generator, replications: int) -> Rows:
-    """Random repeats with several collections, whose means are averaged."""
-    for sizes, which, spread in (
-        ((20, 200), "small one only", 0.1),
-        ((20, 200), "all alike", 0.05),
-        ((100, 100), "first one only", 0.1),
-        ((20, 200), "none", 0.0),
-        ((10, 40, 200), "all alike", 0.05),
+        draw = partial(with_repeats, rng, numbers, spread, [0] * queries)
+        yield f"{queries} queries, {numbers[0]} and {numbers[1]} repeats, deviation {spread:g}", draw
+    cluster = [q // 4 for q in range(80)]
+    for number, spread, seeded, what in (
+        (3, 0, [0] * 80, "deviation 0"),
+        (3, 0.02, [0] * 80, "deviation 0.02"),
+        (3, 0.05, cluster, "deviation 0.05, another in each cluster"),
+        (5, 0.05, cluster, "deviation 0.05, another in each cluster"),
     ):
-        of = [c for c, size in enumerate(sizes) for _ in range(size)]
-        design, at = Design.of(len(of), of), slice(0, sizes[0] if "only" in which else None)
-        for number in (3, 5):
-            draw = partial(tests_of_repeats, rng, len(of), (number, number), spread, at=at, design=design)
-            rate = rates(replications, draw)
-            yield f"{' and '.join(map(str, sizes))} queries, {number} repeats, seeds matter in: {which}", rate
-
-
-def tests_of_judges(rng: np.random.Generator, queries: int, number: int) -> dict[str, tuple[Sample, str]]:
-    """The tests of queries with several judges, and t that takes the queries of each judge as other ones."""
-    of_judge, topic = np.divmod(np.arange(queries * number), queries)
-    difference = rng.normal(size=queries)[topic] + rng.normal(0, 0.2, len(topic))
-    x = np.stack([difference, np.zeros_like(difference)])
-    same = Sample(x, Design.of(len(topic), of_judge.tolist(), topic.tolist()))
-    apart = Sample(x, Design.of(len(topic), of_judge.tolist()))
-    return {"t, other queries": (apart, "t"), **{test: (same, test) for test in DESIGNED}}
+        draw = partial(with_repeats, rng, (number, number), spread, seeded, cluster=cluster)
+        yield f"20 clusters of 4, {number} and {number} repeats, {what}", draw
 
 
 @table
-def judges(rng: np.random.Generator, replications: int) -> Rows:
+def repeats_in_collections(rng: Generator) -> Cells:
+    """Random repeats with several collections, whose means are averaged."""
+    for sizes, seeds, spread in (
+        ((20, 200), "in the small one only", 0.1),
+        ((20, 200), "alike in all", 0.05),
+        ((20, 200), "nowhere", 0.0),
+        ((100, 100), "in the first one only", 0.1),
+        ((10, 40, 200), "alike in all", 0.05),
+        ((10, 40, 200), "by collection", 0.05),
+        ((10, 40, 200), "nowhere", 0.0),
+    ):
+        collection = np.repeat(np.arange(len(sizes)), sizes)
+        seeded = collection if "by" in seeds else np.where(collection > 0, -1 if "only" in seeds else 0, 0)
+        for number in (3, 5):
+            draw = partial(with_repeats, rng, (number, number), spread, seeded, collection=collection)
+            yield f"{', '.join(map(str, sizes))} queries, {number} repeats, seeds matter {seeds}", draw
+
+
+def by_judges(rng: Generator, queries: int, number: int) -> Outcomes:
+    """The tests of queries with several judges, and t that takes the queries of each judge as other ones."""
+    judge, topic = np.divmod(np.arange(queries * number), queries)
+    difference = rng.normal(size=queries)[topic] + rng.normal(0, 0.2, len(topic))
+    scores = scores_of({"a": difference, "b": np.zeros_like(difference)}, judge=judge, topic=topic)
+    apart = rejected(scores, collection="judge")["t"]
+    return {"t, other queries": apart, **rejected(scores, DESIGNED, collection="judge", cluster="topic")}
+
+
+@table
+def judges(rng: Generator) -> Cells:
     """The same queries judged by several people, as collections: taken as other queries, and as the same."""
     for queries, number in product((8, 12, 30), (2, 3)):
-        rate = rates(replications, partial(tests_of_judges, rng, queries, number))
-        yield f"{queries} queries, {number} judges", rate
+        yield f"{queries} queries, {number} judges", partial(by_judges, rng, queries, number)
 
 
 @table
-def bca_coverage(rng: np.random.Generator, replications: int) -> Rows:
+def bca_coverage(rng: Generator) -> Cells:
     """How often the 95 % BCa interval of a mean difference has the true one: normal differences."""
+
+    def draw(queries: int) -> Outcomes:
+        x = np.stack([rng.normal(size=queries), np.zeros(queries)])
+        ((low, high),) = bca(Sample(x), np.array([[0, 1]])).tolist()
+        return {"coverage": low <= 0 <= high}
+
     for queries in (5, 8, 12, 25, 50):
-        held = []
-        for _ in range(replications):
-            x = np.stack([rng.normal(size=queries), np.zeros(queries)])
-            ((low, high),) = bca(Sample(x), PAIR, resamples=SAMPLES).tolist()
-            held.append(low <= 0 <= high)
-        yield f"{queries} queries", {"coverage": float(np.mean(held))}
+        yield f"{queries} queries", partial(draw, queries)
 
 
 @table
-def all_pairs(rng: np.random.Generator, replications: int) -> Rows:
+def all_pairs(rng: Generator) -> Cells:
     """Ten runs, all pairs: how often any two equal ones are called different."""
     number = 10
-    of_first = np.repeat([0, 1], [8, 2])  # eight variants of one system, and two others
-    for what, queries in product(
-        ("10 equal runs", "8 near clones and 2 others", "9 equal runs and a bad one"), (12, 50)
-    ):
-        equal = number - 1 if "bad" in what else number
-        found: list[Rates] = []
-        for _ in range(replications):
-            x = rng.normal(size=(number, queries))
-            if "clones" in what:
-                x = np.where(of_first[:, None] == 0, rng.normal(size=queries) + 0.1 * x, x)
-            x[equal:] -= 3
-            pairs = np.array([(a, b) for a in range(equal) for b in range(a)])
-            means = x[:equal].mean(axis=1)
-            ends = np.array([[means.argmax(), means.argmin()]])  # the largest difference of equal runs
-            lowest = {"t, Holm": len(pairs) * p_values(Sample(x), pairs, ComparisonSettings(test="t"))["t"].min()}
-            for name in ("tukey", "randomised-tukey"):
-                settings = ComparisonSettings(test=name, samples=499)
-                lowest[name] = p_values(Sample(x), ends, settings)[name][0]
-            found.append({name: float(value < LEVEL) for name, value in lowest.items()})
-        yield f"{what}, {queries} queries", {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+    clone = np.repeat([True, False], [8, 2])[:, None]  # eight variants of one system, and two others
+
+    def draw(what: str, queries: int) -> Outcomes:
+        x = rng.normal(size=(number, queries))
+        if "clones" in what:
+            x = np.where(clone, rng.normal(size=queries) + 0.1 * x, x)
+        equal = number - ("bad" in what)
+        x[equal:] -= 3
+        pairs = np.array([*combinations(range(equal), 2)])
+        means = x[:equal].mean(axis=1)
+        ends = np.array([[means.argmax(), means.argmin()]])  # the largest difference of equal runs
+        lowest = {"t, Holm": len(pairs) * p_values(Sample(x), pairs, ComparisonSettings(test="t"))["t"].min()}
+        for name in ("tukey", "randomised-tukey"):
+            lowest[name] = p_values(Sample(x), ends, ComparisonSettings(test=name, samples=499))[name][0]
+        return {name: bool(p < LEVEL) for name, p in lowest.items()}
+
+    for what in ("10 equal runs", "8 near clones and 2 others", "9 equal runs and a bad one"):
+        for queries in (12, 50):
+            yield f"{what}, {queries} queries", partial(draw, what, queries)
 
 
 @table
-def ranks(rng: np.random.Generator, replications: int) -> Rows:
+def ranks(rng: Generator) -> Cells:
     """How often the intervals of ranks of six systems, some of them equal, have all true ranks."""
-    held = [_ranks_hold(rng) for _ in range(replications // 4)]
-    yield "6 systems, 40 queries", {"all ranks right": float(np.mean(held))}
+
+    def draw(systems: int = 6, queries: int = 40) -> Outcomes:
+        truth = np.sort(rng.choice([0.0, 0.02, 0.05, 0.1, 0.2], systems))[::-1]
+        x = truth[:, None] + rng.normal(0.4, 0.2, queries) + rng.normal(0, 0.1, (systems, queries))
+        found = cf.compare(scores_of({f"s{s}": row for s, row in enumerate(x)}), test="t", audit=False).ranks["m"]
+        # Equal systems share their ranks: an interval is right if it has all of them.
+        held = (
+            low <= 1 + np.count_nonzero(truth > truth[s]) and high >= np.count_nonzero(truth >= truth[s])
+            for s, (low, high) in enumerate(found.values())
+        )
+        return {"all ranks right": all(held)}
+
+    yield "6 systems, 40 queries", draw
 
 
-def _ranks_hold(rng: np.random.Generator, systems: int = 6, queries: int = 40) -> bool:
-    truth = np.sort(rng.choice([0.0, 0.02, 0.05, 0.1, 0.2], systems))[::-1]
-    x = truth[:, None] + rng.normal(0.4, 0.2, queries) + rng.normal(0, 0.1, (systems, queries))
-    values = {f"s{s}": {"m": {str(q): float(v) for q, v in enumerate(row)}} for s, row in enumerate(x)}
-    found = cf.compare(cf.read_scores(values), test="t").ranks["m"]
-    # Equal systems share their ranks: an interval is right if it has all of them.
-    return all(
-        low <= 1 + np.count_nonzero(truth > truth[s]) and high >= np.count_nonzero(truth >= truth[s])
-        for s, (low, high) in enumerate(found.values())
-    )
+def passes(scores: cf.Scores, margin: float) -> Outcomes:
+    """Whether the gate `not_worse_by` passes, and whether Student's t alone would."""
+    comparison = cf.compare(scores, test="t", baseline="old", audit=False)
+    ((measure,), pair) = comparison.measures, comparison.pairs[0]
+    bound = pair.difference - stats.t.ppf(1 - LEVEL, pair.degrees) * sum(pair.variance) ** 0.5
+    gate = verdict({measure: Gate(not_worse_by=margin)}, scores, comparison).outcome
+    return {"t alone": bound > -margin, "gate": gate == "passed"}
+
+
+@cache
+def counted_passes(measure: str, margin: float, queries: int, won: int, lost: int) -> Outcomes:
+    """The same for rankings of which so many are better and worse; by P@2, half of what is found is lost."""
+    good, bad = (["a", "b"], ["a", "x"]) if measure == "P@2" else (["a", "x"], ["x", "a"])
+    qrels = {str(q): {"a": 1, "b": 1} if measure == "P@2" else {"a": 1} for q in range(queries)}
+    old = {q: bad if int(q) < won else good for q in qrels}
+    new = {q: good if int(q) < won else bad if int(q) < won + lost else old[q] for q in qrels}
+    return passes(cf.evaluate(qrels, {"old": old, "new": new}, measure), margin)
+
+
+@table
+def not_worse(rng: Generator) -> Cells:
+    """How often the gate passes although the true loss is the margin; with n queries."""
+    shares: dict[str, tuple[str, float, float, float]] = {
+        "RR, 10 % of first ranks fall to 2, margin .05": ("RR", 0.05, 0, 0.1),
+        "P@1, 5 % of queries lose, margin .05": ("P@1", 0.05, 0, 0.05),
+        "P@1, 10 % win and 15 % lose, margin .05": ("P@1", 0.05, 0.1, 0.15),
+        "4 % of queries lose .5, margin .02": ("P@2", 0.02, 0, 0.04),
+    }
+
+    def normal(n: int) -> Outcomes:
+        return passes(scores_of({"old": np.zeros(n), "new": rng.normal(-0.02, 0.1, n)}), 0.02)
+
+    def discrete(n: int, measure: str, margin: float, wins: float, losses: float) -> Outcomes:
+        won, lost, _ = rng.multinomial(n, [wins, losses, 1 - wins - losses]).tolist()
+        return counted_passes(measure, margin, n, won, lost)
+
+    for n in SIZES:
+        yield f"normal differences, margin .02, n = {n}", partial(normal, n)
+    for (what, shape), n in product(shares.items(), SIZES):
+        yield f"{what}, n = {n}", partial(discrete, n, *shape)
+
+
+def commits(rng: Generator, queries: int, share: float, drift: float, *, add_up: bool) -> list[np.ndarray]:
+    """The values of the queries at each commit, which changes a share of them: to other values, or by adding to them.
+
+    The first and the last differ by four standard errors, if there is a drift.
+    """
+    spread = 0.0171 * np.sqrt(queries)
+    step = spread * np.sqrt(2 / ((COMMITS - 1) * share))
+    values, rows = rng.normal(0.5, spread, queries), []
+    for e in range(COMMITS):
+        rows.append(values + drift * e)
+        other = values + rng.normal(0, step, queries) if add_up else rng.normal(0.5, spread, queries)
+        values = np.where(rng.random(queries) < share, other, values)
+    return rows
+
+
+def marks(rng: Generator, queries: int, share: float, drift: float, *, add_up: bool) -> Outcomes:
+    """Whether a history has any mark: if each change is tested alone, and in the table that users see."""
+    rows = commits(rng, queries, share, drift, add_up=add_up)
+
+    changes = np.concatenate([np.diff(rows, axis=0), [rows[-1] - rows[0]]])
+    error = changes.std(axis=1, ddof=1) / np.sqrt(queries)
+    critical = stats.t.ppf(1 - LEVEL / 2, queries - 1)
+    *steps, last = (error > 1e-9) & (np.abs(changes.mean(axis=1)) > critical * error)
+    lines: list[dict[str, Any]] = []
+    for e, row in enumerate(rows):
+        about = {"mean": float(row.mean()), "values": {f"q{i}": value for i, value in enumerate(row.tolist())}}
+        lines.append({"runs": {"x": {"m": about}}, "commit": str(e), "provenance": {"time": f"{e:03}"}})
+    shown = (one["runs"]["x"]["m"] for one in History(tuple(lines)).to_dict()["entries"])
+    return {
+        "each change alone": any(steps),
+        "last against first": last,
+        "history": any(change.get("marked") for change in shown),
+    }
+
+
+@table
+def histories(rng: Generator) -> Cells:
+    """Fifty commits: how often a history has any mark, without an effect and with a drift of -0.002 a commit."""
+    for add_up, queries, share, drift in product((False, True), (30, 100), (0.1, 0.3, 1.0), (0.0, DRIFT)):
+        what = "adds to" if add_up else "replaces"
+        name = f"each commit {what} {share:.0%} of {queries} values, {f'drift {drift:g}' if drift else 'no effect'}"
+        yield name, partial(marks, rng, queries, share, drift, add_up=add_up)
+
+
+def covers(rng: Generator, what: str, human: int, others: int) -> Outcomes:
+    """Whether 95 % intervals of a mean from human and predicted scores have it: of all queries, and of these."""
+    number = human + others
+    if what.startswith("P@1"):
+        truth = float(what.split()[-1])
+        y = (rng.random(number) < truth).astype(float)
+        f = np.where(rng.random(number) < 0.85, y, 1 - y)
+    elif what == "RR":
+        ranks = rng.geometric(0.5, (2, number))
+        y, truth = 1 / ranks[0], float(np.log(2))
+        f = np.where(rng.random(number) < 0.85, y, 1 / ranks[1])
+    else:
+        y = rng.normal(0.5, 0.2, number)
+        truth, f = 0.5, y + rng.normal(0, 0.1, number)
+    found = {}
+    for method, mean in (("loo", truth), ("fixed", y.mean())):
+        estimate = ppi_mean(y[:human], f[:human], f[human:], method=method)
+        found[method] = estimate.low - 1e-9 <= mean <= estimate.high + 1e-9
+    return found
+
+
+@table
+def predictions(rng: Generator) -> Cells:
+    """How often intervals from human and predicted scores have the mean; the judge agrees on 85 % of the queries."""
+    for what, (human, others) in product(
+        ("continuous", "P@1 of 0.5", "P@1 of 0.8", "RR"), ((5, 45), (10, 40), (15, 28), (30, 100))
+    ):
+        yield f"{what}, {human} human queries and {others} others", partial(covers, rng, what, human, others)
 
 
 def main() -> None:
     """Print the tables, and keep their rates."""
+    global PUBLIC
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replications", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--table", action="append", choices=list(TABLES), help="by default all")
+    parser.add_argument("--cell", default="", help="only cells whose name has this text")
+    parser.add_argument("--public", action="store_true", help="call compare for every p-value")
     parser.add_argument("--save", type=Path, help="write the rates to this file, as JSON")
     parser.add_argument("--before", type=Path, help="the rates of an earlier version")
     options = parser.parse_args()
+    PUBLIC = options.public
     before = json.loads(options.before.read_text()) if options.before else {}
     found: dict[str, dict[str, Rates]] = {}
     print(f"cranfield {cf.__version__}; {options.replications} replications of each cell, level {LEVEL:g}, in %")
     for name in options.table or TABLES:
         print(f"\n{name}: {TABLES[name].__doc__}", flush=True)
         of_table = found.setdefault(name, {})
-        for cell, rate in TABLES[name](np.random.default_rng(options.seed), options.replications):
-            old = before.get(name, {}).get(cell, {})
-            texts = [f"{of} {_change(old.get(of), value)}" for of, value in rate.items()]
+        for cell, draw in TABLES[name](np.random.default_rng(options.seed)):
+            if options.cell not in cell:
+                continue
+            old, of_table[cell] = before.get(name, {}).get(cell, {}), rates(options.replications, draw)
+            texts = [f"{of} {_change(old.get(of), value)}" for of, value in of_table[cell].items()]
             print(f"{cell}: {', '.join(texts)}", flush=True)
-            of_table[cell] = rate
             if options.save:
                 options.save.write_text(json.dumps(found, indent=1) + "\n")
 

@@ -19,6 +19,7 @@ extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.doctest",
+    "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "formulas",
     "shell",
@@ -32,6 +33,7 @@ nb_execution_in_temp = True  # the cells of the notebook write files
 nb_execution_raise_on_error = True
 myst_enable_extensions = ["colon_fence", "deflist"]
 
+napoleon_google_docstring = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"

@@ -140,11 +140,53 @@ def parquet(run: Run, grades: Grades, folder: Path) -> tuple[Any, Any]:
     return paths
 
 
+def scored(lists: Any) -> Any:
+    """Lists of random scores, which may rise in every list."""
+    return cf.read_run(lists, scores="similarity")
+
+
+# Forms of lists without ids of queries; the others have an empty list in place of a missing ranking.
+POSITIONS: dict[str, Form] = {
+    "lists by position": lambda run, grades, _: (scored([list(of.items()) for of in run.values()]), [*grades.values()]),
+    "dicts by position": lambda run, grades, _: (
+        [dict(of) for of in run.values()],
+        [list(g.items()) for g in grades.values()],
+    ),
+    "ids of queries": lambda run, grades, _: (
+        cf.read_run(scored([list(of.items()) for of in run.values()]), query_ids=[*run]),
+        grades,
+    ),
+    "JSON lists": lambda run, grades, folder: (
+        scored(
+            files(
+                folder, ".json", *(json.dumps([list(of.items()) for of in x.values()]).encode() for x in (run, grades))
+            )[0]
+        ),
+        folder / "qrels.json",
+    ),
+    "arrays": lambda run, grades, _: (scored(arrays(run)), [*grades.values()]),
+}
+
+
+def arrays(run: Run) -> tuple[Any, Any]:
+    """Scores and ids, padded."""
+    width = max(map(len, run.values()))
+    ids, scores = np.full((len(run), width), -1, object), np.zeros((len(run), width))
+    for row, of_query in enumerate(run.values()):
+        for column, (name, score) in enumerate(of_query.items()):
+            ids[row, column], scores[row, column] = name, score
+    return scores, ids
+
+
 FORMS: dict[str, Form] = {
     "dicts": lambda run, grades, _: (run, grades),
-    "pairs": lambda run, grades, _: ({query: list(of.items()) for query, of in run.items()}, grades),
+    "pairs": lambda run, grades, _: (scored({query: list(of.items()) for query, of in run.items()}), grades),
     "records by query": lambda run, grades, _: (
-        {query: [{"id": name, "score": score} for name, score in of.items()] for query, of in run.items()},
+        scored({query: [{"id": name, "score": score} for name, score in of.items()] for query, of in run.items()}),
+        grades,
+    ),
+    "distances": lambda run, grades, _: (
+        cf.read_run({q: [(d, -score) for d, score in of.items()] for q, of in run.items()}, scores="distance"),
         grades,
     ),
     "NumPy numbers": lambda run, grades, _: (
@@ -189,6 +231,11 @@ def values(scores: Any) -> dict[str, Any]:
     }
 
 
+def in_order(found: dict[str, Any]) -> list[Any]:
+    """The values without the ids of queries."""
+    return [list(of_measure.values()) for of_measure in found.values()]
+
+
 def tensors(run: Run, grades: Grades, ties: str, array: Callable[[Any], Any]) -> Any:
     """The values of tables of scores."""
     width = max(map(len, run.values()))
@@ -231,10 +278,17 @@ def differences(run: Run, grades: Grades, ties: str, folder: Path) -> Iterator[s
             given_run, given_grades = FORMS[name](run, grades, folder)
             if evaluated(given_grades, given_run) != expected:
                 yield f"{name}, in plain Python"
-    arrays: dict[str, Callable[[Any], Any]] = {"NumPy": np.asarray}
+    every = dict.fromkeys((*run, *grades))
+    complete = {query: run.get(query, {}) for query in every}, {query: grades.get(query, {}) for query in every}
+    of_lists = in_order(evaluated(complete[1], complete[0]))
+    for name, form in POSITIONS.items():
+        given_run, given_grades = form(*complete, folder)
+        if in_order(evaluated(given_grades, given_run)) != of_lists:
+            yield name
+    libraries: dict[str, Callable[[Any], Any]] = {"NumPy": np.asarray}
     if (torch := available("torch")) is not None:
-        arrays["PyTorch"] = torch.from_numpy
-    for name, array in arrays.items():
+        libraries["PyTorch"] = torch.from_numpy
+    for name, array in libraries.items():
         if values(tensors(run, grades, ties, array)) != expected:
             yield f"tensors of {name}"
 
@@ -259,7 +313,7 @@ def main() -> None:
             if found:
                 failed += 1
                 print(f"input {number}, ties={ties}: {', '.join(found)}\nrun = {run}\ngrades = {grades}", flush=True)
-    print(f"{done:,} inputs x {len(MEASURES)} measures in {len(FORMS) + 4} forms: {failed} differ")
+    print(f"{done:,} inputs x {len(MEASURES)} measures in {len(FORMS) + len(POSITIONS) + 4} forms: {failed} differ")
     sys.exit(1 if failed else 0)
 
 

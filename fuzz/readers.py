@@ -50,7 +50,7 @@ import cranfield.io.formats.json as json_format
 import cranfield.io.formats.letor as letor_format
 import cranfield.io.formats.warc as warc_format
 import cranfield.judging.judgment_files as judgment_files
-import cranfield.lab.registry as saving
+import cranfield.lab.study as studies
 from cranfield import io as cranfield_io
 from cranfield.corpus.corpus import build
 from cranfield.errors import CranfieldError
@@ -248,15 +248,11 @@ def texts(data: bytes) -> None:
 
 def saved_study(data: bytes) -> None:
     """Saved studies."""
-    from cranfield.lab.registry import Study, study_names
-
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         file.write(data)
         file.flush()
         try:
-            name = saving.load(file.name)["study"]
-            if name in study_names():
-                Study(name).result_class.load(file.name)
+            studies.StudyResult.load(file.name)
         except CranfieldError:
             return
 
@@ -526,7 +522,7 @@ GUIDED = (
     "cranfield.io",
     "cranfield.native.plain",
     "cranfield.codec",
-    "cranfield.lab.registry",
+    "cranfield.lab.study",
     "cranfield.judging.judgment_files",
     "cranfield.corpus.corpus_file",
     "cranfield.experiment",

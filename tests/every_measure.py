@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 VARIANTS = {
     "P": ["P@1", "P@3", "P(rel=2)@4"],
     "R": ["R@2", "R@9"],
+    "FullR": ["FullR", "FullR@2", "FullR(rel=2)@3"],
     "R_cap": ["R_cap@2", "R_cap(rel=2)@3"],
     "F1": ["F1@3"],
     "Success": ["Success@1", "Success@3", "Success(rel=2)@2"],
@@ -37,6 +38,10 @@ VARIANTS = {
     "Q": ["Q", "Q@3", "Q(beta=0)", "Q(beta=7.5)@4", "Q(norm='min')@2", "Q(gain={1: 0.3, 2: 5})"],
     "RR": ["RR", "RR@2", "RR(rel=2)"],
     "ESL": ["ESL", "ESL(n=2)", "ESL(n=2, rel=2)"],
+    "Answered": ["Answered"],
+    "FalseAnswer": ["FalseAnswer", "FalseAnswer(rel=2)"],
+    "MissedAnswer": ["MissedAnswer", "MissedAnswer(rel=2)"],
+    "AnswerAccuracy": ["AnswerAccuracy", "AnswerAccuracy(rel=2)"],
     "c_at_1": ["c_at_1", "c_at_1(rel=2)"],
     "CG": ["CG@2", "CG"],
     "DCG": ["DCG", "DCG@3", "DCG(discount='jk', base=3)@5"],

@@ -29,6 +29,7 @@ def cases_of(family: str) -> Any:
 def check(case: dict[str, Any]) -> None:
     """Evaluate a case and compare."""
     given = {name: {"q": case[name]} for name in INPUTS if name in case and name != "qrels"}
+    given |= {name: case[name] for name in ("nil", "items") if name in case}  # not by query
     qrels = {"q": case["qrels"]} if "qrels" in case else None
     scores = cf.evaluate(cf.Collection(qrels, **given), {"q": case["run"]}, case["name"]).to_dict()
     value = scores["runs"]["run"][case["name"]]["queries"]["q"]

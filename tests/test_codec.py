@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -31,24 +31,7 @@ class Everything(Saved):
     _VERSION: ClassVar[int] = 2
     _WHAT: ClassVar[str] = "a saved thing"
     _HINT: ClassVar[str] = "make one"
-    JSON: ClassVar[tuple[str, ...]] = (
-        *(
-            "n = count",
-            "share",
-            "sure",
-            "name",
-            "method",
-            "pair",
-            "names",
-            "by_name",
-            "points",
-            "values",
-            "counts",
-            "held",
-        ),
-        "extra",
-    )
-    OMITTED: ClassVar[tuple[str, ...]] = ("extra",)
+    DERIVED: ClassVar[tuple[str, ...]] = ("largest",)
 
     count: int
     share: float
@@ -63,6 +46,11 @@ class Everything(Saved):
     counts: Integers
     held: Booleans
     extra: tuple[str, ...] = ()
+    sizes: dict[int, int] = field(default_factory=lambda: {2: 5, 3: 1})
+
+    @property
+    def largest(self) -> int:
+        return max(self.sizes)
 
 
 def thing(**changes: Any) -> Everything:
@@ -98,8 +86,9 @@ def test_every_type_survives(tmp_path: Any) -> None:
 
 def test_the_layout_follows_the_fields() -> None:
     data = thing().to_dict()
-    assert list(data)[:4] == ["kind", "version", "n", "share"]
-    assert "extra" not in data
+    assert list(data)[:4] == ["kind", "version", "count", "share"]
+    assert list(data)[-2:] == ["sizes", "largest"]
+    assert (data["sizes"], data["largest"]) == ({"2": 5, "3": 1}, 3)
     assert data["points"] == [{"x": 1.5, "label": "none"}, {"x": 2.5, "label": "two"}]
     assert data["values"] == [[0.1, None], [0.3, 1 / 3]]
 
@@ -113,8 +102,8 @@ def test_infinity_is_null_or_text() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("n", 1.5),
-        ("n", True),
+        ("count", 1.5),
+        ("count", True),
         ("share", "much"),
         ("share", True),
         ("sure", 1),
@@ -142,8 +131,8 @@ def test_a_missing_field_is_refused_and_an_unknown_one_ignored(tmp_path: Any) ->
     data = thing().to_dict()
     (tmp_path / "file").write_text(json.dumps(data | {"unknown": 1}))
     assert Everything.load(tmp_path / "file").count == 3
-    (tmp_path / "file").write_text(json.dumps({key: value for key, value in data.items() if key != "n"}))
-    with pytest.raises(InputError, match="'n'"):
+    (tmp_path / "file").write_text(json.dumps({key: value for key, value in data.items() if key != "count"}))
+    with pytest.raises(InputError, match="'count'"):
         Everything.load(tmp_path / "file")
 
 
@@ -155,105 +144,19 @@ def test_older_versions_are_read_and_later_ones_refused(tmp_path: Any) -> None:
         Everything.load(tmp_path / "file")
 
 
-def test_one_loader_reads_scores_and_comparisons(tmp_path: Any) -> None:
+def test_one_loader_reads_every_kind_of_result(tmp_path: Any) -> None:
     runs = {"x": {q: ["a"] for q in "123"}, "y": {q: ["b", "a"] for q in "123"}}
     scores = cf.evaluate({q: {"a": 1} for q in "123"}, runs, "RR")
     scores.save(tmp_path / "scores.json")
     cf.compare(scores).save(tmp_path / "comparison.json")
+    cf.lab.properties("P", documents=2).save(tmp_path / "study.json")
     assert isinstance(cf.load(tmp_path / "scores.json"), cf.Scores)
     assert isinstance(cf.load(tmp_path / "comparison.json"), cf.Comparison)
+    assert cf.load(tmp_path / "study.json").measures == ("P@k",)
     (tmp_path / "other.json").write_text('{"kind": "weather", "version": 1}')
-    with pytest.raises(InputError, match="not saved scores, groups or a comparison"):
+    with pytest.raises(InputError, match="not saved scores, groups, a comparison or a study"):
         load(tmp_path / "other.json")
 
 
 def test_text_has_no_control_characters_and_names_of_any_bytes_survive() -> None:
     assert text({"a\x1b": "é\u202e"}) == '{"a\\u001b": "é\\u202e"}\n'
-
-
-@dataclass(frozen=True, eq=False)
-class Placed(Saved):
-    """Fields whose axes are objects with names, lists, or both."""
-
-    _KIND: ClassVar[str] = "placed"
-    _WHAT: ClassVar[str] = "a saved thing"
-    _HINT: ClassVar[str] = "make one"
-    ENDS: ClassVar[tuple[str, ...]] = ("low", "high")
-    JSON: ClassVar[tuple[str, ...]] = (
-        *(
-            "settings/seed",
-            "runs",
-            "measures/{measures}/means/[runs]",
-            "measures/{measures}/agreement/{measures} = tau",
-        ),
-        *("runs_of/{runs.2}/{measures.0}/{ENDS.1} = limits", "levels/[labels]/name = labels", "levels/[labels]/count"),
-        *("sizes", "largest"),
-    )
-
-    seed: int
-    runs: tuple[str, ...]
-    measures: tuple[str, ...]
-    means: Floats
-    tau: Floats
-    limits: Integers
-    count: Integers
-    sizes: dict[int, int]
-
-    @property
-    def labels(self) -> list[str]:
-        return [f"{count} of 9" for count in self.count]
-
-    @property
-    def largest(self) -> int:
-        return max(self.sizes)
-
-
-def placed(**changes: Any) -> Placed:
-    values: dict[str, Any] = {
-        "seed": 3,
-        "runs": ("a", "b", "c"),
-        "measures": ("x", "y"),
-        "means": np.array([[0.1, 0.2, 0.3], [0.4, math.nan, 0.6]]),
-        "tau": np.array([[1.0, 0.5], [0.25, 1.0]]),
-        "limits": np.arange(12).reshape(2, 2, 3),
-        "count": np.array([7, 8]),
-        "sizes": {2: 5, 3: 1},
-    }
-    return Placed(**values | changes)
-
-
-def test_paths_place_fields_by_name() -> None:
-    data = placed().to_dict()
-    assert list(data) == ["kind", "version", "settings", "runs", "measures", "runs_of", "levels", "sizes", "largest"]
-    assert data["settings"] == {"seed": 3}
-    assert data["measures"]["y"] == {"means": [0.4, None, 0.6], "agreement": {"x": 0.25, "y": 1.0}}
-    assert data["runs_of"]["b"] == {"x": {"low": 1, "high": 4}, "y": {"low": 7, "high": 10}}
-    assert data["levels"] == [{"name": "7 of 9", "count": 7}, {"name": "8 of 9", "count": 8}]
-    assert (data["sizes"], data["largest"]) == ({"2": 5, "3": 1}, 3)
-
-
-def test_what_paths_placed_is_read_whatever_the_order_of_names(tmp_path: Any) -> None:
-    data = json.loads(text(placed().to_dict()))
-    data["runs_of"] = dict(reversed(data["runs_of"].items()))
-    (tmp_path / "file").write_text(json.dumps(data))
-    read = Placed.load(tmp_path / "file")
-    assert read.measures == ("x", "y")
-    assert read.limits.dtype == np.int64
-    assert plain(vars(read)) == plain(vars(placed()))
-    assert read.sizes == {2: 5, 3: 1}
-
-
-def test_a_missing_name_or_no_name_is_refused(tmp_path: Any) -> None:
-    for place in ("measures", "runs_of"):
-        for cut in (lambda part: part.clear(), lambda part: part.popitem()):
-            data = placed().to_dict()
-            cut(data[place] if place == "runs_of" else data[place]["x"]["agreement"])
-            (tmp_path / "file").write_text(json.dumps(data))
-            with pytest.raises(InputError, match="not a complete saved thing"):
-                Placed.load(tmp_path / "file")
-
-
-def test_arrays_that_do_not_fit_their_names_are_not_written() -> None:
-    for changes in ({"means": np.ones((2, 2))}, {"tau": np.ones((2, 3))}, {"limits": np.ones((2, 2, 4))}):
-        with pytest.raises(ValueError, match=r"zip\(\)"):
-            placed(**changes).to_dict()

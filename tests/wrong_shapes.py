@@ -1,4 +1,4 @@
-"""Forty shapes that people give by mistake, each with the sentence and the hint that answer it."""
+"""Shapes that people give by mistake, each with the sentence and the hint that answer it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,12 @@ SHAPES: dict[str, tuple[Any, Any]] = {
     "rows with ranks": (JUDGED, [("q1", "d1", 1), ("q2", "d2", 2)]),
     "rows as lists": (JUDGED, [["q1", "d1", 0.9], ["q2", "d2", 0.8]]),
     "two texts": (JUDGED, ["d1", "d2"]),
-    "ids and scores as two arrays": (JUDGED, (np.array([["d1"], ["d2"]]), np.array([[0.9], [0.8]]))),
+    "two arrays of scores": (JUDGED, (np.array([[0.7], [0.6]]), np.array([[0.9], [0.8]]))),
+    "ids and scores of other shapes": (JUDGED, (np.array([["d1"], ["d2"]]), np.array([[0.9], [0.8], [0.7]]))),
+    "a dict and a list": ({0: {"d1"}, 1: {"d2"}}, [["d1"], ["d2"]]),
+    "a list and a dict": (JUDGED, {0: ["d1"], 1: ["d2"]}),
+    "distances": (JUDGED, [[("d1", 0.1), ("d3", 0.4)], [("d2", 0.1), ("d3", 0.7)]]),
+    "padding in lists": (JUDGED, [["d1"], [7, -1, -1]]),
     "items": (JUDGED, [("q1", ["d1"]), ("q2", ["d2"])]),
     "sets": (JUDGED, [{"d1"}, {"d2"}]),
     "a set of tuples": (JUDGED, {("d1", "d2"), ("d3",)}),

@@ -53,7 +53,7 @@ public:
         return const_cast<PythonIds*>(this)->search(hash, id, id_of)->row - 1;
     }
 
-    // The ids of `rows`; those that are not UTF-8 no str that is looked up can have.
+    // The ids of `rows`; ids that are not UTF-8 cannot equal any str.
     template <class Rows>
     void build(const Rows& rows) {
         clear(rows.size());

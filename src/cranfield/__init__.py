@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cranfield.analysis.audit import audit
     from cranfield.analysis.compare import Comparison, compare
     from cranfield.analysis.explain import explain
+    from cranfield.analysis.exposure import exposure
     from cranfield.analysis.per_query import queries
     from cranfield.codec import load
     from cranfield.data import Judgments, Repeats, Run
@@ -50,6 +51,7 @@ __all__ = [
     "compare",
     "evaluate",
     "explain",
+    "exposure",
     "judging",
     "lab",
     "load",
@@ -73,6 +75,7 @@ MODULES = {
     "analysis.audit": ("audit",),
     "analysis.compare": ("Comparison", "compare"),
     "analysis.explain": ("explain",),
+    "analysis.exposure": ("exposure",),
     "analysis.per_query": ("queries",),
     "data": ("Judgments", "Repeats", "Run"),
     "errors": ("CranfieldError", "InputError", "MeasureError"),

@@ -1,39 +1,27 @@
 """Results as plain data: one codec writes JSON from their fields and reads it back.
 
-A record is a dataclass or a named tuple. Its fields and their types are its layout: `plain` writes a record, `typed`
-reads and checks it. A class may say more:
-
-- ``JSON``: the paths at which fields and properties are written, in order; properties are ignored when read.
-- ``OMITTED``: fields that are left out while they have their default, or are empty texts.
-- ``to_dict`` and ``from_dict``: a layout of its own.
-
-A path is the names of objects inside each other, such as ``settings/seed``; the last name is that of the field unless
-another follows: ``settings/random_seed = seed``, or ``share = part.share``, which is not read. ``{axis}`` in a path
-stands for one axis of the field: an object with one entry for each name in ``axis``, another field, which is read from
-the keys. ``[axis]`` is a list with as many entries. Axes are those of the field in order, or have numbers:
-``runs/{runs.1}/{measures.0} = scores``. Paths may share objects.
+A record is a dataclass or a named tuple. Its fields and their types are its layout: `plain` writes them in order, by
+name; `typed` reads and checks them. ``DERIVED`` of a class names properties that are written after the fields, and not
+read. A class with a layout of its own has ``to_dict`` and ``from_dict``.
 """
 
 from __future__ import annotations
 
 import math
 import os
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
-from dataclasses import MISSING, fields, is_dataclass
-from functools import cache, partial
+from dataclasses import is_dataclass
 from importlib import import_module
-from operator import attrgetter
-from types import NoneType, UnionType
-from typing import Any, ClassVar, Literal, NamedTuple, Self, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Self, get_args, get_origin
 
 import numpy as np
 
 from cranfield.display import Displayed
 from cranfield.errors import CranfieldError, InputError
+from cranfield.settings import Choice, Items, ListOf, MapOf, Other, Record, Scalar, Type, declared, walk
 from cranfield.wording import CONTROL
 
 PathLike = str | os.PathLike[str]
@@ -46,6 +34,7 @@ SAVED = {
     "scores": "evaluation.scores.Scores",
     "comparison": "analysis.compare.Comparison",
     "groups": "evaluation.designs.Groups",
+    "study": "lab.study.StudyResult",
 }
 
 
@@ -54,7 +43,7 @@ class Result(Displayed):
 
     def to_dict(self) -> dict[str, Any]:
         """The complete result as plain data, which ``--format json`` prints."""
-        return _of_fields(self)
+        return of_fields(self)
 
 
 class Saved(Result):
@@ -79,7 +68,7 @@ class Saved(Result):
     def to_dict(self) -> dict[str, Any]:
         """The complete result as plain data: what `save` writes."""
         origin = {} if self.provenance is None else {"provenance": self.provenance.data}
-        return self._header() | _of_fields(self, infinite=self._INFINITE) | origin
+        return self._header() | of_fields(self, infinite=self._INFINITE) | origin
 
     def _with_provenance(self, provenance: Any) -> Self:
         """The same result, computed from this."""
@@ -90,8 +79,8 @@ class Saved(Result):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The result that `to_dict` returned."""
-        found: Self = _record(cls, data)
-        return found
+        result: Self = _from_fields(cls, data)
+        return result
 
     def save(self, path: PathLike) -> None:
         """Write the result as one JSON file; an existing file is replaced only by a complete one."""
@@ -154,11 +143,14 @@ def with_origin(data: dict[str, Any], known: Mapping[str, Any] | None = None) ->
 
 
 def load(path: PathLike) -> Any:
-    """Read saved scores, groups or a saved comparison: what ``save`` of these, or ``--format json``, wrote.
+    """Read saved scores, groups, a comparison or a study: what ``save`` of these, or ``--format json``, wrote.
 
     All numbers are the same to the last digit; notes become plain sentences.
     """
-    what, hint = "saved scores, groups or a comparison", "save them with `result.save(FILE)` or `--format json -o FILE`"
+    what, hint = (
+        "saved scores, groups, a comparison or a study",
+        "save them with `result.save(FILE)` or `--format json -o FILE`",
+    )
     data = content(path, what, hint)
     if not isinstance(data.get("kind"), str) or data["kind"] not in SAVED:
         raise InputError([f"{os.fspath(path)}: not {what}"], hint=hint)
@@ -219,77 +211,15 @@ def plain(value: Any, *, infinite: bool = False) -> Any:
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if is_dataclass(type(value)) or hasattr(type(value), "_fields"):
-        return _of_fields(value, infinite=infinite)
+        return of_fields(value, infinite=infinite)
     return [plain(one, infinite=infinite) for one in value]
 
 
-class _Entry(NamedTuple):
-    """Where an attribute is written: the steps of its path, and the order of its axes there, empty if unchanged."""
-
-    path: tuple[str, ...]
-    attribute: str
-    order: tuple[int, ...]
-
-    @classmethod
-    def parse(cls, entry: str) -> _Entry:
-        """The entry of ``JSON`` with this text."""
-        steps, _, attribute = entry.partition(" = ")
-        order = tuple(map(int, re.findall(r"\.(\d)", steps)))
-        path = tuple(re.sub(r"\.\d", "", steps).split("/"))
-        return cls(path, attribute or [step for step in path if step[0] not in "{["][-1], order)
-
-    def transpose(self, value: Any, *, back: bool = False) -> Any:
-        """An array with its axes in the order of the path, or back in its own."""
-        if not self.order:
-            return value
-        order = [*self.order, *(axis for axis in range(value.ndim) if axis not in self.order)]
-        # Sums depend on the order in memory.
-        return np.ascontiguousarray(value.transpose(np.argsort(order) if back else order))
-
-
-def _of_fields(record: Any, *, infinite: bool = False) -> dict[str, Any]:
-    entries, _, defaults = _layout(record.__class__)
-    omitted, data = getattr(record, "OMITTED", ()), dict[str, Any]()
-    for entry in entries:
-        value = attrgetter(entry.attribute)(record)
-        if entry.attribute not in omitted or value != defaults.get(entry.attribute, ""):
-            _merge(data, _along(entry.path, entry.transpose(value), record, infinite=infinite))
-    return data
-
-
-def _along(path: tuple[str, ...], value: Any, record: Any, *, infinite: bool) -> Any:
-    """Plain data of a value, inside the objects and lists of a path."""
-    if not path:
-        return plain(value, infinite=infinite)
-    step, rest = path[0], path[1:]
-    if step[0] not in "{[":
-        return {step: _along(rest, value, record, infinite=infinite)}
-    parts = zip(getattr(record, step[1:-1]), value, strict=True)
-    inside = [(str(name), _along(rest, one, record, infinite=infinite)) for name, one in parts]
-    return dict(inside) if step[0] == "{" else [one for _, one in inside]
-
-
-def _merge(data: Any, more: Any) -> None:
-    """Put plain data into others of the same shape."""
-    for key, one in more.items() if isinstance(more, dict) else enumerate(more):
-        if isinstance(data, dict) and key not in data:
-            data[key] = one
-        else:
-            _merge(data[key], one)
-
-
-@cache
-def _layout(kind: Any) -> tuple[list[_Entry], dict[str, Any], dict[str, Any]]:
-    """Where each attribute is written, the type of each field, and the defaults of fields that have one."""
-    if is_dataclass(kind):
-        names = [field.name for field in fields(kind) if field.init]
-        defaults = {f.name: f.default for f in fields(kind) if f.default is not MISSING}
-        defaults |= {f.name: f.default_factory() for f in fields(kind) if f.default_factory is not MISSING}
-    else:
-        names, defaults = list(kind._fields), dict(kind._field_defaults)
-    hints = get_type_hints(kind)
-    entries = [_Entry.parse(entry) for entry in getattr(kind, "JSON", names)]
-    return entries, {name: hints[name] for name in names}, defaults
+def of_fields(record: Any, *, infinite: bool = False) -> dict[str, Any]:
+    """The fields of a record and its derived values as plain data, by name."""
+    kind: Any = type(record)
+    names = (*declared(kind), *getattr(record, "DERIVED", ()))
+    return {name: plain(getattr(record, name), infinite=infinite) for name in names}
 
 
 def typed(hint: Any, data: Any, what: str = "value") -> Any:
@@ -300,72 +230,43 @@ def typed(hint: Any, data: Any, what: str = "value") -> Any:
     >>> typed(dict[str, float], {"low": None, "high": 1})
     {'low': nan, 'high': 1.0}
     """
-    origin, arguments = get_origin(hint), get_args(hint)
-    if hint is Any:
-        return data
-    if origin in (Union, UnionType):
-        if data is None and NoneType in arguments:
-            return None
-        return typed(next(one for one in arguments if one is not NoneType), data, what)
-    if origin is Literal:
-        return _expect(data in arguments, f"one of {', '.join(map(str, arguments))}", data, what)
-    if hint is float:
-        return _number(data, what)
-    if hint in (int, bool, str):
-        exact = isinstance(data, hint) and not (hint is int and isinstance(data, bool))
-        return _expect(exact, {int: "a whole number", bool: "true or false", str: "text"}[hint], data, what)
-    if origin is np.ndarray:
-        scalar = get_args(arguments[1])[0]
-        return np.array(_nested(data, {np.bool_: bool, np.int64: int}.get(scalar, float), what), scalar)
-    if origin in (tuple, list, Sequence):
-        _expect(isinstance(data, list), "a list", data, what)
-        same = origin is not tuple or arguments[-1] is ...
-        kinds = [arguments[0]] * len(data) if same else arguments
-        return (list if origin is list else tuple)(typed(k, one, what) for k, one in zip(kinds, data, strict=True))
-    _expect(isinstance(data, Mapping), "names with values", data, what)
-    if origin in (dict, Mapping):
-        key = int if arguments[0] is int else partial(typed, arguments[0])
-        return {key(name): typed(arguments[1], one, name) for name, one in data.items()}
-    return hint.from_dict(data) if hasattr(hint, "from_dict") else _record(hint, data)
+    return _typed(walk(hint), data, what)
 
 
-def _record(kind: Any, data: Mapping[str, Any]) -> Any:
-    entries, hints, defaults = _layout(kind)
-    values: dict[str, Any] = {}
-    names: dict[str, Sequence[Any]] = {}
-    for entry in entries:
-        if entry.attribute in hints:
-            try:
-                found = _inside(data, entry.path, names, kind)
-            except LookupError:
-                if entry.attribute in defaults:
-                    continue
-                raise
-            value = typed(hints[entry.attribute], found, entry.path[-1])
-            values[entry.attribute] = entry.transpose(value, back=True)
-            if isinstance(value, tuple):
-                names[entry.attribute] = value
-    values |= {
-        axis: typed(hints[axis], list(names[axis]), axis) for axis in names.keys() & hints.keys() - values.keys()
-    }
-    return kind(**values)
+def _typed(kind: Type, data: Any, what: str) -> Any:
+    if data is None and kind.optional:
+        return None
+    match kind:
+        case Scalar(python) if python is float:
+            return _number(data, what)
+        case Scalar(python):
+            exact = isinstance(data, python) and not (python is int and isinstance(data, bool))
+            return _expect(exact, {int: "a whole number", bool: "true or false", str: "text"}[python], data, what)
+        case Choice(names):
+            return _expect(data in names, f"one of {', '.join(map(str, names))}", data, what)
+        case ListOf(item, container):
+            values = (_typed(item, value, what) for value in _expect(isinstance(data, list), "a list", data, what))
+            return list(values) if container is list else tuple(values)
+        case Items(items):
+            _expect(isinstance(data, list), "a list", data, what)
+            return tuple(_typed(item, value, what) for item, value in zip(items, data, strict=True))
+        case MapOf(key, value):
+            _expect(isinstance(data, Mapping), "names with values", data, what)
+            is_number = isinstance(key, Scalar) and key.python is int
+            return {int(name) if is_number else name: _typed(value, item, name) for name, item in data.items()}
+        case Record(python):
+            _expect(isinstance(data, Mapping), "names with values", data, what)
+            return python.from_dict(data) if hasattr(python, "from_dict") else _from_fields(python, data)
+        case Other(python) if get_origin(python) is np.ndarray:
+            scalar = get_args(get_args(python)[1])[0]
+            return np.array(_nested(data, {np.bool_: bool, np.int64: int}.get(scalar, float), what), scalar)
+    return data
 
 
-def _inside(data: Any, path: tuple[str, ...], names: dict[str, Sequence[Any]], kind: Any) -> Any:
-    """The data at a path, as lists inside each other for its axes; ``names``: those of axes, known or found."""
-    if not path:
-        return data
-    step, rest = path[0], path[1:]
-    if step[0] == "[":
-        found = _expect(isinstance(data, list), "a list", data, step[1:-1])
-        return [_inside(one, rest, names, kind) for one in found]
-    _expect(isinstance(data, Mapping), "names with values", data, step)
-    if step[0] != "{":
-        return _inside(data[step], rest, names, kind)
-    constant = getattr(kind, step[1:-1], ())
-    known = names.setdefault(step[1:-1], constant if isinstance(constant, tuple) and constant else tuple(data))
-    _expect(known, "at least one entry", data, step[1:-1])
-    return [_inside(data[str(name)], rest, names, kind) for name in known]
+def _from_fields(python: Any, data: Mapping[str, Any]) -> Any:
+    """A record from its fields; those without data have their defaults."""
+    present = [(name, kind) for name, (kind, default) in declared(python).items() if name in data or default is ...]
+    return python(**{name: _typed(kind, data[name], name) for name, kind in present})
 
 
 def _expect(correct: Any, expected: str, data: Any, what: str) -> Any:
@@ -383,4 +284,4 @@ def _number(data: Any, what: str) -> float:
 
 
 def _nested(data: Any, scalar: type, what: str) -> Any:
-    return [_nested(one, scalar, what) for one in data] if isinstance(data, list) else typed(scalar, data, what)
+    return [_nested(item, scalar, what) for item in data] if isinstance(data, list) else typed(scalar, data, what)

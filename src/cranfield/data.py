@@ -238,7 +238,7 @@ class Judgments:
     preferences: PreferenceJudgments | None = None  # judgments that are preferences; a grade is then the highest level
     sample: JudgmentSample | None = None  # judgments that are a sample of a pool
     spans: Spans | None = None  # judgments of passages
-    by_position: bool = False  # given as a list; its queries are 1, 2, 3, ...
+    by_position: int = 0  # the length of the list, if queries have no ids; they are then called 1, 2, 3, ...
     remarks: tuple[str, ...] = ()  # what reading them had to assume
 
     def __repr__(self) -> str:
@@ -313,7 +313,8 @@ class Run:
     name: str
     source: Mapping[str, Mapping[str, float] | Sequence[str]] | Table | TableStream | Opener
     source_name: str = ""  # what error messages call it, usually the path of the file
-    by_position: bool = False  # given as a list; its queries are 1, 2, 3, ...
+    by_position: int = 0  # the length of the list, if queries have no ids; they are then called 1, 2, 3, ...
+    rising: bool = False  # in every list of documents, scores rise from first to last, as distances do
     remarks: tuple[str, ...] = ()  # what reading it had to assume
     system: str | None = None  # of a repeat: the system that gave it
     days: AnsweredDays | None = None  # of lists of lists: the days that they answer

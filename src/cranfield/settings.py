@@ -258,13 +258,14 @@ def expected(kind: Type) -> str:
 
 def check(kind: Type, name: str, value: Any, error: type[CranfieldError] = UsageError) -> Any:
     """The value of an argument; raises if it is a number, text, flag or choice, or a list of these, that is wrong."""
-    if not isinstance(getattr(kind, "item", kind), Scalar | Choice) or (value is None and kind.optional):
+    if not isinstance(getattr(kind, "item", kind), Scalar | Choice | Items) or (value is None and kind.optional):
         return value
     if not fits(kind, value):
         shown = repr(float(value) if isinstance(value, float) else value)  # NumPy numbers without their type
         raise error(f"{name} must be {expected(kind)}{';' if isinstance(kind, Choice) else ','} not {shown}")
-    if isinstance(kind, ListOf):
-        return tuple(check(kind.item, f"each of {name}", item) for item in value)
+    if isinstance(kind, ListOf | Items):
+        kinds = kind.items if isinstance(kind, Items) else [kind.item] * len(value)
+        return tuple(check(item, f"each of {name}", part) for item, part in zip(kinds, value, strict=True))
     return kind.python(value) if isinstance(kind, Scalar) else value
 
 

@@ -1,7 +1,7 @@
 """Statistics that need more than judgments and one ranking: two scorings, two runs, groups of queries, texts.
 
-Correlation and overlap of orders, risk, abstention, variants of queries, neighbours, and answers. Where the result has
-a value for each query or group, it is a `QueryValues`.
+Correlation and overlap of orders, risk, abstention, variants of queries, neighbours, answers, and reproduction. Where
+the result has a value for each query or group, it is a `QueryValues`.
 """
 
 from cranfield.analysis.query_values import (
@@ -19,6 +19,7 @@ from cranfield.analysis.query_values import (
     robustness,
     urisk,
 )
+from cranfield.analysis.reproduction import Reproduction, reproduction
 from cranfield.statistics.correlation import Agreement, Overlap, kendall, pearson, rbo, spearman, swaps, tau, tau_ap
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Confidence",
     "Overlap",
     "QueryValues",
+    "Reproduction",
     "ann_recall",
     "confidence",
     "context_precision",
@@ -38,6 +40,7 @@ __all__ = [
     "paired_accuracy",
     "pearson",
     "rbo",
+    "reproduction",
     "robustness",
     "spearman",
     "swaps",

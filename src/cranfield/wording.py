@@ -1,4 +1,4 @@
-"""Numbers, names and text of others in sentences."""
+"""Numbers, names and untrusted text in sentences."""
 
 from __future__ import annotations
 
@@ -106,13 +106,13 @@ def nearest(name: str, candidates: Iterable[str], *, cutoff: float = 0.6) -> str
     return next(iter(difflib.get_close_matches(name, candidates, n=1, cutoff=cutoff)), None)
 
 
-def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+def did_you_mean(name: str, names: Iterable[str], otherwise: str) -> str:
     """The hint for an unknown name: the most similar one that is known, if there is one.
 
     >>> did_you_mean("tie", ["ties", "depth"], ""), did_you_mean("x", ["ties"], "one of ties")
     ('did you mean `ties`?', 'one of ties')
     """
-    close = nearest(name, known)
+    close = nearest(name, names)
     return f"did you mean `{close}`?" if close else otherwise
 
 

@@ -257,7 +257,7 @@ def test_swaps_are_those_that_the_numbers_allow(museum: Audit) -> None:
 
 def test_a_few_pairs_stand_for_all(museum: Audit) -> None:
     found = [swap for swap in museum.swaps if swap.cause == "queries"]
-    named = report.representative(found)
+    named = report.representative(museum, "queries")
     assert len(named) == report.SHOWN < len(found)
     assert len({swap.measure for swap in named}) == report.SHOWN
     assert all(swap.adjacent for swap in named)

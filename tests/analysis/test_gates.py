@@ -57,9 +57,10 @@ LOSS = float(np.mean(GOOD) - np.mean(BAD))  # 0.135
 )
 @pytest.mark.parametrize("lower", [False, True])
 def test_outcomes(gate: Gate, run: list[float], outcome: str, *, lower: bool) -> None:
-    """Where less is better, everything but a limit on the mean is the other way round."""
+    """Where less is better, everything is the other way round."""
     values = {"base": GOOD, "new": run}
-    if lower and gate.at_least is None:
+    if lower:
+        gate = gate if gate.at_least is None else Gate(at_most=1 - gate.at_least)
         values = {name: [1 - value for value in row] for name, row in values.items()}
     found = checked(values, gate, lower=lower)
     (check,) = [one for one in found.checks if one.run == "new"]
@@ -121,6 +122,19 @@ def test_too_few_queries_are_undecided_and_not_passed() -> None:
     assert checked(few, Gate(may_drop=0.05)).outcome == "failed"  # which needs no test
 
 
+def test_a_note_that_nothing_can_be_significant_says_that_a_gate_can_decide() -> None:
+    """Five queries have 1/16 on both sides, and 1/32 on one."""
+    values = {"base": GOOD[:5], "new": BAD[:5]}
+    found = checked(values, Gate(no_significant_loss=True))
+    assert found.outcome == "failed"
+    assert found.comparison is not None
+    assert "is 0.062, or 0.031 for a gate, which tests one side" in str(found.comparison.notes[-1])
+    assert "gate" not in str(cf.compare(scores_of(values)).notes[-1])
+    few = checked({"base": GOOD[:4], "new": BAD[:4]}, Gate(no_significant_loss=True))
+    assert few.comparison is not None
+    assert (few.outcome, "gate" in str(few.comparison.notes[-1])) == ("undecided", False)
+
+
 def test_an_undefined_mean_is_undecided() -> None:
     scores = cf.evaluate({"q": {"a": 0}}, {"run": {"q": {"a": 1.0}}}, "AP")
     (check,) = verdict({"AP": Gate(at_least=0.1)}, scores).checks
@@ -175,3 +189,38 @@ def test_sentences_have_the_numbers_and_failures_come_first() -> None:
     suite = ElementTree.fromstring(report.junit_xml(found))
     assert [suite.get(name) for name in ("tests", "failures", "errors")] == ["5", "1", "1"]
     assert {case.get("classname") for case in suite} == {"base", "new"}
+
+
+def false_answers(limits: Gate, measure: str = "FalseAnswer") -> Verdict:
+    qrels: dict[str, Any] = {"a": {}, "b": {}, "c": {"d": 1}}
+    run = {"a": {"d": 1.0}, "c": {"d": 1.0}}
+    return verdict({measure: limits}, cf.evaluate(qrels, run, measure))
+
+
+def test_an_upper_limit_of_what_should_be_low() -> None:
+    failed, passed = (false_answers(Gate(at_most=limit)) for limit in (0.4, 0.5))
+    assert failed.outcome == "failed"
+    assert report.sentences(failed) == ["run: FalseAnswer 0.5000 is above 0.4"]
+    assert report.sentences(passed) == ["run: FalseAnswer 0.5000 is not above 0.5"]
+    assert report.title(failed.checks[0]) == "FalseAnswer of at most 0.4"
+
+
+@pytest.mark.parametrize(
+    ("gate", "measure", "message"),
+    [
+        (Gate(at_least=0.4), "FalseAnswer", "lower values of FalseAnswer are better, and at_least limits the wrong"),
+        (Gate(at_most=0.4), "AP", "higher values of AP are better, and at_most limits the wrong side"),
+        (Gate(at_most=1.5), "FalseAnswer", "the limit 1.5 is outside the bounds of FalseAnswer"),
+    ],
+)
+def test_a_limit_on_the_wrong_side_is_an_error(gate: Gate, measure: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        false_answers(gate, measure)
+
+
+def test_what_is_neither_better_nor_worse_has_limits_on_both_sides() -> None:
+    assert false_answers(Gate(at_least=0.5, at_most=0.7), "Answered").outcome == "passed"
+    assert false_answers(Gate(at_least=0.7, at_most=0.8), "Answered").outcome == "failed"
+    scores = cf.evaluate({"p": {"a": 1}, "q": {"a": 1}}, {"x": {"q": {"a": 1.0}}, "y": {"p": {"a": 1.0}}}, "Answered")
+    with pytest.raises(UsageError, match="neither higher nor lower values of Answered are better"):
+        verdict({"Answered": Gate(may_drop=0.1)}, scores, cf.compare(scores, baseline="x", test="t"), scores)

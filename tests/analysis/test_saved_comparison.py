@@ -34,7 +34,7 @@ def same(a: Any, b: Any) -> bool:
         return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
     if isinstance(a, tuple) and a and isinstance(a[0], MeasureComparison):
         return len(a) == len(b) and all(map(same, a, b))
-    return repr(a) == repr(b)
+    return same(a(), b()) if callable(a) else repr(a) == repr(b)
 
 
 @pytest.mark.parametrize(

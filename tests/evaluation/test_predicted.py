@@ -36,8 +36,8 @@ def test_means_are_those_of_the_estimator() -> None:
         assert mean.human.estimate == pytest.approx(y.mean())
         assert mean.predicted.estimate == pytest.approx(f.mean())
         ratio = (mean.human.standard_error / mean.both.standard_error) ** 2
-        assert mean.worth == pytest.approx(12 * ratio - 12)
-        assert mean.judgments == pytest.approx(mean.worth * 12)
+        assert mean.worth_queries == pytest.approx(12 * ratio - 12)
+        assert mean.worth_judgments == pytest.approx(mean.worth_queries * 12)
     assert scores._means.tolist() == cf.evaluate(HUMAN, RUNS, ["nDCG@5", "P(rel=2)@5"])._means.tolist()
     assert len(scores.to_dict()["predicted"]) == 4
 
@@ -166,7 +166,7 @@ def test_what_is_no_mean_over_queries_shows_no_means(measure: str, *, sampled: b
     scores = cf.evaluate(collection, RUNS, [measure])
     assert len(scores.predicted) == 2
     for mean in scores.predicted:
-        assert np.isnan([mean.human.estimate, mean.predicted.estimate, mean.both.estimate, mean.worth]).all()
+        assert np.isnan([mean.human.estimate, mean.predicted.estimate, mean.both.estimate, mean.worth_queries]).all()
         assert "not a mean over queries" in mean.reason
     assert not np.isnan(scores._means).any()
 

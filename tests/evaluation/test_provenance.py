@@ -224,6 +224,27 @@ def test_a_new_highest_grade_changes_the_values_of_every_query(measure: str, tmp
     assert not found.counted[:, found.queries.index("q0")].any()
 
 
+def test_measures_by_subtopic_depend_on_the_highest_grade() -> None:
+    """Equation 2 of Hui et al. divides by it; ndeval's form and an ideal ranking do not depend on it."""
+    higher = SUBTOPICS | {"r": {"a": {"s": 3}}}
+    measure = "ERR_IA(norm='paper')@5"
+    with pytest.raises(cf.CranfieldError, match="the highest grade was 1 and is 3"):
+        scored("new", measure, higher).with_run(scored("old", measure, SUBTOPICS), changed_judgments=True)
+    measures = ["ERR_IA@5", "nDCG@5"]
+    found = scored("new", measures, higher).with_run(scored("old", measures, SUBTOPICS), changed_judgments=True)
+    assert found._means[0].tolist() == found._means[1].tolist()
+
+
+def test_documents_judged_for_any_query() -> None:
+    """A document that is judged for one query is no hole of another."""
+    more = GRADED | {"q0": GRADED["q0"] | {"d": 0}}
+    with pytest.raises(cf.CranfieldError, match="other documents are judged for some query"):
+        scored("new", "Hole@2", more).with_run(scored("old", "Hole@2"), changed_judgments=True)
+    regraded = GRADED | {"q0": GRADED["q0"] | {"a": 0}}
+    found = scored("new", "Hole@2", regraded).with_run(scored("old", "Hole@2"), changed_judgments=True)
+    assert found._means[0] == found._means[1]
+
+
 def test_with_the_grade_named_queries_are_compared() -> None:
     measure = "ERR(max=4)@10"
     higher = GRADED | {"q0": GRADED["q0"] | {"c": 4}}

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy import stats
 
 import cranfield as cf
 from cranfield.cli.main import cli
@@ -99,6 +100,46 @@ def test_a_slow_drift_is_found_against_the_reference() -> None:
     assert "* since c0" in "".join(write(found.pages(), {}))
 
 
+def test_a_trend_is_that_of_queries() -> None:
+    """The slope of each query by least squares, and a t-test of them; only the last entry has it."""
+    rng = np.random.default_rng(8)
+    rows = rng.random(30) + rng.normal(-0.003, 0.08, (12, 30)).cumsum(axis=0)
+    found = entries(rows)
+    slopes = np.polyfit(np.arange(12), rows, 1)[0]
+    series = history._Series(found, "m", "x")
+    slope, p = series._trend(0)
+    assert slope == pytest.approx(slopes.mean())
+    assert p == pytest.approx(stats.ttest_1samp(slopes, 0).pvalue)
+    changes = [found.change(e, "m", "x") for e in range(1, 12)]
+    assert [change is None or change.trend is None for change in changes] == [*[True] * 10, False]
+    assert history._Series(entries(rows[:4]), "m", "x")._trend(0) == (None, None)
+
+
+def test_a_drift_with_noise_at_every_entry_is_found_by_its_trend() -> None:
+    rng = np.random.default_rng(4)
+    found = entries(rng.normal(0.5, 0.1, (40, 30)) - 0.001 * np.arange(40)[:, None])
+    marked = [e for e in range(1, 40) if (change := found.change(e, "m", "x")) and change.marked]
+    last = found.change(39, "m", "x")
+    assert last is not None
+    assert (marked, last.since_significant, last.trend_significant) == ([39], False, True)
+    assert " * an entry since c0" in "".join(write(found.pages(), {}))
+
+
+def test_the_trend_of_repeats_has_their_error() -> None:
+    """Seeds that move every entry: queries alone would take the difference of two seeds for a trend."""
+    rng = np.random.default_rng(3)
+    base, seeds = rng.random(40), rng.normal(0, 0.05, (6, 1, 3))
+    rows = (base[:, None] + seeds + rng.normal(0, 0.001, (6, 40, 3))).tolist()
+    of_means = history._Series(entries(np.mean(rows, axis=2)), "m", "x")._trend(0)
+    slope, p = history._Series(entries(rows), "m", "x")._trend(0)
+    assert slope == pytest.approx(of_means[0])
+    assert p is not None
+    assert of_means[1] is not None
+    assert of_means[1] < 0.001 < 0.1 < p
+    other = history._Series(entries([*rows[:5], [row[:2] for row in rows[5]]]), "m", "x")
+    assert other._trend(0) == (None, None)
+
+
 def test_after_a_significant_gain_the_reference_is_the_better_entry() -> None:
     rng = np.random.default_rng(0)
     base = rng.random(50)
@@ -120,7 +161,7 @@ def test_entries_of_the_same_values_are_one() -> None:
     assert change is not None
     assert change.marked
     assert few.change(1, "m", "x") == change._replace(reference=0)
-    assert many.change(30, "m", "x") == (0.0, False, 0, 0.0, False)
+    assert many.change(30, "m", "x") == (0.0, False, 0, 0.0, False, None, None)
 
 
 def test_many_commits_without_effect_have_few_marks() -> None:

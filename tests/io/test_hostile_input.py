@@ -115,14 +115,19 @@ def test_json_that_python_cannot_hold(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['{"study": ' + "[" * 100_000, f'{{"study": {DIGITS}}}', '{"study": "power", "version": Infinity}']
+    "text",
+    [
+        '{"study": ' + "[" * 100_000,
+        f'{{"study": {DIGITS}}}',
+        '{"kind": "study", "study": "power", "version": Infinity}',
+    ],
 )
 def test_saved_studies(text: str) -> None:
-    from cranfield.lab import registry
+    from cranfield.lab.study import StudyResult
 
     Path("study.json").write_text(text)
     with pytest.raises(InputError, match=r"study\.json"):
-        registry.load("study.json")
+        StudyResult.load("study.json")
 
 
 @pytest.mark.parametrize("value", ["Infinity", "1e400", "[" * 100_000, DIGITS])

@@ -89,7 +89,7 @@ def test_names_are_found_in_every_record() -> None:
 @pytest.mark.parametrize("name", ["chunk_id", "doc_id", "passage_id", "id"])
 @pytest.mark.parametrize("document", [17, "17"])
 def test_a_list_of_dicts_is_a_ranking_and_never_a_run(name: str, document: object) -> None:
-    scores = cf.evaluate({1: [document]}, {1: [{name: 18, "score": 0.5}, {name: document, "score": 0.9}]}, "RR")
+    scores = cf.evaluate({1: [document]}, {1: [{name: document, "score": 0.9}, {name: 18, "score": 0.5}]}, "RR")
     assert (scores.runs, scores._means.tolist()) == (("run",), [[1.0]])
 
 
@@ -178,7 +178,7 @@ def test_ranks_of_records_must_be_in_the_order_of_the_list() -> None:
     assert cf.Evaluator({"q": {"a": 1}}, "RR").means({"q": ranked}) == {"RR": 0.5}
     with pytest.raises(InputError, match="query `q`: the ranks of the records are not in the order of the list"):
         cf.evaluate({"q": {"a": 1}}, {"q": ranked[::-1]}, "RR")
-    scored = [{"id": "a", "rank": 2, "score": 1.0}, {"id": "b", "rank": 1, "score": 2.0}]
+    scored = [{"id": "a", "rank": 2, "score": 1.0}, {"id": "b", "rank": 1, "score": 2.0}, {"id": "c", "score": 0.5}]
     assert cf.Evaluator({"q": {"a": 1}}, "RR").means({"q": scored}) == {"RR": 0.5}
 
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 import cranfield as cf
 from cranfield.cli.main import cli
-from cranfield.lab.registry import Study, StudyResult
+from cranfield.lab.study import StudyResult
 from golden_cases import STRUCTURED
 
 GOLDEN = {case["id"]: case for case in STRUCTURED}
@@ -67,7 +67,7 @@ def tau_a(x: Any, y: Any) -> float:
 def check_display(result: StudyResult, beginning: str) -> None:
     """A result in a notebook: one line as text, all tables, and its figures."""
     assert repr(result).startswith(beginning) and len(repr(result)) < 200
-    assert result._repr_html_().count("<table") == len(Study(result._KIND).tables(result))
+    assert result._repr_html_().count("<table") == len(result.pages())
     pytest.importorskip("matplotlib")
     from matplotlib import pyplot
 

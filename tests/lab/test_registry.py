@@ -15,8 +15,9 @@ import cranfield as cf
 from cranfield import example
 from cranfield.cli.study import study_command
 from cranfield.errors import InputError
-from cranfield.lab.registry import Study, StudyResult, study_names
-from cranfield.lab.studies.power import Power, power
+from cranfield.lab.studies import study_names
+from cranfield.lab.studies.power import PowerResult
+from cranfield.lab.study import StudyResult, function_of, result_class, study_class
 from cranfield.settings import Option
 
 ROOT = Path(__file__).parents[2]
@@ -26,10 +27,9 @@ RUNS = [example.path(name) for name in example.RUNS]
 
 @pytest.mark.parametrize("name", study_names())
 def test_a_study_is_complete(name: str) -> None:
-    study = Study(name)
-    assert study.experiment.__doc__ and study.experiment.__name__ == name
-    assert issubclass(study.result_class, StudyResult) and name == study.result_class._KIND
-    assert study.has_figures == (name != "properties")
+    study = study_class(name)
+    assert study.__doc__ and study.name() == name
+    assert issubclass(result_class(name), StudyResult) and result_class(name).__name__ == f"{study.__name__}Result"
 
 
 @pytest.mark.parametrize("name", study_names())
@@ -49,25 +49,25 @@ def test_help_lists_every_study() -> None:
 
 def test_unknown_study() -> None:
     with pytest.raises(cf.CranfieldError, match="unknown study `dowsing`"):
-        Study("dowsing")
+        study_class("dowsing")
 
 
 def test_a_study_without_figures() -> None:
     with pytest.raises(cf.CranfieldError, match="the study `properties` has no figures"):
-        Study("properties").save_figures(cf.lab.properties("P", documents=2), "figures")
+        cf.lab.properties("P", documents=2).save_figures("figures")
 
 
 @pytest.mark.parametrize("name", study_names())
 def test_a_study_is_a_function_of_the_package_whatever_was_imported_before(name: str) -> None:
-    assert getattr(cf.lab, name) is Study(name).experiment is getattr(cf.lab, name)
+    assert getattr(cf.lab, name) is function_of(name) is getattr(cf.lab, name)
     assert name in dir(cf.lab)
 
 
 @pytest.mark.parametrize("name", [name for name in study_names() if name != "properties"])
 def test_every_described_setting_is_an_option_and_every_option_has_a_description(name: str) -> None:
-    hints = get_type_hints(Study(name).experiment, include_extras=True)
+    hints = get_type_hints(function_of(name), include_extras=True)
     described = {setting: hint.__metadata__ for setting, hint in hints.items() if hasattr(hint, "__metadata__")}
-    params = {param.name: param for param in study_command(Study(name)).params}
+    params = {param.name: param for param in study_command(name).params}
     for setting, said in described.items():
         param, names = params[setting], [one.names for one in said if isinstance(one, Option) and one.names]
         assert isinstance(param, click.Option) and param.help
@@ -77,7 +77,7 @@ def test_every_described_setting_is_an_option_and_every_option_has_a_description
 
 
 def test_options_that_were_left_out_are_the_defaults_of_the_experiment() -> None:
-    direct = power(QRELS, RUNS, ["AP"], samples=20)
+    direct = cf.lab.power(QRELS, RUNS, ["AP"], samples=20)
     called = call("study", "power", QRELS, *RUNS, "-m", "AP", "--samples", "20", "--format", "json")
     assert json.loads(called.stdout) == direct.to_dict()
 
@@ -90,6 +90,6 @@ def test_help_of_studies_is_grouped_and_without_ranges() -> None:
 
 def test_files_of_a_later_version(tmp_path: Path) -> None:
     file = tmp_path / "study.json"
-    file.write_text(json.dumps({"study": "power", "version": StudyResult._VERSION + 1}))
+    file.write_text(json.dumps({"kind": "study", "study": "power", "version": StudyResult._VERSION + 1}))
     with pytest.raises(InputError, match=f"version {StudyResult._VERSION + 1} of the file format"):
-        Power.load(file)
+        PowerResult.load(file)

@@ -78,7 +78,7 @@ def test_scores_are_those_of_the_judgments_left(
         names = [name for name in names if not cf.parse(name).definition.subtopics] or ["AP"]
     judgments = io.read_qrels(judged)
     keep = np.array([d in left.get(q, ()) for q, d in rows_of(judgments)])
-    found = relabelled(runs, judgments, names).scores(keep)
+    found = relabelled(runs, judgments, names).values(keep)
     expected = cf.evaluate(left, runs, names)
     place = [expected.queries.index(q) for q in judged if q in left]
     there = np.array([q in left for q in judged])
@@ -110,30 +110,30 @@ def relabeller(*measures: str) -> Relabeller:
 
 def test_the_top_grade_is_that_of_the_judgments_left() -> None:
     runs = relabeller("RBP(p=0.5)")
-    assert runs.scores()[0, 0].tolist() == pytest.approx([0.5 + 0.125 / 3, 0.25 / 3 * 2])
+    assert runs.values()[0, 0].tolist() == pytest.approx([0.5 + 0.125 / 3, 0.25 / 3 * 2])
     # Without the grade 3 the highest is 1, and the document of grade 1 has full gain.
     keep = np.array([False, True, True, True, True])
-    assert runs.scores(keep)[0, 0].tolist() == pytest.approx([0.125, 0.5])
+    assert runs.values(keep)[0, 0].tolist() == pytest.approx([0.125, 0.5])
 
 
 def test_a_query_without_judgments_counts_no_more() -> None:
-    found = relabeller("P@1", "AP").scores(np.array([True, True, True, False, False]))
+    found = relabeller("P@1", "AP").values(np.array([True, True, True, False, False]))
     assert np.isnan(found[:, :, 1]).all()
     assert found[0, :, 0].tolist() == pytest.approx([1, (1 + 2 / 3) / 2])
 
 
 def test_no_judgment_at_all() -> None:
-    assert np.isnan(relabeller("P@1", "bpref").scores(np.zeros(5, bool))).all()
+    assert np.isnan(relabeller("P@1", "bpref").values(np.zeros(5, bool))).all()
 
 
 def test_many_shelves_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["AP", "nDCG[ties=expected]", "bpref", "Q[condensed]"]
     keep = np.array([True, False, True, True, True])
-    expected = relabeller(*names).scores(keep)
+    expected = relabeller(*names).values(keep)
     monkeypatch.setattr(relabelling, "CELLS", 1)
     runs = relabeller(*names)
     assert {len(shelves) for shelves in runs.blocks.values()} == {4}
-    assert runs.scores(keep) == pytest.approx(expected, abs=1e-15, nan_ok=True)
+    assert runs.values(keep) == pytest.approx(expected, abs=1e-15, nan_ok=True)
 
 
 def test_ranks_are_trec_evals() -> None:
@@ -153,7 +153,7 @@ def test_a_negative_grade_is_what_it_is_said_to_be() -> None:
     for negative in ("unjudged", "nonrel"):
         runs = relabelled([run], judged, ["bpref"], negative=negative)
         expected = cf.evaluate(cf.Collection(judged, negative=negative), run, "bpref")  # type: ignore[arg-type]
-        assert runs.scores().tolist() == expected.values.tolist()
+        assert runs.values().tolist() == expected.values.tolist()
 
 
 READ = [
@@ -184,12 +184,12 @@ def test_what_is_read_is_compared_with_the_judgments_left(
         return
     runs_again = relabelled(runs, judgments, names, documents=texts, allow_disjoint=True)
     for _ in range(2):  # what was kept from the first time is used the second time
-        found = runs_again.scores(keep)
+        found = runs_again.values(keep)
         place = [list(left).index(q) for q in judged if q in left]
         there = np.array([q in left for q in judged])
         assert found[:, :, there] == pytest.approx(expected[:, :, place], abs=1e-9, nan_ok=True)
         assert np.isnan(found[:, :, ~there]).all()
-    assert runs_again.scores() == pytest.approx(every, abs=1e-9, nan_ok=True)
+    assert runs_again.values() == pytest.approx(every, abs=1e-9, nan_ok=True)
 
 
 def test_ranks_are_those_of_judged_documents() -> None:

@@ -14,21 +14,16 @@ from study_samples import call
 
 import cranfield as cf
 from cranfield import example
-from cranfield.lab.studies.correlation import correlation
-from cranfield.lab.studies.newcomers import newcomers
-from cranfield.lab.studies.power import power
-from cranfield.lab.studies.properties import Properties
-from cranfield.lab.studies.reduction import reduction
-from cranfield.lab.studies.ties import ties
+from cranfield.lab.studies.properties import PropertiesResult
 
 QRELS = example.path(example.QRELS)
 RUNS = [example.path(name) for name in example.RUNS]
 MADE: dict[str, Any] = {
-    "correlation": lambda: correlation(QRELS, RUNS, ["AP", "P@5"]),
-    "reduction": lambda: reduction(QRELS, RUNS, ["AP", "P@5"], rates=[50], repeats=2, samples=20),
-    "newcomers": lambda: newcomers(QRELS, RUNS, ["AP", "P@5"]),
-    "power": lambda: power(QRELS, RUNS, ["AP", "P@5"], samples=20, trials=5),
-    "ties": lambda: ties(QRELS, RUNS, ["AP", "P@5"], samples=5),
+    "correlation": lambda: cf.lab.correlation(QRELS, RUNS, ["AP", "P@5"]),
+    "reduction": lambda: cf.lab.reduction(QRELS, RUNS, ["AP", "P@5"], rates=[50], repeats=2, samples=20),
+    "newcomers": lambda: cf.lab.newcomers(QRELS, RUNS, ["AP", "P@5"]),
+    "power": lambda: cf.lab.power(QRELS, RUNS, ["AP", "P@5"], samples=20, trials=5),
+    "ties": lambda: cf.lab.ties(QRELS, RUNS, ["AP", "P@5"], samples=5),
     "properties": lambda: cf.lab.properties(["AP", "bpref", "nDCG@10[condensed]"], documents=3, grades=[0, 2, 1]),
 }
 
@@ -47,10 +42,10 @@ def test_shown_again_as_it_was(study: str, tmp_path: Path) -> None:
 def test_properties_are_what_they_were(tmp_path: Path) -> None:
     found = MADE["properties"]()
     found.save(tmp_path / "kept.json")
-    again = Properties.load(tmp_path / "kept.json")
+    again = PropertiesResult.load(tmp_path / "kept.json")
     assert again.to_dict() == found.to_dict()
     assert again.checked[1].verdicts["stable"] == found.checked[1].verdicts["stable"]
-    assert (again.documents, again.grades) == (3, (0.0, 1.0, 2.0))
+    assert (again.settings.documents, again.settings.grades) == (3, (0.0, 2.0, 1.0))
 
 
 def places(found: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -88,8 +83,8 @@ def test_changed_by_hand(study: str, tmp_path: Path) -> None:
 
 def test_another_study(tmp_path: Path) -> None:
     MADE["correlation"]().save(tmp_path / "kept.json")
-    with pytest.raises(cf.InputError, match="holds the study `correlation`, expected `properties`"):
-        Properties.load(tmp_path / "kept.json")
+    with pytest.raises(cf.InputError, match="another study: `correlation`"):
+        PropertiesResult.load(tmp_path / "kept.json")
 
 
 @pytest.mark.parametrize("study", ["correlation", "reduction", "newcomers", "power"])
@@ -102,5 +97,4 @@ def test_measures_that_read(study: str) -> None:
     args = (QRELS, *RUNS, "-m", "AP ABSRB(whole=True)@5", *few.get(study, ()))
     assert "needs a corpus, because it uses document text" in call("study", study, *args).stderr
     result = call("study", study, *args, "--corpus", example.path("documents.jsonl"), "--format", "json")
-    assert list(json.loads(result.stdout)["measures" if study != "newcomers" else "runs"])
-    assert result.exit_code == 0
+    assert result.exit_code == 0 and "ABSRB" in result.stdout

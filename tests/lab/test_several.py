@@ -13,17 +13,17 @@ import pytest
 from study_samples import call
 
 import cranfield as cf
-from cranfield.lab.registry import (
+from cranfield.lab.simulation import save
+from cranfield.lab.studies import study_names
+from cranfield.lab.study import (
     CollectionFiles,
     SeveralCollections,
-    Study,
     StudyResult,
     check_alike,
     mean_of,
+    result_class,
     run_on_collections,
-    study_names,
 )
-from cranfield.lab.simulation import save
 from cranfield.statistics.sample_size import queries_needed
 
 FEW = {
@@ -72,7 +72,7 @@ def test_each_collection_as_alone_and_their_mean(study: str, years: list[Path], 
 
 
 def test_studies_of_several_collections_are_those_with_tables_of_a_mean() -> None:
-    assert {name for name in study_names() if Study(name).takes_several} == set(FEW)
+    assert {name for name in study_names() if result_class(name).takes_several()} == set(FEW)
 
 
 @pytest.mark.parametrize("study", [name for name in study_names() if name not in (*FEW, "properties")])
@@ -100,15 +100,19 @@ def both_years(study: str, years: list[Path]) -> tuple[list[dict[str, Any]], lis
 
 def test_mean_of_correlation(years: list[Path]) -> None:
     alone, (table,) = both_years("correlation", years)
-    x, y = (data["measures"]["ERR_IA@5"]["agreement"]["DELTARB@5"] for data in alone)
+    x, y = (data["matrix"][data["measures"].index("ERR_IA@5")][data["measures"].index("DELTARB@5")] for data in alone)
     assert float(table["ERR_IA@5"][2]) == pytest.approx((x + y) / 2)
+
+
+def by_measure(parts: list[dict[str, Any]], measure: str) -> dict[str, Any]:
+    return next(part for part in parts if part["measure"] == measure)
 
 
 def test_mean_of_power(years: list[Path]) -> None:
     alone, (power, swaps, queries) = both_years("power", years)
     means = {}
     for measure, (share, required, _) in [(name, cells) for name, cells in power.items() if name != "measure"]:
-        x, y = (data["measures"][measure] for data in alone)
+        x, y = (by_measure(data["sensitivities"], measure) | by_measure(data["summaries"], measure) for data in alone)
         means[measure] = (x["power"] + y["power"]) / 2
         assert share == f"{means[measure]:.1%}"
         assert float(required) == pytest.approx((x["difference_required"] + y["difference_required"]) / 2, rel=0.06)
@@ -125,14 +129,14 @@ def test_mean_of_power(years: list[Path]) -> None:
 def test_mean_of_reduction(place: int, quantity: str, years: list[Path]) -> None:
     alone, pages = both_years("reduction", years)
     assert len(pages) == 3
-    x, y = (np.array(data["measures"]["ERR_IA@5"][quantity], float) for data in alone)
+    x, y = (np.array(data[quantity][data["measures"].index("ERR_IA@5")], float) for data in alone)
     full, *others = pages[place]["ERR_IA@5"]
     kept, deviations = others[::2], others[1::2]
     assert [float(value) for value in (full, *kept)] == pytest.approx(((x + y) / 2).mean(axis=1))
     assert [float(text.removeprefix("±")) for text in deviations] == pytest.approx(
         ((x + y) / 2)[1:].std(axis=1, ddof=1)
     )
-    judged = [np.array([level["judged"] for level in data["levels"]]) for data in alone]
+    judged = [np.array(data["judged"]) for data in alone]
     assert pages[place]["measure"][0] == f"100% {(judged[0] + judged[1])[0].mean():.0f}"
 
 
@@ -140,7 +144,7 @@ def test_mean_of_truncation(years: list[Path]) -> None:
     alone, (table,) = both_years("truncation", years)
     assert list(table) == ["plain", "RR", "AP"]  # bpref has no terminal form
     for measure in ("RR", "AP"):
-        x, y = (data["measures"][measure] for data in alone)
+        x, y = (data["agreements"][data["measures"].index(measure)] for data in alone)
         assert [float(text) for text in table[measure][1:3]] == pytest.approx(
             [(x["tau_b"] + y["tau_b"]) / 2, (x["tau_a"] + y["tau_a"]) / 2]
         )
@@ -166,16 +170,16 @@ SMALL: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("study", SMALL)
 def test_from_python_saved_and_loaded(study: str, years: list[Path], tmp_path: Path) -> None:
     found = run_on_collections(study, years, **SMALL[study])
-    assert isinstance(found, SeveralCollections) and list(found.results) == ["year1", "year2"]
-    alone: StudyResult = Study(study).experiment(
+    assert isinstance(found, SeveralCollections) and list(found.by_collection) == ["year1", "year2"]
+    alone: StudyResult = getattr(cf.lab, study)(
         str(years[1] / "qrels.diversity.txt"), sorted((years[1] / "runs").iterdir()), **SMALL[study]
     )
-    alone = alone._with_provenance(found.results["year2"].provenance)  # the folder also has documents
-    assert found.results["year2"].to_dict() == alone.to_dict()
+    alone = alone._with_provenance(found.by_collection["year2"].provenance)  # the folder also has documents
+    assert found.by_collection["year2"].to_dict() == alone.to_dict()
     found.save(tmp_path / "study.json")
-    loaded = Study(study).load(tmp_path / "study.json")
-    assert Study(study).write(loaded, "table") == Study(study).write(found, "table")
-    assert "ean over 2 collections" in " ".join(Study(study).write(loaded, "table").split())
+    loaded = cf.load(tmp_path / "study.json")
+    assert loaded.write("table") == found.write("table")
+    assert "ean over 2 collections" in " ".join(loaded.write("table").split())
 
 
 def test_from_python_one_collection_only(years: list[Path]) -> None:
@@ -186,7 +190,7 @@ def test_from_python_one_collection_only(years: list[Path]) -> None:
 def test_reduction_to_fewer_of_different_numbers_of_queries(years: list[Path], tmp_path: Path) -> None:
     save(cf.simulate(queries=7, systems=4, documents=300, relevant=8, words=100, depth=20, seed=3), tmp_path / "year3")
     found = run_on_collections("reduction", [years[0], tmp_path / "year3"], **SMALL["reduction"])
-    heads = [page.sheet.columns[0].split()[0] for page in Study("reduction").tables(found)]
+    heads = [page.sheet.columns[0].split()[0] for page in found.pages()]
     assert heads == ["5"] * 3 + ["7"] * 3 + ["all"] * 3
 
 

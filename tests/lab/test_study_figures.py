@@ -8,11 +8,8 @@ from typing import Any
 
 import pytest
 
+import cranfield as cf
 from cranfield import example
-from cranfield.lab.studies.correlation import correlation
-from cranfield.lab.studies.power import power
-from cranfield.lab.studies.reduction import reduction
-from cranfield.lab.studies.ties import drawings, ties
 from cranfield.report import canvas
 
 pytest.importorskip("matplotlib")
@@ -31,8 +28,8 @@ def legends(measures: list[str]) -> list[Any]:
 
     with styled():
         drawn = [
-            reductions.draw(reduction(QRELS, RUNS, measures, rates=[50], repeats=1, samples=10)),
-            powers.draw(power(QRELS, RUNS, measures, samples=10, trials=2), powers.draw_p_values),
+            reductions.draw(cf.lab.reduction(QRELS, RUNS, measures, rates=[50], repeats=1, samples=10)),
+            powers.draw(cf.lab.power(QRELS, RUNS, measures, samples=10, trials=2), powers.draw_p_values),
         ]
         for figure in drawn:
             figure.draw_without_rendering()
@@ -55,7 +52,7 @@ def test_numbers_stand_where_there_is_room(measures: list[str], numbers: int) ->
     from cranfield.report.canvas import PAGE, styled
 
     with styled():
-        figure = draw(correlation(QRELS, RUNS, measures))
+        figure = draw(cf.lab.correlation(QRELS, RUNS, measures))
         figure.draw_without_rendering()
     assert figure.get_figwidth() <= PAGE
     assert len(figure.axes[1].texts) == numbers
@@ -65,8 +62,8 @@ def test_numbers_stand_where_there_is_room(measures: list[str], numbers: int) ->
 
 def test_axes_by_powers_of_ten_have_plain_numbers(tmp_path: Path) -> None:
     """Markup is off, because a dollar sign may stand in a name."""
-    result = ties(QRELS, RUNS, ["RR"])
-    written = canvas.save(drawings(result)["ties-sizes"], str(tmp_path), "sizes")
+    result = cf.lab.ties(QRELS, RUNS, ["RR"])
+    written = canvas.save(result.drawings()["ties-sizes"], str(tmp_path), "sizes")
     text = next(path for path in written if path.suffix == ".svg").read_text(encoding="utf-8")
     assert ">10</text>" in text
     assert "$" not in text

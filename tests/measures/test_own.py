@@ -214,3 +214,25 @@ def test_means_of_no_documents_are_undefined_without_a_warning() -> None:
 
     scores = cf.evaluate({"1": {"a": 1}, "2": {"b": 1}}, {"1": {"a": 1.0}}, [mean_grade])
     assert np.isnan(scores.values[0, 0]).tolist() == [False, True]
+
+
+ITEMS = {"a": {"price": 4, "brand": "x"}, "b": {"price": 8, "brand": "x"}, "c": {"price": 30, "brand": "y"}}
+
+
+def test_ids_and_items_of_all_documents() -> None:
+    def Brands(grades, ids, items):
+        assert len(grades) == len(ids) == len(items["price"])
+        return len(set(items["brand"][:2].tolist()))
+
+    def Seen(grades, judged, ids):
+        return len(judged) + 10 * (ids == "b").argmax() if len(ids) else np.nan
+
+    collection = cf.Collection({"q": {"a": 1, "z": 0}}, items=ITEMS)
+    run = {"q": {"a": 3.0, "c": 2.0, "b": 1.0}}
+    assert cf.evaluate(collection, run, [Brands, Seen]).means["run"] == {"Brands": 2.0, "Seen": 22.0}
+    tied = {"q": {"a": 2.0, "b": 2.0, "c": 2.0}}
+    for ties, value in (("expected", 1 + 2 / 3), ("best", 2.0), ("worst", 1.0)):
+        assert float(cf.evaluate(collection, tied, Brands, ties=ties)) == pytest.approx(value)
+    assert cf.evaluate(cf.Collection(items=ITEMS), run, Brands).means["run"] == {"Brands": 2.0}
+    with pytest.raises(cf.MeasureError, match="a measure of items needs attributes of documents"):
+        cf.evaluate({"q": {"a": 1}}, run, Brands)

@@ -20,14 +20,7 @@ from cranfield.display import Displayed
 from cranfield.errors import MissingDependency, UnknownName, UsageError
 from cranfield.judging.judge_reports import judges
 from cranfield.judging.proposals import next_documents
-from cranfield.lab.registry import SeveralCollections
-from cranfield.lab.studies.correlation import correlation
-from cranfield.lab.studies.newcomers import newcomers
-from cranfield.lab.studies.power import power
-from cranfield.lab.studies.reduction import reduction
-from cranfield.lab.studies.stopping import stopping
-from cranfield.lab.studies.ties import ties
-from cranfield.lab.studies.truncation import truncation
+from cranfield.lab.study import SeveralCollections
 from cranfield.report import notebook
 
 QRELS = str(example.path(example.QRELS))
@@ -52,16 +45,16 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "JudgeReport": lambda: judges(QRELS, {"judge": QRELS}, RUNS, "nDCG@10")[0],
     "NextDocuments": lambda: next_documents(QRELS, RUNS, "DCG@10"),
     "CollectionStatistics": lambda: collection_statistics(QRELS, RUNS),
-    "Correlation": lambda: correlation(QRELS, RUNS, ["AP", "P@5"]),
-    "Reduction": lambda: reduction(QRELS, RUNS, ["AP", "P@5"], rates=[50], repeats=2, samples=20),
-    "Newcomers": lambda: newcomers(QRELS, RUNS, ["AP", "P@5"]),
-    "Power": lambda: power(QRELS, RUNS, ["AP", "P@5"], samples=20, trials=5),
-    "Ties": lambda: ties(QRELS, RUNS, ["AP", "P@5"], samples=5),
-    "Stopping": lambda: stopping(QRELS, RUNS[0], "nDCG@10[terminal]", repeats=5),
-    "Truncation": lambda: truncation(QRELS, RUNS, ["AP", "RR"]),
+    "Correlation": lambda: cf.lab.correlation(QRELS, RUNS, ["AP", "P@5"]),
+    "Reduction": lambda: cf.lab.reduction(QRELS, RUNS, ["AP", "P@5"], rates=[50], repeats=2, samples=20),
+    "Newcomers": lambda: cf.lab.newcomers(QRELS, RUNS, ["AP", "P@5"]),
+    "Power": lambda: cf.lab.power(QRELS, RUNS, ["AP", "P@5"], samples=20, trials=5),
+    "Ties": lambda: cf.lab.ties(QRELS, RUNS, ["AP", "P@5"], samples=5),
+    "Stopping": lambda: cf.lab.stopping(QRELS, RUNS[0], "nDCG@10[terminal]", repeats=5),
+    "Truncation": lambda: cf.lab.truncation(QRELS, RUNS, ["AP", "RR"]),
     "Properties": lambda: cf.lab.properties(["AP", "bpref"], documents=3),
     "SeveralCollections": lambda: SeveralCollections(
-        "correlation", {year: correlation(QRELS, RUNS, ["AP", "P@5"]) for year in ("2023", "2024")}
+        "correlation", {year: cf.lab.correlation(QRELS, RUNS, ["AP", "P@5"]) for year in ("2023", "2024")}
     ),
 }
 WITHOUT_FIGURES = {"NextDocuments", "CollectionStatistics", "Properties"}

@@ -89,7 +89,16 @@ def test_embeddings(name: str, data: st.DataObject, ties: Any) -> None:
             lambda: iter([given_documents[:cut], given_documents[cut:]]),
         ]
         ours = [
-            evaluate_embeddings(qrels, array(given_queries), x, MEASURES, ties=ties, document_ids=ids, block=block)
+            evaluate_embeddings(
+                qrels,
+                array(given_queries),
+                x,
+                MEASURES,
+                ties=ties,
+                query_ids=range(queries),
+                document_ids=ids,
+                block=block,
+            )
             for x in made
         ]
     expected = cf.evaluate(qrels, run, MEASURES, ties=ties)
@@ -107,7 +116,9 @@ def test_cosine_similarity_and_memory_maps(name: str, tmp_path: Any) -> None:
     stored = np.memmap(tmp_path / "documents", np.float32, "r", shape=documents.shape)
     qrels = {q: {int(d): 1 for d in rng.choice(50, 5, replace=False)} for q in range(3)}
     with library(name) as array:
-        ours = evaluate_embeddings(qrels, array(queries), stored, MEASURES, similarity="cosine", block=7).scores
+        ours = evaluate_embeddings(
+            qrels, array(queries), stored, MEASURES, similarity="cosine", block=7, query_ids=range(3)
+        ).scores
     unit = [x / np.sqrt((x.astype(float) ** 2).sum(axis=1, keepdims=True)) for x in (queries, documents)]
     table = unit[0] @ unit[1].T
     run = {str(q): {str(d): float(table[q, d]) for d in range(50)} for q in range(3)}
@@ -124,7 +135,7 @@ def test_many_queries_are_multiplied_in_parts(monkeypatch: pytest.MonkeyPatch) -
     qrels = {str(q): {str(d): d % 2 for d in rng.choice(9, 4, replace=False).tolist()} for q in range(5)}
     table = queries @ documents.T
     run = {str(q): {str(d): float(table[q, d]) for d in range(9)} for q in range(5)}
-    ours = evaluate_embeddings(qrels, queries, documents, MEASURES).scores
+    ours = evaluate_embeddings(qrels, queries, documents, MEASURES, query_ids=range(5)).scores
     same(ours, cf.evaluate(qrels, run, MEASURES, ties="expected"))
 
 
@@ -135,7 +146,7 @@ def test_documents_are_read_in_two_passes(kind: str) -> None:
     queries, documents = (torch.tensor(rng.integers(-3, 4, (n, 5))).to(getattr(torch, kind)) for n in (4, 60))
     blocks, calls = counted_passes(documents)
     qrels = {str(q): {str(d): 1 for d in range(q, 60, 7)} for q in range(4)}
-    ours = evaluate_embeddings(qrels, queries, blocks, MEASURES)
+    ours = evaluate_embeddings(qrels, queries, blocks, MEASURES, query_ids=range(4))
     assert len(calls) == 2
     table = (queries.double() @ documents.double().T).tolist()
     run = {str(q): {str(d): score for d, score in enumerate(row)} for q, row in enumerate(table)}
@@ -149,7 +160,7 @@ def test_single_scores_that_round_otherwise_are_counted_again(ties: Any) -> None
     queries, documents = cancelling_embeddings(torch)
     blocks, calls = counted_passes(documents)
     qrels = {"0": {str(d): 1 for d in range(0, 1000, 5)}}
-    ours = evaluate_embeddings(qrels, queries, blocks, MEASURES, ties=ties)
+    ours = evaluate_embeddings(qrels, queries, blocks, MEASURES, ties=ties, query_ids=["0"])
     assert len(calls) == 4  # two passes, and two for the queries with other scores
     run = {"0": {str(d): score for d, score in enumerate((queries @ documents.T)[0].tolist())}}
     same(ours.scores, cf.evaluate(qrels, run, MEASURES, ties=ties))
@@ -160,12 +171,12 @@ def test_infinite_product_of_a_query_that_is_counted_again() -> None:
     queries, documents = np.ones((3, 2), np.float16), np.ones((4, 2), np.float16)
     queries[2], documents[1], documents[2] = 60_000, 60_000, (np.inf, -np.inf)
     with pytest.raises(CranfieldError, match="query `2`: the product with a judged document is infinite"):
-        evaluate_embeddings({"0": {"0": 1}, "2": {"1": 1, "2": 1}}, queries, documents, "AP")
+        evaluate_embeddings({"0": {"0": 1}, "2": {"1": 1, "2": 1}}, queries, documents, "AP", query_ids=range(3))
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.int8])
 def test_embeddings_without_dimensions_are_tied(kind: Any) -> None:
-    ours = evaluate_embeddings({"0": {"1": 1}}, np.zeros((1, 0), kind), np.zeros((2, 0), kind), "RR")
+    ours = evaluate_embeddings([{"1": 1}], np.zeros((1, 0), kind), np.zeros((2, 0), kind), "RR")
     assert ours.scores._means.tolist() == [[0.75]]
 
 
@@ -175,17 +186,17 @@ def test_what_precision_does() -> None:
     generator = torch.Generator().manual_seed(0)
     queries, documents = torch.randn(6, 16, generator=generator), torch.randn(400, 16, generator=generator)
     qrels = {str(q): {str(d): 1 for d in range(q, 400, 40)} for q in range(6)}
-    audit = audit_precision(qrels, queries, documents, ["AP", "RR"], k=100, block=64)
+    audit = audit_precision(qrels, queries, documents, ["AP", "RR"], k=100, block=64, query_ids=range(6))
     assert audit.types == ("float32", "float16", "bfloat16", "int8")
     tied = dict(zip(audit.types, audit.tied, strict=True))
     assert tied["float32"] == 0
     assert tied["float16"] < tied["bfloat16"]
     assert (audit.worst <= audit.expected).all()
     assert (audit.expected <= audit.best).all()
-    exact = evaluate_embeddings(qrels, queries, documents, ["AP", "RR"]).scores
+    exact = evaluate_embeddings(qrels, queries, documents, ["AP", "RR"], query_ids=range(6)).scores
     assert np.allclose(audit.expected[0], exact._means[0])
     # Without ties, the first 100 documents of torch.topk are those of the ranking.
-    cut = evaluate_embeddings(qrels, queries, documents, ["AP[depth=100]", "RR[depth=100]"]).scores
+    cut = evaluate_embeddings(qrels, queries, documents, ["AP[depth=100]", "RR[depth=100]"], query_ids=range(6)).scores
     assert np.allclose(audit.top_k[0], cut._means[0])
     assert audit.to_dict()["types"]["bfloat16"]["measures"]["AP"]["best"] == audit.best[2, 0]
 
@@ -218,32 +229,32 @@ def counted(*blocks: Any, **options: Any) -> RankCounter:
         ),
         (lambda: RankCounter(G * np.nan, S).evaluate("AP"), "grades: no document is judged"),
         (
-            lambda: evaluate_embeddings({"0": {"0": 1}}, S, np.ones((2, 2)), "AP"),
+            lambda: evaluate_embeddings([{"0": 1}], S, np.ones((2, 2)), "AP"),
             "query embeddings have 1 dimensions, but a",
         ),
         (
-            lambda: evaluate_embeddings({"9": {"9": 1}}, S, S, "AP"),
+            lambda: evaluate_embeddings([{"x": 1}], S, S, "AP"),
             "qrels: none of the judged documents is among the embedd",
         ),
         (
-            lambda: evaluate_embeddings({"0": {"0": 1}}, S[:0], S, "AP"),
+            lambda: evaluate_embeddings([{"0": 1}], S[:0], S, "AP"),
             "there are no queries: query_embeddings has no rows",
         ),
-        (lambda: evaluate_embeddings({"0": {"0": 1}}, S, S[:0], "AP"), "document_embeddings has no documents"),
+        (lambda: evaluate_embeddings([{"0": 1}], S, S[:0], "AP"), "document_embeddings has no documents"),
         (
-            lambda: evaluate_embeddings({"0": {"0": 1}}, S, iter([S]), "AP"),
+            lambda: evaluate_embeddings([{"0": 1}], S, iter([S]), "AP"),
             "an iterator of blocks can be read only once",
         ),
-        (lambda: evaluate_embeddings({"0": {"0": 1}}, S, S, "AP", ties="trec"), "ties=trec needs document ids"),
+        (lambda: evaluate_embeddings([{"0": 1}], S, S, "AP", ties="trec"), "ties=trec needs document ids"),
         (
-            lambda: evaluate_embeddings({"0": {"0": 1}}, S, S, "AP", similarity="l2"),
+            lambda: evaluate_embeddings([{"0": 1}], S, S, "AP", similarity="l2"),
             "similarity must be one of dot, cosine",
         ),
         (
-            lambda: evaluate_embeddings({"0": {"0": 1}}, S, S, "AP", block=0),
+            lambda: evaluate_embeddings([{"0": 1}], S, S, "AP", block=0),
             "block must be a whole number of at least 1",
         ),
-        (lambda: evaluate_embeddings({"0": {"0": 1}}, S, S.astype("f4"), "AP"), "query embeddings are"),
+        (lambda: evaluate_embeddings([{"0": 1}], S, S.astype("f4"), "AP"), "query embeddings are"),
     ],
 )
 def test_errors(work: Any, message: str) -> None:

@@ -82,23 +82,23 @@ DOCUMENTS = np.array([[0.5, 1.0], [1.0, 0.0], [0.25, 0.0]], np.float32)
 @pytest.mark.parametrize("ids", [["a", "b"], ["a", "b", "c", "d"], []])
 def test_every_document_has_an_id(ids: list[str]) -> None:
     with pytest.raises(CranfieldError, match=r"document_ids has \d ids for 3 documents|none of the judged"):
-        embedded({"0": {"b": 1}}, DOCUMENTS, document_ids=ids)
+        embedded([{"b": 1}], DOCUMENTS, document_ids=ids)
 
 
 def test_ids_of_embeddings_are_text() -> None:
-    assert embedded({"0": {"b": 1}}, DOCUMENTS, document_ids=[b"a", b"b", b"c"]) == 1.0
-    assert embedded({0: {1: 1}}, DOCUMENTS) == 1.0
+    assert embedded([{"b": 1}], DOCUMENTS, document_ids=[b"a", b"b", b"c"]) == 1.0
+    assert embedded([{1: 1}], DOCUMENTS) == 1.0
     with pytest.raises(InputError, match="different ids are the same text"):
-        embedded({"0": {"2": 1}}, DOCUMENTS, document_ids=[2, "2", "3"])
+        embedded([{"2": 1}], DOCUMENTS, document_ids=[2, "2", "3"])
     with pytest.raises(InputError, match="different ids are the same text"):
-        embedded({0: {2: 1, "2": 0}}, DOCUMENTS)
+        embedded([{2: 1, "2": 0}], DOCUMENTS)
 
 
 @pytest.mark.parametrize("lengths", [(3, 2), (2, 3)])
 def test_both_passes_have_the_same_documents(lengths: tuple[int, int]) -> None:
     left = iter(lengths)
     with pytest.raises(UsageError, match="in the first pass"):
-        embedded({"0": {"0": 1}}, lambda: iter([DOCUMENTS[: next(left)]]))
+        embedded([{"0": 1}], lambda: iter([DOCUMENTS[: next(left)]]))
 
 
 @pytest.mark.parametrize("factor", [1e30, 1e-30, 1e38, 1e-42])
@@ -107,7 +107,7 @@ def test_no_length_changes_a_cosine(factor: float, form: Any) -> None:
     documents = np.array([[0.9, 0.5], [0.5, 0.9], [0.1, 0.9]], np.float32)
     documents[1] *= np.float32(factor)
     queries = form(np.array([[0.5, 0.9]], np.float32))
-    found = evaluate_embeddings({"0": {"1": 1}}, queries, form(documents), "RR", similarity="cosine")
+    found = evaluate_embeddings([{"1": 1}], queries, form(documents), "RR", similarity="cosine")
     assert found.scores._means.item() == 1.0
 
 
@@ -165,13 +165,13 @@ WRONG: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "unjudged is text": (ONE, TWO, {"unjudged": "x"}, "unjudged must be a number"),
     "a surrogate in ids": (ONE, TWO, {"ids": ["\ud800", "b"]}, "UTF-8 can encode"),
     "a surrogate in query_ids": (ONE, TWO, {"query_ids": ["\ud800"]}, "UTF-8 can encode"),
-    "a surrogate in missed": (ONE, TWO, {"missed": {"0": {"\ud800": 1}}}, "UTF-8 can encode"),
+    "a surrogate in missed": (ONE, TWO, {"missed": [{"\ud800": 1}]}, "UTF-8 can encode"),
     "a long number": (ONE, TWO, {"ids": [10**5000, 1]}, "4,300 digits"),
     "query_ids without order": (ONE, TWO, {"query_ids": {"q"}}, "must be a list of ids, not set"),
     "query_ids are text": (ONE, TWO, {"query_ids": "q"}, "must be a list of ids, not str"),
     "missed is a number": (ONE, TWO, {"missed": np.array(3)}, "missed must be"),
     "missed has text": (ONE, TWO, {"missed": [["1"]]}, "the grade is not a number"),
-    "missed has a column": (ONE, TWO, {"missed": {"0": {"1": 1}}}, "document `1` twice"),
+    "missed has a column": (ONE, TWO, {"missed": [{"1": 1}]}, "document `1` twice"),
     "judged twice": (
         np.array([[1.0, 0.0, 1.0]]),
         np.array([[1.0, 2.0, 0.0]]),
@@ -221,7 +221,7 @@ QUERY, COLLECTION = np.array([[1.0, 0.0]]), np.array([[0.5, 1.0], [1.0, 0.0], [0
 
 
 def of_embeddings(judged: str = "2", documents: Any = COLLECTION, query: Any = QUERY, **options: Any) -> float:
-    return float(evaluate_embeddings({"0": {judged: 1}}, query, documents, "RR", **options).scores._means.item())
+    return float(evaluate_embeddings([{judged: 1}], query, documents, "RR", **options).scores._means.item())
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ CHUNKED = {"map_documents": {"0": "d", "1": "d"}}
 def test_parts_of_a_collection_are_used_or_refused(parts: dict[str, Any]) -> None:
     for door in (
         lambda: mean(cf.Collection(ONE, **parts), TWO),
-        lambda: evaluate_embeddings(cf.Collection({"0": {"2": 1}}, **parts), QUERY, COLLECTION, "RR"),
+        lambda: evaluate_embeddings(cf.Collection({"0": {"2": 1}}, **parts), QUERY, COLLECTION, "RR", query_ids=["0"]),
         lambda: RankCounter(cf.Collection(ONE, **parts), TWO).evaluate("RR"),
     ):
         with pytest.raises(UsageError, match="cannot be used with tensors"):

@@ -75,13 +75,13 @@ def one_of_two(process: int, folder: str) -> None:
     queries, documents, qrels = embeddings()
     part = documents[:13] if process == 0 else documents[13:]
     evaluation = evaluate_embeddings(
-        qrels, queries, part, MEASURES, block=3, group="world", first_document=13 * process
+        qrels, queries, part, MEASURES, query_ids=range(QUERIES), block=3, group="world", first_document=13 * process
     )
     results["dense"] = evaluation.scores.values.tobytes()
     query, documents = cancelling_embeddings(torch)
     blocks, calls = counted_passes(documents[500 * process : 500 * (process + 1)])
     again = evaluate_embeddings(
-        {"0": dict.fromkeys(range(0, 500, 5), 1)}, query, blocks, "AP", group="world", first_document=500 * process
+        [dict.fromkeys(range(0, 500, 5), 1)], query, blocks, "AP", group="world", first_document=500 * process
     )
     results["again"] = len(calls), again.scores.values.tobytes()
     results["counter"] = counter(part).all_reduce().evaluate(MEASURES).scores.values.tobytes()
@@ -103,7 +103,7 @@ def test_two_processes_have_the_bits_of_one(tmp_path: Path) -> None:
     assert again[0] == again[1]  # both count again, although only the first one has documents with other scores
     assert again[0][0] == 4
     for results in by_process:
-        whole = evaluate_embeddings(qrels, queries, documents, MEASURES).scores
+        whole = evaluate_embeddings(qrels, queries, documents, MEASURES, query_ids=range(QUERIES)).scores
         assert results.pop("dense") == whole.values.tobytes()
         assert results.pop("counter") == counter(documents).evaluate(MEASURES).scores.values.tobytes()
         assert len(results) >= 3

@@ -129,7 +129,8 @@ def test_comparing_and_sorting_count_the_same(name: str, judged: int) -> None:
 @pytest.mark.parametrize("missed", [[[1.0, np.nan], [0.0, 2.0]], {"0": [1.0], 1: {"x": 0, "y": 2}}])
 def test_missed_documents(missed: Any) -> None:
     scores, grades = np.array([[2.0, 1.0], [1.0, 1.0]]), np.array([[np.nan, 1.0], [1.0, np.nan]])
-    ours = evaluate(grades, scores, MEASURES, missed=missed).scores
+    ids = range(2) if isinstance(missed, dict) else None
+    ours = evaluate(grades, scores, MEASURES, missed=missed, query_ids=ids).scores
     qrels = {"0": {"1": 1, "x": 1}, "1": {"0": 1, "x": 0, "y": 2}}
     same(ours, cf.evaluate(qrels, as_dicts(scores, grades)[1], MEASURES, ties="expected"))
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, reduce
-from itertools import repeat
+from itertools import compress, repeat
 from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
 
@@ -28,8 +27,9 @@ from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.run_notes import judged_documents, unknown_tie_effect
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Interval, check_rankings
-from cranfield.ranking.rankings import Rankings
-from cranfield.ranking.tie_rules import TieRule, Ties
+from cranfield.measures import Measure
+from cranfield.measures.answering import false_answer_rate, missed_answer_rate
+from cranfield.ranking.tie_rules import Ties
 from cranfield.settings import checked
 from cranfield.statistics.rounding import SAME, levels
 from cranfield.wording import listed
@@ -50,10 +50,7 @@ class NilDetection:
     (1, 0.5, 0.6667)
     """
 
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("queries", "nil", "silent", "detected", "false_silences"),
-        *("precision", "recall", "f1", "accuracy"),
-    )
+    DERIVED: ClassVar[tuple[str, ...]] = ("false_silences", "precision", "recall", "f1", "accuracy")
 
     queries: int
     nil: int
@@ -166,8 +163,9 @@ class Audit(Displayed):
     begins with NIL is empty.
     ``judged_queries`` (run,): the number of judged queries that count. ``empty``, ``length`` (run,): the number of
     empty lists, and the mean length of a list.
-    ``swaps``: every pair of runs that some cause could reverse. ``complete``: the judgments are complete, so that there
-    is nothing to say about unjudged documents. ``passages``: the judgments are of passages, and the runs of chunks.
+    ``reversible``: the pairs that each cause could reverse, (measure, run, run), the higher run first; `swaps` has them
+    with names and numbers. ``complete``: the judgments are complete, so that there is nothing to say about unjudged
+    documents. ``passages``: the judgments are of passages, and the runs of chunks.
     """
 
     runs: tuple[str, ...]
@@ -195,7 +193,7 @@ class Audit(Displayed):
     plausible: Floats
     plausible_low: Floats
     plausible_high: Floats
-    swaps: tuple[Swap, ...] = ()
+    reversible: Mapping[Cause, Booleans] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     complete: bool = False
     passages: bool = False
@@ -212,8 +210,7 @@ class Audit(Displayed):
         return tuple(column.label for column in self.columns)
 
     def __repr__(self) -> str:
-        counts = Counter(swap.cause for swap in self.swaps)
-        causes = [f"{cause} {counts[cause]}" for cause in CAUSES if counts[cause]]
+        causes = [f"{cause} {pairs.sum()}" for cause, pairs in self.reversible.items() if pairs.any()]
         about = f"Audit: {listed(self.runs, 'run')}, {listed(self.measures, 'measure')}"
         return f"{about}; pairs that could be reversed: {', '.join(causes) or 'none'}"
 
@@ -241,25 +238,41 @@ class Audit(Displayed):
         """The runs with plausible scores: all of them, or of many those with the highest score in the first column."""
         return tuple(self.runs[r] for r in _leading(self.score[:, 0]))
 
+    def reversible_pairs(self, cause: Cause, m: int) -> tuple[Integers, Integers]:
+        """The higher and the lower run of each pair that a cause could reverse, neighbours first, closest first."""
+        score, level = self.score[:, m], _levels(self.score[:, m])
+        first, second = np.nonzero(self.reversible[cause][m])
+        adjacent, gap = level[first] - level[second] == 1, score[first] - score[second]
+        order = np.lexsort((second, first, gap, ~adjacent))
+        return first[order], second[order]
+
+    def swaps_of(self, cause: Cause, m: int, first: Integers, second: Integers) -> list[Swap]:
+        """These pairs of runs, the higher run first, that a cause could reverse by one measure."""
+        level, ends = _levels(self.score[:, m]), (self.score, *self.reach(cause))
+        adjacent = (level[first] - level[second] == 1).tolist()
+        names = ([self.runs[r] for r in rows.tolist()] for rows in (first, second))
+        # The numbers of the higher and of the lower run.
+        numbers = (zip(end[first, m].tolist(), end[second, m].tolist(), strict=True) for end in ends)
+        return [*map(Swap, repeat(self.measures[m]), repeat(cause), *names, *numbers, adjacent)]
+
     @cached_property
-    def _by_judging(self) -> dict[str, set[tuple[str, str]]]:
-        """For each measure, the pairs that unjudged documents could reverse."""
-        pairs: dict[str, set[tuple[str, str]]] = {measure: set() for measure in self.measures}
-        for swap in self.swaps:
-            if swap.cause == "unjudged":
-                pairs[swap.measure].add((swap.higher, swap.lower))
-        return pairs
+    def swaps(self) -> tuple[Swap, ...]:
+        """Every pair of runs that some cause could reverse: by cause and measure, neighbours first, closest first."""
+        each = ((cause, m) for cause in self.reversible for m in range(len(self.measures)))
+        return tuple(swap for cause, m in each for swap in self.swaps_of(cause, m, *self.reversible_pairs(cause, m)))
 
     def plausible_swaps(self, m: int) -> list[tuple[str, str]]:
         """The pairs of leading runs, higher run first, that plausible judgments could reverse, closest first.
 
         Their plausible intervals overlap, or have the other order; and unjudged documents could reverse them at all.
         """
-        score, could = self.score[:, m], self._by_judging[self.measures[m]]
-        first, second = np.nonzero(_reversible(score, self.plausible_low[:, m], self.plausible_high[:, m]))
+        if "unjudged" not in self.reversible:
+            return []
+        score = self.score[:, m]
+        likely = _could_reverse(score, self.plausible_low[:, m], self.plausible_high[:, m])
+        first, second = np.nonzero(likely & self.reversible["unjudged"][m])
         order = np.argsort(score[first] - score[second], kind="stable")
-        pairs = [(self.runs[first[i]], self.runs[second[i]]) for i in order]
-        return [pair for pair in pairs if pair in could]
+        return [(self.runs[first[i]], self.runs[second[i]]) for i in order.tolist()]
 
     def nil_detection(self, run: int, measure: int) -> NilDetection:
         """How well a run recognises the queries without a document that is relevant for a measure."""
@@ -383,11 +396,17 @@ class Reversals:
     """The pairs of runs whose order by one measure ties or unjudged documents could reverse.
 
     ``checked``: the causes whose effect is known, or that do not occur. A cause that is not among them may reverse any
-    pair: nothing is known of it.
+    pair: nothing is known of it. ``pairs``: the pairs that each cause could reverse, (run, run), the higher run first.
     """
 
     checked: tuple[Cause, ...]
-    swaps: tuple[Swap, ...]
+    pairs: Mapping[Cause, Booleans]
+
+    def causes(self, first: Integers, second: Integers) -> list[tuple[Cause, ...] | None]:
+        """What could reverse each of these pairs of runs; None where that is not known."""
+        nothing = () if set(self.pairs) <= set(self.checked) else None
+        by_cause = [(above[first, second] | above[second, first]).tolist() for above in self.pairs.values()]
+        return [tuple(compress(self.pairs, could)) or nothing for could in zip(*by_cause, strict=True)]
 
 
 def reversals(evaluation: Evaluation, progress: Progress | None = None) -> dict[str, Reversals]:
@@ -402,26 +421,23 @@ def reversals(evaluation: Evaluation, progress: Progress | None = None) -> dict[
 
         parts = evaluation.for_each_run(limits_of, progress)
         share = np.array([part["share"] for part in parts])
-        limits = {cause: _limits_of(parts, cause) for cause in causes}
-        swaps = list(_swaps(evaluation, limits, share))
         found = {}
         for m, column in enumerate(evaluation.columns):
             absent = {
                 "ties": not any(unknown_tie_effect(run, column).any() for run in evaluation.run_scores),
                 "unjudged": not (share[:, m] > 0).any() and evaluation.policy.queries != "run",
             }
+            limits = {cause: np.array([part[cause][m] for part in parts]).T for cause in causes}
             found[column.label] = Reversals(
                 tuple(cause for cause in causes if absent[cause] or not column.depends_on_above),
-                tuple(swap for swap in swaps if swap.measure == column.label),
+                {
+                    cause: _reversed_by(cause, evaluation, m, low, high, share[:, m])
+                    for cause, (low, high) in limits.items()
+                },
             )
         return found
 
     return evaluation.remember("reversals", find)
-
-
-def _limits_of(parts: Sequence[dict[str, Any]], cause: Cause) -> tuple[Floats, Floats]:
-    low, high = np.array([part[cause] for part in parts]).transpose(2, 0, 1)
-    return low, high
 
 
 class Auditor:
@@ -459,16 +475,19 @@ class Auditor:
             policy=policy_line(scores),
             **arrays,
         )
-        ranges = {cause: audit.reach(cause) for cause in audit.causes}
-        return replace(audit, swaps=tuple(_swaps(self.evaluation, ranges, audit.unjudged)))
+
+        def reversed_by(cause: Cause) -> Booleans:
+            ends = *audit.reach(cause), audit.unjudged
+            return np.array(
+                [_reversed_by(cause, self.evaluation, m, *(end[:, m] for end in ends)) for m in range(shape[1])]
+            )
+
+        return replace(audit, reversible={cause: reversed_by(cause) for cause in audit.causes})
 
     def variants(self, column: Column) -> dict[str, Column]:
-        """Variants of the column with another tie rule or view, by the name of the rule or view."""
+        """The condensed and the terminal form of the column, as far as it has them."""
         views, full_length = column.measure.views, self.evaluation.policy.full_length
-        rules: tuple[Ties, ...] = ("expected",) if column.depends_on_above else ORDERS
-        complete = self.evaluation.policy.complete
-        variants: dict[str, Column] = {rule: column.tied(rule) for rule in rules}
-        variants["condensed"] = column if complete else column.varied(condensed=True)
+        variants = {"condensed": column if self.evaluation.policy.complete else column.varied(condensed=True)}
         if not column.measure.definition.terminal:
             variants["terminal"] = column.varied(terminal=True, full=views.full or full_length)
         return variants
@@ -525,7 +544,7 @@ class Auditor:
         for m, column in enumerate(self.scores.columns):
             means = [
                 self.scores._means[self.row[run.run.name], m],
-                self.mean(run, m, run.expected(column)),
+                self.mean(run, m, run.with_ties(column, "expected")),
             ]
             means += [] if column.depends_on_above else [self.mean(run, m, value) for value in run.tie_limits(column)]
             ties.append((np.nanmin(means), np.nanmax(means)) if not np.isnan(means).all() else (np.nan, np.nan))
@@ -555,10 +574,9 @@ class Auditor:
     def audit_measure(self, run: RunScores, m: int) -> dict[str, Any]:
         """All numbers of one run and measure."""
         scores, column, r = self.scores, self.scores.columns[m], self.row[run.run.name]
-        if not column.depends_on_above:
-            run.tie_limits(column)
-            run.expected(column)
-        means = {name: self.mean(run, m, run[variant].value) for name, variant in self.variants(column).items()}
+        orders: tuple[Ties, ...] = ("expected",) if column.depends_on_above else ORDERS
+        means: dict[str, float] = {ties: self.mean(run, m, run.with_ties(column, ties)) for ties in orders}
+        means |= {name: self.mean(run, m, run[variant].value) for name, variant in self.variants(column).items()}
         hold = False
         if not column.depends_on_above:
             means["lowest"], means["highest"] = self.bounds(run, m)
@@ -586,21 +604,17 @@ class Auditor:
         return judged_documents(run.alignments[column.alignment], [min(depths, default=None)], counted)[0].unjudged
 
     def _silence(self, run: RunScores, column: Column) -> tuple[Booleans, Booleans]:
-        """By query: no relevant document exists; the list is empty, or begins with NIL."""
-        measure, rule = column.measure, column.measure.views.rule
+        """By query: no relevant document exists; the list is certainly empty, or begins with NIL."""
+        key, measure = column.alignment, column.measure
+        if measure.definition.documents:  # which has no relevant documents of its own
+            key, measure = key._replace(documents=False), Measure("FalseAnswer", views=measure.views)
         unanswerable, silent = np.zeros((2, len(run.length) + len(run.unjudged_queries)), bool)
-        for queries, rankings in run.rankings(column.alignment):
-            unanswerable[queries] = (measure.ordered(rankings).R == 0) | (rankings.nil_grade > 0)
-            silent[queries] = rankings.length == 0
-            if self.evaluation.policy.nil is not None:
-                silent[queries] |= rankings.count(_first_is_nil(rankings, rule)) > 0
+        for queries, rankings in run.rankings(key):
+            batch = measure.ordered(rankings)
+            false_answer = false_answer_rate(batch)
+            unanswerable[queries] = ~np.isnan(false_answer)
+            silent[queries] = (false_answer == 0) | (missed_answer_rate(batch) == 1)
         return unanswerable, silent
-
-
-def _first_is_nil(rankings: Rankings, rule: TieRule) -> Booleans:
-    """The rows that mean "no answer" and are certainly the first of their ranking."""
-    tied = getattr(rankings, rule.position) if rule.position is not None else rankings.size - 1
-    return rankings.nil & (rankings.start + tied == 0)
 
 
 @lru_cache(maxsize=256)
@@ -621,40 +635,25 @@ def _leading(score: Floats) -> list[int]:
     return np.argsort(-np.nan_to_num(score, nan=-np.inf), kind="stable")[:LEADING].tolist()
 
 
-def _reversible(score: Floats, low: Floats, high: Floats) -> Booleans:
+def _could_reverse(score: Floats, low: Floats, high: Floats) -> Booleans:
     """The pairs in which the first run has the higher score, and could have a lower one than the second."""
     level = _levels(score)
     above: Booleans = (level[:, None] > level) & (level >= 0) & (low[:, None] < high - SAME)
     return above
 
 
-def _swaps(evaluation: Evaluation, limits: Mapping[Cause, tuple[Floats, Floats]], share: Floats) -> Iterator[Swap]:
-    """The pairs that each cause could reverse: by cause and measure, neighbours first, closest first.
+def _reversed_by(cause: Cause, evaluation: Evaluation, m: int, low: Floats, high: Floats, share: Floats) -> Booleans:
+    """The pairs that a cause could reverse by one measure, (run, run), the higher run first.
 
-    ``limits``: for each cause the lowest and highest mean that it allows, (run, measure). ``share``: of unjudged
-    documents down to the cutoff. Two runs share unjudged documents, and the ideal ranking: a pair without unjudged
-    documents down to the cutoff keeps its order, whatever is found below.
+    ``low``, ``high``: the lowest and highest mean of each run that it allows. ``share``: of unjudged documents down to
+    the cutoff. Two runs share unjudged documents, and the ideal ranking: a pair without unjudged documents down to the
+    cutoff keeps its order, whatever is found below.
     """
-    scores = evaluation.ranking_scores
-    for cause, (low, high) in limits.items():
-        for m, measure in enumerate(scores.measures):
-            score, level = scores._means[:, m], _levels(scores._means[:, m])
-            above = _reversible(score, low[:, m], high[:, m])
-            if cause == "unjudged" and above.any():
-                of_pairs = differences_of_runs(evaluation, m)
-                if of_pairs is not None:
-                    above &= of_pairs < -SAME
-                elif evaluation.policy.queries != "run":
-                    above &= (share[:, m, None] > 0) | (share[:, m] > 0)
-            first, second = np.nonzero(above)
-            adjacent, gap = level[first] - level[second] == 1, score[first] - score[second]
-            order = np.lexsort((second, first, gap, ~adjacent))
-            first, second, adjacent = first[order], second[order], adjacent[order].tolist()
-            names = [[scores.runs[r] for r in rows.tolist()] for rows in (first, second)]
-            # The numbers of the higher and of the lower run.
-            values, lows, highs = (
-                zip(column[first].tolist(), column[second].tolist(), strict=True)
-                for column in (score, low[:, m], high[:, m])
-            )
-            fixed = repeat(measure), repeat(cause)
-            yield from map(Swap, *fixed, *names, values, lows, highs, adjacent)
+    above = _could_reverse(evaluation.ranking_scores._means[:, m], low, high)
+    if cause == "unjudged" and above.any():
+        of_pairs = differences_of_runs(evaluation, m)
+        if of_pairs is not None:
+            above &= of_pairs < -SAME
+        elif evaluation.policy.queries != "run":
+            above &= (share[:, None] > 0) | (share > 0)
+    return above

@@ -158,15 +158,15 @@ def run_statistics(aligner: Aligner, run: Run) -> RunStatistics:
         int(groups[tied].sum()),
         len(np.unique(group_query[tied])),
         int(groups.max(initial=0)),
-        *(one.unjudged for one in judged_documents(alignment, [None, TOP])),
+        *(counts.unjudged for counts in judged_documents(alignment, [None, TOP])),
     )
 
 
 def _tie_groups(table: Table, judged: set[str]) -> tuple[Integers, Integers]:
     """The number of documents of each score of a judged query, and that query."""
     names, query = codes_of(table.query)
-    known = np.array([name in judged for name in names], bool)
-    chosen = np.flatnonzero(known[query]) if len(names) else np.zeros(0, np.int64)
+    is_judged = np.array([name in judged for name in names], bool)
+    chosen = np.flatnonzero(is_judged[query]) if len(names) else np.zeros(0, np.int64)
     query, score = query[chosen], table.score[chosen] + 0.0  # -0.0 and 0.0 are equal
     order = np.lexsort((score, query))
     query, score = query[order], score[order]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_type_hints
 
 import numpy as np
 
-from cranfield.analysis.audit import Cause, reversals
+from cranfield.analysis.audit import reversals
 from cranfield.analysis.significance import (
     BY_PAIR,
     DEFAULT_SAMPLES,
@@ -50,6 +50,8 @@ from cranfield.statistics.rounding import SAME
 from cranfield.wording import decodable, few, listed, plural, printable
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     import pandas
     from matplotlib.axes import Axes
 
@@ -58,8 +60,6 @@ ComparisonTable = Literal["means", "pairs"]
 SELECTED = "the best run was selected by the scores that it is tested on: p-values do not account for the selection"
 BEST = "best"  # the baseline that is the best run of each measure
 SAVED = ".json"  # the ending of a file of saved scores
-# What could reverse a difference without any new query.
-DOUBTS: tuple[Cause, ...] = ("ties", "unjudged")
 
 SAVED_SETTINGS = (
     *("test", "tests", "correction", "family", "alpha", "level", "samples", "seed", "cluster", "collection"),
@@ -109,7 +109,7 @@ class Comparison(Saved):
     @property
     def reference(self) -> str | None:
         """The run that all others are compared with in the first measure; None for all pairs."""
-        return None if self.baseline is None else self.by_measure[0].pairs[0].other
+        return None if self.baseline is None else self.runs[self.by_measure[0].places[0, 1]]
 
     def __getitem__(self, measure: str) -> MeasureComparison:
         """The comparison by one measure, given by its label or by any of its names."""
@@ -306,6 +306,7 @@ def _saved_measure(runs: tuple[str, ...], rows: Sequence[PairComparison], known:
         tests={test: np.array([row.tests[test] for row in rows]) for test in rows[0].tests},
         variance=np.array([row.variance for row in rows]),
         doubts=tuple(row.doubts for row in rows),
+        bca=partial(np.stack, [columns.pop("bca_low"), columns.pop("bca_high")], axis=1),
         **columns,
         **known,
     )
@@ -439,13 +440,7 @@ def compare_scores(
         comparison = _tested(scores, settings, progress)
     else:
         pending = in_background(partial(_tested, scores, settings))  # most of it runs beside Python
-        doubts = _doubts(scores, evaluation, progress)
-        comparison = pending.result()
-        by_measure = []
-        for one in comparison.by_measure:
-            pairs = (frozenset((one.runs[a], one.runs[b])) for a, b in one.places.tolist())
-            by_measure.append(replace(one, doubts=tuple(doubts.get((one.measure, pair)) for pair in pairs)))
-        comparison = replace(comparison, by_measure=tuple(by_measure))
+        comparison = with_doubts(pending, scores, evaluation, progress)
     if scores.predictions is not None:
         places = [one.places.tolist() for one in comparison.by_measure]
         differences = scores.predictions.differences(scores, places, alpha=1 - settings.confidence)
@@ -515,32 +510,27 @@ def _without_spread(one: MeasureComparison, settings: ComparisonSettings) -> lis
     return [f"{one.measure}: {settings.chosen} cannot decide without a spread: all queries differ by the same: {names}"]
 
 
-Doubts = dict[tuple[str, frozenset[str]], tuple[Cause, ...] | None]
+def with_doubts(
+    pending: Future[Comparison], scores: Scores, evaluation: Evaluation, progress: Progress | None = None
+) -> Comparison:
+    """A comparison of these scores, with what ties and unjudged documents could reverse.
 
-
-def _doubts(scores: Scores, evaluation: Evaluation, progress: Progress | None) -> Doubts:
-    """What ties and unjudged documents could reverse, by measure and pair of runs; None where that is not known.
-
-    It is known for pairs of single rankings whose values are those of the evaluation: not for means over repeats, saved
-    scores, nested means and standardised scores, which have no entry here.
+    That is known for pairs of single rankings whose values are those of the evaluation: not for means over repeats,
+    saved scores, nested means and standardised scores. It is found while the comparison is ``pending``.
     """
-    if not set(evaluation.queries) <= set(scores.queries):
-        return {}
-    rankings = [run.run.name for run in evaluation.run_scores if run.run.system is None and run.run.name in scores.runs]
-    columns = [column.label for column in scores.columns if column in evaluation.columns]
-    if len(rankings) < 2 or not columns:
-        return {}
-    found: Doubts = {}
-    of_measure = reversals(evaluation, progress)
-    for label in columns:
-        reversed_by = of_measure[label]
-        causes: dict[frozenset[str], list[Cause]] = {}
-        for swap in reversed_by.swaps:
-            causes.setdefault(frozenset((swap.higher, swap.lower)), []).append(swap.cause)
-        nothing = () if set(DOUBTS) <= set(reversed_by.checked) else None
-        for pair in map(frozenset, combinations(rankings, 2)):
-            found[label, pair] = tuple(causes[pair]) if pair in causes else nothing
-    return found
+    names = [None if run.run.system else run.run.name for run in evaluation.run_scores]
+    row = np.array([names.index(run) if run in names else -1 for run in scores.runs])
+    labels = {column.label for column in scores.columns if column in evaluation.columns}
+    if not set(evaluation.queries) <= set(scores.queries) or (row >= 0).sum() < 2 or not labels:
+        return pending.result()
+    reversed_by, by_measure = reversals(evaluation, progress), []
+    for one in pending.result().by_measure:
+        first, second = row[one.places.T]
+        causes = reversed_by[one.measure].causes(first, second) if one.measure in labels else one.doubts
+        known = ((first >= 0) & (second >= 0)).tolist()
+        doubts = tuple(of_pair if both else None for of_pair, both in zip(causes, known, strict=True))
+        by_measure.append(replace(one, doubts=doubts))
+    return replace(pending.result(), by_measure=tuple(by_measure))
 
 
 def settings_for(scores: ScoreTable, settings: ComparisonSettings) -> tuple[ComparisonSettings, Integers]:
@@ -676,10 +666,13 @@ def resolution_notes(settings: ComparisonSettings, measures: Sequence[str], unit
     lowest = {measure: lowest_p(settings, number) for measure, number in zip(measures, units, strict=True)}
     unable = {measure: p for measure, p in lowest.items() if p >= settings.alpha}
     if unable:
+        most = max(number for measure, number in zip(measures, units, strict=True) if measure in unable)
+        one_sided = lowest_p(settings, most, sides=1)
         values = {
             "test": settings.chosen,
             "measures": [] if len(unable) == len(lowest) else list(unable),
             "lowest_p": sorted(unable.values()),
+            "gate": one_sided if settings.baseline is not None and one_sided < settings.alpha else None,
             # Either the signs of the differences have too few patterns, or too few of them are drawn.
             "more": "queries" if test.signs and 2.0 ** min(max(units) - 1, 60) <= settings.resamples else "samples",
             "fewer_pairs": settings.multiplied and tests > 1,

@@ -70,15 +70,15 @@ class Asked(Batch):
         return asked
 
     def __getattribute__(self, name: str) -> Any:
-        found = super().__getattribute__(name)
+        value = super().__getattribute__(name)
         if name in SIZES:
             self.sizes.add(name)
-        return found
+        return value
 
     def mean_over(self, weights: Weights, k: Integers | int | None = None) -> Floats:
-        found = super().mean_over(weights, k)
-        self.weights.append((weights, k, found, OF_RANK))
-        return found
+        means = super().mean_over(weights, k)
+        self.weights.append((weights, k, means, OF_RANK))
+        return means
 
     def gained(self, weights: Weights, k: Integers | int | None = None) -> Floats:
         self.weights.append((weights, k, super().mean_over(weights, k), OF_RANK))
@@ -138,9 +138,9 @@ def contributions(measure: Measure, rankings: Rankings, seed: int = 0) -> Contri
 
     def scores(order: Integers) -> Floats:
         """The scores with the first 0, 1, 2, ... documents of this order."""
-        place = np.full(batch.grade.shape[1], number)
-        place[order] = np.arange(number)
-        kept = batch.rows(np.zeros(number + 1, np.int64)).only(place < np.arange(number + 1)[:, None])
+        end = np.full(batch.grade.shape[1], number)
+        end[order] = np.arange(number)
+        kept = batch.rows(np.zeros(number + 1, np.int64)).only(end < np.arange(number + 1)[:, None])
         return measure.scoring.strategy.expectation(measure.scoring, kept, seed).value
 
     start = batch.start[0, :number]
@@ -164,9 +164,9 @@ def contributions(measure: Measure, rankings: Rankings, seed: int = 0) -> Contri
     scale = _gain_scale(measure, rankings.judged.top)
     before, score = float(np.nan_to_num(so_far[0])), float(so_far[-1])
     terminated = views.terminal and bool(views.full is None or prepared.nil.any() or prepared.length[0] < views.full)
-    found = Contributions(batch, before, adds, so_far[1:], batch.gain[0, :number] * scale, score, terminated)
+    result = Contributions(batch, before, adds, so_far[1:], batch.gain[0, :number] * scale, score, terminated)
     is_sum = measure.definition.reads in (GainSums, Preferences) and number > 0 and not np.isnan(score)
-    return _with_weights(found, measure, scale) if is_sum else found
+    return _with_weights(result, measure, scale) if is_sum else result
 
 
 def _gain_scale(measure: Measure, top: float) -> float:
@@ -178,41 +178,43 @@ def _gain_scale(measure: Measure, top: float) -> float:
     return plain / scaled if scaled > 0 else 1.0
 
 
-def _with_weights(found: Contributions, measure: Measure, scale: float) -> Contributions:
+def _with_weights(contributions: Contributions, measure: Measure, scale: float) -> Contributions:
     """The contributions with their weights, if the measure asked for weights that explain all of them."""
-    asked = Asked.by(found.batch)
+    asked = Asked.by(contributions.batch)
     measure.scoring.estimate(asked)
-    number, total = len(found.adds), found.adds.sum()
+    number, total = len(contributions.adds), contributions.adds.sum()
     for weights, k, table, weight_name in asked.weights:
         weight = table[0, :number]
-        products = found.batch.gain[0, :number] * weight
+        products = contributions.batch.gain[0, :number] * weight
         if not (products.sum() > 0 and total > 0):
             continue
         divisor = float(products.sum() / total)
-        if np.allclose(products / divisor, found.adds, rtol=CLOSE, atol=CLOSE * np.abs(found.adds).max()):
-            name, ranks = _name(divisor, weights, asked, measure), np.arange(1, int(found.batch.length[0]) + 1)
+        if np.allclose(
+            products / divisor, contributions.adds, rtol=CLOSE, atol=CLOSE * np.abs(contributions.adds).max()
+        ):
+            name, ranks = _name(divisor, weights, asked, measure), np.arange(1, int(contributions.batch.length[0]) + 1)
             last = len(ranks) if k is None else np.reshape(k, -1)[0]
             of_ranks = None if weights is None else np.where(ranks <= last, weights.at(ranks), 0)
             return replace(
-                found,
+                contributions,
                 weight=weight,
                 rank_weight=of_ranks,
                 weight_name=weight_name,
                 divisor=divisor * scale,
                 divisor_name=name,
             )
-    return found
+    return contributions
 
 
 def _name(divisor: float, weights: Weights | None, asked: Asked, measure: Measure) -> str:
     """The name of a divisor, if the measure asked for this number; empty otherwise."""
     read = set(asked.sizes)
-    known = {} if weights not in asked.sums else {SAME_SUM: asked.sums[weights][0]}
+    candidates = {} if weights not in asked.sums else {SAME_SUM: asked.sums[weights][0]}
     # With gains of 0 and 1, the sum of gains is the number of relevant documents.
     counted = {"mass": "R"} if asked.mass[0] == asked.R[0] else {}
-    known |= {SIZES[counted.get(name, name)]: getattr(asked, name)[0] for name in SIZES if name in read}
-    known |= {} if measure.rank_cutoff is None else {"the cutoff": measure.rank_cutoff}
-    return next((name for name, value in known.items() if abs(float(value) - divisor) <= CLOSE * divisor), "")
+    candidates |= {SIZES[counted.get(name, name)]: getattr(asked, name)[0] for name in SIZES if name in read}
+    candidates |= {} if measure.rank_cutoff is None else {"the cutoff": measure.rank_cutoff}
+    return next((name for name, value in candidates.items() if abs(float(value) - divisor) <= CLOSE * divisor), "")
 
 
 def ideal(measure: Measure, rankings: Rankings, seed: int = 0) -> Contributions | None:
@@ -372,15 +374,32 @@ def explain(
 ) -> Explanation:
     """What each document of a query adds to a score, rank by rank.
 
-    ``qrels``: judgments or a `Collection`; a measure of document text needs one with documents, and is explained by
-    words. ``query`` may be left out if there is only one. ``options`` are those of `evaluate`.
+    Parameters
+    ----------
+    qrels
+        Judgments or a `Collection`; a measure of document text needs one with documents, and is explained by words.
+    run
+        One run, as in `evaluate`.
+    measure
+        One measure.
+    query
+        The id of the query; may be left out if there is only one.
+    **options
+        Those of `evaluate`.
 
+    Returns
+    -------
+    Explanation
+        The score, its divisor, and one step for each document.
+
+    Examples
+    --------
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": 3, "b": 0, "c": 2}}
-    >>> found = cf.explain(qrels, {"q": ["b", "a", "x", "c"]}, "nDCG@4")
-    >>> [(step.document, step.gain, round(step.weight, 4), round(step.earned, 4)) for step in found.steps]
+    >>> explanation = cf.explain(qrels, {"q": ["b", "a", "x", "c"]}, "nDCG@4")
+    >>> [(step.document, step.gain, round(step.weight, 4), round(step.earned, 4)) for step in explanation.steps]
     [('b', 0.0, 1.0, 0.0), ('a', 3.0, 0.6309, 0.4441), ('x', nan, 0.5, 0.0), ('c', 2.0, 0.4307, 0.2021)]
-    >>> round(found.score, 4), round(found.divisor, 4)
+    >>> round(explanation.score, 4), round(explanation.divisor, 4)
     (0.6462, 4.2619)
 
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull"}
@@ -430,27 +449,27 @@ def _undefined(aligner: Aligner, measure: Measure, query: str, hint: str) -> Inp
 def _explain_ranks(scores: RunScores, column: Column, rankings: Rankings, q: int, seed: int) -> Explanation:
     measure, aligner = column.measure, scores.alignments[column.alignment].aligner
     name = aligner.judgments.queries[q]
-    found, best = contributions(measure, rankings, seed), ideal(measure, rankings, seed)
-    if np.isnan(found.score):
+    actual, best = contributions(measure, rankings, seed), ideal(measure, rankings, seed)
+    if np.isnan(actual.score):
         nothing, show = "no judged document of the query has a gain", f"`cranfield show {measure.symbol}` says when"
-        raise _undefined(aligner, measure, name, nothing if found.batch.mass[0] == 0 else show)
+        raise _undefined(aligner, measure, name, nothing if actual.batch.mass[0] == 0 else show)
     definition, judgments = measure.definition, aligner.judgments
-    steps = tuple(_Ranks(measure, aligner, found, best).steps(_tie_groups(scores, column, q)))
+    steps = tuple(_Ranks(measure, aligner, actual, best).steps(_tie_groups(scores, column, q)))
     listed, rows = {step.document for step in steps}, range(judgments.begin[q], judgments.begin[q + 1])
     missed = [float(aligner.grade[row]) for row in rows if judgments.documents[row] not in listed]
     return Explanation(
         run=scores.run.name,
         query=name,
         measure=str(measure),
-        score=found.score,
+        score=actual.score,
         steps=steps,
         summary=definition.summary,
         formula=definition.formula,
         ties=measure.views.ties or DEFAULT,
-        before=found.before,
-        divisor=math.nan if found.weight is None else found.divisor,
-        divisor_name=found.divisor_name,
-        weight_name=found.weight_name,
+        before=actual.before,
+        divisor=math.nan if actual.weight is None else actual.divisor,
+        divisor_name=actual.divisor_name,
+        weight_name=actual.weight_name,
         ideal_score=math.nan if best is None else best.score,
         missed=tuple(grade for grade in missed if grade >= 0),
         top=aligner.judged.top,

@@ -21,7 +21,7 @@ from cranfield.statistics.rounding import SAME
 
 Outcome = Literal["passed", "failed", "undecided"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-Rule = Literal["at_least", "no_significant_loss", "may_drop", "not_worse_by"]
+Rule = Literal["at_least", "at_most", "no_significant_loss", "may_drop", "not_worse_by"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Gate:
     """What must hold of a measure."""
 
     at_least: Annotated[float | None, "The mean of a run is not below this value."] = None
+    at_most: Annotated[float | None, "The mean of a run is not above this value."] = None
     not_worse_by: Annotated[Positive | None, "A run is shown not to be worse than the baseline by this or more."] = None
     no_significant_loss: Annotated[bool, "No run is significantly worse than the baseline."] = False
     margin: Annotated[float, Limits(0), "With no_significant_loss: ignore differences up to this size."] = 0.0
@@ -38,6 +39,12 @@ class Gate:
         "The mean of a run is at most this much worse than that of the baseline, significant or not.",
     ] = None
     runs: Annotated[str | tuple[str, ...], "The runs that are checked; by default all."] = ()
+
+    @property
+    def limits(self) -> dict[Rule, float]:
+        """The limits of the mean."""
+        given: dict[Rule, float | None] = {"at_least": self.at_least, "at_most": self.at_most}
+        return {rule: limit for rule, limit in given.items() if limit is not None}
 
     @property
     def compares(self) -> bool:
@@ -108,8 +115,10 @@ def verdict(
     p = {} if comparison is None else _one_sided(comparison)
     for label, gate in gates.items():
         found: list[Check] = []
-        if gate.at_least is not None and means is not None:
-            found += _limits(means, label, gate.at_least)
+        if (table := means or compared) is not None:
+            check_gate(table.columns[table.measures.index(label)].measure, gate)
+        if means is not None:
+            found += [check for rule, limit in gate.limits.items() for check in _limits(means, label, rule, limit)]
         if comparison is not None and gate.compares:
             found += _against_baseline(gate, comparison, comparison[label], p[comparison[label].measure], compared)
         wanted = (gate.runs,) if isinstance(gate.runs, str) else gate.runs
@@ -117,26 +126,44 @@ def verdict(
     return Verdict(tuple(checks), comparison)
 
 
-def check_limit(measure: Measure, limit: float) -> None:
-    """Raise if a limit is beyond the bounds of a measure, so that a check would never or always pass."""
+def check_gate(measure: Measure, gate: Gate) -> None:
+    """Raise if a gate does not suit a measure."""
+    for rule, limit in gate.limits.items():
+        check_limit(measure, rule, limit)
+    if gate.compares and measure.definition.neutral:
+        raise UsageError(
+            f"neither higher nor lower values of {measure} are better, so that no run is worse",
+            hint="use at_least and at_most",
+        )
+
+
+def check_limit(measure: Measure, rule: Rule, limit: float) -> None:
+    """Raise if a limit is on the wrong side, or beyond the bounds, so that a check would never or always pass."""
     lowest, highest = measure.definition.bounds
+    lower = measure.definition.lower_is_better
+    if (rule == "at_most") != lower and not measure.definition.neutral:
+        better, right = ("lower", "at_most, or --fail-above") if lower else ("higher", "at_least, or --fail-below")
+        raise UsageError(
+            f"{better} values of {measure} are better, and {rule} limits the wrong side", hint=f"use {right}"
+        )
     if measure.views.sampled or lowest <= limit <= highest:  # estimates may exceed the bounds
         return
     values = f"at least {lowest:g}" if math.isinf(highest) else f"between {lowest:g} and {highest:g}"
     raise UsageError(
         f"the limit {limit:g} is outside the bounds of {measure}, whose values are {values}",
-        hint="no run could pass" if limit > highest else "every run would pass",
+        hint="no run could pass" if (limit > highest) == (rule == "at_least") else "every run would pass",
     )
 
 
-def _limits(means: ScoreTable, label: str, limit: float) -> Iterator[Check]:
-    """The mean of each run against a lower limit."""
-    m = means.measures.index(label)
-    check_limit(means.columns[m].measure, limit)
+def _limits(means: ScoreTable, label: str, rule: Rule, limit: float) -> Iterator[Check]:
+    """The mean of each run against a lower or an upper limit."""
+    m, sign = means.measures.index(label), 1 if rule == "at_least" else -1
     for r, run in enumerate(means.runs):
         mean = float(means._means[r, m])
-        outcome: Outcome = "undecided" if math.isnan(mean) else "failed" if mean < limit - SAME else "passed"
-        yield Check(run, label, "at_least", limit, outcome, mean)
+        beyond = sign * mean < sign * limit - SAME
+        yield Check(
+            run, label, rule, limit, "undecided" if math.isnan(mean) else "failed" if beyond else "passed", mean
+        )
 
 
 def _one_sided(comparison: Comparison) -> dict[str, list[float]]:

@@ -92,13 +92,26 @@ class PerQueryScores(Displayed):
 
 @checked
 def queries(scores: Scores, measure: int | str = 0, order: Order | None = None) -> PerQueryScores:
-    """One measure of all runs, query by query; ``measure`` is a column or any name of a measure.
+    """One measure of all runs, query by query.
 
-    Sorted by the size of the ``difference`` (two runs, the second minus the first) or by the ``loss`` of the second
-    run, largest first, ``hardest`` first, by
-    ``disagreement`` between runs, or in the order of the input (``query``). The default is the difference for two
-    runs, and otherwise the hardest first.
+    Parameters
+    ----------
+    scores
+        What `evaluate` returns.
+    measure
+        The measure: its column number, or any of its names.
+    order
+        ``difference``: by the size of the difference of two runs (second minus first), largest first; ``loss``: by the
+        loss of the second run, largest first; ``hardest`` queries first; by ``disagreement`` between runs; or
+        ``query``, the order of the input. The default is the difference for two runs, and otherwise the hardest first.
 
+    Returns
+    -------
+    PerQueryScores
+        The queries in this order with the score of each run.
+
+    Examples
+    --------
     >>> import cranfield as cf
     >>> qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
     >>> runs = [{"q1": {"b": 2, "a": 1}, "q2": {"b": 2, "a": 1}}, {"q1": {"a": 2, "b": 1}, "q2": {"b": 2, "a": 1}}]

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import compress
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -149,7 +150,9 @@ class ComparisonSettings:
             test = SIGNIFICANCE_TESTS[name]
             for part, present in parts.items():
                 if present and part in test.undefined:
-                    fits = [other for other, one in SIGNIFICANCE_TESTS.items() if part not in one.undefined]
+                    fits = [
+                        other for other, test_record in SIGNIFICANCE_TESTS.items() if part not in test_record.undefined
+                    ]
                     fixed = ", or repeats=fixed to compare these very repeats" if part == "random repeats" else ""
                     raise UsageError(
                         f"{name} is not defined for {part}: {test.undefined[part]}",
@@ -236,8 +239,8 @@ def _bootstrap(sample: Sample, pairs: Integers, settings: ComparisonSettings) ->
         return sample.bootstrap(pairs, settings.resamples, settings.seed)
     p = bootstrap_p_values(sample.x, samples=settings.resamples, seed=settings.seed)
     # As in the other tests the data themselves count as a sample: no number of samples makes a p-value 0.
-    found = (settings.resamples * _of_pairs(p, pairs, len(sample.x)) + 1) / (settings.resamples + 1)
-    return np.where(_error(sample, pairs).variance == 0, 1.0, found)
+    p_values = (settings.resamples * _of_pairs(p, pairs, len(sample.x)) + 1) / (settings.resamples + 1)
+    return np.where(_error(sample, pairs).variance == 0, 1.0, p_values)
 
 
 def _bootstrap_interval(sample: Sample, pairs: Integers, settings: ComparisonSettings, level: Floats) -> Floats:
@@ -458,7 +461,7 @@ class PairComparison(NamedTuple):
 
 # Arrays of a `MeasureComparison` by pair that change their sign if its runs change places; and ends of intervals.
 SIGNED = ("difference", "estimate", "direction", "effect", "skewness")
-ENDS = (("low", "high"), ("t_low", "t_high"), ("bca_low", "bca_high"), ("effect_low", "effect_high"))
+ENDS = (("low", "high"), ("t_low", "t_high"), ("effect_low", "effect_high"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -470,7 +473,8 @@ class MeasureComparison:
     independent queries, or clusters of them, there are. ``largest``: the largest possible difference, the range of the
     measure. ``lowest_p``: the lowest corrected p-value that the test could
     give; if it is not below alpha, no difference can be significant. ``sources``: of each repeated run, the variance
-    of a score between queries, between repeats, and the rest. The other fields are those of `PairComparison`.
+    of a score between queries, between repeats, and the rest. ``bca``: computes the ends of the BCa intervals,
+    (pair, 2), which take longer than a test, and few readers show. The other fields are those of `PairComparison`.
     """
 
     measure: str
@@ -490,8 +494,7 @@ class MeasureComparison:
     significant: Booleans
     t_low: Floats
     t_high: Floats
-    bca_low: Floats
-    bca_high: Floats
+    bca: Callable[[], Floats]
     effect: Floats
     effect_low: Floats
     effect_high: Floats
@@ -515,6 +518,20 @@ class MeasureComparison:
         return -1 if self.better == "lower" else 1
 
     @cached_property
+    def _bca(self) -> Floats:
+        return self.bca()
+
+    @property
+    def bca_low(self) -> Floats:
+        """The lower end of the BCa interval of each pair."""
+        return self._bca[:, 0]
+
+    @property
+    def bca_high(self) -> Floats:
+        """The upper end of the BCa interval of each pair."""
+        return self._bca[:, 1]
+
+    @cached_property
     def pairs(self) -> tuple[PairComparison, ...]:
         """Every pair of runs that was compared."""
         wins, losses = self.wins.tolist(), self.losses.tolist()
@@ -536,6 +553,11 @@ class MeasureComparison:
         }
         rows = zip(*(columns[name] for name in PairComparison._fields), strict=True)
         return tuple(PairComparison(*row) for row in rows)
+
+    @property
+    def significant_doubts(self) -> list[tuple[Cause, ...] | None]:
+        """What could reverse each significant difference; None where that was not checked."""
+        return list(compress(self.doubts, self.significant.tolist()))
 
     @property
     def verdict(self) -> Integers:
@@ -565,7 +587,12 @@ class MeasureComparison:
         changed: dict[str, Any] = {name: 0 - getattr(self, name) for name in SIGNED}
         changed |= {a: 0 - getattr(self, b) for pair in ENDS for a, b in (pair, pair[::-1])}
         changed |= {"wins": self.losses, "losses": self.wins, "raised": self.lowered, "lowered": self.raised}
-        return replace(self, places=self.places[:, ::-1], **changed)
+        return replace(self, places=self.places[:, ::-1], bca=partial(_turned, self.bca), **changed)
+
+
+def _turned(interval: Callable[[], Floats]) -> Floats:
+    """The intervals of differences with the other sign."""
+    return 0 - interval()[:, ::-1]
 
 
 BY_PAIR = (
@@ -652,8 +679,6 @@ def compare_pairs(
     x = np.ascontiguousarray(sample.x)  # so that results do not depend on memory layout
     sample = sample._replace(x=x)
     confidence, significant = settings.confidence, correction.p < settings.alpha
-    bca_low, bca_high = bca(sample, pairs, level=confidence, seed=settings.seed).T
-    bca_low[sample.borrowed(pairs)] = bca_high[sample.borrowed(pairs)] = np.nan  # there are no repeats to draw
     t_low, t_high = _t_interval(sample, pairs, settings, np.full(len(pairs), confidence)).T
     error = _error(sample, pairs)
     if sample.is_plain:
@@ -682,8 +707,7 @@ def compare_pairs(
         "significant": significant,
         "t_low": t_low,
         "t_high": t_high,
-        "bca_low": bca_low,
-        "bca_high": bca_high,
+        "bca": partial(_bca_interval, sample, pairs, confidence, settings.seed),
         **dict(zip(("effect", "effect_low", "effect_high"), effect.T, strict=True)),
         "variance": np.stack([error.from_queries, error.from_repeats], axis=1),
         "degrees": error.degrees,
@@ -696,6 +720,13 @@ def compare_pairs(
         "lowest_p": lowest_p(settings, sample.units),
         "anova": anova(x),
     }
+
+
+def _bca_interval(sample: Sample, pairs: Integers, level: float, seed: int) -> Floats:
+    """The BCa interval of each pair, (pair, 2); NaN where a run has no repeats to draw."""
+    interval = bca(sample, pairs, level=level, seed=seed)
+    interval[sample.borrowed(pairs)] = np.nan
+    return interval
 
 
 def _means(sample: Sample) -> Floats:

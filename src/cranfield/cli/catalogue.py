@@ -101,18 +101,18 @@ class Conformance(options.Output):
         Option("-m --measure", metavar="MEASURE", callback=options.given_measures),
     ] = ()
     schema: Annotated[bool, "Write the JSON schema of the cases instead."] = False
-    seconds: Annotated[Positive, "Stop the program after so many seconds."] = 600
+    seconds: Annotated[Positive, "Stop the program after N seconds."] = 600
     format: Annotated[Literal["table", "json", "csv", "markdown", "latex"], "Output format of a check."] = "table"
 
     def run(self) -> None:
-        from cranfield import conformance, results
+        from cranfield import codec, conformance
         from cranfield.report.pages import write
 
         if self.schema:
             emit(conformance.SCHEMA.read_text(encoding="utf-8"), self.output)
         elif not self.action:
             document = conformance.document(self.measures or None)
-            emit(results.text(document), self.output)
+            emit(codec.text(document), self.output)
             if self.output is not None:
                 cases, measures = (plural(len(document[key]), key[:-1]) for key in ("cases", "measures"))
                 say_written(f"{self.output} written ({cases} of {measures})")

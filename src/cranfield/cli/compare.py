@@ -168,6 +168,7 @@ class Compare(
             self.guarded,
             self.margin,
             significance=not self.ignore_significance,
+            at_most=self.upper_limits,
         )
         if means is not None and self.collection_by is not None:
             from cranfield.evaluation.designs import over_collections
@@ -186,10 +187,10 @@ class Compare(
                 lost = label_of[self._checked[0]]
                 pages = [] if outcome.compared is None else losses(outcome.compared, comparison, lost, self.digits)
                 text = "\n".join(filter(None, (f"{markdown(checked)}{text}", write(pages, {}, "markdown"))))
-        if self.group_by is not None:
+        if self.grouping_attributes is not None:
             assert outcome.compared is not None  # as --engine spark does not work with groups
             layout: dict[str, Any] = {"width": width(), "colour": colour(self.output)}
-            found = outcome.compared.by(self.group_by, comparison.reference, **settings.of_groups)
+            found = outcome.compared.by(self.grouping_attributes, comparison.reference, **settings.of_groups)
             text = results.with_groups(text, found, self.format, self.digits, **layout)
         emit(results.for_file(text, self.format, self.output), self.output)
         if self.format != "json":
@@ -207,7 +208,7 @@ class Compare(
             raise UsageError("--table does not work with --details")
         if self.table == "means" and self.format in ("csv", "json"):
             raise UsageError(f"--table means does not work with --format {self.format}, which has all pairs")
-        guarded, limits, spark = self.guarded, self.limits, self.engine == "spark"
+        guarded, limits, spark = self.guarded, self.limited, self.engine == "spark"
         if spark and (self.scores or self.average or self.group_by or self.cluster or self.collection_by):
             raise UsageError("scores from elsewhere, groups and designs do not work with --engine spark")
         alone = {
@@ -236,7 +237,7 @@ class Compare(
     @property
     def _checked(self) -> list[str]:
         """The measures of all checks."""
-        return [*self.guarded, *self.limits, *self.margins]
+        return [*self.guarded, *self.limited, *self.margins]
 
     def _announce(self, notes: Iterable[str]) -> None:
         """Print notes before the work starts."""

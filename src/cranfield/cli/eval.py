@@ -73,7 +73,7 @@ class Eval(
         collection, chosen = self.collection, self.chosen
         judgments = collection.judgments if self.measures is None and self.engine == "local" else None
         names, notes = options.choose_measures(self.measures, judgments, terminal=self.terminal)
-        columns, label_of = gate.with_checked(names, list(self.limits), collection.policy(**chosen))
+        columns, label_of = gate.with_checked(names, self.limited, collection.policy(**chosen))
         shown = {"residuals": self.residual, "bounds": self.bounds, "standard errors": self.standard_errors}
         chosen["show"] = [name for name, wanted in shown.items() if wanted]
         if self.engine == "spark":
@@ -88,10 +88,10 @@ class Eval(
                 table = table.standardised(self.standardise)
             table = self.averaged(table)
         checked = None
-        if self.limits:
+        if self.limited:
             from cranfield.analysis.gates import verdict
 
-            checked = verdict(gate.gates_of(label_of, self.limits), table)
+            checked = verdict(gate.gates_of(label_of, self.limits, at_most=self.upper_limits), table)
         by_input = self.top is None and self.format in ("json", "csv", "trec")
         in_order = table.order(self.sort or ("input" if by_input else None))
         by = None if self.sort in ("name", "input") else self.sort
@@ -114,9 +114,9 @@ class Eval(
 
             text += lines.text(means, self.format, self.digits, **layout)
             notes = [*notes, *lines.notes(means)]
-        if self.group_by is not None:
+        if self.grouping_attributes is not None:
             assert isinstance(table, Scores)  # as --engine spark does not work with groups
-            text = with_groups(text, table.by(self.group_by), self.format, self.digits, **layout)
+            text = with_groups(text, table.by(self.grouping_attributes), self.format, self.digits, **layout)
         emit(for_file(text, self.format, self.output), self.output)
         note(notes)
         if self.format != "json":
@@ -126,7 +126,7 @@ class Eval(
 
     def _check(self) -> None:
         """Raise if options do not work together."""
-        if (self.junit and not self.limits) or (self.limits and self.standardise is not None):
+        if (self.junit and not self.limited) or (self.limited and self.standardise is not None):
             raise UsageError(
                 "--junit needs --fail-below" if self.junit else "--standardise does not work with --fail-below",
                 hint="for example: --fail-below nDCG@10=0.70" if self.junit else "",

@@ -1,4 +1,4 @@
-"""``cranfield run``: a whole experiment, as one file says it."""
+"""``cranfield run``: run the experiment described in a file."""
 
 from __future__ import annotations
 

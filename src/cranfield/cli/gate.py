@@ -1,4 +1,4 @@
-"""Options and exit codes of checks for pipelines: --fail-if-worse, --fail-below, --junit."""
+"""Options and exit codes of checks for pipelines: --fail-if-worse, --fail-below, --fail-above, --junit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cranfield.cli.commands import RARE, Option, Settings
 from cranfield.cli.output import quiet, replace, say
 
 if TYPE_CHECKING:
-    from cranfield.analysis.gates import Gate, Verdict
+    from cranfield.analysis.gates import Gate, Rule, Verdict
     from cranfield.evaluation.plan import Column, Policy
 
 WORSE = 3  # the exit code if a check fails
@@ -37,9 +37,10 @@ def _not_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
 
 def _limits(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
     """Measures and their limits, from texts such as ``nDCG@10=0.70``."""
-    limits = _numbers(ctx, param, values, max)
+    lower = param.name == "limits"
+    limits = _numbers(ctx, param, values, max if lower else min)
     for measure, limit in limits.items():
-        _check_limit(measure, limit)
+        _check_limit(measure, "at_least" if lower else "at_most", limit)
     return limits
 
 
@@ -69,13 +70,13 @@ def _margins(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
     return margins
 
 
-def _check_limit(measure: str, limit: float) -> None:
+def _check_limit(measure: str, rule: Rule, limit: float) -> None:
     from cranfield.analysis.gates import check_limit
     from cranfield.errors import MeasureError
     from cranfield.measures import parse
 
     with suppress(MeasureError):  # of scores from elsewhere, any text is a measure; others are refused later
-        check_limit(parse(measure), limit)
+        check_limit(parse(measure), rule, limit)
 
 
 class Baselines(Settings):
@@ -134,7 +135,19 @@ class Limits(Settings):
         "Exit with code 3 if the mean of a run is below this value, such as nDCG@10=0.70; may be repeated.",
         Option("--fail-below", "MEASURE=VALUE", callback=_limits),
     ] = {}  # noqa: RUF012 - the value of click's callback
+    upper_limits: Annotated[
+        dict[str, float],
+        tuple,
+        str,
+        "Exit with code 3 if the mean of a run is above this value, such as FalseAnswer=0.05; may be repeated.",
+        Option("--fail-above", "MEASURE=VALUE", callback=_limits),
+    ] = {}  # noqa: RUF012 - the value of click's callback
     junit: Annotated[options.OutputPath | None, "Write the results as JUnit XML, for CI servers.", RARE] = None
+
+    @property
+    def limited(self) -> list[str]:
+        """The measures with a limit."""
+        return [*self.limits, *self.upper_limits]
 
 
 def gates_of(
@@ -145,6 +158,7 @@ def gates_of(
     margin: float = 0.0,
     *,
     significance: bool = True,
+    at_most: Mapping[str, float] | None = None,
 ) -> dict[str, Gate]:
     """What must hold of each column; of several limits of one measure under different names, the strictest."""
     from cranfield.analysis.gates import Gate
@@ -162,6 +176,8 @@ def gates_of(
         add(name, "not_worse_by", number, min)
     for name, number in at_least.items():
         add(name, "at_least", number, max)
+    for name, number in (at_most or {}).items():
+        add(name, "at_most", number, min)
     return {label: Gate(**of_label) for label, of_label in found.items()}
 
 

@@ -50,6 +50,7 @@ MODULES = {
     "depth-for": "judging",
     "corpus": "collections",
     "explain": "analysis",
+    "exposure": "exposure",
     "convert": "files",
     "simulate": "collections",
     "trec_eval": "trec_eval",

@@ -320,6 +320,14 @@ QueriesFile = Annotated[
 ]
 
 
+ItemsFile = Annotated[
+    File | None,
+    "Attributes of documents, for DocMean and exposure: a table (CSV, TSV, JSON Lines or Parquet) with a column for "
+    "the document, and all documents that could be shown.",
+    RARE,
+]
+
+
 DaysPolicy = Annotated[
     AbsentDays,
     "For runs of Change Detection: what to do if a run does not mention a day of --queries-file: report an error, or "
@@ -379,6 +387,7 @@ class CollectionFacts(DocumentText, DocumentIds):
     costs: Annotated[
         File | None, "Costs of documents, for measures that use them, in lines `query document cost`.", RARE
     ] = None
+    items: ItemsFile = None
     queries_file: QueriesFile = None
 
     def collection_of(self, qrels: str) -> Collection:
@@ -429,7 +438,8 @@ class Seed(Settings):
 WITHOUT_SPARK = {
     "per_query": "use --write-scores DIR to write them",
     "interval": "use --write-scores DIR to write per-query scores, and compute intervals from these",
-    **dict.fromkeys(("duplicates", "columns", "costs", "predicted", "judgments", "complete", "map_documents"), ""),
+    **dict.fromkeys(("duplicates", "columns", "costs", "items", "predicted"), ""),
+    **dict.fromkeys(("judgments", "complete", "map_documents"), ""),
 }
 
 
@@ -523,9 +533,15 @@ class Averaging(Settings):
     ] = None
     group_by: Annotated[
         str | None,
-        "Also show means, and differences from the baseline, for each value of this query attribute.",
-        Option(metavar="ATTRIBUTE"),
+        "Also show means, and differences from the baseline, for each value of this query attribute, or for each "
+        "combination of several, such as segment,country.",
+        Option(metavar="ATTRIBUTE,..."),
     ] = None
+
+    @property
+    def grouping_attributes(self) -> list[str] | None:
+        """The attributes of --group-by."""
+        return None if self.group_by is None else self.group_by.split(",")
 
     def averaged(self, scores: Scores) -> Scores:
         """The scores, or nested means of them."""

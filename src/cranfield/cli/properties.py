@@ -14,7 +14,8 @@ from cranfield.cli.output import colour, emit, note, progress, width
 from cranfield.errors import UsageError
 from cranfield.lab.property_checks import PROPERTIES, SEVEN
 from cranfield.lab.studies import properties as study
-from cranfield.settings import Choices, Count
+from cranfield.lab.study import function_of
+from cranfield.settings import Choices
 
 
 class Properties(options.Writing):
@@ -45,14 +46,8 @@ class Properties(options.Writing):
         Option("--properties", metavar="P,P,..."),
     ] = None
     classes: Annotated[bool, "Show measures with the same properties in one row."] = False
-    documents: Annotated[
-        Count | None,
-        "Length of the longest rankings.",
-        Option(default="8, or less if there are too many rankings"),
-    ] = None
-    grades: Annotated[
-        Sequence[float] | None, "Grades of judged documents, instead of 0,1.", Option(metavar="G,G,...")
-    ] = None
+    documents: study.Documents = None
+    grades: study.Grades = None
     format: Annotated[str, Choices(study.FORMATS), "Output format. json and csv have full precision."] = "table"
 
     def run(self) -> None:
@@ -65,11 +60,10 @@ class Properties(options.Writing):
         study.check_columns(self.columns or ())
         extra: AbstractContextManager[list[str]] = load_measures(self.file) if self.file else nullcontext([])
         with extra as own, progress("Checking measures") as step:
-            result = study.properties(
-                options.measure_names(self.measures) or own, documents=self.documents, grades=self.grades, progress=step
-            )
-        text = study.write(
-            result,
+            measures = options.measure_names(self.measures) or own
+            result = function_of("properties")(measures, documents=self.documents, grades=self.grades, progress=step)
+        assert isinstance(result, study.PropertiesResult)
+        text = result.write(
             self.format,
             digits=self.digits,
             width=width(),
@@ -79,7 +73,7 @@ class Properties(options.Writing):
         )
         emit(text, self.output)
         if self.format != "json":
-            note(result.notes)
+            note(map(str, result.notes))
 
     def _print_table(self) -> None:
         """Print a table of the paper."""

@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Sequence
 from datetime import date as today
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,11 +16,15 @@ from cranfield.cli.compare import Testing
 from cranfield.cli.output import emit, note, progress, say_written
 from cranfield.errors import UsageError
 from cranfield.io.streams import digesting
+from cranfield.parallel import in_background
 from cranfield.settings import Limits
 from cranfield.wording import few
 
 if TYPE_CHECKING:
+    from cranfield.analysis.compare import Comparison
+    from cranfield.analysis.significance import ComparisonSettings
     from cranfield.evaluation.evaluation import Evaluation
+    from cranfield.evaluation.reader import Progress
     from cranfield.evaluation.scores import Scores
 
 REPORT = "report.html"
@@ -68,7 +73,7 @@ class Report(
     ] = ()
 
     def run(self) -> None:
-        from cranfield.analysis.compare import comparable, compare_scores
+        from cranfield.analysis.compare import comparable
         from cranfield.analysis.significance import ComparisonSettings
         from cranfield.report.html import contents, html, require
 
@@ -104,7 +109,7 @@ class Report(
         columns = comparable(scores)
         if len(scores.runs) > 1 and columns:
             with progress("Comparing runs") as step:
-                comparison = compare_scores(scores.only(measures=columns), settings, evaluation, step)
+                comparison = _compared(scores.only(measures=columns), settings, evaluation, step)
         if evaluation is None:
             files, lines = self.score_files, self.commands_of_scores(scores, baseline)
         else:
@@ -120,7 +125,7 @@ class Report(
                 comparison,
                 evaluation,
                 texts=texts,
-                group_by=self.group_by,
+                group_by=self.grouping_attributes,
                 date=self.date if self.date is not None else today.today().isoformat(),
                 commands=commands,
                 progress=step,
@@ -216,6 +221,21 @@ class Report(
 
 
 command = verb(Report, "Write an HTML report.")
+
+
+def _compared(
+    scores: Scores, settings: ComparisonSettings, evaluation: Evaluation | None, step: Progress | None
+) -> Comparison:
+    """The comparison; the audit that the report shows is computed beside the tests, and has what doubts need."""
+    from cranfield.analysis.audit import audit_evaluation
+    from cranfield.analysis.compare import compare_scores, with_doubts
+    from cranfield.report.html import has_rankings
+
+    if evaluation is None or not has_rankings(scores, evaluation):
+        return compare_scores(scores, settings, evaluation, step)
+    pending = in_background(partial(compare_scores, scores, settings))
+    audit_evaluation(evaluation, plausible=True, progress=step)
+    return with_doubts(pending, scores, evaluation)
 
 
 def beside(words: Sequence[str], folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""``cranfield study``: a command for each study, made from the signature and the docstring of its experiment."""
+"""``cranfield study``: a command for each study, made from its class."""
 
 from __future__ import annotations
 
@@ -16,16 +16,22 @@ from cranfield.cli import options, results
 from cranfield.cli.commands import Argument, Field, LazyGroup, command_of, fields_of, fields_of_function, verb
 from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, emit, note, progress, width
-from cranfield.errors import InputError, UsageError
+from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import read_runs
-from cranfield.lab import registry
-from cranfield.lab.registry import CollectionFiles, Preset, SeveralCollections, Study, StudyResult, run_on_collections
 from cranfield.lab.studies import study_names
+from cranfield.lab.study import (
+    CollectionFiles,
+    Study,
+    StudyResult,
+    function_of,
+    result_class,
+    run_on_collections,
+    study_class,
+)
 from cranfield.lab.systems import top_runs
 from cranfield.measures import Measure
 from cranfield.measures.aliases import SAKAI as SAKAI_NAMES
 from cranfield.measures.aliases import in_notation
-from cranfield.report.pages import Page
 from cranfield.settings import Count, ListOf, OneOf, Option, Type, declared, walk
 
 # Settings that verbs have, too: the same option, or only the same group if the experiment describes its own.
@@ -96,49 +102,43 @@ def _refuse_scores(ctx: click.Context, _param: click.Parameter, value: tuple[str
     return value
 
 
-def _inputs(study: Study) -> dict[str, Field]:
+def _inputs(study: type[Study]) -> dict[str, Field]:
     """The fields of judgments and runs, or of scores."""
-    if not study.takes_scores:
+    if not study.takes_scores():
         return fields_of(ChosenRuns) | fields_of(options.Elsewhere, "scores")
     fields = fields_of(ScoresOrRuns)
     del fields["queries_file"]  # no study uses attributes of queries
     return fields
 
 
-def _on_request(study: Study) -> dict[str, tuple[str, Callable[..., list[Page]]]]:
-    """Further tables of a study: the name of the option of each, its description, and the function that makes it."""
-    found: dict[str, tuple[str, Callable[..., list[Page]]]] = getattr(study.module, "ON_REQUEST", {})
-    return found
+def _paper(study: type[Study]) -> dict[str, Field]:
+    """The option --paper, if the study repeats a published experiment."""
+    if (preset := study.PAPER) is None:
+        return {}
+    text = (
+        f"Use the measures of the paper and the {preset.top} runs with the highest {preset.by}, unless -m or "
+        f"--top is given. -m takes the names of the paper, too: {', '.join(SAKAI_NAMES)}. The "
+        f"measures are {' '.join(preset.measures)}"
+    )
+    return {"paper": Field(walk(Annotated[bool, text]), False)}
 
 
-def _flags(study: Study) -> dict[str, Field]:
-    """The option --paper, and those of tables on request."""
-    preset: Preset | None = getattr(study.module, "PAPER", None)
-    texts = {name: text for name, (text, _) in _on_request(study).items()}
-    if preset is not None:
-        texts["paper"] = (
-            f"Use the measures of the paper and the {preset.top} runs with the highest {preset.by}, unless -m or "
-            f"--top is given. -m takes the names of the paper, too: {', '.join(SAKAI_NAMES)}. The "
-            f"measures are {' '.join(preset.measures)}"
-        )
-    return {name: Field(walk(Annotated[bool, text]), False) for name, text in texts.items()}
-
-
-def study_command(study: Study) -> click.Command:
+def study_command(name: str) -> click.Command:
     """The command of a study of runs."""
-    settings = fields_of_experiment(study.experiment)
-    fields = _inputs(study) | _flags(study) | settings | fields_of(results.Results)
+    study, several = study_class(name), result_class(name).takes_several()
+    settings = fields_of_experiment(function_of(name))
+    fields = _inputs(study) | _paper(study) | settings | fields_of(results.Results)
     names = [name for name in settings if name != "measures_file"]
 
     def run(**values: Any) -> None:
         StudyOfRuns(**values).run_study(study, names)
 
-    command = command_of(study.name, fields, run, **help_of(study.experiment))
+    command = command_of(name, fields, run, **help_of(study))
     for param in command.params:
         # What is hidden is an error that says why.
         if isinstance(param, click.Option) and param.name == "also":
-            param.hidden = not study.takes_several
-        if isinstance(param, click.Option) and param.name == "scores" and not study.takes_scores:
+            param.hidden = not several
+        if isinstance(param, click.Option) and param.name == "scores" and not study.takes_scores():
             # Eager: before judgments that are missing are an error.
             param.hidden, param.is_eager, param.callback = True, True, _refuse_scores
     return command
@@ -149,42 +149,37 @@ class StudyOfRuns(ScoresOrRuns, results.Results):
 
     paper: bool = False
 
-    def run_study(self, study: Study, settings: list[str]) -> None:
+    def run_study(self, study: type[Study], settings: list[str]) -> None:
         """Run a study with these settings, and write its tables, figures and notes."""
-        _check_figures(study, self.figures)
-        self._check(study)
+        self._check(study.name())
         chosen = {name: getattr(self, name) for name in settings}
         top, by = self.top, self.top_by
-        if self.paper:
-            preset = study.module.PAPER
-            top, by = top or preset.top, by or preset.by
-            given = chosen["measures"] or preset.measures
+        if self.paper and study.PAPER:
+            top, by = top or study.PAPER.top, by or study.PAPER.by
+            given = chosen["measures"] or study.PAPER.measures
             chosen["measures"] = [in_notation(measure, SAKAI_NAMES) for measure in given]
         if by is not None and top is None:
             raise click.UsageError("--top-by needs --top")
         if chosen.get("measures", ()) is None:
             del chosen["measures"]
-        experiment = study.experiment if top is None else _with_top_runs(study.experiment, top, by or "AP")
+        function = function_of(study.name())
+        experiment = function if top is None else _with_top_runs(function, top, by or "AP")
         others = [CollectionFiles.of(folder, Path(self.qrels).name) for folder in self.also]
         opened = partial(read_runs, duplicates=self.duplicates)
         result: StudyResult
-        with progress(study.name.capitalize()) as step, results.digests_for(self.format):
+        with progress(study.__name__) as step, results.digests_for(self.format):
             if self.scores:
-                result = study.experiment(self.outside_scores(), progress=step, **chosen)
+                result = function(self.outside_scores(), progress=step, **chosen)
             elif others:
                 first = CollectionFiles(_collection_name(self.qrels), self.qrels, list(self.runs))
                 collections = [replace(files, runs=opened(files.runs)) for files in (first, *others)]
-                result = run_on_collections(study.name, collections, experiment=experiment, progress=step, **chosen)
+                result = run_on_collections(study.name(), collections, experiment=experiment, progress=step, **chosen)
             else:
                 runs, names, _ = options.named_runs(self.runs)
                 result = experiment(self.qrels, opened(runs, names), progress=step, **chosen)
-        parts = result.results.values() if isinstance(result, SeveralCollections) else [result]
-        requested = [table for name, (_, table) in _on_request(study).items() if getattr(self, name)]
-        pages = study.tables(result, self.digits)
-        pages += [page for make in requested for part in parts for page in make(part, self.digits)]
-        self.deliver(pages, result.to_dict(), partial(study.save_figures, result))
+        self.deliver(result.pages(self.digits), result.to_dict(), result.save_figures)
 
-    def _check(self, study: Study) -> None:
+    def _check(self, study: str) -> None:
         """Raise if there is nothing to study, or if options need rankings."""
         if self.scores:
             for name, given in {"--top": self.top, "--also-collection": self.also, "--paper": self.paper}.items():
@@ -192,17 +187,11 @@ class StudyOfRuns(ScoresOrRuns, results.Results):
                     raise UsageError(f"{name} needs rankings, and scores have none", hint="give QRELS and RUN...")
         elif not self.qrels or not self.runs:
             raise UsageError(
-                f"the study `{study.name}` needs judgments and runs, or --scores",
-                hint=f"cranfield study {study.name} QRELS RUN..., or cranfield study {study.name} --scores FILE...",
+                f"the study `{study}` needs judgments and runs, or --scores",
+                hint=f"cranfield study {study} QRELS RUN..., or cranfield study {study} --scores FILE...",
             )
         elif self.lower:
             raise UsageError("--lower needs --scores")
-
-
-def _check_figures(study: Study, figures: str | None) -> None:
-    """Raise before any work is done if figures are requested and cannot be drawn."""
-    if figures is not None:
-        study.require_figures()
 
 
 def _with_top_runs(experiment: Callable[..., Any], top: int, by: str) -> Callable[..., Any]:
@@ -254,7 +243,7 @@ class Studies(LazyGroup):
         if cmd_name not in self.NAMES:
             return None
         others = {"show": lambda: show, "tie-cost": tie_cost_command}
-        return others[cmd_name]() if cmd_name in others else study_command(Study(cmd_name))
+        return others[cmd_name]() if cmd_name in others else study_command(cmd_name)
 
 
 @click.group(cls=Studies, short_help="Run published experiments on your own runs.", invoke_without_command=True)
@@ -286,18 +275,12 @@ class Show(results.Results):
 
     def run(self) -> None:
         """Print and draw it."""
-        name = registry.load(self.file)["study"]
-        if name not in study_names():
-            raise InputError([f"{self.file}: this version of cranfield has no study `{name}`"])
-        study = Study(name)
-        _check_figures(study, self.figures)
-        result = study.load(self.file)
-        with registry.checked_file(name, self.file):
-            text = study.write(result, self.format, digits=self.digits, width=width(), colour=colour(self.output))
+        result = StudyResult.load(self.file)
+        text = result.write(self.format, digits=self.digits, width=width(), colour=colour(self.output))
         emit(text, self.output)
-        results.save_figures(partial(study.save_figures, result), self.figures)
+        results.save_figures(result.save_figures, self.figures)
         if self.format != "json":
-            note(result.notes)
+            note(result.to_dict()["notes"])
 
 
 show = verb(Show, "Print and draw a saved study.")

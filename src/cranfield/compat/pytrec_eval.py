@@ -85,8 +85,8 @@ class RelevanceEvaluator:
         if not queries:
             return {}
         if self._plain and self._evaluator is not None:
-            found = self._evaluator.per_query(scores)
-            rankings = ((query, found[self._texts[query]]) for query in queries)
+            by_query = self._evaluator.per_query(scores)
+            rankings = ((query, by_query[self._texts[query]]) for query in queries)
             return {query: {name: 0.0 if x != x else x for name, x in values.items()} for query, values in rankings}
         rows = [self._queries[query] for query in queries]
         values = np.zeros((0, len(self._queries))) if self._evaluator is None else self._evaluator.values(scores)

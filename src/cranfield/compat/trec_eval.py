@@ -76,12 +76,12 @@ class Options:
 
     def check(self) -> None:
         """Raise for values that are invalid or not supported."""
-        for name, format, known in (
+        for name, format, expected in (
             ("judgment", self.rel_info_format, [*FORMATS]),
             ("run", self.results_format, ["trec_results"]),
         ):
-            if format not in known:
-                hint = f"use {' or '.join(f'`{one}`' for one in known)}"
+            if format not in expected:
+                hint = f"use {' or '.join(f'`{choice}`' for choice in expected)}"
                 raise TrecEvalError(f"unknown {name} format `{format}`", UNREADABLE, hint=hint)
         if self.level < 1:
             raise TrecEvalError(
@@ -251,10 +251,10 @@ class _SixColumns:
         while not self._ready:
             chunk = bytearray(TAIL)
             count = self._stream.readinto(chunk) or 0
-            whole, newline, rest = (self._rest + bytes(chunk[:count])).rpartition(b"\n")
+            lines, newline, rest = (self._rest + bytes(chunk[:count])).rpartition(b"\n")
             if not count:
-                whole, newline, rest = whole + newline + rest, b"", b""
-            self._ready, self._rest = self.PATTERN.sub(rb"\1", whole + newline), rest
+                lines, newline, rest = lines + newline + rest, b"", b""
+            self._ready, self._rest = self.PATTERN.sub(rb"\1", lines + newline), rest
             if not count:
                 break
         view = memoryview(buffer).cast("B")

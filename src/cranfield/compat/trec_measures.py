@@ -36,9 +36,9 @@ def exact_values(arithmetic: Arithmetic, alignment: Alignment, measure: Measure,
     values = np.zeros(queries)
     # nDCG of the catalogue divides gains by the highest one, which makes no difference but for the last digit.
     gains = replace(measure.gains, kind="graded") if measure.gains.kind == "scaled" else measure.gains
-    whole = measure.definition.uses_nonrelevant
+    complete = measure.definition.uses_nonrelevant
     for rankings in alignment.rankings:
-        batch = condense_and_terminate(ordered(rankings, gains, measure.views, all_documents=whole), measure.views)
+        batch = condense_and_terminate(ordered(rankings, gains, measure.views, all_documents=complete), measure.views)
         with np.errstate(divide="ignore", invalid="ignore"):
             values[rankings.query] = arithmetic(batch, measure, number)
     return values
@@ -89,14 +89,14 @@ def eleven_point_average(b: Batch, measure: Measure, _: float) -> Floats:
 
 def set_average_precision(b: Batch, _: Measure, __: float) -> Floats:
     """set_map."""
-    found = b.relevant.sum(axis=1).astype(np.float64)
-    return _share(found * found, b.length * b.R)
+    retrieved = b.relevant.sum(axis=1).astype(np.float64)
+    return _share(retrieved * retrieved, b.length * b.R)
 
 
 def set_f(b: Batch, _: Measure, weight: float) -> Floats:
     """set_F; the weight of recall is the square of beta."""
-    found = b.relevant.sum(axis=1).astype(np.float64)
-    precision, recall = _share(found, b.length), _share(found, b.R)
+    retrieved = b.relevant.sum(axis=1).astype(np.float64)
+    precision, recall = _share(retrieved, b.length), _share(retrieved, b.R)
     return _share((weight + 1) * precision * recall, recall + weight * precision)
 
 

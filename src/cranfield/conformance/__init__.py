@@ -33,7 +33,7 @@ FOLDER = Path(__file__).parent
 VERSION = 1
 SCHEMA = FOLDER / "schema" / "cases.schema.json"
 # What is known of the documents of the query: judgments, and parts of a `Collection`.
-INPUTS = ("qrels", "intents", "types", "prefs", "groups", "costs", "strata", "inclusion", "method")
+INPUTS = ("qrels", "intents", "types", "prefs", "groups", "costs", "strata", "inclusion", "method", "nil", "items")
 UNDEFINED = "undefined"
 SHOWN = 10  # differences that tables list
 SECONDS = 600.0  # that a program may take

@@ -64,6 +64,11 @@ def bounds(measure: Measure, rankings: Rankings, *, seed: int = 0) -> Bounds:
         raise MeasureError(f"{measure} has no bounds: it estimates the grades of unjudged documents from a sample")
     if measure.definition.content:
         raise MeasureError(f"{measure} has no bounds: it uses the text of unjudged documents")
+    if measure.definition.by_document:
+        raise MeasureError(f"{measure} has no bounds: documents of equal grade differ")
+    if measure.definition.documents:  # what is judged has no effect
+        value = measure.values(rankings, seed=seed).value
+        return Bounds(value, value, np.ones(len(value), bool))
     if rankings.judged.costs is not None:
         raise MeasureError(f"{measure} has no bounds if documents have costs")
     if (measure, "bounds", seed) not in rankings.memo:
@@ -94,7 +99,7 @@ def _bounds(measure: Measure, rankings: Rankings, seed: int) -> Bounds:
     if measure.views.rule.limit is not None:  # the order of gains is another one for other grades
         value = measure.values(rankings, seed=seed).value
         hold &= (low == high) | (rankings.count(rankings.size > 1) == 0)
-    # The actual score is included: if a measure depends on which documents are judged, no assignment may have it.
+    # The actual score is included: if a measure depends on which documents are judged, no assignment may reproduce it.
     return Bounds(np.fmin(low, value), np.fmax(high, value), hold)
 
 

@@ -19,11 +19,13 @@ from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.evaluation.plan import Inference, Negative, Plan, Policy
 from cranfield.evaluation.scores import check_rankings
 from cranfield.io.faults import quotable
+from cranfield.io.judgments import with_queries
 from cranfield.io.tables import is_frame
 from cranfield.wording import did_you_mean, few, one_of
 
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores
+    from cranfield.io.items import Items
     from cranfield.io.side_tables import DocumentMap, Weight
     from cranfield.io.spans import Texts
 
@@ -36,6 +38,7 @@ EXCLUSIVE = (
     ("predicted", ("groups", "judges", "nil", "costs")),
     ("complete", ("prefs", "groups", "predicted", "strata", "inclusion", "method")),
     ("spans", ("nil", "costs", "predicted")),
+    ("items", ("groups", "spans")),
 )
 SAMPLE = ("strata", "inclusion", "method")
 JUDGED = ("qrels", "prefs", "groups", "judges", "spans")  # judgments, of which a collection has one kind
@@ -89,6 +92,8 @@ class Collection:
     by attributes, scores are grouped, averaged and compared.
     ``documents``: the documents, for measures of document text: a `Corpus`, a corpus file, a collection of documents
     or ``{document: text}``.
+    ``items``: attributes of documents, for `DocMean` and `exposure`: ``{document: {attribute: value}}``, or a table
+    with a column for the document; these are then all documents that could be shown. Items need no judgments.
     ``intents``: weights of subtopics, ``{query: {subtopic: weight}}`` or a file with lines ``query subtopic weight``;
     by default, all subtopics with a relevant document have equal weights. ``types``: types of intents, ``{query:
     {subtopic: "inf" or "nav"}}``; the default is informational. A file of intents may have them in a fourth column.
@@ -129,6 +134,7 @@ class Collection:
         cover: float = 0.5,
         queries: Any = None,
         documents: Any = None,
+        items: Any = None,
         intents: Any = None,
         types: Mapping[str, Mapping[str, str]] | None = None,
         costs: Any = None,
@@ -157,7 +163,7 @@ class Collection:
         self.intents, self.types, self.inference, self.name = intents, types, inference, name
         self.nil, self.full_length, self.negative, self.complete = nil, full_length, negative, complete
         self._sample = {key: given.get(key) for key in SAMPLE} if given.keys() & set(SAMPLE) else None
-        self._costs, self._predicted, self._queries = costs, predicted, queries
+        self._costs, self._predicted, self._queries, self._items = costs, predicted, queries, items
         self.map_documents, self.allow_disjoint, self.absent_days = map_documents, allow_disjoint, absent_days
         check_choice("absent_days", absent_days, get_args(AbsentDays))
         Policy(
@@ -180,7 +186,12 @@ class Collection:
         """The policy of an evaluation on this collection, with the options of `evaluate`."""
         own = {name: getattr(self, name) for name in ("negative", "nil", "full_length", "complete")}
         check_options(options, [name for name in POLICY if name not in own])
-        return Policy(**options, **own)
+        return Policy(**options | ({} if self.is_judged else {"queries": "run"}), **own)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether there are judgments; items alone have none."""
+        return "items" not in self.given or bool(self.given.keys() & set(JUDGED))
 
     @cached_property
     def layers(self) -> list[Judgments]:
@@ -189,6 +200,9 @@ class Collection:
             raise UsageError("a collection with several judges has no single set of judgments", hint=OF_JUDGES)
         if self.spans is not None:
             return [self._span_judgments()]
+        if not self.is_judged:
+            none = Strings.of([])
+            return [Judgments("no judgments", none, np.zeros(1, np.int64), none, np.zeros(0))]
         if self.prefs is None and self.groups is None:
             return [io.read_qrels(self.qrels, name=self.name)]
         from cranfield.io.side_tables import read_groups, read_preferences
@@ -223,7 +237,7 @@ class Collection:
         notes: list[Note] = []
         if self.complete:
             judgments = with_queries(judgments, self.queries)
-        if not len(judgments.queries):
+        if not len(judgments.queries) and self.is_judged:
             raise InputError([f"{judgments.name}: no judgments"])
         if self._sample is not None:
             from cranfield.io.side_tables import with_sample
@@ -265,6 +279,15 @@ class Collection:
 
         return read_document_map(self.map_documents)
 
+    @cached_property
+    def items(self) -> Items | None:
+        """The documents with their attributes; None if there is no table of them."""
+        if self._items is None:
+            return None
+        from cranfield.io.items import read_items
+
+        return read_items(self._items)
+
     def prepared(self, run: Run) -> Run:
         """The run with source documents in place of chunks, and with all days of lists of lists."""
         if run.days is not None and self.queries:
@@ -297,27 +320,6 @@ class Collection:
     def predicted(self) -> Judgments | None:
         """The predicted judgments; None if there are none."""
         return None if self._predicted is None else io.read_qrels(self._predicted)
-
-
-def with_queries(judgments: Judgments, queries: Iterable[str]) -> Judgments:
-    """Complete judgments with all of these queries; one without judgments has no relevant document."""
-    if judgments.sample is not None:
-        raise UsageError(f"{judgments.name}: judgments of a sample are not complete", hint="leave out complete")
-    judged = set(judgments.queries)
-    nil = [query for query in queries if query not in judged]
-    if not nil:
-        return judgments
-
-    def extended(begin: Integers) -> Integers:
-        return np.concatenate([begin, np.full(len(nil), begin[-1])])
-
-    spans = judgments.spans
-    return replace(
-        judgments,
-        queries=Strings.of([*judgments.queries, *nil]),
-        begin=extended(judgments.begin),
-        spans=None if spans is None else replace(spans, begin=extended(spans.begin)),
-    )
 
 
 def is_several(qrels: Any, run: Any) -> bool:

@@ -146,7 +146,7 @@ class Groups(Saved):
 @checked
 def grouped(
     scores: Scores,
-    attribute: str,
+    attribute: str | Sequence[str],
     baseline: str | None = None,
     *,
     cluster: str | None = None,
@@ -161,7 +161,11 @@ def grouped(
         )
     cluster = cluster_of(scores, cluster)
     counted = np.flatnonzero(scores.counted.any(axis=0)).tolist()
-    of_query = dict(zip(counted, attribute_values(scores, attribute, counted), strict=True))
+    attributes = [attribute] if isinstance(attribute, str) else list(attribute)
+    if not attributes:
+        raise UsageError("groups need at least one attribute of queries")
+    values = zip(*(attribute_values(scores, name, counted) for name in attributes), strict=True)
+    of_query = dict(zip(counted, map(", ".join, values), strict=True))
     groups = _in_order(set(of_query.values()))
     parts = [scores._part([q for q in counted if of_query[q] == group]) for group in groups]
     shape = len(scores.measures), len(scores.runs), len(groups)
@@ -185,7 +189,7 @@ def grouped(
                     low[m, :, g], high[m, :, g] = sample.error(pairs).interval(level).T
             effects.append(_effects(scores, m, base, group_of, cluster, seed))
     found = Groups(
-        attribute,
+        ", ".join(attributes),
         tuple(groups),
         scores.runs,
         scores.measures,

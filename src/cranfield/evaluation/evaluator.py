@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -15,11 +17,18 @@ import numpy as np
 
 from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Repeats, Run, Table, TableStream
-from cranfield.errors import InputError, UsageError, reading
+from cranfield.errors import MeasureError, UsageError, reading
 from cranfield.evaluation.collection import Collection, checked_keywords, is_several
 from cranfield.evaluation.evaluation import Evaluation, ScoredRun, complete_scores, counted_queries
 from cranfield.evaluation.notes import Note
-from cranfield.evaluation.overlap import check_query_overlap, find_disjoint, has_one_query
+from cranfield.evaluation.overlap import (
+    check_direction,
+    check_identity,
+    check_parts,
+    check_query_overlap,
+    find_disjoint,
+    has_one_query,
+)
 from cranfield.evaluation.plan import (
     AlignmentKey,
     Column,
@@ -34,7 +43,7 @@ from cranfield.evaluation.plan import (
     make_plan,
 )
 from cranfield.evaluation.reader import Progress, RunReader
-from cranfield.evaluation.run_notes import divisor_notes, gain_notes, remark_notes, subtopic_notes
+from cranfield.evaluation.run_notes import divisor_notes, gain_notes, remark_notes, subtopic_notes, unanswerable_notes
 from cranfield.evaluation.run_scores import (
     GroupScores,
     RunScores,
@@ -46,6 +55,7 @@ from cranfield.evaluation.run_scores import (
 from cranfield.evaluation.scores import Scores, check_rankings, handle_undefined, summary_of
 from cranfield.io.ids import Duplicates
 from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
+from cranfield.io.streams import short_name
 from cranfield.measures import Measure
 from cranfield.parallel import followed
 from cranfield.ranking.alignment import AlignedRun
@@ -162,6 +172,7 @@ class Evaluator:
 
     def _prepare(self, collection: Collection, plan: Plan) -> None:
         judgments, costs = collection.judgments, collection.costs
+        check_parts(judgments, collection.given)
         if costs is not None:
             plan = replace(plan, columns=tuple(column.with_costs() for column in plan.columns))
         self.collection, self.plan, self.corpus, self._costs = collection, plan, collection.documents, costs
@@ -171,17 +182,22 @@ class Evaluator:
             self._layers = collection.layers
         if judgments.spans is not None:
             check_chunk_measures(plan.columns)
-        self._notes = [*remark_notes(judgments), *subtopic_notes(judgments, plan.columns)]
+        for column in () if collection.is_judged else plan.columns:
+            definition = column.measure.definition
+            if definition.gains not in ("none", "attribute") or not definition.retrieved_only:
+                raise MeasureError(f"{column.measure} needs judgments, and the collection has none")
+        self._nil: Integers | None = None
+        self.judgments = judgments
+        if plan.policy.nil is not None:
+            self.judgments, self._nil = with_nil(judgments, plan.policy.nil)
+        self._notes = [*remark_notes(self.judgments), *subtopic_notes(judgments, plan.columns)]
+        self._notes += unanswerable_notes(self.judgments, self._nil) if not self._layers else ()
         self._notes += [*gain_notes(judgments.grade, plan.columns), *divisor_notes(plan)]
         if self.corpus is not None and not plan.content_columns and collection.spans is None:
             self._notes.append(Note("corpus_unused"))
         if costs is not None and not any(column.alignment.costs for column in plan.columns):
             self._notes.append(Note("costs_unused"))
         self._notes += collection.notes
-        self._nil: Integers | None = None
-        self.judgments = judgments
-        if plan.policy.nil is not None:
-            self.judgments, self._nil = with_nil(judgments, plan.policy.nil)
         self._queries = tuple(judgments.queries)
         self._looks_like_run = looks_like_scores(judgments)
 
@@ -204,7 +220,8 @@ class Evaluator:
         """The measures as a native program, for runs that are small dicts; None if a measure needs more."""
         from cranfield.evaluation.recorded import record
 
-        prepared = self._layers or self._looks_like_run or self.collection.map_documents is not None
+        given = self._layers or self._looks_like_run or self.judgments.by_position
+        prepared = given or self.collection.map_documents is not None
         return None if prepared else record(self.reader, self.columns, self._queries)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -214,7 +231,7 @@ class Evaluator:
     def _make_readers(self, columns: Sequence[Column], **options: Any) -> list[RunReader]:
         """The reader of runs, or one for each layer of groups; the highest grade is that of all groups."""
         if not self._layers:
-            options |= {"nil": self._nil, "corpus": self.corpus, "costs": self._costs}
+            options |= {"nil": self._nil, "corpus": self.corpus, "costs": self._costs, "items": self.collection.items}
             return [RunReader(self.judgments, columns, self.policy, **options)]
         top = max(float(layer.grade.max(initial=0)) for layer in self._layers)
         columns = [without_groups(column) for column in columns]
@@ -431,7 +448,9 @@ class Evaluator:
             raise UsageError("documents cannot be re-scored for judgments by group", hint="call the evaluator itself")
         if self.judgments.spans is not None:
             raise UsageError("chunks cannot be re-scored", hint="call the evaluator itself")
-        return Rescorer(self, self._readers[0], io.read_run(run))
+        read = io.read_run(run)
+        check_identity(self.judgments, read)
+        return Rescorer(self, self._readers[0], read)
 
     @property
     def _read_run(self) -> Callable[..., Run]:
@@ -450,15 +469,12 @@ class Evaluator:
         return self._checked(read_runs(run, names, duplicates, read))
 
     def _checked(self, runs: list[Run]) -> list[Run]:
-        """The runs; an error if judgments and runs are swapped, or are lists that cannot belong together."""
+        """The runs; an error if judgments and runs are swapped, or cannot belong together."""
         if self._looks_like_run:
             check_argument_order(self.judgments, runs)
-        for run in runs if self.judgments.by_position else ():
-            if run.by_position and isinstance(run.source, Mapping) and len(run.source) != len(self._queries):
-                name = "the run" if run.name == "run" else run.name
-                lengths = f"{len(self._queries)} lists and {name} has {len(run.source)}"
-                message = f"lists are matched by position, but the judgments have {lengths}"
-                raise InputError([message], hint="give one list for each query in both, or write {query: ...}")
+        for run in runs:
+            check_identity(self.judgments, run)
+            check_direction(run, (column.measure.views.rule for column in self.columns))
         return [self.collection.prepared(run) for run in runs]
 
     def _with_overlap(self, runs: Iterable[RunScores]) -> Iterator[RunScores]:
@@ -494,9 +510,9 @@ class Rescorer:
     """
 
     def __init__(self, evaluator: Evaluator, reader: RunReader, run: Run) -> None:
-        if reader.content_measures or reader.collection_measures or reader.costs is not None:
+        if reader.top or reader.costs is not None:
             raise UsageError(
-                "documents cannot be re-scored with measures of document text or of other queries, or with costs",
+                "documents cannot be re-scored with measures of document text, items or other queries, or with costs",
                 hint="call the evaluator itself",
             )
         from cranfield.ranking.alignment import FixedDocuments
@@ -610,12 +626,27 @@ def read_runs(
     if names is not None and len(names) != len(given):
         raise UsageError(f"expected {len(given)} names, one for each run, not {len(names)}")
     runs = [
-        read
-        for i, item in enumerate(given)
-        for read in _read_item(item, None if names is None else names[i], duplicates, read_chunks)
+        replace(read, remarks=(*read.remarks, *remarks)) if remarks else read
+        for name, item, remarks in _distinct([None] * len(given) if names is None else names, given)
+        for read in _read_item(item, name, duplicates, read_chunks)
     ]
     unique = unique_names([item.name for item in runs], [item.source_name for item in runs])
     return [item if item.name == name else replace(item, name=name) for item, name in zip(runs, unique, strict=True)]
+
+
+def _distinct(names: Sequence[str | None], given: Sequence[Any]) -> Iterator[tuple[str | None, Any, list[str]]]:
+    """Each run once, though its file may be given several times; and remarks on such files."""
+    keys = [
+        (name, _real_path(item) or position) for position, (name, item) in enumerate(zip(names, given, strict=True))
+    ]
+    times, first = Counter(keys), dict[Any, str | None]()
+    for (name, path), item in zip(keys, given, strict=True):
+        if count := times.pop((name, path), 0):
+            remarks = [f"the file is given {count} times; it counts once"] if count > 1 else []
+            if path in first:
+                remarks.append(f"this is the same file as {first[path] or short_name(str(path))}")
+            first.setdefault(path, name)
+            yield name, item, remarks
 
 
 def _read_item(
@@ -629,9 +660,18 @@ def _read_item(
     system = name or "run"
     if not item.runs:
         raise UsageError(f"`{system}` has no repeats: the list is empty")
+    files = list(filter(None, map(_real_path, item.runs)))
+    if len(set(files)) < len(files):
+        raise UsageError(f"{system}: the same file is given as two repeats", hint="give each repeat once")
     read = read_chunks or io.read_run
     repeats = [read(run, name=f"{system} {i}", duplicates=duplicates) for i, run in enumerate(item.runs, 1)]
     return [replace(run, system=system) for run in repeats]
+
+
+def _real_path(item: Any) -> str:
+    """The path of a file, in one spelling; "" for everything else."""
+    is_file = isinstance(item, str | os.PathLike) and os.path.isfile(item)
+    return os.path.realpath(os.fsdecode(item)) if is_file else ""
 
 
 def unique_names(names: Sequence[str], sources: Sequence[str]) -> list[str]:

@@ -226,9 +226,10 @@ def _none_significant(note: Note) -> str:
     which = f"{few(values['measures'])}: " if values["measures"] else ""
     first, *others = dict.fromkeys(f"{p:.2g}" for p in values["lowest_p"])
     lowest = f"{first} to {others[-1]}, depending on the measure" if others else first
+    gate = "" if values["gate"] is None else f", or {values['gate']:.2g} for a gate, which tests one side"
     return (
         f"{which}no difference can be significant: the lowest possible corrected p-value of the {values['test']} test "
-        f"is {lowest}; use more {values['more']}{' or fewer pairs' if values['fewer_pairs'] else ''}"
+        f"is {lowest}{gate}; use more {values['more']}{' or fewer pairs' if values['fewer_pairs'] else ''}"
     )
 
 
@@ -252,6 +253,11 @@ SENTENCES: dict[Kind, str | Callable[[Sequence[Note]], list[str]]] = {
         f"{group[0].values['judgments']} has judgments by subtopic; {_measures(group)}"
         f" {'uses' if len(group) == 1 else 'use'} the highest grade of each document"
     ],
+    "unanswerable_queries": _each(
+        lambda note: (
+            f"{note.values['queries']} {'has' if note.values['queries'].count == 1 else 'have'} no relevant document"
+        )
+    ),
     "above_one": _above_one,
     "divides_by_cutoff": lambda group: [
         f"{_measures(group)} {'divides' if len(group) == 1 else 'divide'} by the cutoff, even if a list is shorter; "

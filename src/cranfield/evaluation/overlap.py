@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from cranfield.data import Run, Strings, Table
+from cranfield.data import Judgments, Run, Strings, Table
 from cranfield.errors import InputError
 from cranfield.io.faults import quotable
 from cranfield.io.ids import codes_of, id_text, passage_ids
 from cranfield.io.runs import load, load_unchecked
 from cranfield.ranking.alignment import Alignment
+from cranfield.ranking.tie_rules import TieRule
 
 if TYPE_CHECKING:
     from cranfield.io.side_tables import DocumentMap
@@ -33,6 +34,9 @@ PASSAGE_HINT = (
 )
 
 
+GIVE_IDS = "give the ids: cf.read_run(run, query_ids=[...]), or write {query: ranking}"
+
+
 def check_query_overlap(run: Run, alignment: Alignment) -> None:
     """Raise if the run answers no judged query: it probably belongs to another collection."""
     judged, unjudged = alignment.aligner.judgments.queries, alignment.other
@@ -40,6 +44,61 @@ def check_query_overlap(run: Run, alignment: Alignment) -> None:
         raise InputError(
             [f"{run.source_name or run.name}: none of its queries is judged (for example `{unjudged[0]}`)"],
             hint=f"the judgments cover queries such as `{judged[0]}`; check that both belong to the same collection",
+        )
+
+
+def check_identity(judgments: Judgments, run: Run, give_ids: str = GIVE_IDS) -> None:
+    """Raise unless the queries of both have ids, or both are lists of the same length, which are matched by position.
+
+    A list against a dict would be a guess: positions count from 1, and keys of dicts usually from 0.
+    """
+    name = run.source_name or ("the run" if run.name == "run" else run.name)
+    if judgments.by_position and not run.by_position:
+        keyed = _query_id(run)
+        raise InputError(
+            [f"{name} has ids of queries{keyed} and the judgments are a list without ids"],
+            hint="give both as dicts, {query: ...}, or both as lists in the same order",
+        )
+    if run.by_position and not judgments.by_position:
+        keyed = f", such as `{quotable(judgments.queries[0])}`," if len(judgments.queries) else ""
+        raise InputError(
+            [f"the judgments have ids of queries{keyed} and {name} is a list without ids"],
+            hint=give_ids,
+        )
+    if judgments.by_position != run.by_position:
+        lengths = f"{judgments.by_position} lists and {name} has {run.by_position}"
+        raise InputError(
+            [f"lists are matched by position, but the judgments have {lengths}"],
+            hint="give one list for each query in both, or write {query: ...}",
+        )
+
+
+KEYED = ("queries", "intents", "types", "costs", "strata", "inclusion", "method")  # parts of a collection, by query
+
+
+def check_parts(judgments: Judgments, given: Iterable[str]) -> None:
+    """Raise if judgments are a list, and other parts of the collection have ids of queries."""
+    if judgments.by_position and (keyed := [name for name in KEYED if name in given]):
+        raise InputError(
+            [f"{keyed[0]} has ids of queries, and the judgments are a list without ids"],
+            hint="give the judgments as a dict, {query: ...}",
+        )
+
+
+def _query_id(run: Run) -> str:
+    """An id of a run in memory, for messages."""
+    queries = run.source.query if isinstance(run.source, Table) else run.source
+    first = next(iter(queries), None) if isinstance(queries, Mapping | Strings) else None
+    return "" if first is None else f", such as `{quotable(str(first))}`,"
+
+
+def check_direction(run: Run, rules: Iterable[TieRule]) -> None:
+    """Raise if scores rise from first to last in every list, unless the order of the lists is the ranking."""
+    if run.rising and any(rule.key != "rank" for rule in rules):
+        raise InputError(
+            [f"{run.source_name or run.name}: scores rise from first to last in every list; high scores come first"],
+            hint='if low scores are better: cf.read_run(run, scores="distance"); if not, and lists are sorted the '
+            'other way: scores="similarity"; ties="rank" (--ties rank) takes the order of the lists',
         )
 
 

@@ -17,11 +17,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from cranfield.data import Floats, Integers
+from cranfield.data import Floats, Integers, Strings
 from cranfield.errors import MeasureError
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.plan import Column, Policy
 from cranfield.evaluation.run_scores import RunScores
+from cranfield.io.ids import first_rows
 from cranfield.measures import CATALOGUE, Measure
 from cranfield.ranking.batch import CELLS
 from cranfield.ranking.rankings import from_tables
@@ -171,8 +172,8 @@ def differences_of_runs(evaluation: Evaluation, m: int) -> Floats | None:
 
 def _unjudged(evaluation: Evaluation, column: Column, gain: Floats, ideal: Floats) -> tuple[Integers, Integers, Floats]:
     """The unjudged top documents: the run, a number for the query and document, and the weight of each."""
-    numbers: dict[tuple[int, str], int] = {}
     found: list[tuple[Integers, Integers, Floats]] = []
+    ids: list[Strings] = []
     rule = column.measure.views.rule
     for r, run in enumerate(evaluation.run_scores):
         tops, grade = run.tops[rule.key], run.alignments[column.alignment].aligner.grade
@@ -181,8 +182,8 @@ def _unjudged(evaluation: Evaluation, column: Column, gain: Floats, ideal: Float
         judged = (top.document >= 0) & (grade[top.document] >= 0) if len(grade) else top.document >= 0
         rows = np.flatnonzero((position < len(gain)) & ~judged & (top.query < len(evaluation.queries)))
         query = top.query[rows]
-        ids = zip(query.tolist(), tops.ids.take(rows), strict=True)
-        document = np.array([numbers.setdefault(pair, len(numbers)) for pair in ids], np.int64)
-        found.append((np.full(len(rows), r), document, gain[position[rows]] / ideal[query]))
-    runs, documents, weights = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
-    return runs, documents, weights
+        ids.append(tops.ids.take(rows))
+        found.append((np.full(len(rows), r), query, gain[position[rows]] / ideal[query]))
+    runs, queries, weights = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    group = np.unique(queries, return_inverse=True)[1]
+    return runs, first_rows(group, Strings.concatenate(ids)), weights

@@ -62,7 +62,7 @@ AT_TOP_GRADE = " (unjudged at the top grade)"  # what lowest and highest are whe
 
 
 class AlignmentKey(NamedTuple):
-    """Which alignment of a run a measure needs: with document text, costs, or the judgments of all queries.
+    """Which alignment of a run a measure needs: with text, costs, the judgments of all queries, or all documents.
 
     ``key``: what ranks documents.
     """
@@ -71,6 +71,7 @@ class AlignmentKey(NamedTuple):
     key: Key
     costs: bool = False
     collection: bool = False
+    documents: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,9 @@ class Column:
             object.__setattr__(self, "label", f"{self.measure}{suffix}")
         if self.alignment is None:
             definition, key = self.measure.definition, self.measure.views.rule.key
-            own = AlignmentKey(definition.content, key, collection=definition.collection)
+            own = AlignmentKey(
+                definition.content, key, collection=definition.collection, documents=definition.documents
+            )
             object.__setattr__(self, "alignment", own)
 
     @cached_property
@@ -132,9 +135,7 @@ class Column:
     def depends_on_above(self) -> bool:
         """Whether the gain of a document depends on those above it, so that the best order of a tie is unknown."""
         definition = self.measure.definition
-        by_document = definition.content or definition.subtopics or definition.preferences or definition.sampled
-        by_document = by_document or definition.spans
-        return by_document or self.alignment.costs or self.measure.views.sampled
+        return definition.by_document or definition.spans or self.alignment.costs or self.measure.views.sampled
 
     @property
     def last_cost(self) -> int:

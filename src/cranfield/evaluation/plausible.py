@@ -46,11 +46,10 @@ class Deck:
         counts = np.zeros((len(LAST_RANKS) + 1, len(grades)))
         for alignment in parts:
             found, of = alignment.positions, alignment.aligner.judged
-            kept = of.grade[found.document] >= 0
-            kept = kept if of.nil is None else kept & ~of.nil[found.document]
-            found = found.take(np.flatnonzero(kept))
-            rank = found.start + (0 if position is None else getattr(found, position))
-            np.add.at(counts, (depth_of(rank), np.searchsorted(grades, of.grade[found.document])), 1)
+            grade, rank = of.grade[found.document], found.start + (0 if position is None else getattr(found, position))
+            kept = grade >= 0 if of.nil is None else (grade >= 0) & ~of.nil[found.document]
+            cell = depth_of(rank[kept]) * len(grades) + np.searchsorted(grades, grade[kept])
+            counts += np.bincount(cell, minlength=counts.size).reshape(counts.shape)
         return cls(grades, _filled(counts))
 
 

@@ -13,10 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from cranfield.codec import of_fields
 from cranfield.data import Floats, Judgments, Run
 from cranfield.errors import InputError
 from cranfield.evaluation.pair_bounds import is_linear, rank_weights
@@ -43,16 +44,10 @@ from cranfield.wording import few, plural
 class PredictedMean:
     """One measure of one run, or the difference of two runs: by humans, by predictions, and by both together.
 
-    ``other``: the run that is subtracted; empty for a mean. ``worth``: the number of human queries that would give the
-    same standard error without predictions, less those there are; NaN if unknown. ``judgments``: the same in judged
-    documents. ``reason``: why there is no estimate, empty if there is one.
+    ``other``: the run that is subtracted; empty for a mean. ``worth_queries``: the number of human queries that would
+    give the same standard error without predictions, less those there are; NaN if unknown. ``worth_judgments``: the
+    same in judged documents. ``reason``: why there is no estimate, empty if there is one.
     """
-
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("measure", "run", "other", "human", "predicted", "both"),
-        *("worth_queries = worth", "worth_judgments = judgments", "reason"),
-    )
-    OMITTED: ClassVar[tuple[str, ...]] = ("other",)
 
     measure: str
     run: str
@@ -60,9 +55,13 @@ class PredictedMean:
     human: MeanEstimate
     predicted: MeanEstimate
     both: MeanEstimate
-    worth: float
-    judgments: float
+    worth_queries: float
+    worth_judgments: float
     reason: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; ``other`` is there for a difference only."""
+        return {name: value for name, value in of_fields(self).items() if value or name != "other"}
 
 
 class _Sides(NamedTuple):

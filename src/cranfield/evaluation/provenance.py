@@ -25,12 +25,23 @@ if TYPE_CHECKING:
     from cranfield.evaluation.collection import Collection
     from cranfield.evaluation.plan import Column, Policy
 
-FILES = "queries", "documents", "intents", "costs", "strata", "inclusion", "method", "predicted", "map_documents"
+FILES = (
+    *("queries", "documents", "items", "intents", "costs"),
+    *("strata", "inclusion", "method", "predicted", "map_documents"),
+)
 OTHER_JUDGMENTS = "prefs", "groups", "spans"
 JUDGMENTS = "qrels", *OTHER_JUDGMENTS
 # Scores of other seeds are estimates of the same, and views are part of each measure.
 NOT_COMPARED = {"seed", "ties", "depth", "condensed", "terminal"}
 ABSENT = "absent"  # where scores depend on nothing of a kind
+# What the judgments of one query change for all others: a sentence, and what else can be done.
+OF_ALL = {
+    "highest_grade": (
+        "the highest grade{of} was {before:g} and is {after:g}",
+        ", or name the grade that gains are divided by: max=GRADE",
+    ),
+    "judged_documents": ("other documents{of} are judged for some query", ""),
+}
 ORIGIN = ("time", "command", "experiment", "experiment_digest")  # what `results.with_origin` adds to files
 
 
@@ -260,11 +271,13 @@ def _dependencies(collection: Collection, columns: Sequence[Column], sources: Se
     given, judgments = collection.given, collection.judgments
     if any("highest_grade" in _needed(column, nil="nil" in given) for column in columns):
         found["highest_grade"] = max(float(layer.grade.max(initial=0)) for layer in collection.layers)
+    if any(column.measure.definition.collection for column in columns):
+        found["judged_documents"] = _digest(sorted({name for layer in collection.layers for name in layer.documents}))
     if judgments.intents is not None or judgments.navigational is not None:
         found["intents"] = _digest(_intents(judgments))
     if (costs := collection.costs) is not None:
         found["costs"] = _digest(sorted(f"{q} {d} {cost!r}" for q, row in costs.items() for d, cost in row.items()))
-    for kind in ("documents", "map_documents"):
+    for kind in ("documents", "items", "map_documents"):
         if isinstance(content := given.get(kind), Mapping):
             found[kind] = _digest(sorted(f"{id_text(key)!r} {value!r}" for key, value in content.items()))
         elif content is not None:
@@ -287,17 +300,21 @@ def _intents(judgments: Judgments) -> list[str]:
 
 def _needed(column: Column, *, nil: bool = False) -> set[str]:
     """What a column depends on, apart from the judgments of each query."""
-    measure, definition = column.measure, column.measure.definition
-    gains = measure.gains
-    binary = gains.kind == "binary" or gains.rel is not None or gains.gain == "binary"
-    unset = any(name in measure.chosen and measure.chosen[name] is None for name in ("max", "top"))
+    measure, definition, chosen = column.measure, column.measure.definition, column.measure.chosen
+    unused = {name for name, other, value in definition.unused_when if chosen[other] == value}
+    unset = any(name in chosen and chosen[name] is None and name not in unused for name in ("max", "top"))
+    # The highest grade of an ideal ranking is divided by the same; a binary measure with `max` reads grades itself.
+    scaled = unset and definition.gains != "ideal" and (not measure.binary_gains or definition.gains == "binary")
+    ends = measure.views.terminal or nil
     facts = {
         "documents": definition.content,
+        "items": definition.documents,
         "costs": definition.costs,
         "intents": definition.subtopics,
         "map_documents": True,
-        # Gains may be divided by that of the highest grade; a document that ends a ranking, or means "none", has it.
-        "highest_grade": definition.is_own or (not binary and (unset or measure.views.terminal or nil)),
+        "judged_documents": definition.collection,
+        # A document that ends a ranking, or means "none", has the highest grade.
+        "highest_grade": definition.is_own or scaled or (ends and not measure.binary_gains),
     }
     return {name for name, needed in facts.items() if needed}
 
@@ -328,14 +345,15 @@ def check_same(
             before, after = then.get(kind, ABSENT), now.get(kind, ABSENT)
             if not measures or before == after or None in (before, after):
                 continue
-            if kind != "highest_grade":
+            if kind not in OF_ALL:
                 message = f"the baseline `{name}` was scored with other {kind}{of}"
                 raise UsageError(message, hint="save the baseline again")
             if allowed and ABSENT not in (before, after):
+                what, hint = OF_ALL[kind]
                 raise UsageError(
-                    f"the highest grade{of} was {before:g} and is {after:g}, and all values of {few(measures, 3)} "
-                    "depend on it",
-                    hint="save the baseline again, or name the grade that gains are divided by: max=GRADE",
+                    f"{what.format(of=of, before=before, after=after)}, and all values of {few(measures, 3)} depend on "
+                    "it",
+                    hint=f"save the baseline again{hint}",
                 )
     judged, judged_now = other.judgments, own.judgments
     if not judged or not judged_now or judged == judged_now:

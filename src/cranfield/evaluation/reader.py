@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from cranfield.ranking.tie_rules import TieRule
 from cranfield.ranking.unjudged import (
     align_collection,
     align_content,
+    align_documents,
     check_corpus_overlap,
     check_readable,
     cost_aligner,
@@ -28,6 +29,9 @@ from cranfield.ranking.unjudged import (
     last_rank_read,
     with_unjudged,
 )
+
+if TYPE_CHECKING:
+    from cranfield.io.items import Items
 
 # The number of runs that a second thread reads in advance; fewer if together they may have more judged documents than
 # MAX_JUDGED.
@@ -42,7 +46,7 @@ class RunReader:
     ``nil``: rows of the judgments that mean "no answer"; ``top_grade``: the highest grade, if these are not all
     judgments; ``page``: the number of top documents of each query to keep, besides those that measures read;
     ``rules``: further tie rules for which rankings must be available; ``costs``:
-    ``{query: {document: cost}}``.
+    ``{query: {document: cost}}``; ``items``: attributes of documents.
     """
 
     def __init__(
@@ -55,6 +59,7 @@ class RunReader:
         top_grade: float | None = None,
         corpus: Any = None,
         costs: Mapping[str, Mapping[str, float]] | None = None,
+        items: Items | None = None,
         page: int = 0,
         rules: Sequence[TieRule] = (),
     ) -> None:
@@ -65,7 +70,8 @@ class RunReader:
         self.by_id = any(rule.needs_ids for rule in every_rule) or any(column.depends_on_above for column in columns)
         self.content_measures = [column.measure for column in columns if column.measure.definition.content]
         self.collection_measures = [column.measure for column in columns if column.measure.definition.collection]
-        self.page, self.costs = page, costs
+        self.document_measures = [column.measure for column in columns if column.measure.definition.documents]
+        self.page, self.costs, self.items = page, costs, items
 
     @cached_property
     def aligner(self) -> Aligner:
@@ -79,9 +85,8 @@ class RunReader:
         top = self.page
         if self.costs is not None:
             top = max([top, *(c.last_cost for c in self.columns if c.alignment.costs)])
-        if not self.content_measures and not self.collection_measures:
-            return top
-        return max(top, *map(last_rank_read, [*self.content_measures, *self.collection_measures]))
+        reading = [*self.content_measures, *self.collection_measures, *self.document_measures]
+        return max([top, *map(last_rank_read, reading)])
 
     @cached_property
     def cost_aligner(self) -> Aligner | None:
@@ -161,6 +166,9 @@ class RunReader:
         if self.collection_measures:
             whole = {key: align_collection(run, key, self.judged_anywhere) for key in run.alignments}
             alignments |= {AlignmentKey(False, key, collection=True): alignment for key, alignment in whole.items()}
+        if self.document_measures:
+            every = {key: align_documents(run, key, self.items) for key in run.alignments}
+            alignments |= {AlignmentKey(False, key, documents=True): alignment for key, alignment in every.items()}
         return RunScores(run.run, alignments, run.tops, self.policy.seed, run.repeated_nil)
 
     @cached_property

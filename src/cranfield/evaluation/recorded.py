@@ -216,7 +216,7 @@ def record(reader: RunReader, columns: Sequence[Column], queries: tuple[str, ...
         return None
     try:
         return _record(reader, columns, queries)
-    except (NotRecordable, CranfieldError):  # whatever is wrong with a measure is said when it is computed
+    except (NotRecordable, CranfieldError):  # errors in a measure are reported when it is computed
         return None
 
 

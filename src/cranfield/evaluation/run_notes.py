@@ -13,6 +13,7 @@ from cranfield.evaluation.notes import SMALL, Kind, Note, QueryNames
 from cranfield.evaluation.plan import Column, Plan, Policy
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
+from cranfield.measures.catalogue import REL
 from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.subtopics import diverse
 from cranfield.ranking.views import condense_and_terminate
@@ -58,6 +59,20 @@ def subtopic_grades(name: str, columns: Sequence[Column]) -> list[Note]:
         for column in columns
         if column.part == "value" and not column.depends_on_above
     ]
+
+
+def unanswerable_notes(judgments: Judgments, nil: Integers | None = None) -> Iterator[Note]:
+    """A note on the queries without a relevant document; ``nil``: the rows that mean "no answer"."""
+    if judgments.preferences is not None:
+        return
+    relevant = judgments.grade >= REL.default
+    if nil is not None:
+        relevant[nil] = False
+    counts = np.diff(np.append(0, np.cumsum(relevant))[judgments.begin])
+    without = np.flatnonzero(counts == 0)
+    if len(without):
+        names = QueryNames(len(without), tuple(judgments.queries[int(q)] for q in without[:MAX_QUERIES]))
+        yield Note("unanswerable_queries", values={"queries": names})
 
 
 def gain_notes(grades: Floats, columns: Sequence[Column]) -> Iterator[Note]:

@@ -23,7 +23,9 @@ from cranfield.measures.ties.strategies import QUICK, Estimate
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import Key
 from cranfield.ranking.rankings import Rankings
-from cranfield.ranking.tie_rules import DEFAULT
+from cranfield.ranking.tie_rules import DEFAULT, Ties
+from cranfield.ranking.unjudged import CollectionAlignment, last_rank_read
+from cranfield.wording import few, plural
 
 if TYPE_CHECKING:
     from cranfield.evaluation.predicted import PredictedMean
@@ -66,7 +68,7 @@ class RunScores:
         self.run, self.alignments, self.tops, self.seed = run, dict(alignments), dict(tops or {}), seed
         self._values: dict[tuple[object, ...], ColumnValues] = {}
         self._tied: dict[tuple[AlignmentKey, bool], list[tuple[Integers, int, Rankings]]] = {}
-        self._tie_limits: dict[tuple[object, ...], Sequence[ColumnValues]] = {}
+        self._tie_limits: dict[tuple[object, ...], Mapping[Ties, ColumnValues]] = {}
         self.disjoint: Disjoint | None = None  # if no retrieved document is judged for any query
         self.predicted: RunScores | None = None  # the same run by predicted judgments
         self.within_queries: tuple[PredictedMean, ...] = ()  # its means, if human judgments are a sample of documents
@@ -146,26 +148,30 @@ class RunScores:
 
     def tie_limits(self, column: Column) -> tuple[Floats, Floats]:
         """The lowest and highest values over the orders of ties; `ties_searched` says whether over all of them."""
-        worst, best = self._limits(column)
+        worst, best = self._limits(column).values()
         return worst.value, best.value
 
     def ties_searched(self, column: Column) -> Booleans:
         """For each query, whether no order of ties goes beyond `tie_limits`."""
-        worst, best = self._limits(column)
+        worst, best = self._limits(column).values()
         return worst.hold & best.hold
 
-    def _limits(self, column: Column) -> Sequence[ColumnValues]:
+    def _limits(self, column: Column) -> Mapping[Ties, ColumnValues]:
         if column.identity not in self._tie_limits:
-            self._tie_limits[column.identity] = [
-                self._reordered(column, column.tied(ties), effort=QUICK) for ties in ("worst", "best")
-            ]
+            orders: tuple[Ties, ...] = "worst", "best"
+            self._tie_limits[column.identity] = {
+                ties: self._reordered(column, column.tied(ties), effort=QUICK) for ties in orders
+            }
         return self._tie_limits[column.identity]
 
-    def expected(self, column: Column) -> Floats:
-        """The values over all orders of ties; only queries in which ties have an effect are computed."""
-        other = column.tied("expected")
+    def with_ties(self, column: Column, ties: Ties) -> Floats:
+        """The values by another tie rule; only queries in which ties have an effect are computed."""
+        other = column.tied(ties)
         if not column.depends_on_above and column.measure.views.rule.fixes_order and other.identity not in self._values:
-            self._values[other.identity] = self._reordered(column, other)
+            values = self._limits(column).get(ties)
+            if values is None or not values.hold.all():  # orders beyond those of a quick search
+                values = self._reordered(column, other)
+            self._values[other.identity] = values
         return self[other].value
 
     def _reordered(self, column: Column, other: Column, **effort: Any) -> ColumnValues:
@@ -232,10 +238,39 @@ def check_measurable(run: Run, alignment: Alignment, measure: Measure) -> None:
             f"{measure}: ties={measure.views.ties or DEFAULT} needs {needs}",
             hint="ties=expected is the mean over all orders of tied documents",
         )
+    if measure.definition.documents:
+        _check_attributes(run, alignment, measure)
     aligner = alignment.aligner
     if measure not in aligner.measurable:
         check_judgments(aligner, measure)
         aligner.measurable.add(measure)
+
+
+def _check_attributes(run: Run, alignment: Alignment, measure: Measure) -> None:
+    """Raise if a document that the measure reads does not have the attribute that it needs."""
+    attribute, position = measure.gains.attribute, measure.views.rule.position
+    if attribute is None:
+        return
+    assert isinstance(alignment, CollectionAlignment)
+    absent: dict[str, None] = {}
+    for judged, positions in (
+        (alignment.aligner.judged, alignment.positions),
+        (alignment.other_judged, alignment.other_positions),
+    ):
+        if judged.shown is None or judged.shown.items is None:
+            raise MeasureError(
+                f"{measure} needs attributes of documents",
+                hint="items= of a Collection, or --items, takes a table: document,price,...",
+            )
+        rank = positions.start if position is None else positions.start + getattr(positions, position)
+        rows = positions.document[rank < last_rank_read(measure)]
+        absent |= dict.fromkeys(judged.shown.ids.take(rows[np.isnan(judged.shown.numbers(*attribute)[rows])]))
+    if absent:
+        name, documents = attribute[0], plural(len(absent), "document")
+        raise InputError(
+            [f"{run.source_name or run.name}: {documents} without the attribute `{name}` ({few(list(absent))})"],
+            hint=f"add to the items, or give a value: {measure.symbol}(of='{name}', missing=0)",
+        )
 
 
 def check_judgments(aligner: Aligner, measure: Measure) -> None:
@@ -269,7 +304,7 @@ def check_chunk_measures(columns: Sequence[Column]) -> None:
     """Raise if a measure needs whole documents, and runs are of chunks."""
     for column in columns:
         definition = column.measure.definition
-        if definition.content or definition.collection:
+        if definition.content or definition.collection or definition.documents:
             raise MeasureError(f"{column.measure} needs judgments of documents, not of passages")
 
 
@@ -337,9 +372,9 @@ class GroupScores(RunScores):
         worst, best = (self._mean(list(values)) for values in zip(*limits, strict=True))
         return worst, best
 
-    def expected(self, column: Column) -> Floats:
-        """The means over groups, each over all orders of ties."""
-        return self[column.tied("expected")].value
+    def with_ties(self, column: Column, ties: Ties) -> Floats:
+        """The means over groups, each by another tie rule."""
+        return self[column.tied(ties)].value
 
     def ties_searched(self, column: Column) -> Booleans:
         """For each query, whether no order of ties goes beyond `tie_limits` in any group."""

@@ -562,9 +562,10 @@ class Scores(ScoreTable, Saved):
             )
         return replace(self, attributes=known)
 
-    def by(self, attribute: str, baseline: str | None = None, **options: Any) -> Groups:
+    def by(self, attribute: str | Sequence[str], baseline: str | None = None, **options: Any) -> Groups:
         """The scores by the value of an attribute of queries: means of each group, and differences from the baseline.
 
+        Several attributes, as in ``by(["segment", "country"])``, have a group for each combination of their values.
         ``options``: the ``cluster`` of queries, whether ``repeats`` are random or fixed, ``level`` and ``seed``, as in
         `compare`. With a baseline, the result says whether differences depend on the group.
 

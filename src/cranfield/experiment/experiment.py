@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 from cranfield.analysis.compare import SAVED
-from cranfield.analysis.gates import Gate, check_limit
+from cranfield.analysis.gates import Gate, check_gate
 from cranfield.analysis.significance import ComparisonSettings
 from cranfield.codec import made_by
 from cranfield.errors import CranfieldError
@@ -321,8 +321,8 @@ class Experiment:
             at = ("gates", name)
             if gate is None or self.file.is_faulty(at):
                 continue
-            if gate.at_least is None and not gate.compares:
-                rules = "at_least, not_worse_by, may_drop or no_significant_loss"
+            if not gate.limits and not gate.compares:
+                rules = "at_least, at_most, not_worse_by, may_drop or no_significant_loss"
                 fault(at, f"the gate of {name} checks nothing; give {rules}")
             if gate.compares and not baseline:
                 fault(at, f"the gate of {name} compares with a baseline; give baseline = RUN at the top")
@@ -356,8 +356,8 @@ class Experiment:
                 continue
             with self._fault_at(("gates", name)):
                 measure = parse(name)
-                if gate is not None and gate.at_least is not None:
-                    check_limit(measure, gate.at_least)
+                if gate is not None:
+                    check_gate(measure, gate)
 
     def _check_outputs(self) -> None:
         """Faults of outputs that are outside the folder, in no folder, an input, or another output."""

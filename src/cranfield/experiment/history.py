@@ -9,10 +9,12 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +33,7 @@ from cranfield.report.canvas import GREY, ORANGE, PAGE, Drawings, figure_of, plo
 from cranfield.report.overview import COLOURS
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown, signed
+from cranfield.statistics.design import Sample
 from cranfield.statistics.resampling import corrected
 from cranfield.wording import plural
 
@@ -43,6 +46,7 @@ except ImportError:  # Windows: a single write is all there is
     fcntl = None  # type: ignore[assignment]
 
 CLUSTER = "cluster"
+Tests = dict[tuple[int, int], float]  # p-values of two entries
 
 
 def entry(scores: Scores, *, cluster: str | None = None, values: bool = True, seed: int = 0) -> dict[str, Any]:
@@ -133,10 +137,10 @@ def commit_of(folder: Path, outputs: Iterable[str] = ()) -> str | None:
     return f"{found[0]}{'+' if found[1] else ''}"
 
 
-# Of the level, what tests against the reference get; the rest is for those against the entry before.
-LEVEL, OF_REFERENCE = 0.05, 0.75
-
-
+LEVEL = 0.05
+# What is tested, with its share of the level: entries against the reference and against the entry before, and trends.
+SHARES: dict[str, float] = {"reference": 0.5, "before": 0.2, "trend": 0.3}
+SHORTEST = 5  # the fewest entries of a trend: with three, it would be the difference of the last from the first
 MARKS = {True: " *", False: "", None: " ?"}
 
 
@@ -145,7 +149,8 @@ class Change(NamedTuple):
 
     ``significant``, ``since_significant``: after correction over all entries and runs; None if the two cannot be
     compared. ``reference``: the index of an entry: the first one with these judgments, or the last that was
-    significantly better than the reference before it.
+    significantly better than the reference before it. ``trend``: of the last entry, the change of an entry since the
+    reference, by least squares, and ``trend_significant``; None if these are too few entries.
     """
 
     difference: float
@@ -153,11 +158,13 @@ class Change(NamedTuple):
     reference: int
     since: float
     since_significant: bool | None
+    trend: float | None = None
+    trend_significant: bool | None = None
 
     @property
     def marked(self) -> bool:
-        """Whether one of the two is significant."""
-        return bool(self.significant or self.since_significant)
+        """Whether one of them is significant."""
+        return bool(self.significant or self.since_significant or self.trend_significant)
 
 
 @dataclass(frozen=True)
@@ -215,18 +222,13 @@ class History:
         """The changes of all runs, corrected together: of many changes without effect, some would look significant."""
         if measure not in self._known:
             series = [_Series(self, measure, run) for one, run in self.rows if one == measure]
-            level = LEVEL * OF_REFERENCE
-            tests = sum(len(one.tests(one.references(0))) for one in series)
-            references = [one.references(level / max(tests, 1)) for one in series]
-            since = _significant([one.tests(found) for one, found in zip(series, references, strict=True)], level)
-            others = [
-                one.tests({e: b for e, b in one.before.items() if b != found[e]})
-                for one, found in zip(series, references, strict=True)
-            ]
-            changed = [a | b for a, b in zip(since, _significant(others, LEVEL - level), strict=True)]
+            number = sum(len(one.against(one.references(0))) for one in series)
+            references = [one.references(LEVEL * SHARES["reference"] / max(number, 1)) for one in series]
+            tests = [one.tests(found) for one, found in zip(series, references, strict=True)]
+            significant = _significant(tests)
             self._known[measure] = {
-                (e, one.run): one.change(e, references[s][e], changed[s], since[s])
-                for s, one in enumerate(series)
+                (e, one.run): one.change(e, found, of_run)
+                for one, found, of_run in zip(series, references, significant, strict=True)
                 for e in one.before
             }
         return self._known[measure]
@@ -248,10 +250,12 @@ class History:
                     parts = [(change.difference, change.significant, "")]
                     if change.reference not in (e, e - 1):
                         parts.append((change.since, change.since_significant, f" since {self.times[change.reference]}"))
+                    if change.trend is not None and change.trend_significant:
+                        parts.append((change.trend, True, f" an entry since {self.times[change.reference]}"))
                     aside = ", ".join(
                         f"{signed(difference, digits)}{MARKS[significant]}{since}"
                         for difference, significant, since in parts
-                        if abs(difference) > 0.5 * 10**-digits
+                        if significant or abs(difference) > 0.5 * 10**-digits
                     )
                 cells.append(Cell("" if np.isnan(mean) else shown(mean, digits), aside=aside))
             about = one["provenance"]
@@ -358,6 +362,7 @@ class _Series:
         queries = {q: {name: of.get(q, "") for name, of in labels.items()} for own in values.values() for q in own}
         kept = {str(e): {measure: values[e]} for e in set(self.same.values())}
         self.scores = read_scores(kept, queries=queries if labels else None) if kept else None
+        self.slope: float | None = None  # of the last entry
         self._p: dict[tuple[int, int], float | None] = {}
 
     def p(self, e: int, other: int) -> float | None:
@@ -367,7 +372,7 @@ class _Series:
         pair = self.same[e], self.same[other]
         if pair not in self._p:
             rows = [self.scores.runs.index(str(one)) for one in pair]
-            self._p[pair] = 1.0 if rows[0] == rows[1] else _p_value(self.scores._of_runs(rows), self.names)
+            self._p[pair] = 1.0 if rows[0] == rows[1] else _p_value(_sample(self.scores._of_runs(rows), self.names))
         return self._p[pair]
 
     def references(self, level: float) -> dict[int, int]:
@@ -381,40 +386,88 @@ class _Series:
                 reference = e
         return found
 
-    def tests(self, pairs: Mapping[int, int]) -> dict[tuple[int, int], float]:
+    def against(self, others: Mapping[int, int]) -> Tests:
         """The p-values of entries against others, each once; without those that have the same values."""
-        found = {(self.same.get(e, e), self.same.get(b, b)): self.p(e, b) for e, b in pairs.items()}
+        found = {(self.same.get(e, e), self.same.get(b, b)): self.p(e, b) for e, b in others.items()}
         return {pair: p for pair, p in found.items() if p is not None and pair[0] != pair[1]}
 
-    def change(self, e: int, reference: int, changed: set[tuple[int, int]], since: set[tuple[int, int]]) -> Change:
-        """The change at an entry, given the tests that are significant."""
-        before = self.before[e]
+    def tests(self, references: Mapping[int, int]) -> dict[str, Tests]:
+        """The p-values of all tests, by what is tested."""
+        others = {e: before for e, before in self.before.items() if before != references[e]}
+        last = max(self.means)
+        self.slope, p = self._trend(references.get(last, last))
+        return {
+            "reference": self.against(references),
+            "before": self.against(others),
+            "trend": {} if p is None else {(last, last): p},
+        }
 
-        def found(other: int, significant: set[tuple[int, int]]) -> tuple[float, bool | None]:
+    def _trend(self, since: int) -> tuple[float | None, float | None]:
+        """The change of an entry since this one by least squares, and its p-value; None if it is not tested.
+
+        The trend of a query is a weighted sum of its values, so that queries are as independent as in a difference.
+        """
+        at = [e for e in self.means if e >= since]
+        if self.scores is None or len({self.same.get(e) for e in at}) < SHORTEST:
+            return None, None
+        step = np.arange(len(at)) - (len(at) - 1) / 2
+        weight: dict[int, float] = {}
+        for e, of_entry in zip(at, (step / (step**2).sum()).tolist(), strict=True):
+            row = self.scores.runs.index(str(self.same[e]))
+            weight[row] = weight.get(row, 0) + of_entry
+        sample = _sample(self.scores._of_runs([*weight]), self.names)
+        if sample is None or len({sample.repeats.get(r, sample.x[:1]).shape for r in range(len(weight))}) > 1:
+            return None, None  # entries have other numbers of repeats
+        weights = np.array([*weight.values()])
+        slopes = np.einsum("e,eq->q", weights, sample.x)
+        tables = [table for _, table in sorted(sample.repeats.items())]
+        repeats = {0: np.einsum("e,eqr->qr", weights, np.stack(tables))} if tables else {}
+        trend = Sample(np.stack([slopes, np.zeros_like(slopes)]), sample.design, repeats)
+        return float(trend.means[0]), _p_value(trend)
+
+    def change(self, e: int, references: Mapping[int, int], significant: Mapping[str, set[tuple[int, int]]]) -> Change:
+        """The change at an entry, given the tests that are significant, by what is tested."""
+        before, reference = self.before[e], references[e]
+
+        def found(other: int, of_tests: set[tuple[int, int]]) -> tuple[float, bool | None]:
             difference = self.means[e] - self.means[other]
             known = other != e and self.p(e, other) is not None
-            return difference, (self.same[e], self.same[other]) in significant if known else None
+            return difference, (self.same[e], self.same[other]) in of_tests if known else None
 
-        return Change(*found(before, changed), reference, *found(reference, since))
+        since = significant["reference"]
+        change = Change(*found(before, since | significant["before"]), reference, *found(reference, since))
+        if e != max(self.means) or self.slope is None:
+            return change
+        return change._replace(trend=self.slope, trend_significant=bool(significant["trend"]))
 
 
-def _p_value(scores: Scores, design: Mapping[str, str]) -> float | None:
-    """Of two runs; None if it is not defined."""
+def _sample(scores: Scores, design: Mapping[str, str]) -> Sample | None:
+    """What a test sees; None if nothing can be tested."""
     try:
         sample, queries = matched_sample(scores, 0, **design)  # type: ignore[arg-type]
     except CranfieldError:
         return None
-    if len(queries) < 2:
+    return sample if len(queries) > 1 else None
+
+
+def _p_value(sample: Sample | None) -> float | None:
+    """Of the first two runs, by Student's t."""
+    if sample is None:
         return None
     p = float(p_values(sample, np.array([(0, 1)]), ComparisonSettings(test="t"))["t"][0])
     return 1.0 if np.isnan(p) else p
 
 
-def _significant(tests: Sequence[Mapping[tuple[int, int], float]], level: float) -> list[set[tuple[int, int]]]:
-    """The significant tests of each series, after Holm's correction over all of them."""
-    p = np.array([p for of_series in tests for p in of_series.values()])
-    found = iter((corrected(p, "holm") < level).tolist() if len(p) else [])
-    return [{pair for pair, yes in zip(of_series, found, strict=False) if yes} for of_series in tests]
+def _significant(tests: Sequence[Mapping[str, Tests]]) -> list[dict[str, set[tuple[int, int]]]]:
+    """The significant tests of each series, by what is tested, after Holm's correction over all of them."""
+    named = [(s, kind, pair) for s, of_run in enumerate(tests) for kind, some in of_run.items() for pair in some]
+    number = Counter(kind for _, kind, _ in named)
+    p = np.array([tests[s][kind][pair] for s, kind, pair in named])
+    weight = np.array([SHARES[kind] / number[kind] for _, kind, _ in named])
+    found: list[dict[str, set[tuple[int, int]]]] = [{kind: set() for kind in SHARES} for _ in tests]
+    for s, kind, pair in compress(named, corrected(p, "holm", weight) < LEVEL):
+        found[s][kind].add(pair)
+    return found
 
 
 def _basis(one: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -426,7 +479,7 @@ def _basis(one: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _check(data: Any) -> None:
-    """Raise if this is no entry."""
+    """Raise if this is not a history entry."""
     if not isinstance(data["provenance"], dict) or not isinstance(data["runs"], dict):
         raise TypeError
     for of_run in data["runs"].values():

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, get_args
 
 from cranfield.data import Judgments, Run
-from cranfield.errors import InputError, long_numbers
+from cranfield.errors import InputError, check_choice, long_numbers
 from cranfield.io.faults import TableKind
 from cranfield.io.ids import Duplicates, check_duplicates
 from cranfield.io.objects import from_object, run_from_object
-from cranfield.io.runs import check, held, join, load, load_unchecked
+from cranfield.io.runs import ScoreKind, check, directed, held, join, load, load_unchecked, with_query_ids
 from cranfield.io.streams import Columns, detect_file, detect_source, is_stream, open_stream, reject_columns
 from cranfield.io.write import write_qrels, write_run
 
@@ -37,7 +37,15 @@ __all__ = [
 
 
 @long_numbers()
-def read_run(source: Any, *, name: str | None = None, columns: Columns = None, duplicates: Duplicates = "error") -> Run:
+def read_run(
+    source: Any,
+    *,
+    name: str | None = None,
+    columns: Columns = None,
+    duplicates: Duplicates = "error",
+    scores: ScoreKind | None = None,
+    query_ids: Sequence[Any] | None = None,
+) -> Run:
     """A run from a path, "-", a file object, ``{query: {document: score}}``, lists, records or a frame.
 
     TREC text is not read here, but when it is joined to judgments. ``columns`` says which column of a table is the
@@ -45,17 +53,31 @@ def read_run(source: Any, *, name: str | None = None, columns: Columns = None, d
     ``{query: [(document, score), ...]}``, or a list of lists for queries 1, 2, 3, ...; see also `records`.
     ``duplicates``: what happens if a document appears twice for a query: ``"error"``, or keep the ``"first"`` or the
     one with the ``"best"`` score.
+    ``scores``: whether documents with a high score come first (``"similarity"``), or those with a low one
+    (``"distance"``). Without it, lists in which scores rise from first to last are an error when they are evaluated.
+    ``query_ids``: the ids of queries, for a list of lists or an array, which has none.
+
+    >>> import cranfield as cf
+    >>> run = cf.read_run([[("a", 0.1), ("b", 0.7)]], scores="distance", query_ids=["q"])
+    >>> cf.Evaluator({"q": {"a"}}, "RR").means(run)
+    {'RR': 1.0}
     """
     check_duplicates(duplicates)
+    if scores is not None:
+        check_choice("scores", scores, get_args(ScoreKind))
     if duplicates == "error":
         run: Run = _read("run", source, name, columns)
-        return run
-    from cranfield.io.lists import without_repeats
+    else:
+        from cranfield.io.lists import without_repeats
 
-    if isinstance(source, Run) or is_stream(source):
-        return without_repeats(_read("run", source, name, columns), duplicates, load_unchecked)
-    run = run_from_object(source, name or "run", columns, duplicates=duplicates)
-    return without_repeats(run, duplicates, load_unchecked)
+        if isinstance(source, Run) or is_stream(source):
+            run = _read("run", source, name, columns)
+        else:
+            run = run_from_object(source, name or "run", columns, duplicates=duplicates)
+        run = without_repeats(run, duplicates, load_unchecked)
+    if query_ids is not None:
+        run = with_query_ids(run, query_ids)
+    return run if scores is None else directed(run, scores)
 
 
 def _read(kind: TableKind, source: Any, name: str | None, columns: Columns) -> Any:

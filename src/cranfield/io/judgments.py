@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cranfield.data import Floats, Integers, Judgments, Labels, Strings
-from cranfield.errors import InputError, max_faults
+from cranfield.errors import InputError, UsageError, max_faults
 from cranfield.io.faults import Fault, Location, input_error
 from cranfield.io.ids import codes_of, first_rows
 
@@ -83,6 +84,27 @@ def group_judgments(name: str, rows: Rows, location: Location, *, subtopics: boo
     counts = np.bincount(rows.query_of[is_first], minlength=len(rows.queries))
     begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return Judgments(name, rows.queries, begin, documents, grade, labels, repeated)
+
+
+def with_queries(judgments: Judgments, queries: Iterable[str]) -> Judgments:
+    """The judgments with all of these queries; one without judgments has no relevant document."""
+    if judgments.sample is not None:
+        raise UsageError(f"{judgments.name}: judgments of a sample are not complete", hint="leave out complete")
+    judged = set(judgments.queries)
+    nil = [query for query in queries if query not in judged]
+    if not nil:
+        return judgments
+
+    def extended(begin: Integers) -> Integers:
+        return np.concatenate([begin, np.full(len(nil), begin[-1])])
+
+    spans = judgments.spans
+    return replace(
+        judgments,
+        queries=Strings.of([*judgments.queries, *nil]),
+        begin=extended(judgments.begin),
+        spans=None if spans is None else replace(spans, begin=extended(spans.begin)),
+    )
 
 
 def _conflict_error(rows: Rows, conflicts: Integers, earlier: Integers, location: Location) -> InputError:

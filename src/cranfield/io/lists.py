@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence, Set
 from dataclasses import replace
+from itertools import pairwise
 from operator import itemgetter
 from typing import Any, NoReturn, SupportsFloat
 
@@ -27,6 +28,7 @@ from cranfield.io.records import (
     is_response,
     rankings_of_records,
     read_records,
+    response_remarks,
     unwrap,
     usual_field,
 )
@@ -58,8 +60,10 @@ def shape_of(source: Any, location: Location) -> Mapping[Any, Any] | Frame:
             repeated = next(query for query in rankings if [label for label, _ in pairs].count(query) > 1)
             _wrong(f"{name}: query {_show(repeated)} appears twice in the index of the series", "give each query once")
         return rankings
+    if is_search_result(source):
+        source = _rankings_of_arrays(source[0], source[1], name)
     if is_column(source):
-        source = list_of(source)
+        source = _without_padding(source)
     if isinstance(source, str | bytes) or not isinstance(source, Iterable):
         what = "a run" if location.kind == "run" else "judgments"
         raise UsageError(
@@ -152,25 +156,36 @@ def rankings_of(
     }
 
 
-def order_remarks(source: Mapping[Any, Any], rankings: Mapping[str, Ranking]) -> tuple[str, ...]:
-    """A remark if scores increase from the first to the last document of every list, as distances do."""
-    if all(isinstance(value, Mapping) for value in source.values()):
-        return ()
-    lists = 0
+def listed_run(name: str, source: Mapping[Any, Any], rankings: Mapping[str, Ranking], source_name: str = "") -> Run:
+    """The run of rankings that were given as lists, records or responses."""
+    positions = len(source) if isinstance(source, ByPosition) else 0
+    rising, remarks = scores_rise(source, rankings), response_remarks(source)
+    return Run(name, rankings, source_name, by_position=positions, rising=rising, remarks=remarks)
+
+
+def scores_rise(source: Mapping[Any, Any], rankings: Mapping[str, Ranking]) -> bool:
+    """Whether scores rise from the first to the last document of every list, as distances do.
+
+    Dicts and series of scores have no order of their own.
+    """
+    rising = False
     for value, ranking in zip(source.values(), rankings.values(), strict=True):
-        if not isinstance(ranking, Mapping) or isinstance(value, Mapping):
-            return ()
+        if not len(ranking):
+            continue
+        if not isinstance(ranking, Mapping) or isinstance(value, Mapping) or is_scores(value):
+            return False
         scores = list(ranking.values())
-        if len(scores) > 1:
-            numbers = set(map(type, scores)) <= {int, float}
-            if not numbers or not scores[0] < scores[-1] or scores != sorted(scores):
-                return ()
-            lists += 1
-    if lists < 2:
-        return ()
-    return (
-        "scores increase from first to last in every list; high scores come first here. If low is better, negate them",
-    )
+        if not _rise(scores):
+            return False
+        rising |= scores[0] != scores[-1]
+    return rising
+
+
+def _rise(scores: Sequence[Any]) -> bool:
+    try:
+        return bool(scores[0] <= scores[-1]) and all(a <= b for a, b in pairwise(scores))
+    except TypeError:  # not numbers, which others report
+        return False
 
 
 def _ranking(value: Any, query: str, location: Location, duplicates: Duplicates, accessors: Accessors) -> Ranking:
@@ -226,7 +241,7 @@ def _items(value: Any, query: str, location: Location) -> Sequence[Any]:
         found = f"expected one ranking, found an array of {dimensions} dimensions"
         _wrong(f"{where}{found}", "give one array of ids, with a row for each query")
     if is_column(value):
-        return list_of(value)
+        return _without_padding(value)
     if is_id(value) or value is None or is_object(value):
         nothing = "if nothing was retrieved" if location.kind == "run" else "if no document is relevant"
         advice = (
@@ -236,6 +251,41 @@ def _items(value: Any, query: str, location: Location) -> Sequence[Any]:
     if getattr(value, "gi_frame", value) is None:
         _wrong(f"{where}the generator was already read to its end", "give a list, which can be read again")
     return list(value)
+
+
+PADDING = -1  # of vector databases, in arrays of ids
+
+
+def _without_padding(array: Any) -> list[Any]:
+    """The values of an array, without the -1 that pads rows of ids."""
+    values = list_of(array)
+    if not _has_whole_numbers(array):
+        return values
+    rows = (row if not isinstance(row, list) else [value for value in row if value != PADDING] for row in values)
+    return [row for row in rows if not isinstance(row, int) or row != PADDING]
+
+
+def _has_whole_numbers(array: Any) -> bool:
+    return "int" in str(getattr(array, "dtype", getattr(array, "type", "")))
+
+
+def is_search_result(source: Any) -> bool:
+    """Whether this is a pair of arrays, such as (scores, ids) of FAISS and of ``torch.topk``, with a row each query."""
+    if not isinstance(source, tuple | list) or len(source) != 2:
+        return False
+    return all(hasattr(array, "dtype") and getattr(array, "ndim", 0) == 2 for array in source)
+
+
+def _rankings_of_arrays(first: Any, second: Any, name: str) -> list[list[tuple[Any, Any]]]:
+    """The rankings of two arrays of one shape: the scores, which are floats, and the ids, which are not."""
+    scored = ["float" in str(array.dtype) for array in (first, second)]
+    shapes = [tuple(int(n) for n in array.shape) for array in (first, second)]
+    if scored[0] == scored[1] or shapes[0] != shapes[1]:
+        kinds = " and ".join(f"{array.dtype} {shape}" for array, shape in zip((first, second), shapes, strict=True))
+        _wrong(f"{name}: found a pair of arrays, {kinds}", "give an array of scores and one of ids, of the same shape")
+    ids, scores = (second, first) if scored[0] else (first, second)
+    rows = zip(list_of(ids), list_of(scores), strict=True)
+    return [[pair for pair in zip(*row, strict=True) if pair[0] != PADDING] for row in rows]
 
 
 def is_scores(value: Any) -> bool:

@@ -41,11 +41,9 @@ def run_from_object(
         rankings = _rankings(shaped, location, duplicates)
         if rankings is shaped and not any("hits" in ranking for ranking in shaped.values()):
             return Run(name, rankings, source_name)
-        from cranfield.io.lists import ByPosition, order_remarks
-        from cranfield.io.records import response_remarks
+        from cranfield.io.lists import listed_run
 
-        remarks = order_remarks(shaped, rankings) + response_remarks(shaped)
-        return Run(name, rankings, source_name, by_position=isinstance(shaped, ByPosition), remarks=remarks)
+        return listed_run(name, shaped, rankings, source_name)
     from cranfield.io import tables
 
     location = Location(source_name, "run", "row")
@@ -60,7 +58,7 @@ def qrels_from_object(source: Any, name: str, columns: Columns = None, source_na
         reject_columns(columns)
         judgments = qrels_from_dict(shaped, name, location)
         positions = type(shaped).__name__ == "ByPosition"
-        return dataclasses.replace(judgments, by_position=True) if positions else judgments
+        return dataclasses.replace(judgments, by_position=len(shaped)) if positions else judgments
     from cranfield.io import tables
 
     return tables.qrels_table(shaped, columns, name, Location(source_name, "qrels", "row"))
@@ -217,7 +215,7 @@ def _is_run(item: Any) -> bool:
         return True
     if isinstance(item, str | os.PathLike | Run | Repeats) or hasattr(item, "read"):
         return True
-    from cranfield.io.lists import is_object
+    from cranfield.io.lists import is_object, is_search_result
     from cranfield.io.records import is_response, rankings_of_records
     from cranfield.io.tables import is_frame
 
@@ -225,7 +223,7 @@ def _is_run(item: Any) -> bool:
         if is_response(item) or rankings_of_records([item]) is not None or not item:
             return False
         return not _is_scalar(next(iter(item.values())))
-    return is_frame(item) and not is_object(item)
+    return is_search_result(item) or (is_frame(item) and not is_object(item))
 
 
 @long_numbers()
@@ -242,8 +240,11 @@ def is_mapping_of_runs(run: Any) -> bool:
 
         return not is_response(first)
     if isinstance(first, list | tuple) and first:
+        from cranfield.io.lists import is_search_result
         from cranfield.io.records import unwrap
 
+        if is_search_result(first):
+            return True
         if unwrap(run) is not run:
             return False
         name = next(name for name, value in run.items() if value is first)

@@ -154,7 +154,7 @@ def records(
     >>> cf.Evaluator([{"d1"}], "RR").means(run)
     {'RR': 0.5}
     """
-    from cranfield.io.lists import ByPosition, order_remarks, rankings_of, shape_of
+    from cranfield.io.lists import ByPosition, listed_run, rankings_of, shape_of
 
     check_duplicates(duplicates)
     location = Location("", "run", "entry")
@@ -171,10 +171,11 @@ def records(
 
         accessors = Accessors(document, score, start, end)
         run = read_chunks(shaped, name=name, duplicates=duplicates, accessors=accessors)  # type: ignore[arg-type]
-        return replace(run, by_position=isinstance(shaped, ByPosition), records=(shaped, accessors))
+        return replace(
+            run, by_position=len(shaped) if isinstance(shaped, ByPosition) else 0, records=(shaped, accessors)
+        )
     rankings = rankings_of(shaped, location, duplicates, Accessors(document, score))  # type: ignore[arg-type]
-    remarks = order_remarks(shaped, rankings) + response_remarks(shaped)
-    return Run(name, rankings, by_position=isinstance(shaped, ByPosition), remarks=remarks)
+    return listed_run(name, shaped, rankings)
 
 
 def unwrap(response: Any) -> Any:

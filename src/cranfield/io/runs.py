@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
 from cranfield import native
 from cranfield.data import Integers, Opener, Run, Strings, Table, TableStream
-from cranfield.errors import InputError, long_numbers, max_faults, reading
-from cranfield.io.faults import Fault, FaultList, Location, input_error
-from cranfield.io.ids import check_marks, codes_of, first_rows
+from cranfield.errors import InputError, UsageError, long_numbers, max_faults, reading
+from cranfield.io.faults import Fault, FaultList, Location, input_error, quotable
+from cranfield.io.ids import check_marks, codes_of, first_rows, texts_of
 from cranfield.io.objects import document_at
 from cranfield.io.tables import concatenate
 
@@ -321,6 +321,34 @@ def _scan(run: Run, scan: Callable[..., dict[str, Any]] = native.scan_run) -> tu
         None if np.isnan(result["rank"]).any() else result["rank"],
     )
     return table, result
+
+
+ScoreKind = Literal["similarity", "distance"]
+
+
+def directed(run: Run, scores: ScoreKind) -> Run:
+    """The run with high scores first; distances, of which low ones are better, are negated."""
+    if scores == "similarity":
+        return replace(run, rising=False)
+    table = load(run)
+    source: Any = replace(table, score=-table.score)
+    if isinstance(run.source, Mapping):  # a table has no empty rankings
+        scored = ((query, r) for query, r in run.source.items())
+        source = {q: {d: -float(s) for d, s in r.items()} if isinstance(r, Mapping) else r for q, r in scored}
+    return replace(run, source=source, rising=False)
+
+
+def with_query_ids(run: Run, ids: Iterable[Any]) -> Run:
+    """The run of a list, with these ids in place of positions."""
+    if not run.by_position or not isinstance(run.source, Mapping):
+        raise UsageError("query_ids= is for lists and arrays; this source has ids of queries")
+    names = texts_of(list(ids), "", Location("query_ids", "run", "entry"))
+    if len(names) != run.by_position:
+        raise UsageError(f"query_ids has {len(names)} ids for {run.by_position} lists")
+    if len(named := dict(zip(names, run.source.values(), strict=True))) < len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise UsageError(f"query_ids has the id `{quotable(repeated)}` twice")
+    return replace(run, source=named, by_position=0)
 
 
 def _check_rows(table: Table, line: Integers, location: Location, query_of: Integers | None = None) -> None:

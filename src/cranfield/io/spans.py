@@ -21,7 +21,7 @@ from cranfield.data import Floats, Integers, Judgments, Passages, Repeats, Run, 
 from cranfield.errors import InputError, UsageError
 from cranfield.io.faults import Location, TableKind, Unit, quotable
 from cranfield.io.ids import Duplicates, check_duplicates, codes_of, id_text, passage_ids
-from cranfield.io.judgments import Rows, group_judgments
+from cranfield.io.judgments import Rows, group_judgments, with_queries
 from cranfield.io.lists import without_repeats
 from cranfield.io.named_tables import NamedTable, is_missing, read_table
 from cranfield.io.records import FIELDS, Accessors, columns_of, read_chunk_records
@@ -68,6 +68,7 @@ class Given:
     quotes: list[Any] | None = None
     ranks: list[Any] | None = None
     empty: Sequence[Any] = ()  # queries without passages
+    listed: bool = False  # in lists by query, which have an order
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +84,7 @@ class Located:
     lines: Integers | None = None
     ranks: Floats | None = None
     empty: tuple[str, ...] = ()  # queries without passages
+    listed: bool = False  # in lists by query, which have an order
 
 
 def read_chunks(
@@ -99,10 +101,11 @@ def read_chunks(
     """
     check_duplicates(duplicates)
     found = io.read_run(source, name=name) if isinstance(source, Run) else _located(source, "run", name, accessors)
+    positions = found.by_position if isinstance(found, Run) else by_position(source)
     run = _run(found) if isinstance(found, Located) else found
     table = run.source if isinstance(run.source, Table) else load(run)
     passages = parse_ids(table.document, run.source_name or run.name) if table.passages is None else table.passages
-    run = replace(run, source=replace(table, passages=passages))
+    run = replace(run, source=replace(table, passages=passages), by_position=positions)
     if texts is not None:
         title = run.source_name or run.name
         of_id = lambda row: f"{title}: `{quotable(table.document[row])}`"  # noqa: E731
@@ -121,7 +124,14 @@ def _run(found: Located) -> Run:
         line=found.lines,
         passages=found.passages,
     )
-    return Run(found.name, table, found.source_name, empty=found.empty)
+    rising = found.listed and found.values is not None and _rise(found.query, found.values)
+    return Run(found.name, table, found.source_name, empty=found.empty, rising=rising)
+
+
+def _rise(query: Strings, score: Floats) -> bool:
+    """Whether scores never fall within a query, and rise in some."""
+    steps = np.diff(score)[query.same_as_previous()]
+    return len(steps) > 0 and bool((steps >= 0).all() and (steps > 0).any())
 
 
 def parse_ids(ids: Strings, source_name: str) -> Passages:
@@ -167,6 +177,9 @@ def read_spans(source: Any, *, name: str | None = None, texts: Texts | None = No
     line = line if unit == "line" else np.arange(1, len(grade) + 1)
     location = Location(title, "qrels", unit)
     judgments = group_judgments(found.name, Rows.of(query, ids, grade, line, ids), location, subtopics=True)
+    if not isinstance(found, Judgments) and found.empty:  # judged, and nothing is relevant
+        judgments = with_queries(judgments, found.empty)
+    judgments = replace(judgments, by_position=by_position(source))
     row_of = {text: row for row, text in enumerate(ids)}
     return judgments, passages.take(np.array([row_of[text] for text in judgments.documents], np.int64))
 
@@ -189,7 +202,7 @@ def _located(
 
     title = name or ("run" if kind == "run" else "spans")
     empty = tuple(queries.take(np.flatnonzero(np.diff(begin) == 0)))
-    return Located(title, "", queries.take(row_query), passages, columns.get("value"), place, empty=empty)
+    return Located(title, "", queries.take(row_query), passages, columns.get("value"), place, empty=empty, listed=True)
 
 
 def _given(source: Any, kind: TableKind, name: str | None, accessors: Accessors | None) -> Given | Any:
@@ -198,7 +211,7 @@ def _given(source: Any, kind: TableKind, name: str | None, accessors: Accessors 
     if isinstance(source, Run) and source.records is not None:
         source, accessors = source.records[0], replace(source.records[1], found={}, scored=None)
     stream = open_stream(source, what) if is_stream(source) else None
-    if isinstance(source, list | tuple) and source and isinstance(source[0], list | tuple):
+    if by_position(source):
         source = {str(position): passages for position, passages in enumerate(source, 1)}
     table: Any = read_table(source if stream is None else stream, what)
     if isinstance(table, Stream):  # text without names of columns
@@ -217,6 +230,11 @@ def _given(source: Any, kind: TableKind, name: str | None, accessors: Accessors 
     if given is not None:
         return given
     return (io.read_run if kind == "run" else io.read_qrels)(source if stream is None else stream, name=name)
+
+
+def by_position(source: Any) -> int:
+    """The number of lists in a list of lists, which has no ids of queries; 0 for everything else."""
+    return len(source) if isinstance(source, list | tuple) and source and isinstance(source[0], list | tuple) else 0
 
 
 def _by_query(table: NamedTable) -> Mapping[Any, Any] | None:
@@ -355,6 +373,7 @@ def _of_mapping(source: Mapping[Any, Any], kind: TableKind, name: str, accessors
         place,
         quotes=first if quoted else None,
         empty=[query for query, ranking in source.items() if _is_empty(ranking)],
+        listed=True,
     )
 
 
@@ -395,7 +414,7 @@ def _checked(given: Given, kind: TableKind, texts: Texts | None = None) -> Locat
     if faults:
         hint = "" if given.quotes is None else "quotes are searched as they are, then up to white space; give offsets"
         raise InputError(faults, hint=hint)
-    if not documents and not (given.empty and kind == "run"):
+    if not documents and not given.empty:
         raise InputError([f"{given.source_name or given.name}: no passages"])
     role = "score" if kind == "run" else "grade"
     return Located(
@@ -408,6 +427,7 @@ def _checked(given: Given, kind: TableKind, texts: Texts | None = None) -> Locat
         None if given.lines is None else np.array(given.lines, np.int64),
         None if given.ranks is None else _numbers(given, given.ranks, "rank"),
         tuple(id_text(query) or str(query) for query in given.empty),
+        given.listed,
     )
 
 

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 
 DEFAULT_MEASURES = ("nDCG@10", "AP")
-LABELS = ("kappa", "linear", "quadratic", "alpha", "agreement", "bias", "mae", "sensitivity", "specificity")
 TOPS = (5, 10)  # sizes of the top of a leaderboard
 PAGE = 10  # documents of a run that count for false positives
 LARGEST = 60  # runs whose names are legible in a figure
@@ -66,14 +65,7 @@ class MeasureAgreement:
     over runs; ``with_score``: their correlation with the human score. ``own``: favour for the family, if one is given.
     """
 
-    TOP_TAUS: ClassVar[tuple[str, ...]] = tuple(f"tau_top{n}" for n in TOPS)
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("tau_a = order.tau_a", "tau_b = order.tau_b", "tau_ap = order.tau_ap", "loss = order.loss"),
-        *("{TOP_TAUS} = top_taus", "judge_rank_of_best = order.judge_rank_of_best"),
-        *("spread_of_bias = spread", "bias_with_score = with_score"),
-        *("runs/{runs}/human = order.human", "runs/{runs}/judge = order.judge"),
-        *("runs/{runs}/bias", "runs/{runs}/low", "runs/{runs}/high", "favour"),
-    )
+    DERIVED: ClassVar[tuple[str, ...]] = ("top_taus",)
 
     measure: str
     runs: tuple[str, ...]
@@ -86,25 +78,9 @@ class MeasureAgreement:
     own: Favour | None
 
     @property
-    def top_taus(self) -> list[float]:
+    def top_taus(self) -> dict[int, float]:
         """τ-a among the best runs, for each of `TOPS`."""
-        return [self.order.top(n).tau_a for n in TOPS]
-
-    @property
-    def favour(self) -> dict[str, float] | None:
-        """The numbers of ``own``."""
-        names = (
-            "favour",
-            "low",
-            "high",
-            "p_greater",
-            "p_two_sided",
-            "assignments",
-            "adjusted",
-            "adjusted_error",
-            "favours",
-        )
-        return None if self.own is None else {name: getattr(self.own, name) for name in names}
+        return {n: self.order.top(n).tau_a for n in TOPS}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,15 +92,6 @@ class JudgeReport(Result):
     runs of the judge's own family. ``false_positive``: on documents of that family only. ``warnings``: what speaks
     against using the judge.
     """
-
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("judge", "queries", "documents/both", "documents/human_only", "documents/judge_only"),
-        *(f"labels/{name} = labels.{name}" for name in LABELS),
-        *("labels/linear_low = kappa_low", "labels/linear_high = kappa_high"),
-        *("labels/linear_mean_over_queries = kappa_of_queries", "labels/levels = labels.levels"),
-        *("labels/confusion = labels.confusion", "measures/{measure_names} = measures"),
-        *("false_positives = false_positive", "family", "warnings"),
-    )
 
     judge: str
     labels: LabelAgreement
@@ -142,10 +109,6 @@ class JudgeReport(Result):
     false_positive: FalsePositives | None
     warnings: tuple[str, ...]
 
-    @property
-    def measure_names(self) -> list[str]:
-        return [one.measure for one in self.measures]
-
     def __repr__(self) -> str:
         orders = [f"{one.measure} τ {one.order.tau_a:.2f}" for one in self.measures]
         judged = f"κ {self.labels.linear:.2f} on {plural(self.both, 'document')} of {plural(self.queries, 'query')}"
@@ -158,7 +121,7 @@ class JudgeReport(Result):
         """
         if not self.measures:
             raise UsageError("there is no order of runs to draw", hint="give runs and measures to judges")
-        one = self.measures[measure_index(self.measure_names, measure)]
+        one = self.measures[measure_index([one.measure for one in self.measures], measure)]
         return plotted_axes(lambda axis: draw_places(axis, self, one), COLUMN * 1.3, self._height, ax)
 
     def drawings(self) -> Drawings:
@@ -437,7 +400,7 @@ def _orders(report: JudgeReport, digits: int) -> Page:
     rows = []
     for one in report.measures:
         order = one.order
-        values = order.tau_a, order.tau_b, order.tau_ap, *one.top_taus
+        values = order.tau_a, order.tau_b, order.tau_ap, *one.top_taus.values()
         cells = [shown(value, digits) for value in values]
         cells += [str(order.judge_rank_of_best), shown(order.loss, digits)]
         cells += [shown(one.spread, digits), shown(one.with_score, 2)]

@@ -21,11 +21,11 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
-from cranfield.codec import Result
+from cranfield.codec import Result, plain
 from cranfield.data import Floats, Integers, Judgments
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.evaluator import read_runs
@@ -240,11 +240,6 @@ class NextDocuments(Result):
     ``unjudged``: the number of unjudged documents that count. ``open_pairs``: pairs neither decided nor sure.
     """
 
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("measure", "strategy", "unjudged", "confidence", "depth", "decided", "sure", "open_pairs", "stop"),
-        *("documents", "pairs"),
-    )
-
     measure: str
     strategy: str
     documents: tuple[Proposal, ...]
@@ -257,6 +252,11 @@ class NextDocuments(Result):
         documents = plural(len(self.documents), "document")
         pairs = f"{self.open_pairs:,} of {plural(len(self.status.pairs), 'pair')} of runs are open"
         return f"NextDocuments: {documents} to judge next for {self.measure} ({self.strategy}); {pairs}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The documents, and how far each pair of runs is settled, as plain data."""
+        counts = ("unjudged", "confidence", "depth", "decided", "sure", "open_pairs", "stop")
+        return {name: plain(getattr(self, name)) for name in ("measure", "strategy", *counts, "documents", "pairs")}
 
     @property
     def decided(self) -> int:

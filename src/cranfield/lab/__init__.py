@@ -12,35 +12,46 @@ from typing import TYPE_CHECKING, Any
 from cranfield.lab.studies import study_names
 
 if TYPE_CHECKING:
-    from cranfield.lab.registry import run_on_collections as run_on_collections
+    from collections.abc import Callable
+
     from cranfield.lab.simulation import Simulation as Simulation
     from cranfield.lab.simulation import simulate as simulate
-    from cranfield.lab.studies.correlation import correlation as correlation
-    from cranfield.lab.studies.judging import judging as judging
-    from cranfield.lab.studies.newcomers import newcomers as newcomers
-    from cranfield.lab.studies.power import power as power
-    from cranfield.lab.studies.properties import properties as properties
-    from cranfield.lab.studies.reduction import reduction as reduction
-    from cranfield.lab.studies.reuse import reuse as reuse
-    from cranfield.lab.studies.sampling import sampling as sampling
-    from cranfield.lab.studies.stopping import stopping as stopping
-    from cranfield.lab.studies.ties import ties as ties
-    from cranfield.lab.studies.truncation import truncation as truncation
+    from cranfield.lab.studies.correlation import CorrelationResult
+    from cranfield.lab.studies.judging import JudgingResult
+    from cranfield.lab.studies.newcomers import NewcomersResult
+    from cranfield.lab.studies.power import PowerResult
+    from cranfield.lab.studies.properties import PropertiesResult
+    from cranfield.lab.studies.reduction import ReductionResult
+    from cranfield.lab.studies.reuse import ReuseResult
+    from cranfield.lab.studies.sampling import SamplingResult
+    from cranfield.lab.studies.stopping import StoppingResult
+    from cranfield.lab.studies.ties import TiesResult
+    from cranfield.lab.studies.truncation import TruncationResult
+    from cranfield.lab.study import run_on_collections as run_on_collections
+
+    correlation: Callable[..., CorrelationResult]
+    judging: Callable[..., JudgingResult]
+    newcomers: Callable[..., NewcomersResult]
+    power: Callable[..., PowerResult]
+    properties: Callable[..., PropertiesResult]
+    reduction: Callable[..., ReductionResult]
+    reuse: Callable[..., ReuseResult]
+    sampling: Callable[..., SamplingResult]
+    stopping: Callable[..., StoppingResult]
+    ties: Callable[..., TiesResult]
+    truncation: Callable[..., TruncationResult]
 
 # The names beside the studies, by module.
-MODULES = {
-    "lab.registry": ("run_on_collections",),
-    "lab.simulation": ("Simulation", "simulate"),
-}
+MODULES = {"run_on_collections": "study", "Simulation": "simulation", "simulate": "simulation"}
 
 
 def __getattr__(name: str) -> Any:
-    module = f"lab.studies.{name}" if name in study_names() else None
-    module = next((module for module, names in MODULES.items() if name in names), module)
-    if module is None:
+    if name in study_names():
+        return import_module("cranfield.lab.study").function_of(name)
+    if name not in MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"cranfield.{module}"), name)
+    return getattr(import_module(f"cranfield.lab.{MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*study_names(), *(name for names in MODULES.values() for name in names)})
+    return sorted({*study_names(), *MODULES})

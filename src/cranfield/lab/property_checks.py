@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -206,8 +205,6 @@ class Counterexample:
     ``limit``: the bound that the score violates or does not reach. ``judged``: the judgment of the document x; the last
     two ``scores`` are those after that judgment.
     """
-
-    OMITTED: ClassVar[tuple[str, ...]] = ("limit", "judged")
 
     rankings: tuple[str, ...]
     k: tuple[int, ...]

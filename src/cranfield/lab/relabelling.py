@@ -110,9 +110,9 @@ class Relabeller:
     >>> from cranfield import Evaluator
     >>> run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
     >>> runs = Relabeller(Evaluator({"q": {"a": 1, "b": 0, "c": 1}}, ["P@2", "AP"]).evaluation(run))
-    >>> runs.scores(np.array([True, True, True])).round(3).tolist()
+    >>> runs.values(np.array([True, True, True])).round(3).tolist()
     [[[0.5], [0.833]]]
-    >>> runs.scores(np.array([False, False, True])).round(3).tolist()
+    >>> runs.values(np.array([False, False, True])).round(3).tolist()
     [[[0.0], [0.333]]]
     """
 
@@ -156,7 +156,7 @@ class Relabeller:
             ranks[block.rankings[query] // len(self.judgments.queries), document] = start + 1
         return ranks[:, self.judgment_rows]
 
-    def scores(self, keep: Booleans | None = None) -> Floats:
+    def values(self, keep: Booleans | None = None) -> Floats:
         """The value of every (run, measure, query) under the selected judgments, or under all of them.
 
         NaN where a measure is undefined, and for queries without a selected judgment.

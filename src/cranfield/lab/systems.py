@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ from cranfield.data import Booleans, Floats, Integers, Judgments, Run, Table, Te
 from cranfield.errors import InputError, MeasureError, UsageError, check_count
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import Evaluator, read_runs
-from cranfield.evaluation.notes import Note, QueryNames, sentences
+from cranfield.evaluation.notes import SENTENCES, Note, QueryNames
 from cranfield.evaluation.plan import Column, Policy, Undefined, make_columns, make_plan
 from cranfield.evaluation.run_notes import reading_notes
 from cranfield.evaluation.scores import Scores, substituted
@@ -23,7 +23,6 @@ from cranfield.io.ids import codes_of
 from cranfield.lab.relabelling import Relabeller
 from cranfield.lab.simulation import variants
 from cranfield.measures import Measure
-from cranfield.statistics import standardisation
 from cranfield.statistics.correlation import critical_rho, critical_tau, pearson, rbo, spearman, tau, tau_ap
 from cranfield.statistics.rounding import levels
 from cranfield.statistics.standardisation import Standardisation
@@ -31,37 +30,16 @@ from cranfield.statistics.standardisation import Standardisation
 MIN_QUERIES = 2  # the fewest queries that give an order of systems or a test
 
 
-@dataclass(frozen=True, eq=False)
-class SystemValues:
-    """The values of runs.
-
-    ``values`` (run, measure, query): NaN where undefined. ``defined`` (measure, query): the measure is defined for
-    every run. ``input_notes``: notes on runs that do not answer all queries, and on documents that the corpus lacks.
-    """
-
-    runs: tuple[str, ...]
-    measures: tuple[str, ...]
-    queries: tuple[str, ...]
-    values: Floats
-    defined: Booleans
-    input_notes: tuple[str, ...]
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The notes for studies that average each measure over the queries where it is defined."""
-        return (*self.input_notes, *undefined_notes(self.measures, self.defined, self.queries))
-
-    @property
-    def means(self) -> Floats:
-        """The score of each system, (measure, run): its mean over the queries where the measure is always defined."""
-        return mean_scores(self.values, self.defined)
-
-
-@dataclass(frozen=True, eq=False)
-class SystemScores(SystemValues):
-    """Runs, read once, and their scores under all judgments."""
-
-    relabeller: Relabeller
+SENTENCES.update(
+    negated="{measures}: lower values are better, so values are negated",
+    equal_queries="queries count equally, whatever their collection",
+    simulated_runs="{number} of the {total} runs are simulated: they rerank the documents of {run}",
+    top_runs="{number} of {total} runs are used, those with the highest {measure}",
+    same_score="{measure} gives all runs the same score",
+    tied_pairs="{measure} gives some runs the same score; tau-a counts a tied pair as half a disagreement",
+    not_in_corpus="{missing:,} of {total:,} documents at the top of the runs are not in the corpus",
+    omitted_for_all="{measures}: undefined for {queries}; omitted for all runs, means are over {left} queries",
+)
 
 
 def columns_of(qrels: Any, measures: Any, default: Sequence[str]) -> Sequence[Column]:
@@ -83,14 +61,14 @@ def systems_of(
     corpus: Any = None,
     standardise: Standardisation | None = None,
     **options: Any,
-) -> SystemValues:
-    """The values of systems for studies that need no rankings: given as scores, or by `score_systems`.
+) -> Scores:
+    """The scores of systems for studies that need no rankings: given as scores, or by `score_systems`.
 
     Values of a measure of which lower values are better are negated: then higher values of all measures are better.
     """
     if not isinstance(qrels, Scores):
-        options |= {"undefined": undefined, "corpus": corpus, "standardise": standardise}
-        return score_systems(qrels, runs, columns, **options)
+        scores, _ = score_systems(qrels, runs, columns, undefined=undefined, corpus=corpus, **options)
+        return scores if standardise is None else scores.standardised(standardise)
     if runs is not None or corpus is not None:
         raise UsageError("a study of scores takes no runs and no corpus", hint="give the scores alone")
     _check_systems(len(qrels.runs), columns)
@@ -99,13 +77,14 @@ def systems_of(
     scores = qrels.only(measures=[column.label for column in columns])
     signs = np.array([-1 if column.lower_is_better else 1 for column in columns])
     values = np.where(scores.counted[:, None], scores.values, np.nan) * signs[:, None]
-    notes = list(sentences(note for note in scores.notes if note.run is None))
+    notes = [note for note in scores.notes if note.run is None]
     if lower := [column.label for column in columns if column.lower_is_better]:
-        notes.append(f"{', '.join(lower)}: lower values are better, so values are negated")
+        notes.append(Note("negated", values={"measures": ", ".join(lower)}))
     if scores.by_collection:
-        notes.append("queries count equally, whatever their collection")
+        notes.append(Note("equal_queries"))
     undefined = scores.undefined if undefined == "skip" else undefined
-    return SystemValues(*_defined_values(values, undefined, standardise, scores.runs, columns, scores.queries, notes))
+    scores = _comparable_scores(scores.runs, columns, scores.queries, values, undefined, notes)
+    return scores if standardise is None else scores.standardised(standardise)
 
 
 def score_systems(
@@ -116,13 +95,12 @@ def score_systems(
     undefined: Undefined = "skip",
     corpus: Any = None,
     seed: int = 0,
-    standardise: Standardisation | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> SystemScores:
-    """Read and score the runs; raise if they cannot be ordered: a single run or query, or an undefined measure.
+) -> tuple[Scores, Relabeller]:
+    """The scores of runs, read once, under all judgments, and what scores them under others.
 
-    ``undefined`` says how an undefined value counts: not at all, as 0, as 1, or as an error. Measures that read
-    document text need a ``corpus``. ``standardise``: compare each score with those of the other runs for the query.
+    Raises if the runs cannot be ordered: a single run or query, or an undefined measure. ``undefined`` says how an
+    undefined value counts: not at all, as 0, as 1, or as an error. Measures that read document text need a ``corpus``.
     """
     given = [] if runs is None else list(runs) if isinstance(runs, (list, tuple)) else [runs]
     plan = make_plan(measures, Policy(undefined=undefined, seed=seed))
@@ -135,13 +113,12 @@ def score_systems(
         Evaluator.of(Collection(judgments, documents=corpus), plan).evaluation(given, progress=progress)
     )
     names = relabeller.evaluation.runs
-    notes = (*unanswered_notes(names, relabeller.answered, queries), *dict.fromkeys(_corpus_notes(relabeller)))
-    found = _defined_values(relabeller.scores(), undefined, standardise, names, plan.columns, queries, notes)
-    return SystemScores(*found, relabeller)
+    notes = [*unanswered_notes(names, relabeller.answered, queries), *_corpus_notes(relabeller)]
+    return _comparable_scores(names, plan.columns, queries, relabeller.values(), undefined, notes), relabeller
 
 
 def _check_systems(runs: int, columns: Sequence[Column]) -> None:
-    """Raise if there is a single run, or a measure that is no mean over queries."""
+    """Raise if there is a single run, or a measure that is not a mean over queries."""
     if runs < 2:
         raise UsageError(f"this study needs at least two runs, got {runs}", hint="give the runs of two systems")
     for column in columns:
@@ -152,31 +129,26 @@ def _check_systems(runs: int, columns: Sequence[Column]) -> None:
             )
 
 
-def _defined_values(
-    values: Floats,
-    undefined: Undefined,
-    standardise: Standardisation | None,
-    names: tuple[str, ...],
+def _comparable_scores(
+    runs: tuple[str, ...],
     columns: Sequence[Column],
     queries: tuple[str, ...],
-    notes: Iterable[str],
-) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], Floats, Booleans, tuple[str, ...]]:
-    """The fields of `SystemValues`; raises if a measure is undefined for almost all queries."""
-    labels = tuple(column.label for column in columns)
-    values = _replace_undefined(values, undefined, labels, queries)
-    defined = defined_for_all(values)
-    for label, row in zip(labels, defined, strict=True):
+    values: Floats,
+    undefined: Undefined,
+    notes: Sequence[Note],
+) -> Scores:
+    """The scores, with 0 or 1 for undefined values if these count; raises if a measure is undefined almost always."""
+    counted = np.ones((len(runs), len(queries)), bool)
+    scores = Scores(runs, tuple(columns), queries, substituted(values, undefined), counted, undefined, tuple(notes))
+    if undefined == "error":
+        _ = scores._means  # raises if a value is undefined
+    for label, row in zip(scores.measures, defined_for_all(scores.values), strict=True):
         if row.sum() < MIN_QUERIES:
             raise InputError(
                 [f"{label} is defined for all runs on {row.sum()} of {len(queries)} queries; at least two are needed"],
                 hint=f"leave out {label}, or the runs for which it is undefined",
             )
-    standardised: tuple[str, ...] = ()
-    if standardise is not None:
-        values = standardisation.standardise(values, standardise)
-        labels = tuple(f"{label} standardised" for label in labels)
-        standardised = (str(Note("standardised", values={"method": standardise, "runs": len(names)})),)
-    return names, labels, queries, values, defined, (*standardised, *notes)
+    return scores
 
 
 def judged_scores(table: Table, judgments: Judgments) -> tuple[Integers, Floats]:
@@ -189,7 +161,7 @@ def judged_scores(table: Table, judgments: Judgments) -> tuple[Integers, Floats]
     return query[order], score[order]
 
 
-def add_variants(runs: Any, judgments: Judgments, number: int, seed: int) -> tuple[list[Any], list[str]]:
+def add_variants(runs: Any, judgments: Judgments, number: int, seed: int) -> tuple[list[Any], list[Note]]:
     """The runs, plus ``number`` simulated runs that rerank the documents of the only run; and a note about them.
 
     For collections with a single run. `simulation.variants` describes the simulated systems.
@@ -201,13 +173,12 @@ def add_variants(runs: Any, judgments: Judgments, number: int, seed: int) -> tup
         raise UsageError(f"variants need exactly one run, got {len(given)}", hint="leave out variants, or give one run")
     run = read_runs(given)[0]
     simulated, _ = variants(run, judgments, number, seed=seed)
-    note = f"{number} of the {number + 1} runs are simulated: they rerank the documents of {run.name}"
-    return [run, *simulated], [note]
+    return [run, *simulated], [Note("simulated_runs", run.name, values={"number": number, "total": number + 1})]
 
 
 def top_runs(
     qrels: Any, runs: Any, number: int, by: str | Measure = "AP", *, corpus: Any = None, nil: str | None = None
-) -> tuple[list[Run], list[str]]:
+) -> tuple[list[Run], list[Note]]:
     """The ``number`` runs with the highest mean of a measure, in their given order; and a note, if others are left out.
 
     All runs are read into memory. Of runs with equal means, the first are kept. Sakai (SIGIR 2007) studied the best 30
@@ -218,23 +189,9 @@ def top_runs(
     if number >= len(loaded):
         return loaded, []
     scores = Evaluator(Collection(qrels, documents=corpus, nil=nil), by)(loaded)
-    note = f"{number} of {len(loaded)} runs are used, those with the highest {scores.measures[0]}"
+    note = Note("top_runs", measure=scores.measures[0], values={"number": number, "total": len(loaded)})
     best = scores.best(number)
     return [run for run in loaded if (run.system or run.name) in best], [note]
-
-
-def _replace_undefined(values: Floats, undefined: Undefined, labels: Sequence[str], queries: Sequence[str]) -> Floats:
-    missing = np.isnan(values)
-    if undefined == "skip" or not missing.any():
-        return values
-    if undefined == "error":
-        measure = int(missing.any(axis=(0, 2)).argmax())
-        names = [queries[q] for q in np.flatnonzero(missing[:, measure].any(axis=0)).tolist()]
-        raise InputError(
-            [f"{labels[measure]} is undefined for {QueryNames.of(names)}"],
-            hint="these queries have no relevant documents; use undefined=skip, zero or one",
-        )
-    return substituted(values, undefined)
 
 
 def defined_for_all(values: Floats) -> Booleans:
@@ -249,25 +206,35 @@ def mean_scores(values: Floats, counted: Booleans) -> Floats:
     return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 
 
-def tie_notes(measures: Sequence[str], means: Floats, coefficient: str) -> Iterator[str]:
-    """Notes on measures that give several runs the same score; ``means`` is (measure, run)."""
-    for measure, scores in zip(measures, means, strict=True):
-        tied = len(scores) - 1 - int(levels(scores).max())
-        if tied == means.shape[1] - 1:
-            yield f"{measure} gives all runs the same score"
+def system_means(scores: Scores) -> Floats:
+    """The mean of each run over the queries where the measure is defined for all runs, (measure, run)."""
+    return mean_scores(scores.values, defined_for_all(scores.values))
+
+
+def system_notes(scores: Scores) -> list[Note]:
+    """The notes of scores, and those on the queries that `system_means` omits."""
+    return [*scores.notes, *undefined_notes(scores.measures, defined_for_all(scores.values), scores.queries)]
+
+
+def tie_notes(scores: Scores, coefficient: str) -> Iterator[Note]:
+    """Notes on measures that give several runs the same mean."""
+    for measure, means in zip(scores.measures, system_means(scores), strict=True):
+        tied = len(means) - 1 - int(levels(means).max())
+        if tied == len(means) - 1:
+            yield Note("same_score", measure=measure)
         elif tied and coefficient == "tau-a":
-            yield f"{measure} gives some runs the same score; tau-a counts a tied pair as half a disagreement"
+            yield Note("tied_pairs", measure=measure)
 
 
-def unanswered_notes(runs: Sequence[str], answered: Booleans, queries: Sequence[str]) -> Iterator[str]:
+def unanswered_notes(runs: Sequence[str], answered: Booleans, queries: Sequence[str]) -> Iterator[Note]:
     """Notes on runs that do not answer all queries; ``answered`` is (run, query)."""
     for run, row in zip(runs, answered, strict=True):
-        missing = np.flatnonzero(~row).tolist()
+        missing = [queries[q] for q in np.flatnonzero(~row).tolist()]
         if missing:
-            yield f"{run} does not answer {QueryNames.of([queries[q] for q in missing])}: scored as empty rankings"
+            yield Note("unanswered_queries", run, values={"queries": QueryNames.of(missing), "counted": "judged"})
 
 
-def _corpus_notes(relabeller: Relabeller) -> Iterator[str]:
+def _corpus_notes(relabeller: Relabeller) -> Iterator[Note]:
     """Notes on documents that a measure reads, or learns from, and the corpus lacks."""
     for measure in relabeller.measures:
         if relabeller.aligner.reading is None or not measure.definition.content:
@@ -275,13 +242,13 @@ def _corpus_notes(relabeller: Relabeller) -> Iterator[str]:
         reading, chosen = relabeller.aligner.reading, measure.chosen
         missing, total = relabeller.count_missing_texts(measure)
         if missing:
-            yield f"{missing:,} of {total:,} documents at the top of the runs are not in the corpus"
+            yield Note("not_in_corpus", values={"missing": missing, "total": total})
         view = TextView.of(chosen)
         if reading.absent(view)[0] or reading.silent(view, chosen["mu"])[0]:
-            yield from sentences(reading_notes(reading, view, chosen["mu"], relabeller.judgments.name))
+            yield from reading_notes(reading, view, chosen["mu"], relabeller.judgments.name)
 
 
-def undefined_notes(labels: Sequence[str], defined: Booleans, queries: Sequence[str]) -> Iterator[str]:
+def undefined_notes(labels: Sequence[str], defined: Booleans, queries: Sequence[str]) -> Iterator[Note]:
     """One note for all measures that are undefined on the same queries."""
     by_queries: dict[tuple[int, ...], list[str]] = {}
     for label, row in zip(labels, defined, strict=True):
@@ -289,7 +256,8 @@ def undefined_notes(labels: Sequence[str], defined: Booleans, queries: Sequence[
     for missing, names in by_queries.items():
         if missing:
             omitted, left = QueryNames.of([queries[q] for q in missing]), len(queries) - len(missing)
-            yield f"{', '.join(names)}: undefined for {omitted}; omitted for all runs, means are over {left} queries"
+            values = {"measures": ", ".join(names), "queries": omitted, "left": left}
+            yield Note("omitted_for_all", values=values)
 
 
 @dataclass(frozen=True)
@@ -332,10 +300,3 @@ COEFFICIENTS = {
     "pearson": Coefficient("r", pearson, _critical_pearson),
     "rbo": Coefficient("RBO", _overlap),
 }
-
-
-def get_coefficient(name: str) -> Coefficient:
-    """The coefficient of a name."""
-    if name not in COEFFICIENTS:
-        raise UsageError(f"unknown coefficient `{name}`", hint=f"one of {', '.join(COEFFICIENTS)}")
-    return COEFFICIENTS[name]

@@ -20,8 +20,8 @@ from cranfield import io
 from cranfield.data import Floats, Integers, Judgments, Run, Strings, Table
 from cranfield.errors import MeasureError, check_count
 from cranfield.evaluation.evaluator import Evaluator
-from cranfield.lab.registry import Progress
 from cranfield.lab.studies.ties import ALL, DEFAULT
+from cranfield.lab.study import Progress
 from cranfield.measures import Measure, parse
 from cranfield.parallel import followed
 from cranfield.ranking.tie_rules import Ties

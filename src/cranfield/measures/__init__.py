@@ -8,7 +8,7 @@ from cranfield.measures.own import measure
 
 # The order of the documentation.
 _NAMES = """
-precision average_precision reciprocal_rank answering gain user_model foraging preference preference_judgments
+precision average_precision reciprocal_rank answering items gain user_model foraging preference preference_judgments
 diversity spans content sampled trec ntcireval
 """
 FAMILIES = tuple(import_module(f"{__name__}.{name}") for name in _NAMES.split())

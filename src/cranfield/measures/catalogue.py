@@ -88,10 +88,12 @@ class Definition:
     costs: bool = False  # reads what documents cost, where that is given
     cutoff_is_cost: bool = False  # its cutoff k is a cost, and not a rank
     collection: bool = False  # a document judged for any query counts as judged
+    documents: bool = False  # needs the ids or attributes of all documents, judged or not
     sampled: bool = False  # estimates a score from judgments of a sample of documents
     linear: bool = False  # a sum over documents of gain times a weight that depends on the rank alone; retrieved_only
     probabilities: bool = False  # gains are probabilities, so that a grade above ``max`` is an error
     lower_is_better: bool = False
+    neutral: bool = False  # neither higher nor lower values are better
     of_ranking: Callable[..., float] | None = None  # the user's function of one ranking, which `function` calls
 
     # Lazy, because reading signatures is slow, and most measures are not used.
@@ -101,7 +103,9 @@ class Definition:
 
     @property
     def by_document(self) -> bool:
-        """Whether documents of equal gain differ: in subtopics, text, preferences, or how they were sampled."""
+        """Whether documents of equal gain differ: in ids, subtopics, text, preferences, or how they were sampled."""
+        if self.documents and self.gains != "attribute":
+            return True
         return self.subtopics or self.content or self.preferences or self.sampled
 
     @property
@@ -153,7 +157,8 @@ class Definition:
     @property
     def usage(self) -> str:
         """The syntax with all defaults: ``RBP(p=0.8, gain='linear', rel=None, max=None)[@k]``."""
-        inside = ", ".join(f"{p.name}={literal(p.default)}" for p in self.parameters.values())
+        defaults = {p.name: "NAME" if p.default is ... else literal(p.default) for p in self.parameters.values()}
+        inside = ", ".join(f"{name}={default}" for name, default in defaults.items())
         at = {"none": "", "optional": "[@k]", "required": "@k", "recall": "@recall"}[self.cutoff]
         return f"{self.symbol}{f'({inside})' if inside else ''}{at}"
 
@@ -300,6 +305,8 @@ class Measure:
         """How this measure maps grades to gains."""
         chosen, kind = self.chosen, self.definition.gains
         rel = chosen.get("rel")
+        if kind == "attribute":
+            return Gains(attribute=(chosen["of"], chosen["missing"]))
         if kind == "grades" or kind == "none":  # the measure maps grades itself, or does not use them
             return Gains("graded", rel)
         elif kind == "ideal":
@@ -443,7 +450,8 @@ class Measure:
         if self.definition.probabilities:
             self._check_probabilities(rankings)
         batch = ordered(rankings, self.gains, self.views, all_documents=all_documents, arrange=self.limit_order)
-        if not rankings.judged.complete or self.definition.spans:  # every chunk is judged
+        # Every chunk is judged, and documents with ids have grades already.
+        if not rankings.judged.complete or self.definition.spans or self.definition.documents:
             return batch
         # A subtopic has no gain from a document without a judgment; it matters only where unjudged ones are removed.
         by_subtopic = self.definition.subtopics
@@ -502,7 +510,8 @@ class Measure:
                 f"{self} needs preferences between documents, not grades",
                 hint="use evaluate(Collection(prefs=...), run, ...)",
             )
-        if self.definition.subtopics or self.definition.content or self.definition.spans:
+        definition = self.definition
+        if definition.subtopics or definition.content or definition.spans or definition.documents:
             raise MeasureError(f"{self} cannot be computed from grades alone: it needs documents or subtopics")
         return float(self.values(from_ranking(ranking, missed)).value[0])
 
@@ -525,7 +534,7 @@ def with_residual() -> Iterator[str]:
 
 # Parameters of measures: their types and ranges, and the parameters that all measures of a kind share.
 
-GainKind = Literal["binary", "graded", "grades", "scaled", "either", "ideal", "none"]
+GainKind = Literal["binary", "graded", "grades", "scaled", "either", "ideal", "none", "attribute"]
 
 
 Rank = Annotated[int, Limits(1, 10_000_000)]  # weights are tabulated for every rank down to the cutoff
@@ -585,6 +594,7 @@ SHARED: dict[GainKind, tuple[Parameter, ...]] = {
     "scaled": (GAIN, GRADED_REL, MAX, MIN),
     "ideal": (GAIN, GRADED_REL, MAX, IDEAL),  # scaled, and compared with a perfect ranking
     "none": (),  # the measure does not use grades
+    "attribute": (),  # an attribute of documents is their gain
     "either": (REL, Parameter("graded", walk(bool), False), GAIN, MAX),  # binary, unless graded=True
 }
 

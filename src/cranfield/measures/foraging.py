@@ -69,8 +69,8 @@ def diminishing(beta: float, last: int) -> Weights:
 
 def normalised(weights: Weights) -> Weights:
     """The same weights, scaled so that all of them sum to 1."""
-    whole = float(weights(np.array(np.iinfo(np.int64).max // 2)))
-    return Weights(lambda n: weights(n) / whole, lambda rank: weights.at(rank) / whole)
+    total = float(weights(np.array(np.iinfo(np.int64).max // 2)))
+    return Weights(lambda n: weights(n) / total, lambda rank: weights.at(rank) / total)
 
 
 def per_document(gains: Floats, seen: Floats) -> Floats:

@@ -35,7 +35,7 @@ CUTOFF_FIRST = re.compile(
 ELSEWHERE = "`cranfield measures --search TEXT` finds measures; --measures-file adds your own"
 # Measures in words, where the functions of the catalogue have other names.
 IN_WORDS = {
-    **dict.fromkeys(("hit", "hitrate", "hit_ratio", "hitratio", "hr", "hits_at", "success_rate"), "Success"),
+    **dict.fromkeys(("hit", "hit_ratio", "hitratio", "hits_at", "success_rate"), "Success"),
     "average_reciprocal_rank": "RR",
     "normalized_discounted_cumulative_gain": "nDCG",
     "normalized_dcg": "nDCG",
@@ -51,6 +51,19 @@ RANK = Parameter("the cutoff", walk(Rank), ...)
 def parse(text: Any) -> Measure:
     """The measure with this name.
 
+    Parameters
+    ----------
+    text
+        A name with parameters, cutoff and views, such as ``nDCG(gain='exp')@10[condensed]``; names of trec_eval,
+        ir_measures and ranx are understood, too.
+
+    Returns
+    -------
+    Measure
+        ``str`` of it is its name without defaults, which parses to the same measure.
+
+    Examples
+    --------
     >>> str(parse("nDCG(gain='exp', discount='log2')@10"))
     "nDCG(gain='exp')@10"
     >>> str(parse("map")), str(parse("P_10")), str(parse("AP(judged_only=True)"))
@@ -78,6 +91,8 @@ def parse(text: Any) -> Measure:
             parts["at"] = str(given.pop(name))
     chosen, views = _renamed(given, views, definition, measure)
     cutoff = _cutoff(parts["at"], definition, measure)
+    if needed := next((p.name for p in definition.own.values() if p.default is ... and p.name not in chosen), None):
+        raise MeasureError(f"`{text}` needs the parameter `{needed}`", hint=f"its syntax is {definition.usage}")
     kept = tuple((name, chosen[name]) for name in definition.parameters if name in chosen)
     # A name that a user defines again later still means what it meant here.
     return Measure(definition.symbol, kept, cutoff, views, definition if definition.is_own else None)

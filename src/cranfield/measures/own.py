@@ -19,7 +19,7 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from cranfield.data import Floats
+from cranfield.data import Floats, Integers
 from cranfield.errors import CranfieldError, InputError, MeasureError
 from cranfield.io.streams import open_stream
 from cranfield.measures.catalogue import CATALOGUE, Aggregate, Definition, Measure, check_keywords
@@ -31,7 +31,8 @@ Decorated = TypeVar("Decorated", bound=RankingFunction)
 
 NAME = re.compile(r"[^\W\d]\w*")
 NAMING = "use `def NAME(grades)` or `@cf.measure('NAME')`, with a name of letters, digits and underscores"
-SIGNATURE = "write it as `def NAME(grades)` or `def NAME(grades, judged)`; parameters go after `*`"
+SIGNATURE = "write it as `def NAME(grades)` or `def NAME(grades, judged, ids, items)`; parameters go after `*`"
+OF_DOCUMENTS = ("ids", "items")  # arguments for all documents of a ranking, judged or not
 UNLIMITED = -math.inf, math.inf
 SHOWN = 10  # grades of a ranking that an error shows
 # The attribute of a function for its definition: the same function is always the same measure.
@@ -60,14 +61,28 @@ def measure(
     """Make a function of one ranking a measure with a name; a decorator, with or without arguments.
 
     The function is called with the grades of a ranking, best first, as an array; unjudged documents are NaN. If it has
-    a second argument, it also gets the grades of all judged documents of the query, highest first. It returns a
-    number, or NaN if the measure is undefined for this ranking. Keyword arguments after ``*`` are the parameters of the
-    measure; ``k`` is its cutoff.
+    a second argument, it also gets the grades of all judged documents of the query, highest first. Arguments called
+    ``ids`` and ``items`` get the ids of the ranking's documents, and ``{attribute: values}`` of them, for the items of
+    the collection. It returns a number, or NaN if the measure is undefined for this ranking. Keyword arguments after
+    ``*`` are the parameters of the measure; ``k`` is its cutoff.
 
-    ``symbol``: the name, by default that of the function. ``formula``, ``cite``: for ``cranfield show``; ``cite`` has
-    keys of the bundled bibliography. ``bounds``: the lowest and highest score. ``aggregate``: how the scores of
-    queries are summarised.
+    Parameters
+    ----------
+    symbol
+        The name, by default that of the function.
+    formula, cite
+        For ``cranfield show``; ``cite`` has keys of the bundled bibliography.
+    bounds
+        The lowest and highest score.
+    aggregate
+        How the scores of queries are summarised.
 
+    Returns
+    -------
+    The function itself, which is in the catalogue of measures from then on.
+
+    Examples
+    --------
     >>> import cranfield as cf
     >>> @cf.measure("Found")
     ... def found_in_first(grades, *, k: int = 10, level: float = 1):
@@ -109,30 +124,32 @@ def _define(function: Any, symbol: str | None = None, **facts: Any) -> Definitio
         raise MeasureError(
             f"{kind} has no name" if symbol is None else f"{name!r} cannot be the name of a measure", hint=NAMING
         )
-    takes_judged = _takes_judged(function, name)
+    takes = _arguments(function, name)
     check_keywords(function)
     present = CATALOGUE.get(name)
     if present is not None and not present.is_own:  # a user may define a measure again
         raise MeasureError(
             f"{name} is already a measure of the catalogue", hint="choose another name, as in @cf.measure('NAME')"
         )
-    facts.update(ties=OverOrders(), rewards_promotion=False, uses_nonrelevant=True, retrieved_only=not takes_judged)
-    kernel = RankingKernel(function, name, takes_judged=takes_judged)
+    facts.update(ties=OverOrders(), rewards_promotion=False, uses_nonrelevant=True)
+    facts.update(retrieved_only="judged" not in takes, documents=not {*OF_DOCUMENTS}.isdisjoint(takes))
+    kernel = RankingKernel(function, name, takes)
     definition = Definition(name, "own measures", kernel, gains="none", of_ranking=function, **facts)
     if isinstance(function, FunctionType):
         setattr(function, DEFINITION, definition)
     return definition
 
 
-def _takes_judged(function: Any, name: str) -> bool:
-    """Whether a function has a second argument for the judged grades; raises if it does not fit."""
+def _arguments(function: Any, name: str) -> tuple[str, ...]:
+    """What a function gets after the grades: ``judged``, ``ids``, ``items``; raises if it does not fit."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # functions in C need not have a signature
-        return False
+        return ()
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     required = [p.name for p in positional if p.default is p.empty]
-    misplaced = [p.name for p in positional[1:] if p.default is not p.empty and p.name != "judged"]
+    known = ("judged", *OF_DOCUMENTS)
+    misplaced = [p.name for p in positional[1:] if p.default is not p.empty and p.name not in known]
     without_default = [
         p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name != "k"
     ]
@@ -142,18 +159,18 @@ def _takes_judged(function: Any, name: str) -> bool:
         raise MeasureError(f"{name}: the parameter `{without_default[0]}` needs a default", hint=SIGNATURE)
     if not positional and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
         raise MeasureError(f"{name} takes no arguments, expected the grades of a ranking", hint=SIGNATURE)
-    if len(required) > 2:
+    if len([p for p in required[1:] if p not in OF_DOCUMENTS]) > 1:
         raise MeasureError(
             f"{name} needs {len(required)} arguments ({', '.join(required)}), expected one or two", hint=SIGNATURE
         )
-    return len(required) == 2 or (len(positional) > 1 and positional[1].name == "judged")
+    return tuple(p.name if p.name in OF_DOCUMENTS else "judged" for p in positional[1:])
 
 
 class RankingKernel:
     """A kernel that calls a function for each ranking of a batch without ties."""
 
-    def __init__(self, function: RankingFunction, name: str, *, takes_judged: bool) -> None:
-        self.function, self.name, self.takes_judged = function, name, takes_judged
+    def __init__(self, function: RankingFunction, name: str, takes: tuple[str, ...]) -> None:
+        self.function, self.name, self.takes = function, name, takes
         self.__name__ = getattr(function, "__name__", name)
         self.__doc__ = (inspect.getdoc(function) or "") if hasattr(function, "__code__") else ""
 
@@ -162,16 +179,32 @@ class RankingKernel:
         row, column = np.nonzero(b.judged & (b.start < b.length[:, None]))
         # Gains are grades here; a document that is relevant only by assumption has a gain alone.
         grades[row, b.start[row, column]] = b.gain[row, column]
+        rows = np.full(grades.shape, -1)
+        if b.shown is not None:
+            row, column = np.nonzero(~np.isnan(b.grade) & (b.start < b.length[:, None]))
+            rows[row, b.start[row, column]] = b.document[row, column]
         values = np.empty(len(grades))
         with warnings.catch_warnings():
             # The mean of no documents is an undefined score.
             warnings.simplefilter("ignore", RuntimeWarning)
             for q, length in enumerate(b.length.tolist()):
-                arguments = [grades[q, :length]]
-                if self.takes_judged:
-                    arguments.append(_judged(b, q))
+                arguments: list[Any] = [grades[q, :length]]
+                arguments += [_given(b, q, rows[q, :length], name) for name in self.takes]
                 values[q] = _call(self.function, self.name, arguments, parameters)
         return values
+
+
+def _given(b: Batch, q: int, rows: Integers, name: str) -> Any:
+    """An argument of a function for query q, whose documents are these rows."""
+    if name == "judged" or b.shown is None:
+        return _judged(b, q)
+    if name == "ids":
+        return np.array([b.shown.ids[row] for row in rows.tolist()], object)
+    if b.shown.items is None:
+        raise MeasureError("a measure of items needs attributes of documents", hint="give items= of a Collection")
+    items = b.shown.row[rows].tolist()
+    columns = b.shown.items.attributes.items()
+    return {name: np.array([None if i < 0 else values[i] for i in items]) for name, values in columns}
 
 
 def _judged(b: Batch, q: int) -> Floats:
@@ -181,7 +214,7 @@ def _judged(b: Batch, q: int) -> Floats:
     return np.concatenate([np.sort(np.append(relevant, assumed))[::-1], np.zeros(int(b.N[q]))])
 
 
-def _call(function: RankingFunction, name: str, arguments: list[Floats], parameters: dict[str, Any]) -> float:
+def _call(function: RankingFunction, name: str, arguments: list[Any], parameters: dict[str, Any]) -> float:
     shown = arguments[0].copy()
     try:
         with np.errstate(divide="ignore", invalid="ignore"):  # 0/0 is an undefined score

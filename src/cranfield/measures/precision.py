@@ -63,6 +63,25 @@ def recall(b: GainSums, *, k: Rank, R: Documents = "judged") -> Floats:
     return ratio(hits(b, k), relevant_documents(b, R))
 
 
+@measure("FullR", cite="asai2020", formula="FullR@k = 1 if Σ_{i≤k} b_i = R, else 0")
+def full_recall(b: Batch, *, k: Rank | None = None) -> Floats:
+    """1 if all relevant documents are among the first k, else 0; with ties, the probability of that.
+
+    Undefined if no document is relevant. Without k, the whole ranking counts.
+
+    >>> cf.parse("FullR@2")([1, 1, 0]), cf.parse("FullR@2")([1, 1, 0], missed=[1])
+    (1.0, 0.0)
+    >>> round(cf.parse("FullR@2[ties=expected]")([(1, 1, 0)]), 6)
+    0.333333
+    """
+    # All m relevant documents of a tie of g are in its first s positions with probability C(g-m, s-m) / C(g, s), which
+    # is a product with one factor for each of them.
+    before = running(b.relevant) - b.relevant - b.above(b.relevant)
+    inside = np.maximum(b.seen(k) - before, 0) / np.maximum(b.size - before, 1)
+    retrieved = b.relevant.sum(axis=1) == b.R
+    return np.where(b.R > 0, np.where(b.relevant, inside, 1).prod(axis=1) * retrieved, np.nan)
+
+
 @measure("R_cap", cite="thakur2021", formula="R_cap@k = Σ_{i≤k} b_i / min(k, R)")
 def capped_recall(b: GainSums, *, k: Rank) -> Floats:
     """Recall at k whose divisor is at most k, so that a perfect ranking always scores 1.

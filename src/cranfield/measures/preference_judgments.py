@@ -55,8 +55,8 @@ def pairs(b: Batch) -> Pairs:
     """The preferences of every ranking, whether they count or not."""
     preferences = judged(b)
     count = np.where(b.query >= 0, np.diff(preferences.begin)[b.query], 0)
-    row, place = ragged(count)
-    entry = preferences.begin[b.query[row]] + place
+    row, offset = ragged(count)
+    entry = preferences.begin[b.query[row]] + offset
     better, worse = (positions(b, row, of[entry]) for of in (preferences.better, preferences.worse))
     both = (better >= 0) & (worse >= 0)
     met = np.where(both, (better < worse) + (better == worse) / 2, better >= 0)

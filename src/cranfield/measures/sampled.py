@@ -226,20 +226,20 @@ def inferred_interpolated_precision(b: Batch, *, recall: Share) -> Floats:
         # The estimate below each document of the pool is that above the next one.
         below = np.append(way.above[q, columns[1:]], way.last[q]) if len(columns) else np.zeros(0)
         at = np.searchsorted(b.start[q, columns], np.arange(length), side="right")
-        found = np.append(0.0, below)[at]
-        value[q] = _interpolated(found, relevant[q])[level] if length else 0.0
+        precision_at = np.append(0.0, below)[at]
+        value[q] = _interpolated(precision_at, relevant[q])[level] if length else 0.0
     return value
 
 
-def _interpolated(found: Floats, relevant: float) -> list[float]:
+def _interpolated(precision: Floats, relevant: float) -> list[float]:
     """The interpolated precision at every recall level; ``found``: the estimated number relevant down to each rank."""
     cuts = [relevant * i / (LEVELS - 1) for i in range(LEVELS)]
     levels = [0.0] * LEVELS
-    current = max((i for i, cut in enumerate(cuts) if cut <= found[-1]), default=-1)
+    current = max((i for i, cut in enumerate(cuts) if cut <= precision[-1]), default=-1)
     best = 0.0
-    for rank in range(len(found), 0, -1):
-        best = max(best, float(found[rank - 1]) / rank)
-        if current >= 0 and cuts[current] > found[rank - 1]:
+    for rank in range(len(precision), 0, -1):
+        best = max(best, float(precision[rank - 1]) / rank)
+        if current >= 0 and cuts[current] > precision[rank - 1]:
             levels[current] = best
             current -= 1
     for i in range(current + 1):

@@ -72,8 +72,8 @@ def span_recall(b: Batch, *, k: Rank | None = None) -> Floats:
     >>> cf.evaluate(collection, {"q": [("d", 0, 110), ("d", 100, 130)]}, ["SpanR@1", "SpanR@2"]).means["run"]
     {'SpanR@1': 0.25, 'SpanR@2': 0.75}
     """
-    found = lengths(b, k)
-    return ratio(found.both, found.judged)
+    covered = lengths(b, k)
+    return ratio(covered.both, covered.judged)
 
 
 @span_measure("SpanP", formula="SpanP@k = |J ∩ T_k| / |T_k|")
@@ -84,8 +84,8 @@ def span_precision(b: Batch, *, k: Rank | None = None) -> Floats:
     >>> cf.evaluate(collection, {"q": [("d", 0, 160), ("e", 0, 40)]}, ["SpanP@1", "SpanP@2"]).means["run"]
     {'SpanP@1': 0.25, 'SpanP@2': 0.2}
     """
-    found = lengths(b, k)
-    return np.where(found.judged > 0, found.both / np.maximum(found.retrieved, 1), np.nan)
+    covered = lengths(b, k)
+    return np.where(covered.judged > 0, covered.both / np.maximum(covered.retrieved, 1), np.nan)
 
 
 @span_measure("SpanIoU", formula="SpanIoU@k = |J ∩ T_k| / |J ∪ T_k|")
@@ -98,5 +98,5 @@ def span_intersection_over_union(b: Batch, *, k: Rank | None = None) -> Floats:
     >>> float(cf.evaluate(collection, {"q": [("d", 120, 180)]}, "SpanIoU"))
     0.25
     """
-    found = lengths(b, k)
-    return np.where(found.judged > 0, found.both / np.maximum(found.either, 1), np.nan)
+    covered = lengths(b, k)
+    return np.where(covered.judged > 0, covered.both / np.maximum(covered.either, 1), np.nan)

@@ -109,8 +109,8 @@ def _lines(opener: Opener) -> Iterator[bytes]:
     """Lines without their newline; an overlong one is given as far as it was read, and is the last."""
     rest = b""
     for chunk in _chunks(opener):
-        *whole, rest = (rest + chunk).split(b"\n")
-        yield from whole
+        *complete, rest = (rest + chunk).split(b"\n")
+        yield from complete
         if len(rest) > LONGEST:
             break
     if rest:
@@ -270,9 +270,9 @@ def scan_passages(mapping: Mapping[Any, Any]) -> dict[str, Any] | None:
     if any(np.isnan(column).any() for column in value):
         return None
     begin = np.cumsum([0, *map(len, mapping.values())])
-    found = {"query": query, "begin": begin, "name": name, "document": np.array(code, np.int64)}
-    found |= {role: np.array(column, np.int64) for role, column in zip(("start", "end"), offsets, strict=False)}
-    return found | ({"value": value[0]} if value else {})
+    arrays = {"query": query, "begin": begin, "name": name, "document": np.array(code, np.int64)}
+    arrays |= {role: np.array(column, np.int64) for role, column in zip(("start", "end"), offsets, strict=False)}
+    return arrays | ({"value": value[0]} if value else {})
 
 
 def name_passages(names: Column, document: Integers, start: Integers, end: Integers) -> Column:
@@ -306,15 +306,15 @@ def join_table(
     faults, rows = _Faults(most), list[Row]()
     ranks = np.arange(len(score), dtype=np.float64) if rank is None else rank
     columns = zip(_unpack(query), _unpack(document), score.tolist(), ranks.tolist(), strict=True)
-    for row, (name, text, value, place) in enumerate(columns, 1):
+    for row, (name, text, value, position) in enumerate(columns, 1):
         if np.isnan(value):
             faults.add(row, "nan", name, b"nan")
-        elif "rank" in keys and np.isnan(place):
+        elif "rank" in keys and np.isnan(position):
             faults.add(row, "rank", name, b"nan")
         else:
-            rows.append((row, name, text, value, place, b""))
-    found = _join(rows, index, keys, by_id, top, faults)
-    return found | (_rank_check(rows) if rank is not None and not faults.total else {})
+            rows.append((row, name, text, value, position, b""))
+    joined = _join(rows, index, keys, by_id, top, faults)
+    return joined | (_rank_check(rows) if rank is not None and not faults.total else {})
 
 
 def join_dict(
@@ -442,14 +442,14 @@ def _join(
     if faults.total:
         return faults.result()
 
-    known = {query: groups[query] for query in index.queries if query in groups}
+    of_judged = {query: groups[query] for query in index.queries if query in groups}
     other = {query: group for query, group in groups.items() if query not in index.queries}
     length = np.full(len(index.queries), -1, np.int64)
-    for query, group in known.items():
+    for query, group in of_judged.items():
         length[index.queries[query]] = len(group)
     hits, tops = [], []
     for key in keys:
-        judged = [_Positions(group, key, index.queries[query], index) for query, group in known.items()]
+        judged = [_Positions(group, key, index.queries[query], index) for query, group in of_judged.items()]
         hits.append(_columns([positions.hits(by_id) for positions in judged], "document"))
         if top:
             rest = [_Positions(group, key, number, index) for number, group in enumerate(other.values(), len(length))]
@@ -590,12 +590,12 @@ def _weights(start: Integers, weights: Floats, k: int) -> Floats:
 
 
 def differences_at_least(table: Floats, first: Integers, second: Integers, limit: Floats) -> Integers:
-    return _of_pairs(lambda x, some: np.count_nonzero(np.abs(x) >= limit[some, None], axis=1), table, first, second)
+    return _of_pairs(lambda x, part: np.count_nonzero(np.abs(x) >= limit[part, None], axis=1), table, first, second)
 
 
 def differences_below(table: Floats, first: Integers, second: Integers, limits: Floats) -> Integers:
-    def count(x: Floats, some: slice) -> Integers:
-        return np.stack([np.count_nonzero(x < limits[some, end, None], axis=1) for end in (0, 1)], axis=1)
+    def count(x: Floats, part: slice) -> Integers:
+        return np.stack([np.count_nonzero(x < limits[part, end, None], axis=1) for end in (0, 1)], axis=1)
 
     return _of_pairs(count, table, first, second).reshape(-1, 2)
 
@@ -605,8 +605,8 @@ def keep_freed_memory() -> None:
 
 
 def ranked_differences(table: Floats, first: Integers, second: Integers, ranks: Integers) -> Floats:
-    def rank(x: Floats, some: slice) -> Floats:
-        neighbours = np.stack([ranks[some], np.minimum(ranks[some] + 1, x.shape[1] - 1)], axis=2)
+    def rank(x: Floats, part: slice) -> Floats:
+        neighbours = np.stack([ranks[part], np.minimum(ranks[part] + 1, x.shape[1] - 1)], axis=2)
         return np.take_along_axis(np.sort(x, axis=1)[:, :, None], neighbours, axis=1)
 
     return _of_pairs(rank, table, first, second).reshape(-1, ranks.shape[1], 2)
@@ -616,8 +616,8 @@ def _of_pairs(statistic: Callable[[Floats, slice], Any], table: Floats, first: I
     """A statistic of differences, of some pairs at a time."""
     step = max(1, (1 << 18) // max(table.shape[1], 1))
     parts = [slice(i, i + step) for i in range(0, len(first), step)]
-    some = [statistic(table[first[part]] - table[second[part]], part) for part in parts]
-    return np.concatenate(some) if some else np.zeros(0, np.int64)
+    pieces = [statistic(table[first[part]] - table[second[part]], part) for part in parts]
+    return np.concatenate(pieces) if pieces else np.zeros(0, np.int64)
 
 
 class Words:
@@ -636,11 +636,11 @@ class Words:
         wanted = set(keep.tolist())
         data = texts[1].tobytes()
         for row, (a, b) in enumerate(pairwise(texts[0].tolist())):
-            found = Counter(self._words(data[a:b]))
-            lengths.append(found.total())
-            self._count(found)
+            words = Counter(self._words(data[a:b]))
+            lengths.append(words.total())
+            self._count(words)
             if row in wanted:
-                kept.append(sorted((self.number[word], count) for word, count in found.items()))
+                kept.append(sorted((self.number[word], count) for word, count in words.items()))
         rows = np.array([pair for pairs in kept for pair in pairs], np.int64).reshape(-1, 2)
         return {
             "length": np.array(lengths, np.int64),
@@ -657,12 +657,12 @@ class Words:
         return _pack(self.number), np.array([self.counts[word] for word in self.number], np.int64)
 
     def _words(self, text: bytes) -> list[bytes]:
-        found = [word.encode("utf-8") for word in self.pattern.findall(text.decode("utf-8", "surrogateescape"))]
-        return [word.lower() for word in found] if self.lower else found
+        words = [word.encode("utf-8") for word in self.pattern.findall(text.decode("utf-8", "surrogateescape"))]
+        return [word.lower() for word in words] if self.lower else words
 
-    def _count(self, found: Counter[bytes]) -> None:
-        self.counts.update(found)
-        for word in found:
+    def _count(self, words: Counter[bytes]) -> None:
+        self.counts.update(words)
+        for word in words:
             self.number.setdefault(word, len(self.number))
 
 

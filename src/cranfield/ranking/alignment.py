@@ -14,7 +14,7 @@ from cranfield.errors import UsageError
 from cranfield.io.ids import codes_of
 from cranfield.io.runs import WHOLE_RANKING, Positions, RunQueries, TopDocuments
 from cranfield.ranking.batch import CELLS, Key, cached_property, ragged
-from cranfield.ranking.rankings import Judged, Pool, Rankings
+from cranfield.ranking.rankings import Judged, Pool, Rankings, Shown
 from cranfield.ranking.subtopics import Subtopics
 from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
 
@@ -46,11 +46,12 @@ class Aligner:
         top: float | None = None,
         costs: Floats | None = None,
         complete: bool = False,
+        shown: Shown | None = None,
     ) -> None:
         """``nil``: the rows that mean "no answer"; ``top``: the highest grade, if these are not all judgments.
 
         ``costs``: the cost of each row of the judgments, NaN if it is not given. ``complete``: documents without a
-        judgment, or with a negative one, are not relevant.
+        judgment, or with a negative one, are not relevant. ``shown``: as in `Judged`.
         """
         self.judgments = judgments
         keeps_negative = negative == "unjudged" and not complete
@@ -63,7 +64,7 @@ class Aligner:
         if nil is not None:
             rows = np.zeros(len(grade), bool)
             rows[nil], self._nil_grade = True, grade[nil]
-        others = judgments.preferences, costs, judgments.sample, complete
+        others = judgments.preferences, costs, judgments.sample, complete, shown
         self.judged = Judged(grade, top, rows, subtopics, reading, *others)
         self.measurable: set[Hashable] = set()  # measures for which these judgments are known to suffice
 
@@ -283,9 +284,9 @@ class FixedDocuments:
         self.alignment = aligner.align(run, by_id=False)
         table, queries = self.documents, aligner.judgments.queries
         # The rows of the judged queries, query by query.
-        known = {name: q for q, name in enumerate(queries)}
+        row_of = {name: q for q, name in enumerate(queries)}
         names, code = codes_of(table.query)
-        query = np.array([known.get(name, -1) for name in names], np.int64)[code]
+        query = np.array([row_of.get(name, -1) for name in names], np.int64)[code]
         rows = np.flatnonzero(query >= 0)
         self._rows = rows[np.argsort(query[rows], kind="stable")]
         self._begin = np.concatenate([[0], np.cumsum(np.bincount(query[rows], minlength=len(queries)))])

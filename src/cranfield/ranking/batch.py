@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from functools import cached_property as cached_property
 
     from cranfield.corpus.judged import Reading
-    from cranfield.ranking.rankings import Pool
+    from cranfield.ranking.rankings import Pool, Shown
 else:
 
     class cached_property:  # noqa: N801
@@ -110,7 +110,8 @@ class Batch:
     highest grade. ``gain_of_grade``: the mapping from grades to gains of the current measure, for grades by subtopic.
     ``subtopics``: the judgments by subtopic; ``reading``: the text of documents; ``judged_pairs``: the preferences
     between documents, if the judgments are preferences.
-    ``costs``: the cost of each row of the judgments, NaN if it has none; None without costs.
+    ``costs``: the cost of each row of the judgments, NaN if it has none; None without costs. ``shown``: the ids and
+    items of these rows, if they are all documents of the rankings.
     ``pool``, ``pool_row`` (q,): all judged documents, retrieved or not, and the row of each query there; only for
     measures of sampled judgments.
     """
@@ -136,6 +137,7 @@ class Batch:
     reading: Reading | None = None
     judged_pairs: PreferenceJudgments | None = None
     costs: Floats | None = None
+    shown: Shown | None = None
     pool: Pool | None = None
     pool_row: Integers | None = None
 
@@ -160,7 +162,7 @@ class Batch:
     @property
     def anonymous(self) -> bool:
         """Whether no measure needs the identity of documents."""
-        others = self.subtopics, self.reading, self.judged_pairs, self.costs, self.pool
+        others = self.subtopics, self.reading, self.judged_pairs, self.costs, self.shown, self.pool
         return all(other is None for other in others)
 
     @property

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from cranfield import native
-from cranfield.data import Array, Booleans, Bytes, Floats, Integers, JudgmentSample, PreferenceJudgments
+from cranfield.data import Array, Booleans, Bytes, Floats, Integers, JudgmentSample, PreferenceJudgments, Strings
 from cranfield.io.runs import Positions
 from cranfield.ranking.batch import Batch, cached_property
 from cranfield.ranking.row_math import constant, lexsorted, scatter, summed
@@ -18,13 +18,38 @@ from cranfield.ranking.subtopics import GainOfGrade, Subtopics
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
+    from cranfield.io.items import Items
 
 Position = Literal["by_id", "by_input"]
 NUMBERING = allocate_lock()  # runs are scored in several threads, which must not give one number to different sets
 
 
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """The documents of rankings, judged or not: the id of each row, its row in the items, and these.
+
+    The row is -1 for a document that is not among the items.
+    """
+
+    ids: Strings
+    row: Integers
+    items: Items | None
+
+    def numbers(self, attribute: str, missing: float | None) -> Floats:
+        """The attribute of each document; ``missing``, or NaN, if it has none."""
+        assert self.items is not None  # `evaluation.run_scores` checks it
+        values = np.append(self.items.numbers(attribute), np.nan)[self.row]
+        return values if missing is None else np.where(np.isnan(values), missing, values)
+
+
 class GainMapping(Protocol):
-    """The mapping from grades to gains of a measure; equal mappings are equal keys."""
+    """The mapping from grades to gains of a measure; equal mappings are equal keys.
+
+    ``attribute``: the attribute of documents that is the gain instead, and its value where a document has none.
+    """
+
+    @property
+    def attribute(self) -> tuple[str, float | None] | None: ...
 
     def of(self, grade: Floats, top: float) -> Floats:
         """The gain of each grade; ``top`` is the highest grade of the collection."""
@@ -38,7 +63,7 @@ class Judged:
     that mean "no answer". ``subtopics``: the judgments by subtopic; ``reading``: the text of documents;
     ``judged_pairs``: the preferences between documents; ``costs``: the cost of each row, NaN if it is not given;
     ``sample``: how the judged documents were drawn, if they are a sample. ``complete``: a document that is not here is
-    not relevant.
+    not relevant. ``shown``: the ids and items of the rows, if these are all documents of a run.
     """
 
     grade: Floats
@@ -50,6 +75,7 @@ class Judged:
     costs: Floats | None = None
     sample: JudgmentSample | None = None
     complete: bool = False
+    shown: Shown | None = None
     _gains: dict[GainMapping, Floats] = field(default_factory=dict, init=False)
     _sets: tuple[list[Bytes], dict[GainMapping, int]] = field(default_factory=lambda: ([], {}), init=False)
 
@@ -61,7 +87,10 @@ class Judged:
     def gain(self, gains: GainMapping) -> Floats:
         """The gain of each row of the judgments."""
         if gains not in self._gains:
-            self._gains[gains] = gains.of(self.grade, self.top)
+            if self.shown is None or gains.attribute is None:
+                self._gains[gains] = gains.of(self.grade, self.top)
+            else:
+                self._gains[gains] = self.shown.numbers(*gains.attribute)
         return self._gains[gains]
 
     def gaining_set(self, gains: GainMapping) -> int:
@@ -83,7 +112,7 @@ class Judged:
     @property
     def anonymous(self) -> bool:
         """Whether no measure needs the identity of documents."""
-        others = self.subtopics, self.reading, self.judged_pairs, self.costs, self.sample
+        others = self.subtopics, self.reading, self.judged_pairs, self.costs, self.sample, self.shown
         return all(other is None for other in others)
 
 
@@ -285,6 +314,7 @@ class Rankings:
             "reading": judged.reading,
             "judged_pairs": judged.judged_pairs,
             "costs": judged.costs,
+            "shown": judged.shown,
             "pool": None,
             "pool_row": None,
         }
@@ -329,6 +359,8 @@ class Rankings:
         ``any_grade``: documents of grade 0 as well.
         """
         tied, grade, nil = self.size > 1, self.judged.grade[self.document], self.nil
+        if self.judged.shown is not None:  # documents of equal grade differ
+            return tied
         relevant = tied & (any_grade | (grade > 0))
         if not (relevant | (tied & nil)).any():
             return np.zeros(len(tied), bool)
@@ -364,7 +396,7 @@ def from_ranking(ranking: Iterable[Any], missed: Sequence[float] = ()) -> Rankin
     at, size, position = table[:, 1:].T.astype(np.int64)
     judged = Judged(grade, float(max(grade.max(initial=0), 0)))
     every, first = np.arange(len(grade)), np.zeros(1, np.int64)
-    pool = Pool.of(judged, np.zeros_like(every), every, first - 1)
+    pool = Pool.of(judged, np.zeros_like(every), every, first)
     return Rankings(pool, first + start, np.zeros_like(at), every[: len(at)], at, size, position, position)
 
 
@@ -417,9 +449,9 @@ def strata(pool: Pool) -> Strata:
     return of_pool
 
 
-def share(count: Floats, whole: Floats) -> Floats:
+def share(count: Floats, total: Floats) -> Floats:
     """A share, 0 of nothing."""
-    return np.divide(count, whole, out=np.zeros_like(count), where=whole > 0)
+    return np.divide(count, total, out=np.zeros_like(count), where=total > 0)
 
 
 def probabilities(pool: Pool) -> Floats:

@@ -157,8 +157,8 @@ def _answerable(judgments: Judgments, relevant: Floats, counts: Integers) -> Flo
     given = intents.weight > 0
     query, weight = intents.query[given], intents.weight[given]
     total = np.bincount(query, weight, len(counts))
-    some = np.bincount(query, minlength=len(counts)) > counts
-    return np.divide(relevant, total, out=np.ones(len(counts)), where=some)
+    exceeds = np.bincount(query, minlength=len(counts)) > counts
+    return np.divide(relevant, total, out=np.ones(len(counts)), where=exceeds)
 
 
 def _greedy(about: Floats, weight: Floats, alpha: float) -> Integers:

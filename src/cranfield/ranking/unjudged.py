@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from cranfield.data import Booleans, Floats, Judgments, Strings, TextView
+from cranfield.data import Booleans, Floats, Integers, Judgments, Strings, TextView
 from cranfield.errors import InputError, MeasureError
 from cranfield.io.runs import WHOLE_RANKING, Positions, TopDocuments
 from cranfield.ranking.alignment import AlignedRun, Aligner, Alignment
 from cranfield.ranking.batch import Key
-from cranfield.ranking.rankings import Judged, Pool, Rankings
+from cranfield.ranking.rankings import Judged, Pool, Rankings, Shown
 
 if TYPE_CHECKING:
+    from cranfield.io.items import Items
     from cranfield.measures import Measure
 
 Negative = Literal["unjudged", "nonrel"]
@@ -27,12 +28,14 @@ Negative = Literal["unjudged", "nonrel"]
 
 def last_rank_read(measure: Measure) -> int:
     """The last rank at which the measure reads unjudged documents; 0 if it reads none."""
-    if not (measure.definition.content or measure.definition.collection):
+    definition = measure.definition
+    if not (definition.content or definition.collection or definition.documents):
         return 0
     if measure.views.condensed:
         # Documents judged for other queries stay in a condensed list, so that its ranks may be far down.
-        return WHOLE_RANKING if measure.definition.collection else 0
-    ends = [int(end) for end in (measure.cutoff, measure.views.depth) if end is not None]
+        return 0 if definition.content else WHOLE_RANKING
+    cutoff = None if definition.is_own else measure.cutoff  # a user's function gets all ranks
+    ends = [int(end) for end in (cutoff, measure.views.depth) if end is not None]
     return min(ends, default=WHOLE_RANKING)
 
 
@@ -164,27 +167,60 @@ def align_collection(aligned: AlignedRun, key: Key, judged: Collection[str]) -> 
 
     All of them have the grade 1. Queries without judgments have such documents, too.
     """
-    alignment, tops = aligned.alignments[key], aligned.tops[key]
-    queries = len(alignment.aligner.judgments.queries)
-    top = tops.positions
+    tops = aligned.tops[key]
     chosen = np.flatnonzero([document in judged for document in tops.ids])
+    return _align_tops(aligned, key, chosen, np.ones(len(tops.ids)))
+
+
+def align_documents(aligned: AlignedRun, key: Key, items: Items | None) -> Alignment:
+    """The alignment of a run with all its top documents, judged or not, their ids and items."""
+    judged, tops = aligned.alignments[key].aligner.judged, aligned.tops[key]
+    row = tops.positions.document
+    grade = np.where(row >= 0, np.append(judged.grade, -1)[row], 0 if judged.complete else -1)
+    number = np.full(len(row), -1) if items is None else items.rows(tops.ids)
+    absent = np.flatnonzero(np.bincount(row[row >= 0], minlength=len(judged.grade)) == 0)
+    return _align_tops(aligned, key, np.arange(len(row)), grade, Shown(tops.ids, number, items), absent)
+
+
+NO_ROWS = np.zeros(0, np.int64)
+
+
+def _align_tops(
+    aligned: AlignedRun,
+    key: Key,
+    chosen: Integers,
+    grade: Floats,
+    shown: Shown | None = None,
+    absent: Integers = NO_ROWS,
+) -> Alignment:
+    """The alignment with the chosen top documents as judged ones; ``grade``, ``shown``: of all top documents.
+
+    ``absent``: rows of the judgments that are judged documents, too, and not among the top documents.
+    """
+    alignment, tops = aligned.alignments[key], aligned.tops[key]
+    own, top = alignment.aligner, tops.positions
+    queries, complete = len(own.judgments.queries), own.judged.complete
     chosen = chosen[np.lexsort((top.by_input[chosen], top.start[chosen], top.query[chosen]))]
     positions = top.take(chosen)
     answered = int(np.searchsorted(positions.query, queries))
     judged_queries, others = positions.take(slice(answered)), positions.take(slice(answered, None))
-    begin = np.searchsorted(judged_queries.query, np.arange(queries + 1))
-    judgments = Judgments(
-        alignment.aligner.judgments.name,
-        alignment.aligner.judgments.queries,
-        begin.astype(np.int64),
-        tops.ids.take(chosen[:answered]),
-        np.ones(answered),
-    )
+    in_judged, in_others = chosen[:answered], chosen[answered:]
+    query = np.append(judged_queries.query, np.searchsorted(own.judgments.begin, absent, side="right") - 1)
+    order = np.argsort(query, kind="stable")
+    begin = np.searchsorted(query[order], np.arange(queries + 1)).astype(np.int64)
+    ids = Strings.concatenate([tops.ids.take(in_judged), own.judgments.documents.take(absent)]).take(order)
+    grades = np.append(grade[in_judged], own.judged.grade[absent])[order]
+    judgments = Judgments(own.judgments.name, own.judgments.queries, begin, ids, grades)
+    of_judged = of_others = None
+    if shown is not None:
+        of_judged = Shown(ids, np.append(shown.row[in_judged], np.full(len(absent), -1))[order], shown.items)
+        of_others = Shown(tops.ids.take(in_others), shown.row[in_others], shown.items)
     return CollectionAlignment(
-        Aligner(judgments, complete=alignment.aligner.judged.complete),
-        judged_queries._replace(document=np.arange(answered)),
+        Aligner(judgments, top=None if shown is None else own.judged.top, complete=complete, shown=of_judged),
+        judged_queries._replace(document=np.argsort(order)[:answered]),
         alignment.queries,
-        others._replace(query=others.query - queries, document=np.arange(len(others.query))),
+        others._replace(query=others.query - queries, document=np.arange(len(in_others))),
+        Judged(grade[in_others], 1.0, complete=complete, shown=of_others),
         tie_positions=alignment.tie_positions,
     )
 
@@ -194,9 +230,9 @@ class CollectionAlignment(Alignment):
     """An alignment that also has the positions of documents in rankings of queries without judgments."""
 
     other_positions: Positions
+    other_judged: Judged
 
     def unjudged(self) -> Rankings:
         positions = self.other_positions
-        judged = Judged(np.ones(len(positions.document)), 1.0, complete=self.aligner.judged.complete)
-        pool = Pool.of(judged, positions.query, positions.document, np.full(len(self.other), -1))
+        pool = Pool.of(self.other_judged, positions.query, positions.document, np.full(len(self.other), -1))
         return Rankings(pool, self.other_length, *positions)

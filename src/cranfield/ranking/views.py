@@ -13,13 +13,14 @@ from typing import Any, Literal
 import numpy as np
 
 from cranfield.data import Array, Booleans, Floats, Integers, Judgments, Run, Strings, Table, TableStream
-from cranfield.errors import InputError, MeasureError, UsageError
+from cranfield.errors import MeasureError, UsageError
 from cranfield.io.ids import codes_of
 from cranfield.io.tables import concatenate
 from cranfield.ranking.batch import COLUMNS, Batch, Key, ragged
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.row_math import summed
 from cranfield.ranking.tie_rules import Arrangement, TieRule, Ties, tie_rule
+from cranfield.wording import plural
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Gains:
     gain: str | tuple[tuple[float, float], ...] = "linear"
     max: float | None = None
     min: float = 0.0  # the highest grade without gain
+    attribute: tuple[str, float | None] | None = None  # of documents, which is the gain; and where there is none
 
     # Cached, because gains are keys of many caches.
     def __hash__(self) -> int:
@@ -38,7 +40,7 @@ class Gains:
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.kind, self.rel, self.gain, self.max, self.min))
+        return hash((self.kind, self.rel, self.gain, self.max, self.min, self.attribute))
 
     @property
     def level(self) -> float | None:
@@ -248,22 +250,22 @@ def terminate(batch: Batch, *, bounded: bool = False) -> Batch:
         ideal[queries, last] = np.where(
             cut, np.maximum(ideal[queries, last], ideal_terminal_gain), ideal[queries, last]
         )
+    end = (~np.isnan(batch.grade)).sum(axis=1)
+    terminal = COLUMNS | {"grade": terminal_gain, "gain": terminal_gain, "start": batch.length}
 
-    def append(values: Any, last: Any) -> Any:
-        return np.column_stack([values, np.broadcast_to(last, len(queries)).astype(values.dtype)])
+    def with_terminal(name: str) -> Array:
+        values = getattr(batch, name)
+        values = np.concatenate([values, np.full((len(end), 1), COLUMNS[name], values.dtype)], axis=1)
+        values[queries, end] = terminal[name]
+        return values
 
     return batch.changed(
-        grade=append(batch.grade, terminal_gain),
-        gain=append(batch.gain, terminal_gain),
-        start=append(batch.start, batch.length),
-        size=append(batch.size, 1),
-        nil=append(batch.nil, False),
-        document=append(batch.document, -1),
+        **{name: with_terminal(name) for name in COLUMNS},
         length=batch.length + 1,
         ideal=np.where(inside, ideal, 0),
         mass=batch.mass + 1,
         tail=terminal_gain,
-    ).sorted()
+    )
 
 
 def with_every_document(batch: Batch, *, subtopics: bool = False) -> Batch:
@@ -338,29 +340,50 @@ def judge_all(full: Batch, *, relevant: bool) -> Batch:
 def with_nil(judgments: Judgments, nil: str, top: float | None = None) -> tuple[Judgments, Integers]:
     """The judgments with NIL as the last document of every query, and the rows of NIL.
 
-    ``top`` is the highest grade, if these are not all judgments.
+    NIL is relevant where no document is, and where it is judged so. ``top`` is the highest grade, if these are not all
+    judgments.
     """
     if judgments.sample is not None:
         raise UsageError("nil cannot be combined with judgments of a sample")
-    begin = judgments.begin
-    documents = list(judgments.documents)
-    judged_nil = [q for q in range(len(judgments.queries)) if nil in documents[begin[q] : begin[q + 1]]]
-    if judged_nil:
-        raise InputError(
-            [f"{judgments.name}: `{nil}` is judged for query `{judgments.queries[q]}`" for q in judged_nil],
-            hint='the id for "no answer" must not be the id of a document; choose another one',
-        )
+    judgments, nil_is_judged_right = _without_nil(judgments, nil)
+    begin, documents = judgments.begin, list(judgments.documents)
     counts = np.diff(begin)
     highest = np.full(len(counts), -np.inf)
     np.maximum.at(highest, np.repeat(np.arange(len(counts)), counts), judgments.grade)
     highest_of_all = float(judgments.grade.max(initial=1)) if top is None else top
     at = begin[1:]
-    grade = np.insert(judgments.grade, at, np.where(highest > 0, 0.0, max(highest_of_all, 1.0)))
+    nil_is_right = (highest <= 0) | nil_is_judged_right
+    grade = np.insert(judgments.grade, at, np.where(nil_is_right, max(highest_of_all, 1.0), 0.0))
     rows_before = np.insert(np.arange(len(documents)), at, len(documents))
     ids = Strings.of([*documents, nil]).take(rows_before)
     rows = at + np.arange(len(counts))
     new_begin = begin + np.arange(len(begin))
     return replace(judgments, documents=ids, grade=grade, begin=new_begin, labels=None), rows
+
+
+def _without_nil(judgments: Judgments, nil: str) -> tuple[Judgments, Booleans]:
+    """The judgments of all other documents, and the queries for which NIL is judged relevant: these have no others."""
+    query = np.repeat(np.arange(len(judgments.queries)), np.diff(judgments.begin))
+    is_nil = np.array([document == nil for document in judgments.documents], bool)
+    right = np.zeros(len(judgments.queries), bool)
+    right[query[is_nil & (judgments.grade > 0)]] = True
+    if not is_nil.any():
+        return judgments, right
+    rows = np.flatnonzero(~is_nil)
+    grade, contradicts = judgments.grade[rows], right[query[rows]] & (judgments.grade[rows] > 0)
+    remarks = judgments.remarks
+    if contradicted := len(np.unique(query[rows][contradicts])):
+        queries = plural(contradicted, "query")
+        remarks += (f"`{nil}` and other documents are judged relevant for {queries}; the others count as not relevant",)
+    others = replace(
+        judgments,
+        documents=judgments.documents.take(rows),
+        grade=np.where(contradicts, 0.0, grade),
+        begin=np.searchsorted(rows, judgments.begin),
+        remarks=remarks,
+        labels=None,
+    )
+    return others, right
 
 
 def first_nil_only(run: Run, nil: str) -> tuple[Run, tuple[str, ...]]:

@@ -45,8 +45,8 @@ def trec(scores: ScoreTable, layout: Layout) -> str:
         for query, values in layout.lines(scores, r):
             for column, measure, value in zip(scores.columns, scores.measures, values.tolist(), strict=True):
                 # trec_eval has no word for undefined; nan is what C prints and what parsers of floats accept.
-                whole = column.aggregate == "sum" and not np.isnan(value)
-                shown = f"{value:.0f}" if whole else f"{value:6.{layout.digits}f}"
+                is_count = column.aggregate == "sum" and not np.isnan(value)
+                shown = f"{value:.0f}" if is_count else f"{value:6.{layout.digits}f}"
                 lines.append(f"{measure:<22}\t{ALL if query is None else printable(query)}\t{shown}\n")
     return "".join(lines)
 

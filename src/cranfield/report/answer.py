@@ -89,10 +89,10 @@ def pages(
     Tables with predictions follow.
     """
     few = comparison.size <= MAX_PAIRS
-    found = [] if table is not None else [answer(comparison, digits)]
-    found += [means_page(comparison, digits)] if details or table == "means" else []
-    found += pair_pages(comparison, digits) if (details and few) or table == "pairs" else []
-    return [*found, *predicted.pages(comparison.predicted, digits)]
+    sheets = [] if table is not None else [answer(comparison, digits)]
+    sheets += [means_page(comparison, digits)] if details or table == "means" else []
+    sheets += pair_pages(comparison, digits) if (details and few) or table == "pairs" else []
+    return [*sheets, *predicted.pages(comparison.predicted, digits)]
 
 
 def most_rows(comparison: Comparison) -> int:
@@ -104,14 +104,14 @@ def most_rows(comparison: Comparison) -> int:
 def answer(comparison: Comparison, digits: int = 4) -> Page:
     """The answer above its table, of many runs the best; below it, how the numbers were found."""
     order = comparison.by_measure[0].order
-    found = [dict(_against(comparison, one)) for one in comparison.by_measure]
+    against = [dict(_against(comparison, result)) for result in comparison.by_measure]
     if len(comparison.runs) == 2:
         below = tuple(filter(None, (_method(comparison), comparison.policy)))
-        return Page(_of_two(comparison, found, digits), _table_of_two(comparison, found, digits), below)
-    text = _of_many(comparison, found, order, digits)
+        return Page(_of_two(comparison, against, digits), _table_of_two(comparison, against, digits), below)
+    text = _of_many(comparison, against, order, digits)
     most = most_rows(comparison)
-    below = tuple(filter(None, (_method(comparison, found), comparison.policy)))
-    return Page(text, _table_of_many(comparison, found, order, digits, most), below)
+    below = tuple(filter(None, (_method(comparison, against), comparison.policy)))
+    return Page(text, _table_of_many(comparison, against, order, digits, most), below)
 
 
 def notes(
@@ -121,10 +121,10 @@ def notes(
     details: bool = False,
 ) -> list[str]:
     """The queries used, what is not listed, and differences that could be reversed; the answer has fewer of them."""
-    whole = details or table is not None
-    texts = sentences(note for note in comparison.query_notes if whole or not _plain(note))
+    complete = details or table is not None
+    texts = sentences(note for note in comparison.query_notes if complete or not _plain(note))
     pairs = comparison.size
-    if not whole and len(comparison.runs) > most_rows(comparison):
+    if not complete and len(comparison.runs) > most_rows(comparison):
         texts.append(f"the best {most_rows(comparison)} of {len(comparison.runs)} runs are shown")
     if details and pairs > MAX_PAIRS:
         texts.append(f"{pairs:,} pairs per measure hidden; use --table pairs, or --format csv or json")
@@ -132,7 +132,7 @@ def notes(
         texts.append(no_confidence(comparison))
     texts += against_the_mean(comparison)
     # The answer on two runs says what could reverse it.
-    texts += reversals(comparison) if whole or len(comparison.runs) > 2 else []
+    texts += reversals(comparison) if complete or len(comparison.runs) > 2 else []
     return [*texts, *unchecked(comparison), *design_notes(comparison), *predicted.notes(comparison.predicted)]
 
 
@@ -141,31 +141,33 @@ def _plain(note: Note) -> bool:
     return note.kind == "compared" and not note.values["left_out"].count
 
 
-def _against(comparison: Comparison, one: MeasureComparison) -> Iterator[tuple[int, Versus]]:
+def _against(comparison: Comparison, result: MeasureComparison) -> Iterator[tuple[int, Versus]]:
     """Each run against the baseline, the older of two runs, or the best."""
-    reference = one.places[0, 1] if comparison.baseline is not None or len(one.runs) == 2 else one.order[0]
-    for (first, second), pair, verdict in zip(one.places.tolist(), one.pairs, one.verdict.tolist(), strict=True):
-        if reference in (first, second):
-            doubts = pair.doubts if pair.significant else ()
-            if second == reference:
-                yield first, Versus(pair.estimate, pair.low, pair.high, pair.corrected, verdict, doubts)
-            else:
-                yield second, Versus(-pair.estimate, -pair.high, -pair.low, pair.corrected, -verdict, doubts)
+    reference = result.places[0, 1] if comparison.baseline is not None or len(result.runs) == 2 else result.order[0]
+    chosen = np.flatnonzero((result.places == reference).any(axis=1))
+    columns = result.places, result.estimate, result.low, result.high, result.corrected, result.verdict
+    rows = zip(*(column[chosen].tolist() for column in columns), strict=True)
+    for pair, ((first, second), estimate, low, high, p, verdict) in zip(chosen.tolist(), rows, strict=True):
+        doubts = result.doubts[pair] if result.significant[pair] else ()
+        if second == reference:
+            yield first, Versus(estimate, low, high, p, verdict, doubts)
+        else:
+            yield second, Versus(-estimate, -high, -low, p, -verdict, doubts)
 
 
-def _of_two(comparison: Comparison, found: list[dict[int, Versus]], digits: int) -> str:
+def _of_two(comparison: Comparison, against: list[dict[int, Versus]], digits: int) -> str:
     """The newer of two runs against the older, or against the baseline."""
-    (run,) = found[0]
+    (run,) = against[0]
     name, other = (printable(comparison.runs[r]) for r in (run, 1 - run))
-    of_measure = {measure: versus[run] for measure, versus in zip(comparison.measures, found, strict=True)}
-    by_verdict = {v: [m for m, one in of_measure.items() if one.verdict == v] for v in (1, -1, 0)}
+    of_measure = {measure: versus[run] for measure, versus in zip(comparison.measures, against, strict=True)}
+    by_verdict = {v: [m for m, result in of_measure.items() if result.verdict == v] for v in (1, -1, 0)}
     first = of_measure[comparison.measures[0]]
     numbers = first.numbers(comparison, digits)
     parts = []
-    for verdict, said in ((1, "significantly better than"), (-1, "significantly worse than")):
+    for verdict, phrase in ((1, "significantly better than"), (-1, "significantly worse than")):
         if by_verdict[verdict]:
-            parts.append(f"{said} {other} in {_measures(comparison, by_verdict[verdict])}")
-    if not parts and all((np.abs(one.difference) <= SAME).all() for one in comparison.by_measure):
+            parts.append(f"{phrase} {other} in {_measures(comparison, by_verdict[verdict])}")
+    if not parts and all((np.abs(result.difference) <= SAME).all() for result in comparison.by_measure):
         return f"{name} and {other} have the same mean in {_measures(comparison, by_verdict[0])}."
     if not parts:
         same = _measures(comparison, by_verdict[0])
@@ -175,7 +177,7 @@ def _of_two(comparison: Comparison, found: list[dict[int, Versus]], digits: int)
         text += f"; no significant difference in {one_of(by_verdict[0], 'and')}" if by_verdict[0] else ""
     which = "" if len(of_measure) == 1 else f"{comparison.measures[0]} "
     sentences = [f"{text} ({which}{numbers})."]
-    doubtful = {measure: one.doubts for measure, one in of_measure.items() if one.doubts}
+    doubtful = {measure: result.doubts for measure, result in of_measure.items() if result.doubts}
     if doubtful:
         these = "this" if len(of_measure) == 1 else f"the difference in {one_of(list(doubtful), 'and')}"
         sentences.append(f"{_causes(doubtful.values())} could reverse {these}.")
@@ -199,17 +201,19 @@ def _causes(doubts: Iterable[tuple[str, ...]]) -> str:
 
 def _detectable(comparison: Comparison, digits: int) -> str:
     """For one pair without a significant difference: which difference these queries would probably show."""
-    one, settings = comparison.by_measure[0], comparison.settings
-    (pair,) = one.pairs
-    if pair.significant or sum(pair.variance) <= SAME**2 or one.lowest_p >= settings.alpha:
+    result, settings = comparison.by_measure[0], comparison.settings
+    (pair,) = result.pairs
+    if pair.significant or sum(pair.variance) <= SAME**2 or result.lowest_p >= settings.alpha:
         return ""
-    found = pair.detectable(settings.lowest_level)
+    difference = pair.detectable(settings.lowest_level)
     repeats = " and these repeats" if pair.variance[1] else ""
-    return f"{plural(pair.queries, 'query')}{repeats} detect a difference of {shown(found, digits)} with 80% power."
+    return (
+        f"{plural(pair.queries, 'query')}{repeats} detect a difference of {shown(difference, digits)} with 80% power."
+    )
 
 
-def _of_many(comparison: Comparison, found: list[dict[int, Versus]], order: list[int], digits: int) -> str:
-    first, best, versus = comparison.by_measure[0], order[0], found[0]
+def _of_many(comparison: Comparison, against: list[dict[int, Versus]], order: list[int], digits: int) -> str:
+    first, best, versus = comparison.by_measure[0], order[0], against[0]
     measure = first.measure
     reference = next(r for r in range(len(comparison.runs)) if r not in versus)
     extreme = "lowest" if first.better == "lower" else "highest"
@@ -226,8 +230,10 @@ def _of_many(comparison: Comparison, found: list[dict[int, Versus]], order: list
     else:
         sentences.append(_against_baseline(comparison, versus, reference, best, digits, it))
         verdict = 1
-    doubtful = [one.doubts for one in versus.values() if one.doubts and one.verdict == verdict]
-    significant = sum(one.verdict == verdict for one in versus.values())
+    doubtful = [
+        versus_run.doubts for versus_run in versus.values() if versus_run.doubts and versus_run.verdict == verdict
+    ]
+    significant = sum(versus_run.verdict == verdict for versus_run in versus.values())
     if doubtful:
         part = "all" if len(doubtful) == significant else f"{len(doubtful)}"
         count = f"{part} of these {significant} significant differences"
@@ -239,8 +245,8 @@ def _of_many(comparison: Comparison, found: list[dict[int, Versus]], order: list
 def _elsewhere(comparison: Comparison, best: int) -> Iterator[str]:
     """The best runs by the other measures, if there are any."""
     by_run: dict[int, list[str]] = {}
-    for one in comparison.by_measure[1:]:
-        by_run.setdefault(one.order[0], []).append(one.measure)
+    for result in comparison.by_measure[1:]:
+        by_run.setdefault(result.order[0], []).append(result.measure)
     if set(by_run) == {best}:
         yield f"{printable(comparison.runs[best])} is also the best in {one_of(by_run[best], 'and')}."
     elif by_run:
@@ -274,8 +280,8 @@ def _against_baseline(
 ) -> str:
     """How the runs compare with a baseline that is not the best run."""
     baseline = printable(comparison.runs[reference])
-    better = sum(one.verdict > 0 for one in versus.values())
-    worse = sum(one.verdict < 0 for one in versus.values())
+    better = sum(versus_run.verdict > 0 for versus_run in versus.values())
+    worse = sum(versus_run.verdict < 0 for versus_run in versus.values())
     numbers = versus[best].numbers(comparison, digits)
     is_better = "significantly" if versus[best].verdict > 0 else "not significantly"
     text = f"{it} is {is_better} better than the baseline {baseline} ({numbers})"
@@ -285,12 +291,12 @@ def _against_baseline(
     return f"{text}; of {len(versus)} runs, {counts}."
 
 
-def _method(comparison: Comparison, found: list[dict[int, Versus]] | None = None) -> str:
+def _method(comparison: Comparison, against: list[dict[int, Versus]] | None = None) -> str:
     """How the numbers were found, and what marks mean."""
     text = f"{queries_of(comparison)}; {method(comparison)}"
     if comparison.settings.together > 1 and len(comparison.by_measure) == 1:
         text += f"; {interval_name(comparison)}"
-    marks = {one.mark for versus in found or () for one in versus.values()} - {""}
+    marks = {versus_run.mark for versus in against or () for versus_run in versus.values()} - {""}
     to = "the best" if comparison.baseline in (None, BEST) else "the baseline"
     text += "".join(f"; {mark} significantly {BELOW[mark]} than {to}" for mark in (BETTER, WORSE) if mark in marks)
     return text
@@ -302,39 +308,47 @@ def _interval_head(comparison: Comparison) -> str:
     return name if name[0].isdigit() else "interval"
 
 
-def _table_of_two(comparison: Comparison, found: list[dict[int, Versus]], digits: int) -> Sheet:
+def _table_of_two(comparison: Comparison, against: list[dict[int, Versus]], digits: int) -> Sheet:
     """A row for each measure: both means, the difference, its interval and its p-value."""
-    (run,) = found[0]
+    (run,) = against[0]
     rows = []
-    for measure, versus in zip(comparison.by_measure, found, strict=True):
-        one = versus[run]
+    for measure, versus in zip(comparison.by_measure, against, strict=True):
+        versus_run = versus[run]
         means = [shown(float(measure.means[r]), digits) for r in (1 - run, run)]
-        values = [Cell(text, one.verdict == v) for text, v in zip(means, (-1, 1), strict=True)]
-        cells = [Cell(signed(one.estimate, digits)), Cell(within(one.low, one.high, digits)), Cell(chance(one.p))]
+        values = [Cell(text, versus_run.verdict == v) for text, v in zip(means, (-1, 1), strict=True)]
+        cells = [
+            Cell(signed(versus_run.estimate, digits)),
+            Cell(within(versus_run.low, versus_run.high, digits)),
+            Cell(chance(versus_run.p)),
+        ]
         rows.append(((measure.measure,), [*values, *cells]))
     names = [printable(comparison.runs[r]) for r in (1 - run, run)]
     return sheet(("measure",), (*names, quantity(comparison), _interval_head(comparison), "p"), rows, across="")
 
 
 def _table_of_many(
-    comparison: Comparison, found: list[dict[int, Versus]], order: list[int], digits: int, most: int
+    comparison: Comparison, against: list[dict[int, Versus]], order: list[int], digits: int, most: int
 ) -> Sheet:
     """A row for each run, best first: its means, and the p-value of its difference from the best or the baseline."""
     alone, ranked = len(comparison.measures) == 1, comparison.baseline is None
     word = "baseline" if comparison.baseline not in (None, BEST) else "best"
-    place = {run: i + 1 for i, run in enumerate(order)}
-    references = {r for versus in found for r in order if r not in versus}
+    rank = {run: i + 1 for i, run in enumerate(order)}
+    references = {r for versus in against for r in order if r not in versus}
     rows = []
     for r in [*order[:most], *(run for run in order[most:] if not ranked and run in references)]:
         cells: list[Cell] = []
-        for measure, versus in zip(comparison.by_measure, found, strict=True):
-            one = versus.get(r)
+        for measure, versus in zip(comparison.by_measure, against, strict=True):
+            versus_run = versus.get(r)
             cells.append(Cell(shown(float(measure.means[r]), digits), measure.order[0] == r))
             if alone:
-                gap = ("", "") if one is None else (signed(one.estimate, digits), within(one.low, one.high, digits))
+                gap = (
+                    ("", "")
+                    if versus_run is None
+                    else (signed(versus_run.estimate, digits), within(versus_run.low, versus_run.high, digits))
+                )
                 cells += map(Cell, gap)
-            cells.append(Cell(word) if one is None else one.chance)
-        rows.append(((str(place[r]), comparison.runs[r]), [*cells, *([rank_cell(comparison, r)] if ranked else [])]))
+            cells.append(Cell(word) if versus_run is None else versus_run.chance)
+        rows.append(((str(rank[r]), comparison.runs[r]), [*cells, *([rank_cell(comparison, r)] if ranked else [])]))
     between = [quantity(comparison), _interval_head(comparison)] if alone else []
     heads = [head for measure in comparison.measures for head in (measure, *between, "p")]
     found_sheet = sheet(("", "run"), (*heads, *([rank_head(comparison)] if ranked else [])), rows)

@@ -10,7 +10,6 @@ import math
 import re
 import shlex
 import textwrap
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -367,12 +366,10 @@ def _bottom_of_runs(audit: Audit, layout: Layout) -> Iterator[str]:
     """How many pairs of runs ties and unjudged documents could reverse, of many runs those of the best."""
     some = set(audit.leading)
     whom = "the runs" if len(some) == len(audit.runs) else f"the best {len(some)} runs by {audit.measures[0]}"
-    swaps = Counter((s.measure, s.cause) for s in audit.swaps if {s.higher, s.lower} <= some)
     rows = [r for r, run in enumerate(audit.runs) if run in some]
     pairs = replace(audit, score=audit.score[rows]).pairs.tolist()
     plausible = [len(audit.plausible_swaps(m)) for m in range(len(audit.measures))]
-    worst = [swaps[measure, "unjudged"] for measure in audit.measures]
-    by_ties = [swaps[measure, "ties"] for measure in audit.measures]
+    worst, by_ties = (_counted(audit, cause, rows) for cause in ("unjudged", "ties"))
     if not sum(pairs):
         return
     if not any(by_ties) and not any(worst):
@@ -385,7 +382,7 @@ def _bottom_of_runs(audit: Audit, layout: Layout) -> Iterator[str]:
             "only unlikely judgments could change it."
         )
     else:
-        yield f"The order of {whom} is open: {_open_pairs(audit, some)}."
+        yield f"The order of {whom} is open: {_open_pairs(audit, rows)}."
     ends = audit.reach("ties")
     width = np.where(np.isnan(ends[1] - ends[0]), 0, ends[1] - ends[0])[rows]
     r, m = np.unravel_index(int(np.argmax(width)), width.shape)
@@ -418,12 +415,23 @@ def _with_larger_ideal(audit: Audit, *, of: str = ", the same one for all runs: 
 AS_OFTEN = "if they are relevant as often as judged documents at the same depth"
 
 
-def _open_pairs(audit: Audit, some: set[str]) -> str:
-    """The closest pair of each measure that ties or plausible judgments could reverse."""
+def _counted(audit: Audit, cause: Cause, rows: Sequence[int] | None = None) -> list[int]:
+    """How many pairs of runs, or of these, a cause could reverse by each measure."""
+    if cause not in audit.reversible:
+        return [0] * len(audit.measures)
+    chosen = slice(None) if rows is None else rows
+    counts: list[int] = audit.reversible[cause][:, chosen][:, :, chosen].sum(axis=(1, 2)).tolist()
+    return counts
+
+
+def _open_pairs(audit: Audit, rows: Sequence[int]) -> str:
+    """The closest pair of these runs by each measure that ties or plausible judgments could reverse."""
     named: dict[tuple[str, str], list[str]] = {}
     for m, measure in enumerate(audit.measures):
-        by_ties = [s for s in audit.swaps if s.cause == "ties" and s.measure == measure and {s.higher, s.lower} <= some]
-        found = [(s.higher, s.lower) for s in sorted(by_ties, key=lambda swap: swap.gap)] or audit.plausible_swaps(m)
+        first, second = audit.reversible_pairs("ties", m)
+        of_these = np.isin(first, rows) & np.isin(second, rows)
+        swaps = audit.swaps_of("ties", m, first[of_these], second[of_these])
+        found = [(s.higher, s.lower) for s in sorted(swaps, key=lambda swap: swap.gap)] or audit.plausible_swaps(m)
         if found:
             named.setdefault(found[0], []).append(measure)
     alone = len(audit.measures) == 1
@@ -506,12 +514,12 @@ def _judgeable(column: Column) -> bool:
 
 def counts(audit: Audit) -> Sheet:
     """How many pairs of runs each cause could reverse, by measure; with plausible judgments, if runs are few."""
-    rows, swaps = [], Counter((swap.measure, swap.cause) for swap in audit.swaps)
+    rows, swaps = [], {cause: _counted(audit, cause) for cause in audit.causes}
     plausible = not audit.complete and len(audit.leading) == len(audit.runs)
     names = [name for cause in audit.causes for name in (cause, *(["plausible"] * (cause == "unjudged" and plausible)))]
     for m, measure in enumerate(audit.measures):
         texts: dict[str, str] = {
-            cause: UNDEFINED if _unknown(audit, cause, m) else str(swaps[measure, cause]) for cause in audit.causes
+            cause: UNDEFINED if _unknown(audit, cause, m) else str(swaps[cause][m]) for cause in audit.causes
         }
         unknown = bool(np.isnan(audit.plausible[:, m]).all())
         texts["plausible"] = UNDEFINED if unknown else str(len(audit.plausible_swaps(m)))
@@ -530,10 +538,15 @@ def verdict(audit: Audit) -> Iterator[str]:
         yield "There is only one run, so there is no order to change."
     elif not audit.pairs.any():
         yield "All runs have the same scores, so there is no order to change."
-    elif not audit.swaps:
+    elif not _any_pair(audit):
         unjudged = "" if audit.complete else "unjudged documents, "
         yield f"Nothing: no pair could be reversed by ties, {unjudged}the end of lists or other queries."
         yield from unproven(audit)
+
+
+def _any_pair(audit: Audit) -> bool:
+    """Whether some cause could reverse some pair of runs."""
+    return any(pairs.any() for pairs in audit.reversible.values())
 
 
 def unproven(audit: Audit) -> Iterator[str]:
@@ -557,30 +570,40 @@ def _meaning(audit: Audit, cause: Cause) -> str:
 def swap_sentences(audit: Audit, layout: Layout, *, all_pairs: bool) -> Iterator[tuple[Cause, list[str]]]:
     """Each cause with a sentence for each pair that it could reverse, or for a few of them."""
     for cause in audit.causes:
-        swaps = [swap for swap in audit.swaps if swap.cause == cause]
-        most = SHOWN if len(audit.runs) <= FEW_RUNS else SHOWN_OF_MANY
-        named = swaps if all_pairs else representative(swaps, most)
+        number = sum(_counted(audit, cause))
+        most = number if all_pairs else SHOWN if len(audit.runs) <= FEW_RUNS else SHOWN_OF_MANY
+        named = representative(audit, cause, most)
         sentences = [sentence(audit, swap, layout) for swap in named]
-        if len(named) < len(swaps):
-            widest = max(swaps, key=lambda swap: swap.gap)
-            more = f"... and {len(swaps) - len(named):,} more (use --all-pairs)"
+        if len(named) < number:
+            widest = _widest(audit, cause)
+            more = f"... and {number - len(named):,} more (use --all-pairs)"
             gap = f"{layout.number(widest.gap)} ({widest.measure} of `{widest.higher}` and `{widest.lower}`)"
             sentences.append(more if widest in named else f"{more}; the largest difference is {gap}")
-        if not swaps and len(audit.runs) > 1 and audit.pairs.any():
-            sentences = ["No pair of runs."] if audit.swaps else []
-            sentences += unproven(audit) if audit.swaps and cause == "unjudged" else ()
+        if not number and len(audit.runs) > 1 and audit.pairs.any():
+            sentences = ["No pair of runs."] if _any_pair(audit) else []
+            sentences += unproven(audit) if _any_pair(audit) and cause == "unjudged" else ()
         yield cause, sentences
 
 
-def representative(swaps: Sequence[Swap], most: int = SHOWN) -> list[Swap]:
+def representative(audit: Audit, cause: Cause, most: int = SHOWN) -> list[Swap]:
     """A few pairs to name: from each measure in turn, neighbours in the ranking first, closest first."""
-    turns: Counter[str] = Counter()
-    ranked = []
-    for i, swap in enumerate(swaps):
-        turns[swap.measure] += 1
-        if turns[swap.measure] <= most:  # neighbours come first in each measure
-            ranked.append((not swap.adjacent, turns[swap.measure], i))
-    return [swaps[i] for *_, i in sorted(sorted(ranked)[:most], key=lambda key: key[2])]
+    first_of_each = [
+        audit.swaps_of(cause, m, *(rows[:most] for rows in audit.reversible_pairs(cause, m)))
+        for m in range(len(audit.measures))
+    ]
+    ranked = [(not swap.adjacent, turn, m) for m, swaps in enumerate(first_of_each) for turn, swap in enumerate(swaps)]
+    chosen = sorted((m, turn) for _, turn, m in sorted(ranked)[:most])
+    return [first_of_each[m][turn] for m, turn in chosen]
+
+
+def _widest(audit: Audit, cause: Cause) -> Swap:
+    """The pair with the largest difference that a cause could reverse."""
+    widest: list[Swap] = []
+    for m in range(len(audit.measures)):
+        first, second = audit.reversible_pairs(cause, m)
+        at = np.argmax(audit.score[first, m] - audit.score[second, m], keepdims=True) if len(first) else slice(0)
+        widest += audit.swaps_of(cause, m, first[at], second[at])
+    return max(widest, key=lambda swap: swap.gap)
 
 
 def sentence(audit: Audit, swap: Swap, layout: Layout) -> str:

@@ -132,14 +132,14 @@ def save_all(drawings: Drawings, folder: str) -> list[Path]:
 
 def save(draw: Callable[[], Figure], folder: str, name: str) -> list[Path]:
     """Draw a figure and write it as PDF, SVG and PNG; returns the files written."""
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
+    directory = Path(folder)
+    directory.mkdir(parents=True, exist_ok=True)
     written = []
     with styled():
         figure = draw()
         _plainly(figure)
         for kind, metadata in FORMATS.items():
-            path = place / f"{file_name(name)}.{kind}"
+            path = directory / f"{file_name(name)}.{kind}"
             with atomic_write(path) as beside:
                 figure.savefig(beside, format=kind, dpi=300, metadata=metadata)
             written.append(path)
@@ -151,7 +151,7 @@ def _plainly(figure: Figure) -> None:
     from matplotlib.text import Text
     from matplotlib.ticker import FixedLocator, LogFormatter, LogFormatterMathtext
 
-    for axis in (one for axes in figure.axes for one in (axes.xaxis, axes.yaxis)):
+    for axis in (side for axes in figure.axes for side in (axes.xaxis, axes.yaxis)):
         # Markup is off for names: it would be drawn as it stands.
         if isinstance(axis.get_major_formatter(), LogFormatterMathtext):
             axis.set_major_formatter(LogFormatter())

@@ -216,8 +216,10 @@ def papers(name: str) -> str:
     try:
         definition, measure = find(name)
     except MeasureError as error:
-        known = f"tests and corrections are {', '.join(name for name in others if name != 'cranfield')}"
-        raise MeasureError(error.message, hint=f"{error.hint}; {known}" if error.hint else known) from None
+        others_named = f"tests and corrections are {', '.join(name for name in others if name != 'cranfield')}"
+        raise MeasureError(
+            error.message, hint=f"{error.hint}; {others_named}" if error.hint else others_named
+        ) from None
     views = [] if measure is None else [paper for view, paper in VIEW_PAPERS.items() if getattr(measure.views, view)]
     return " ".join([definition.cite, *views])
 
@@ -247,16 +249,16 @@ def search(definitions: Iterable[Definition], text: str) -> list[Definition]:
         parts = (*names, d.summary, d.formula, d.cite, *d.parameters, *names_elsewhere(d.symbol))
         return " ".join(parts).casefold()
 
-    found = [d for d in definitions if all(word in described(d) for word in words)]
-    if not found:
+    matches = [d for d in definitions if all(word in described(d) for word in words)]
+    if not matches:
         raise UsageError(f"no measure matches `{text}`", hint="use fewer words, or `cranfield measures` for all")
-    return found
+    return matches
 
 
 def as_json(definitions: Iterable[Definition]) -> str:
     """The properties of each measure as JSON."""
     names = ("family", "title", "summary", "usage", "formula")
-    found = [
+    entries = [
         {
             "measure": d.symbol,
             **{name: getattr(d, name) for name in names},
@@ -268,7 +270,7 @@ def as_json(definitions: Iterable[Definition]) -> str:
         }
         for d in definitions
     ]
-    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
 
 
 def listing(definitions: Iterable[Definition], *, width: int, colour: bool) -> str:
@@ -306,11 +308,11 @@ def explanation(name: str, *, width: int, colour: bool) -> str:
     except MeasureError:
         from cranfield.analysis.significance import SIGNIFICANCE_TESTS, TESTS  # they load SciPy
 
-        known = next((test for test in TESTS if test == name), None)
-        if known is None:
+        test_name = next((test for test in TESTS if test == name), None)
+        if test_name is None:
             raise
-    test = SIGNIFICANCE_TESTS[known]
-    lines = [f"{styled(known, BOLD, colour=colour)}  {test.title}", "", *textwrap.wrap(test.about, width), ""]
+    test = SIGNIFICANCE_TESTS[test_name]
+    lines = [f"{styled(test_name, BOLD, colour=colour)}  {test.title}", "", *textwrap.wrap(test.about, width), ""]
     facts = [("estimate", test.quantity), *(("not for", f"{what}: {why}") for what, why in test.undefined.items())]
     for head, text in [*facts, *(("source", reference(key)) for key in test.cite.split())]:
         lines += _hanging(f"{head:<14}", text, width)

@@ -62,9 +62,10 @@ def pair_pages(comparison: Comparison, digits: int = 4) -> list[Page]:
     intervals = f"{interval_name(comparison)} by the {SIGNIFICANCE_TESTS[comparison.settings.chosen].title}"
     return [
         Page(
-            f"{one.measure}: {pairs}, {plural(len(one.queries), 'query')}; {intervals}", _pairs(comparison, one, digits)
+            f"{result.measure}: {pairs}, {plural(len(result.queries), 'query')}; {intervals}",
+            _pairs(comparison, result, digits),
         )
-        for one in comparison.by_measure
+        for result in comparison.by_measure
     ]
 
 
@@ -78,7 +79,7 @@ def interval_name(comparison: Comparison) -> str:
 
 def queries_of(comparison: Comparison) -> str:
     """How many queries were compared; a range if it differs between measures."""
-    sizes = sorted({len(one.queries) for one in comparison.by_measure})
+    sizes = sorted({len(result.queries) for result in comparison.by_measure})
     return plural(sizes[0], "query") if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,} queries"
 
 
@@ -87,7 +88,7 @@ def method(comparison: Comparison, measure: str | None = None) -> str:
     settings = comparison.settings
     test = SIGNIFICANCE_TESTS[settings.chosen]
     correction = "joint test of" if test.joint else CORRECTIONS[settings.correction]
-    units = [one.units for one in comparison.by_measure if measure in (None, one.measure)]
+    units = [result.units for result in comparison.by_measure if measure in (None, result.measure)]
     sampling = f", {_sampling(comparison, units)}" if test.resamples else ""
     of = f" of clusters by {settings.cluster}" if settings.cluster not in (None, INDEPENDENT) else ""
     of += f" over the means of {settings.collection}" if settings.collection else ""
@@ -154,17 +155,17 @@ def leaderboard(comparison: Comparison, digits: int) -> Sheet:
     order = comparison.by_measure[0].order
     position = np.argsort(order)
     beaten: dict[tuple[int, int], list[int]] = {}
-    for m, one in enumerate(comparison.by_measure):
-        for (a, b), verdict in zip(one.places.tolist(), one.verdict.tolist(), strict=True):
+    for m, result in enumerate(comparison.by_measure):
+        for (a, b), verdict in zip(result.places.tolist(), result.verdict.tolist(), strict=True):
             if verdict:
                 winner, loser = (a, b) if verdict > 0 else (b, a)
                 beaten.setdefault((m, winner), []).append(int(position[loser]))
-    best = [shown(float(one.sign * (one.sign * one.means).max()), digits) for one in comparison.by_measure]
+    best = [shown(float(result.sign * (result.sign * result.means).max()), digits) for result in comparison.by_measure]
     if counted(comparison) or comparison.baseline is not None:
         return _with_marks(comparison, order, beaten, best, digits)
     rows = []
     for r in order:
-        texts = [shown(float(one.means[r]), digits) for one in comparison.by_measure]
+        texts = [shown(float(result.means[r]), digits) for result in comparison.by_measure]
         cells = [
             Cell(text, text == best[m], letter_ranges(beaten.get((m, r), ())), raised=True)
             for m, text in enumerate(texts)
@@ -205,8 +206,11 @@ def quantity(comparison: Comparison) -> str:
 
 def against_the_mean(comparison: Comparison) -> list[str]:
     """The significant differences whose mean points the other way than the test."""
-    found = [pair for pair in comparison.pairs if pair.significant and pair.direction * pair.difference < 0]
-    named = [f"{one.run} and {one.other} in {one.measure} (mean {signed(one.difference, 4)})" for one in found]
+    named = []
+    for result in comparison.by_measure:
+        for p in np.flatnonzero(result.significant & (result.direction * result.difference < 0)).tolist():
+            run, other = (result.runs[r] for r in result.places[p].tolist())
+            named.append(f"{run} and {other} in {result.measure} (mean {signed(float(result.difference[p]), 4)})")
     title = SIGNIFICANCE_TESTS[comparison.settings.chosen].title
     return [f"the mean points the other way than the {title}: {few(named)}"] if named else []
 
@@ -236,19 +240,19 @@ def _with_marks(
         return Cell(BETTER, tone="good") if wins else Cell(WORSE, tone="bad")
 
     rows = []
-    for place, r in enumerate(order, 1):
+    for rank, r in enumerate(order, 1):
         cells = []
-        for m, one in enumerate(comparison.by_measure):
-            text = shown(float(one.means[r]), digits)
+        for m, result in enumerate(comparison.by_measure):
+            text = shown(float(result.means[r]), digits)
             cells += [Cell(text, text == best[m]), mark(m, r)]
         ranked = [] if comparison.baseline is not None else [rank_cell(comparison, r)]
-        rows.append(((str(place), comparison.runs[r]), [*cells, *ranked]))
+        rows.append(((str(rank), comparison.runs[r]), [*cells, *ranked]))
     heads = [head for measure in comparison.measures for head in (measure, "")]
     heads += [] if comparison.baseline is not None else [rank_head(comparison)]
     return sheet(("", "run"), heads, rows)
 
 
-def _pairs(comparison: Comparison, one: MeasureComparison, digits: int) -> Sheet:
+def _pairs(comparison: Comparison, compared: MeasureComparison, digits: int) -> Sheet:
     """The differences of each pair by one measure, the largest first."""
     settings = comparison.settings
     corrected = settings.correction != "none" and settings.together > 1
@@ -256,9 +260,9 @@ def _pairs(comparison: Comparison, one: MeasureComparison, digits: int) -> Sheet
     heads += ["p" if test == settings.test else f"p\n{test}" for test in settings.tests]
     heads += ["effect", "+/=/-"]
     # The column of causes that could reverse a difference is shown only if it says something.
-    doubtful = any(map(doubt, one.pairs))
+    doubtful = any(map(doubt, compared.pairs))
     rows = []
-    for result in sorted(one.pairs, key=lambda pair: -abs(pair.estimate)):
+    for result in sorted(compared.pairs, key=lambda pair: -abs(pair.estimate)):
         cells = [
             Cell(signed(result.estimate, digits), result.significant, within(result.low, result.high, digits)),
             *([Cell(chance(result.corrected))] if corrected else []),
@@ -304,17 +308,16 @@ def doubt(result: PairComparison) -> str:
 
 def reversals(comparison: Comparison) -> list[str]:
     """How many significant differences could be reversed."""
-    significant = [pair for pair in comparison.pairs if pair.significant]
-    found = sum(bool(pair.doubts) for pair in significant)
-    if not found:
+    doubts = [doubts for result in comparison.by_measure for doubts in result.significant_doubts]
+    reversible = sum(map(bool, doubts))
+    if not reversible:
         return []
-    return [f"ties or unjudged documents could reverse {found:,} of {len(significant):,} significant differences"]
+    return [f"ties or unjudged documents could reverse {reversible:,} of {len(doubts):,} significant differences"]
 
 
 def unchecked(comparison: Comparison) -> list[str]:
     """The measures with significant differences of which it is not known what could reverse them."""
-    unknown = {pair.measure for pair in comparison.pairs if pair.significant and pair.doubts is None}
-    names = [measure for measure in comparison.measures if measure in unknown]
+    names = [one.measure for one in comparison.by_measure if None in one.significant_doubts]
     if not names:
         return []
     which = "" if len(names) == len(comparison.measures) else f" in {one_of(names, 'and')}"
@@ -325,7 +328,7 @@ def design_notes(comparison: Comparison) -> list[str]:
     """Where the variance of differences comes from, and how many queries would be needed."""
     texts = []
     if comparison.settings.repeats == "random":
-        by_queries, by_repeats = np.concatenate([one.variance for one in comparison.by_measure]).sum(axis=0)
+        by_queries, by_repeats = np.concatenate([result.variance for result in comparison.by_measure]).sum(axis=0)
         share = by_repeats / max(by_queries + by_repeats, 1e-300)
         advice = "more repeats would help most" if share > HALF else "more queries would help most"
         texts.append(f"{share:.0%} of the variance of the differences comes from repeats: {advice}")
@@ -350,62 +353,66 @@ MOST_ROWS = 40  # differences from a baseline that are drawn by default
 MOST_PAIRS = 45  # pairs that are drawn with their intervals: those of ten runs; of more, the matrix
 
 
-def drawings(found: Comparison) -> Drawings:
+def drawings(comparison: Comparison) -> Drawings:
     """A figure for each measure: what `plot` draws."""
-    names = enumerate(found.measures)
-    return {f"compare-{measure}": partial(figure_of, *_drawing(found, m)) for m, measure in names}
+    names = enumerate(comparison.measures)
+    return {f"compare-{measure}": partial(figure_of, *_drawing(comparison, m)) for m, measure in names}
 
 
-def plot(found: Comparison, m: int, *, top: int | None, ax: Axes | None) -> Axes:
+def plot(comparison: Comparison, m: int, *, top: int | None, ax: Axes | None) -> Axes:
     """Differences with their intervals, or of many pairs the matrix, on these axes or on new ones."""
-    return plotted_axes(*_drawing(found, m, top), ax)
+    return plotted_axes(*_drawing(comparison, m, top), ax)
 
 
-def _drawing(found: Comparison, m: int, top: int | None = None) -> tuple[Callable[[Axes], Axes], float, float]:
+def _drawing(comparison: Comparison, m: int, top: int | None = None) -> tuple[Callable[[Axes], Axes], float, float]:
     """The function that draws a measure on axes, and the size of the figure in inches."""
-    runs, one = len(found.runs), found.by_measure[m]
-    if found.baseline is None and found.size > MOST_PAIRS:
-        best = one.order[:top]
+    runs, result = len(comparison.runs), comparison.by_measure[m]
+    if comparison.baseline is None and comparison.size > MOST_PAIRS:
+        best = result.order[:top]
         size = float(np.clip(0.16 * len(best) + 1.4, COLUMN, PAGE))
         title = "significant differences" + (f", the best {len(best)} of {runs} runs" if len(best) < runs else "")
-        return partial(_draw_matrix, one=one, order=best, title=title), size, size * 0.95
-    against = found.baseline is not None
-    order = np.argsort(-one.estimate if against else -np.abs(one.estimate), kind="stable")
+        return partial(_draw_matrix, result=result, order=best, title=title), size, size * 0.95
+    against = comparison.baseline is not None
+    order = np.argsort(-result.estimate if against else -np.abs(result.estimate), kind="stable")
     order = order[: top or MOST_ROWS] if against else order
-    title = f"the best {len(order)} of {runs} runs" if len(order) < found.size else ""
+    title = f"the best {len(order)} of {runs} runs" if len(order) < comparison.size else ""
     height = 0.7 + 0.16 * max(len(order), 3)
-    return partial(_draw_forest, found=found, one=one, order=order[::-1], title=title), 1.3 * COLUMN, height
+    return (
+        partial(_draw_forest, comparison=comparison, result=result, order=order[::-1], title=title),
+        1.3 * COLUMN,
+        height,
+    )
 
 
-def _draw_forest(axis: Axes, found: Comparison, one: MeasureComparison, order: Integers, title: str) -> Axes:
+def _draw_forest(axis: Axes, comparison: Comparison, result: MeasureComparison, order: Integers, title: str) -> Axes:
     """The difference and interval of these pairs, the last on top, as in the tables; filled if significant."""
     names = []
-    for place, pair in enumerate(one.pairs[p] for p in order.tolist()):
+    for row, pair in enumerate(result.pairs[p] for p in order.tolist()):
         colour = BLUE if pair.significant else GREY
-        axis.plot([pair.low, pair.high], [place, place], color=colour)
+        axis.plot([pair.low, pair.high], [row, row], color=colour)
         filled = "full" if pair.significant else "none"
-        axis.plot(pair.estimate, place, "o", color=colour, markersize=3.5, fillstyle=filled)
-        names.append(f"{pair.run} − {pair.other}" if found.baseline is None else pair.run)
+        axis.plot(pair.estimate, row, "o", color=colour, markersize=3.5, fillstyle=filled)
+        names.append(f"{pair.run} − {pair.other}" if comparison.baseline is None else pair.run)
     axis.axvline(0, color=ink(axis), linewidth=0.5)
     name_rows(axis, names)
-    what = quantity(found) if found.baseline is None else f"{quantity(found)} from {found.baseline}"
-    axis.set_xlabel(f"{one.measure}: {what}, {interval_name(found)}")
+    what = quantity(comparison) if comparison.baseline is None else f"{quantity(comparison)} from {comparison.baseline}"
+    axis.set_xlabel(f"{result.measure}: {what}, {interval_name(comparison)}")
     axis.set_title(title)
-    _legend(axis, found)
+    _legend(axis, comparison)
     return axis
 
 
-def _draw_matrix(axis: Axes, one: MeasureComparison, order: Sequence[int], title: str) -> Axes:
+def _draw_matrix(axis: Axes, result: MeasureComparison, order: Sequence[int], title: str) -> Axes:
     """Row minus column, best runs first; coloured if significant, with a dot if ties or judgments could reverse it."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    place = {run: i for i, run in enumerate(order)}
+    row_of = {run: i for i, run in enumerate(order)}
     gaps = np.full((len(order), len(order)), np.nan)
     doubtful = []
-    for (run, other), pair in zip(one.places.tolist(), one.pairs, strict=True):
-        if pair.significant and run in place and other in place:
-            a, b = place[run], place[other]
+    for (run, other), pair in zip(result.places.tolist(), result.pairs, strict=True):
+        if pair.significant and run in row_of and other in row_of:
+            a, b = row_of[run], row_of[other]
             gaps[a, b], gaps[b, a] = pair.estimate, -pair.estimate
             doubtful += [(b, a), (a, b)] if pair.doubts else []
     sizes = np.abs(gaps[np.isfinite(gaps)])
@@ -421,7 +428,7 @@ def _draw_matrix(axis: Axes, one: MeasureComparison, order: Sequence[int], title
         labels.append(Line2D([], [], label="could be reversed by ties or judging", **dots))
     step = -(-len(order) // MOST_NAMES)
     places, small = range(0, len(order), step), min(7.0, 260 * step / len(order))
-    names = [decodable(one.runs[order[place]]) for place in places]
+    names = [decodable(result.runs[order[row_of]]) for row_of in places]
     axis.set_xticks(places, names, rotation=90, fontsize=small, parse_math=False)
     axis.set_yticks(places, names, fontsize=small, parse_math=False)
     axis.tick_params(length=0)
@@ -429,16 +436,16 @@ def _draw_matrix(axis: Axes, one: MeasureComparison, order: Sequence[int], title
     axis.legend(handles=labels, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False)
     beyond = "both" if len(sizes) and sizes.max() > most else "neither"
     bar = axis.figure.colorbar(image, ax=axis, shrink=0.6, pad=0.02, aspect=25, extend=beyond)
-    bar.set_label(f"{one.measure}: row minus column")
+    bar.set_label(f"{result.measure}: row minus column")
     bar.outline.set_visible(False)
     return axis
 
 
-def _legend(axis: Axes, found: Comparison) -> None:
+def _legend(axis: Axes, comparison: Comparison) -> None:
     """What filled and empty points mean."""
     from matplotlib.lines import Line2D
 
     style: dict[str, Any] = {"marker": "o", "markersize": 3.5}
-    significant = Line2D([], [], color=BLUE, label=f"p < {found.settings.alpha:g}", **style)
+    significant = Line2D([], [], color=BLUE, label=f"p < {comparison.settings.alpha:g}", **style)
     other = Line2D([], [], color=GREY, fillstyle="none", label="not significant", **style)
     axis.legend(handles=[significant, other], loc="best", fontsize="small")

@@ -114,7 +114,7 @@ def _sums(explanation: Explanation, digits: int, top: int) -> Sheet:
             (ranks(step), step.document, "" if step.document == END else judged(step)),
             [
                 Cell(
-                    _cell(columns[name][i], digits, whole=name in of_gain),
+                    _cell(columns[name][i], digits, is_count=name in of_gain),
                     best=name == "adds" and step.earned > 0,
                 )
                 for name in kept
@@ -138,8 +138,8 @@ def _sums(explanation: Explanation, digits: int, top: int) -> Sheet:
     return sheet(("rank", "document", "grade"), kept, rows)
 
 
-def _cell(value: float, digits: int, *, whole: bool) -> str:
-    return "" if np.isnan(value) else _number(value, digits) if whole else shown(value, digits)
+def _cell(value: float, digits: int, *, is_count: bool) -> str:
+    return "" if np.isnan(value) else _number(value, digits) if is_count else shown(value, digits)
 
 
 def judged(step: Step) -> str:
@@ -179,64 +179,66 @@ DASHES = ("-", "--", "-.", ":")
 KINDS = {"relevant": (BLUE, ""), "not relevant": (GREY, ""), UNJUDGED: (ORANGE, "////")}
 
 
-def notes(found: Explanation) -> list[str]:
+def notes(explanation: Explanation) -> list[str]:
     """What a reader of the score should know."""
-    return sentences(found.notes)
+    return sentences(explanation.notes)
 
 
-def drawings(found: Explanation) -> Drawings:
+def drawings(explanation: Explanation) -> Drawings:
     """One figure of the whole explanation."""
-    return {f"explain-{found.run}-{found.query}-{found.measure}": partial(draw, found)}
+    return {f"explain-{explanation.run}-{explanation.query}-{explanation.measure}": partial(draw, explanation)}
 
 
-def draw(found: Explanation) -> Figure:
+def draw(explanation: Explanation) -> Figure:
     """Documents by rank; for a measure of document text, subtopics by rank on the left."""
-    height = 1.2 + 0.17 * max(len(found.steps[:DRAWN]), 8)
+    height = 1.2 + 0.17 * max(len(explanation.steps[:DRAWN]), 8)
     figure = new_figure(PAGE, height)
-    if isinstance(found, TextExplanation):
+    if isinstance(explanation, TextExplanation):
         near, earned = figure.subplots(1, 2, sharey=True, width_ratios=(2, 3))
-        subtopics(found, near)
+        subtopics(explanation, near)
     else:
         earned = figure.subplots()
-        _ranked_documents(found, earned)
-    documents(found, earned)
-    figure.suptitle(f"{found.measure} of {found.run}, query {found.query}: {found.score:.4f}", fontsize=8)
+        _ranked_documents(explanation, earned)
+    documents(explanation, earned)
+    figure.suptitle(
+        f"{explanation.measure} of {explanation.run}, query {explanation.query}: {explanation.score:.4f}", fontsize=8
+    )
     return figure
 
 
-def plot(found: Explanation, part: str, ax: Axes | None) -> Axes:
+def plot(explanation: Explanation, part: str, ax: Axes | None) -> Axes:
     """The ``documents`` or the ``subtopics`` of an explanation, on these axes or on new ones."""
-    check(Choice(("documents", "subtopics")[: 1 + isinstance(found, TextExplanation)]), "part", part)
+    check(Choice(("documents", "subtopics")[: 1 + isinstance(explanation, TextExplanation)]), "part", part)
 
     def draw_part(axis: Axes) -> Axes:
-        _ranked_documents(found, axis)
-        if part == "subtopics" and isinstance(found, TextExplanation):
-            return subtopics(found, axis)
-        return documents(found, axis)
+        _ranked_documents(explanation, axis)
+        if part == "subtopics" and isinstance(explanation, TextExplanation):
+            return subtopics(explanation, axis)
+        return documents(explanation, axis)
 
-    return plotted_axes(draw_part, 1.4 * COLUMN, 0.8 + 0.17 * max(len(found.steps[:DRAWN]), 8), ax)
+    return plotted_axes(draw_part, 1.4 * COLUMN, 0.8 + 0.17 * max(len(explanation.steps[:DRAWN]), 8), ax)
 
 
-def subtopics(found: TextExplanation, axis: Axes) -> Axes:
+def subtopics(explanation: TextExplanation, axis: Axes) -> Axes:
     """The coverage of each subtopic after each rank; there is no gain below 0."""
-    ranks = np.arange(len(found.steps[:DRAWN]) + 1)
+    ranks = np.arange(len(explanation.steps[:DRAWN]) + 1)
     looks = zip(cycle(COLOURS), cycle(DASHES), strict=False)
-    for (colour, dashes), name, near in zip(looks, found.subtopics, found.near.T, strict=False):
+    for (colour, dashes), name, near in zip(looks, explanation.subtopics, explanation.near.T, strict=False):
         label = f"subtopic {name}" if name else "the query"
         axis.plot(np.append(0, near[:DRAWN]), ranks, dashes, color=colour, marker=".", markersize=3, label=label)
     axis.axvline(0, color=GREY, linewidth=0.5)
-    low = min(float(np.nanmin(found.near, initial=0)), 0)
+    low = min(float(np.nanmin(explanation.near, initial=0)), 0)
     axis.set_xlim(max(low, -1) - 0.05, 1.05)
     axis.set_xlabel("coverage (1 - KLD / KLD of the collection)")
-    if found.subtopics:
+    if explanation.subtopics:
         axis.legend(loc="best", fontsize=6, handlelength=3)  # long enough to distinguish dashes
-    _ranked_documents(found, axis)
+    _ranked_documents(explanation, axis)
     return axis
 
 
-def _ranked_documents(found: Explanation, axis: Axes) -> None:
+def _ranked_documents(explanation: Explanation, axis: Axes) -> None:
     """The documents beside the axis, the first on top, coloured by their judgments."""
-    shown_steps = found.steps[:DRAWN]
+    shown_steps = explanation.steps[:DRAWN]
     names = [decodable(f"{step.document}  {step.rank}") for step in shown_steps]
     axis.set_yticks([step.rank for step in shown_steps], names, parse_math=False)
     for step, tick in zip(shown_steps, axis.get_yticklabels(), strict=True):
@@ -244,23 +246,23 @@ def _ranked_documents(found: Explanation, axis: Axes) -> None:
     axis.set_ylim(len(shown_steps) + 0.6, -0.2)
 
 
-def documents(found: Explanation, axis: Axes) -> Axes:
+def documents(explanation: Explanation, axis: Axes) -> Axes:
     """The contribution of each document to the score, coloured by its judgment, and its most important words."""
     for kind, (colour, hatch) in KINDS.items():
-        mine = [step for step in found.steps[:DRAWN] if kind_of(step) == kind]
+        mine = [step for step in explanation.steps[:DRAWN] if kind_of(step) == kind]
         if not mine:
             continue
         ranks, earned = [step.rank for step in mine], [step.earned for step in mine]
         axis.barh(ranks, earned, 0.7, color=colour, hatch=hatch, edgecolor="white", linewidth=0, label=kind)
-    widest = max((step.earned for step in found.steps), default=0) or 1
-    for step in found.steps[:DRAWN]:
+    widest = max((step.earned for step in explanation.steps), default=0) or 1
+    for step in explanation.steps[:DRAWN]:
         if step.earned > 0 and isinstance(step, TextStep):
-            words = ", ".join([one.word for one in step.words if one.change > 0][:WORDS])
+            words = ", ".join([entry.word for entry in step.words if entry.change > 0][:WORDS])
             axis.text(step.earned + widest / 60, step.rank, words, va="center", fontsize=6)
-    lowest = min((step.earned for step in found.steps), default=0)
-    axis.set_xlim(1.1 * min(lowest, 0), (1.6 if isinstance(found, TextExplanation) else 1.1) * widest)
+    lowest = min((step.earned for step in explanation.steps), default=0)
+    axis.set_xlim(1.1 * min(lowest, 0), (1.6 if isinstance(explanation, TextExplanation) else 1.1) * widest)
     axis.set_xlabel("contribution to the score")
-    if found.steps:
+    if explanation.steps:
         axis.legend(loc="lower right")
     return axis
 
@@ -288,32 +290,32 @@ PAGE_DOCUMENTS = 100  # documents of a page
 PAGE_CUTOFF = 10  # of measures that need one, if the explained one has none
 
 
-def lesson(found: Explanation, text: str = "") -> str:
+def lesson(explanation: Explanation, text: str = "") -> str:
     """The HTML of the page; ``text``: that of the query. Its script computes scores by formulas of its own."""
-    measure = parse(found.measure)
+    measure = parse(explanation.measure)
     given = {name for name, value in measure.parameters if value is not None}
     if measure.symbol not in PAGE_FORMS or given - PAGE_PARAMETERS or replace(measure.views, ties=None) != Views():
         hint = f"it has {', '.join(PAGE_FORMS)}, with their gains and weights, and without views"
         raise UsageError(f"the page cannot compute {measure}", hint=hint)
-    if len(found.steps) > PAGE_DOCUMENTS:
+    if len(explanation.steps) > PAGE_DOCUMENTS:
         raise UsageError(
-            f"the page would have {len(found.steps):,} documents, more than {PAGE_DOCUMENTS}",
+            f"the page would have {len(explanation.steps):,} documents, more than {PAGE_DOCUMENTS}",
             hint=f"choose a measure with a cutoff, such as {measure.symbol}@{PAGE_CUTOFF}",
         )
-    groups = _page_groups(found)
-    known = [grade for group in groups for _, grade in group if grade is not None]
-    if any(grade != int(grade) for grade in (*known, *found.missed, found.top)):
+    groups = _page_groups(explanation)
+    judged_grades = [grade for group in groups for _, grade in group if grade is not None]
+    if any(grade != int(grade) for grade in (*judged_grades, *explanation.missed, explanation.top)):
         raise UsageError("the page needs grades that are whole numbers")
     documents = [
         {"document": name, "grade": grade, "tied": i > 0} for group in groups for i, (name, grade) in enumerate(group)
     ]
-    query = f"{found.query} ({shortened(text)})" if text else found.query
+    query = f"{explanation.query} ({shortened(text)})" if text else explanation.query
     data: dict[str, Any] = {
-        "title": f"{found.run}, query {query}",
-        "top": int(found.top),
-        "missed": [int(grade) for grade in found.missed],
+        "title": f"{explanation.run}, query {query}",
+        "top": int(explanation.top),
+        "missed": [int(grade) for grade in explanation.missed],
         "documents": documents,
-        "measures": [_entry(one, found, groups) for one in _offered(measure)],
+        "measures": [_entry(offered, explanation, groups) for offered in _offered(measure)],
     }
     if not any(data["measures"][0]["gains"]):
         raise UsageError(f"the page cannot compute {measure}: no grade of the collection has a gain")
@@ -336,10 +338,10 @@ def _offered(measure: Measure) -> list[Measure]:
     return [measure, *(parse(name) for name in names)]
 
 
-def _page_groups(found: Explanation) -> list[list[tuple[str, float | None]]]:
+def _page_groups(explanation: Explanation) -> list[list[tuple[str, float | None]]]:
     """The documents and their grades, those whose order a tie leaves open together."""
     groups: list[list[tuple[str, float | None]]] = []
-    for step in found.steps:
+    for step in explanation.steps:
         document = step.document, None if step.judged is None else max(step.judged.values())
         if step.open and step.tie is not None and step.rank > step.tie[0]:
             groups[-1].append(document)
@@ -348,7 +350,7 @@ def _page_groups(found: Explanation) -> list[list[tuple[str, float | None]]]:
     return groups
 
 
-def _entry(measure: Measure, found: Explanation, groups: list[list[tuple[str, float | None]]]) -> dict[str, Any]:
+def _entry(measure: Measure, explanation: Explanation, groups: list[list[tuple[str, float | None]]]) -> dict[str, Any]:
     """A measure for the script, with the score of the ranking as it is; None if it is undefined.
 
     ``gains``: of each grade from 0; ``weights``: of each rank that counts; ``most``: the highest divisor.
@@ -356,17 +358,17 @@ def _entry(measure: Measure, found: Explanation, groups: list[list[tuple[str, fl
     kind, divisor = PAGE_FORMS[measure.symbol]
     # The highest grade may be that of another query.
     by_top = measure.gains.kind == "scaled" or measure.definition.gains == "grades"
-    scale = (("max", found.top),) if by_top and measure.chosen.get("max") is None else ()
+    scale = (("max", explanation.top),) if by_top and measure.chosen.get("max") is None else ()
     scaled = replace(measure, parameters=(*measure.parameters, *scale), views=Views(ties="expected"))
-    value = scaled([tuple(grade for _, grade in group) for group in groups], found.missed)
-    grades, k = range(int(found.top) + 1), measure.rank_cutoff
+    value = scaled([tuple(grade for _, grade in group) for group in groups], explanation.missed)
+    grades, k = range(int(explanation.top) + 1), measure.rank_cutoff
     if kind == "cascade":
         gains = [scaled([grade]) for grade in grades]
     else:
-        gains = scaled.gains.of(np.array(grades, float), found.top).tolist()
+        gains = scaled.gains.of(np.array(grades, float), explanation.top).tolist()
     # A class may give every document a gain, so that the ideal ranking has all of them.
-    length = len(found.steps) + sum(gains[int(grade)] > 0 for grade in found.missed)
-    of_rank = [scaled([None] * i + [found.top]) for i in range(length if k is None else min(k, length))]
+    length = len(explanation.steps) + sum(gains[int(grade)] > 0 for grade in explanation.missed)
+    of_rank = [scaled([None] * i + [explanation.top]) for i in range(length if k is None else min(k, length))]
     # The best document alone has the weight of its rank, unless the score is relative to it.
     unit = gains[-1] if kind == "sum" and not divisor else of_rank[0]
     return {
@@ -375,6 +377,6 @@ def _entry(measure: Measure, found: Explanation, groups: list[list[tuple[str, fl
         "divisor": divisor,
         "most": k if measure.chosen.get("norm") == "min" else None,
         "gains": gains,
-        "weights": [one / unit if unit else 0.0 for one in of_rank],
+        "weights": [weight / unit if unit else 0.0 for weight in of_rank],
         "score": None if math.isnan(value) else value,
     }

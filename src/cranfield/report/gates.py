@@ -23,7 +23,7 @@ UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 def title(check: Check) -> str:
     """What was checked."""
     if check.pair is None:
-        return f"{check.measure} of at least {check.limit:g}"
+        return f"{check.measure} of {check.rule.replace('_', ' ')} {check.limit:g}"
     margin = f", margin {check.limit:g}" if check.rule == "not_worse_by" else ""
     return f"{check.measure} vs {check.pair.other}{margin}"
 
@@ -39,14 +39,14 @@ def sentence(check: Check, comparison: Comparison | None) -> str:
     difference += signed(pair.estimate if of_test else pair.difference, 4)
     runs = f"{pair.run} is worse than {pair.other}"
     if check.rule == "not_worse_by":
-        said = {
+        sentences = {
             "passed": f"{pair.run} is not worse than {pair.other} by {check.limit:g} or more",
             "failed": f"{runs} by more than {check.limit:g}",
             "undecided": f"cannot decide whether {runs} by more than {check.limit:g}",
         }[check.outcome]
         differ = f"{pair.wins + pair.losses:,} of {plural(pair.queries, 'query')} differ"
         if sum(pair.variance) <= SAME**2:
-            return f"{said}: {means} ({difference}; {differ}, which shows no spread to judge by)"
+            return f"{sentences}: {means} ({difference}; {differ}, which shows no spread to judge by)"
         bounds = [f"at least {signed(check.low, 4)}", f"at most {signed(check.high, 4)}"]
         if check.outcome != "undecided":
             bounds = bounds[:1] if (check.outcome == "passed") == (comparison[check.measure].sign > 0) else bounds[1:]
@@ -54,7 +54,7 @@ def sentence(check: Check, comparison: Comparison | None) -> str:
             bounds = [bound for bound, end in zip(bounds, (check.low, check.high), strict=True) if math.isfinite(end)]
             differ += f", and {check.measure} has no largest loss"
         confidence = percent(1 - comparison.settings.alpha)
-        return f"{said}: {means} ({difference}, with {confidence} confidence {' and '.join(bounds)}; {differ})"
+        return f"{sentences}: {means} ({difference}, with {confidence} confidence {' and '.join(bounds)}; {differ})"
     numbers = f"{means} ({difference}{f', tolerance {check.limit:g}' if check.limit else ''}"
     queries, how = plural(pair.queries, "query"), method(comparison, check.measure)
     if check.outcome == "undecided":
@@ -76,9 +76,13 @@ def sentence(check: Check, comparison: Comparison | None) -> str:
 
 def _limit(check: Check) -> str:
     mean, limit = check.mean, check.limit
-    # A mean just below the limit must not be rounded up to it.
-    digits = next((d for d in range(4, 17) if check.outcome != "failed" or float(f"{mean:.{d}f}") < limit), 17)
-    what = {"passed": "is not below", "failed": "is below", "undecided": "is undefined; the limit is"}[check.outcome]
+    sign, side = (1, "below") if check.rule == "at_least" else (-1, "above")
+    # A mean just beyond the limit must not be rounded to it.
+    kept = (d for d in range(4, 17) if check.outcome != "failed" or sign * float(f"{mean:.{d}f}") < sign * limit)
+    digits = next(kept, 17)
+    what = {"passed": f"is not {side}", "failed": f"is {side}", "undecided": "is undefined; the limit is"}[
+        check.outcome
+    ]
     number = "" if check.outcome == "undecided" else f" {shown(mean, digits)}"
     return f"{check.run}: {check.measure}{number} {what} {limit:g}"
 

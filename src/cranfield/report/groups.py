@@ -19,96 +19,98 @@ if TYPE_CHECKING:
 LEVEL = 0.05  # of the sentence whether a difference depends on the group
 
 
-def pages(found: Groups, digits: int = 4) -> list[Page]:
+def pages(by_group: Groups, digits: int = 4) -> list[Page]:
     """A table for each measure: a row for each run, a column for each group."""
     against = (
-        "" if found.baseline is None else f"; difference from {found.baseline} with its {percent(found.level)} interval"
+        ""
+        if by_group.baseline is None
+        else f"; difference from {by_group.baseline} with its {percent(by_group.level)} interval"
     )
     return [
-        Page(f"{measure} by {found.attribute}{against}", _table(found, m, digits))
-        for m, measure in enumerate(found.measures)
+        Page(f"{measure} by {by_group.attribute}{against}", _table(by_group, m, digits))
+        for m, measure in enumerate(by_group.measures)
     ]
 
 
-def _table(found: Groups, m: int, digits: int) -> Sheet:
-    heads = [f"{group}\n{plural(int(n), 'query')}" for group, n in zip(found.groups, found.queries[m], strict=True)]
-    compared = found.baseline is not None
-    sign = -1 if found.better[m] == "lower" else 1
-    texts = [[shown(mean, digits) for mean in of_group] for of_group in found.means[m].T.tolist()]
-    best = [highest_text(sign * values, row) for values, row in zip(found.means[m].T, texts, strict=True)]
+def _table(by_group: Groups, m: int, digits: int) -> Sheet:
+    heads = [
+        f"{group}\n{plural(int(n), 'query')}" for group, n in zip(by_group.groups, by_group.queries[m], strict=True)
+    ]
+    compared = by_group.baseline is not None
+    sign = -1 if by_group.better[m] == "lower" else 1
+    texts = [[shown(mean, digits) for mean in of_group] for of_group in by_group.means[m].T.tolist()]
+    best = [highest_text(sign * values, row) for values, row in zip(by_group.means[m].T, texts, strict=True)]
     rows = []
-    for r, run in enumerate(found.runs):
+    for r, run in enumerate(by_group.runs):
         cells = []
-        for g in range(len(found.groups)):
-            aside = _difference(found, m, r, g, digits) if compared and run != found.baseline else ""
+        for g in range(len(by_group.groups)):
+            aside = _difference(by_group, m, r, g, digits) if compared and run != by_group.baseline else ""
             cells.append(Cell(texts[g][r], texts[g][r] == best[g], aside))
-        effect = found.effects[m][r].p if compared else np.nan
+        effect = by_group.effects[m][r].p if compared else np.nan
         rows.append(((run,), [*cells, *([Cell("" if np.isnan(effect) else chance(effect))] if compared else [])]))
     return sheet(("run",), [*heads, *(["p of\ninteraction"] if compared else [])], rows)
 
 
-def _difference(found: Groups, m: int, r: int, g: int, digits: int) -> str:
-    difference, low, high = (float(table[m, r, g]) for table in (found.difference, found.low, found.high))
+def _difference(by_group: Groups, m: int, r: int, g: int, digits: int) -> str:
+    difference, low, high = (float(table[m, r, g]) for table in (by_group.difference, by_group.low, by_group.high))
     if np.isnan(difference):
         return ""
     interval = "" if np.isnan(low) else f" [{signed(low, digits)}, {signed(high, digits)}]"
     return f"{signed(difference, digits)}{interval}"
 
 
-def notes(found: Groups) -> list[str]:
+def notes(by_group: Groups) -> list[str]:
     """Which differences depend on the group."""
-    if found.baseline is None:
+    if by_group.baseline is None:
         return []
     sentences = []
-    for m, measure in enumerate(found.measures):
-        for r, run in enumerate(found.runs):
-            effect = found.effects[m][r]
+    for m, measure in enumerate(by_group.measures):
+        for r, run in enumerate(by_group.runs):
+            effect = by_group.effects[m][r]
             if effect.p < LEVEL:
                 sentences.append(
-                    f"{measure}: the difference of {run} from {found.baseline} depends on {found.attribute} "
+                    f"{measure}: the difference of {run} from {by_group.baseline} depends on {by_group.attribute} "
                     f"(F = {effect.F:.2f} with {effect.between} and {effect.within} degrees of freedom, "
                     f"p {chance_words(effect.p)})"
                 )
-    return sentences or [f"no difference from {found.baseline} depends significantly on {found.attribute}"]
+    return sentences or [f"no difference from {by_group.baseline} depends significantly on {by_group.attribute}"]
 
 
-def csv(found: Groups) -> str:
+def csv(by_group: Groups) -> str:
     """A line for each measure, run and group, at full precision."""
-    compared = found.baseline is not None
-    lines: list[list[Any]] = [["measure", "run", found.attribute, "queries", "mean"]]
+    compared = by_group.baseline is not None
+    lines: list[list[Any]] = [["measure", "run", by_group.attribute, "queries", "mean"]]
     lines[0] += ["difference", "low", "high", "F", "p"] if compared else []
-    for m, measure in enumerate(found.measures):
-        for r, run in enumerate(found.runs):
-            for g, group in enumerate(found.groups):
-                numbers = [found.means[m, r, g]]
+    for m, measure in enumerate(by_group.measures):
+        for r, run in enumerate(by_group.runs):
+            for g, group in enumerate(by_group.groups):
+                numbers = [by_group.means[m, r, g]]
                 if compared:
-                    effect = found.effects[m][r]
-                    tables = found.difference, found.low, found.high
+                    effect = by_group.effects[m][r]
+                    tables = by_group.difference, by_group.low, by_group.high
                     numbers += [*(table[m, r, g] for table in tables), effect.F, effect.p]
-                lines.append([measure, run, group, int(found.queries[m, g]), *map(float, numbers)])
+                lines.append([measure, run, group, int(by_group.queries[m, g]), *map(float, numbers)])
     return csv_lines(lines)
 
 
-def plot(found: Groups, m: int, *, ax: Axes | None = None) -> Axes:
+def plot(by_group: Groups, m: int, *, ax: Axes | None = None) -> Axes:
     """The difference of each run from the baseline in each group with its interval; without a baseline, the means."""
-    runs = [r for r, run in enumerate(found.runs) if run != found.baseline]
-    rows = [(r, g) for r in runs for g in range(len(found.groups))]
+    runs = [r for r, run in enumerate(by_group.runs) if run != by_group.baseline]
+    rows = [(r, g) for r in runs for g in range(len(by_group.groups))]
 
     def draw(axis: Axes) -> Axes:
-        for place, (r, g) in enumerate(reversed(rows)):
-            values = found.means if found.baseline is None else found.difference
-            low, high = found.low[m, r, g], found.high[m, r, g]
+        for row, (r, g) in enumerate(reversed(rows)):
+            values = by_group.means if by_group.baseline is None else by_group.difference
+            low, high = by_group.low[m, r, g], by_group.high[m, r, g]
             decided = bool(low > 0 or high < 0)
-            colour = BLUE if decided or found.baseline is None else GREY
-            axis.plot([low, high], [place, place], color=colour)
-            axis.plot(
-                values[m, r, g], place, "o", color=colour, markersize=3.5, fillstyle="full" if decided else "none"
-            )
-        if found.baseline is not None:
+            colour = BLUE if decided or by_group.baseline is None else GREY
+            axis.plot([low, high], [row, row], color=colour)
+            axis.plot(values[m, r, g], row, "o", color=colour, markersize=3.5, fillstyle="full" if decided else "none")
+        if by_group.baseline is not None:
             axis.axvline(0, color=ink(axis), linewidth=0.5)
-        name_rows(axis, [f"{found.runs[r]}, {found.groups[g]}" for r, g in reversed(rows)])
-        what = "mean" if found.baseline is None else f"difference from {found.baseline}"
-        axis.set_xlabel(f"{found.measures[m]}: {what} by {found.attribute}")
+        name_rows(axis, [f"{by_group.runs[r]}, {by_group.groups[g]}" for r, g in reversed(rows)])
+        what = "mean" if by_group.baseline is None else f"difference from {by_group.baseline}"
+        axis.set_xlabel(f"{by_group.measures[m]}: {what} by {by_group.attribute}")
         return axis
 
     return plotted_axes(draw, 1.3 * COLUMN, 0.5 + 0.16 * max(len(rows), 3), ax)

@@ -94,7 +94,7 @@ def table(sheet: Sheet) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text of others as HTML."""
+    """Untrusted text as HTML."""
     return markup.escape(text, quote=True)
 
 
@@ -134,7 +134,7 @@ def shown(result: Any) -> Shown:
     """The tables and notes of a result."""
     module = module_of(result)
     pages, notes = (result.pages(), result.notes) if module is None else (module.pages(result), module.notes(result))
-    return pages, list(map(printable, notes))
+    return pages, [printable(str(note)) for note in notes]
 
 
 def plot(result: Any, **options: Any) -> Any:
@@ -161,6 +161,7 @@ MODULES = {
     "Groups": "groups",
     "Audit": "audit",
     "Explanation": "explanation",
+    "Exposure": "exposure",
     "PerQueryScores": "per_query",
     "CollectionStatistics": "collection",
 }

@@ -26,8 +26,8 @@ CURVES = {"recall": ("recall", "precision"), "gain": ("k", "nDCG@k")}  # the nam
 
 def drawings(data: dict[str, Any]) -> canvas.Drawings:
     """The figures of the data from `report.html`."""
-    found: canvas.Drawings = {} if data["curves"] is None else {"curves": partial(curves, data)}
-    return found | {f"means-{measure}": partial(means, data, m) for m, measure in enumerate(data["measures"])}
+    figures: canvas.Drawings = {} if data["curves"] is None else {"curves": partial(curves, data)}
+    return figures | {f"means-{measure}": partial(means, data, m) for m, measure in enumerate(data["measures"])}
 
 
 def height(rows: int) -> float:
@@ -88,11 +88,11 @@ def curves(data: dict[str, Any]) -> Figure:
 
 def draw_curve(axis: Axes, name: str, x: Sequence[float], values: Floats, runs: Sequence[str]) -> Axes:
     """A line for each run, best run first; the first four are coloured and named."""
-    for place in reversed(range(len(runs))):
+    for r in reversed(range(len(runs))):
         style: dict[str, Any] = {"color": canvas.GREY, "linewidth": 0.4, "alpha": 0.6}
-        if place < len(COLOURS):
-            style = {"color": COLOURS[place], "linestyle": LINES[place], "label": runs[place]}
-        axis.plot(x, values[place], **style)
+        if r < len(COLOURS):
+            style = {"color": COLOURS[r], "linestyle": LINES[r], "label": runs[r]}
+        axis.plot(x, values[r], **style)
     axis.set_xlabel(CURVES[name][0])
     axis.set_ylabel(CURVES[name][1])
     axis.set_ylim(0, None)

@@ -86,7 +86,7 @@ def first_pages(
     Each document has its grade before it, and beside the second run how it moved.
     """
     sides: list[dict[int, DocumentRanks]] = [
-        {rank: one for one in ranks if (rank := getattr(one, side)) is not None} for side in ("first", "second")
+        {rank: entry for entry in ranks if (rank := getattr(entry, side)) is not None} for side in ("first", "second")
     ]
     rows = []
     for rank in range(1, max(map(max, filter(None, sides)), default=0) + 1):
@@ -120,18 +120,18 @@ def losses(scores: Scores, comparison: Comparison, measure: str | None = None, d
     """
     if comparison.baseline is None:
         return []
-    one = comparison.by_measure[0] if measure is None else comparison[measure]
-    base, (values, at) = int(one.places[0, 1]), scores._matched(scores.measures.index(one.measure))
-    gain = (values - values[base]) * one.sign
+    result = comparison.by_measure[0] if measure is None else comparison[measure]
+    base, (values, at) = int(result.places[0, 1]), scores._matched(scores.measures.index(result.measure))
+    gain = (values - values[base]) * result.sign
     rows = []
-    for r, q in (divmod(place, gain.shape[1]) for place in np.argsort(gain, axis=None, kind="stable")[:LOST].tolist()):
+    for r, q in (divmod(cell, gain.shape[1]) for cell in np.argsort(gain, axis=None, kind="stable")[:LOST].tolist()):
         if gain[r, q] < 0:
             query = scores.queries[at[q]]
             numbers = [shown(float(values[row, q]), digits) for row in (base, r)]
             difference = signed(float(values[r, q] - values[base, q]), digits)
             rows.append(((query, shortened(scores._texts.get(query, "")), scores.runs[r]), [*numbers, difference]))
-    heads = [one.runs[base], "run", "difference"]
-    title = f"{one.measure}: the queries that lost most"
+    heads = [result.runs[base], "run", "difference"]
+    title = f"{result.measure}: the queries that lost most"
     return [table(title, ("query", "text", "run"), heads, rows)] if rows else []
 
 
@@ -156,43 +156,43 @@ NAMED = 80  # the largest number of queries whose names are legible
 LETTERS = 80  # of all names together that fit side by side
 
 
-def drawings(found: PerQueryScores) -> Drawings:
+def drawings(scores: PerQueryScores) -> Drawings:
     """The queries in their given order: what `plot` draws."""
-    return {f"queries-{found.measure}": lambda: figure_of(*_drawing(found))}
+    return {f"queries-{scores.measure}": lambda: figure_of(*_drawing(scores))}
 
 
-def plot(found: PerQueryScores, ax: Axes | None) -> Axes:
+def plot(scores: PerQueryScores, ax: Axes | None) -> Axes:
     """The queries on these axes or on new ones."""
-    return plotted_axes(*_drawing(found), ax)
+    return plotted_axes(*_drawing(scores), ax)
 
 
-def _drawing(found: PerQueryScores) -> tuple[Callable[[Axes], Axes], float, float]:
+def _drawing(scores: PerQueryScores) -> tuple[Callable[[Axes], Axes], float, float]:
     """The function that draws the queries on axes, and the size of the figure in inches."""
-    width = PAGE if len(found.queries) > NAMED / 2 else 1.5 * COLUMN
-    return partial(_draw_queries, found=found), width, 2.4
+    width = PAGE if len(scores.queries) > NAMED / 2 else 1.5 * COLUMN
+    return partial(_draw_queries, scores=scores), width, 2.4
 
 
-def _draw_queries(axis: Axes, found: PerQueryScores) -> Axes:
+def _draw_queries(axis: Axes, scores: PerQueryScores) -> Axes:
     """Bars of the difference of two runs, or the range of several runs with their mean."""
-    place = np.arange(len(found.queries))
-    if len(found.runs) == 2:
-        gap = found.difference
-        axis.bar(place, gap, color=np.where(gap > 0, BLUE, ORANGE), width=0.85)
+    position = np.arange(len(scores.queries))
+    if len(scores.runs) == 2:
+        gap = scores.difference
+        axis.bar(position, gap, color=np.where(gap > 0, BLUE, ORANGE), width=0.85)
         axis.axhline(0, color=ink(axis), linewidth=0.5)
-        axis.set_ylabel(f"{found.measure}: difference")
-        axis.set_title(f"{found.runs[1]} minus {found.runs[0]}")
+        axis.set_ylabel(f"{scores.measure}: difference")
+        axis.set_title(f"{scores.runs[1]} minus {scores.runs[0]}")
     else:
-        axis.vlines(place, found.values.min(axis=0), found.values.max(axis=0), color=GREY, linewidth=1)
-        axis.plot(place, found.mean, "o", color=BLUE, markersize=2.5, label="mean of all runs")
-        axis.set_ylabel(f"{found.measure} of {len(found.runs)} runs")
+        axis.vlines(position, scores.values.min(axis=0), scores.values.max(axis=0), color=GREY, linewidth=1)
+        axis.plot(position, scores.mean, "o", color=BLUE, markersize=2.5, label="mean of all runs")
+        axis.set_ylabel(f"{scores.measure} of {len(scores.runs)} runs")
         axis.legend(loc="upper left")
-    axis.set_xlim(-0.7, len(place) - 0.3)
-    if len(place) <= NAMED:
-        names = [decodable(query) for query in found.queries]
+    axis.set_xlim(-0.7, len(position) - 0.3)
+    if len(position) <= NAMED:
+        names = [decodable(query) for query in scores.queries]
         upright = len(" ".join(names)) > LETTERS
-        size = min(7, 420 / len(place))
-        axis.set_xticks(place, names, parse_math=False, rotation=90 if upright else 0, fontsize=size)
+        size = min(7, 420 / len(position))
+        axis.set_xticks(position, names, parse_math=False, rotation=90 if upright else 0, fontsize=size)
     else:
         axis.set_xticks([])
-        axis.set_xlabel(f"{len(place)} queries")
+        axis.set_xlabel(f"{len(position)} queries")
     return axis

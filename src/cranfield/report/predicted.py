@@ -11,7 +11,7 @@ from cranfield.report.pages import Page, sheet, write
 from cranfield.report.sheet import Cell, shown, signed
 from cranfield.wording import plural
 
-FEW_HUMAN = 20  # queries below which intervals for this query set alone cover too little
+FEW_HUMAN = {"fixed": 20, "loo": 15}  # queries below which intervals cover too little, by inference
 LINES = {"human": "humans only", "predicted": "predictions only", "both": "both together"}
 
 
@@ -34,13 +34,17 @@ def _page(measure: str, means: Sequence[PredictedMean], digits: int) -> Page:
     rows = []
     for mean in means:
         for kind, line in LINES.items():
-            found = getattr(mean, kind)
-            limits = "" if math.isnan(found.low) else f"[{shown(found.low, digits)}, {shown(found.high, digits)}]"
-            p = "" if math.isnan(found.p_value) or not limits else f"{found.p_value:.4f}"
-            worth = (mean.worth, mean.judgments) if kind == "both" else (math.nan, math.nan)
+            predicted = getattr(mean, kind)
+            limits = (
+                ""
+                if math.isnan(predicted.low)
+                else f"[{shown(predicted.low, digits)}, {shown(predicted.high, digits)}]"
+            )
+            p = "" if math.isnan(predicted.p_value) or not limits else f"{predicted.p_value:.4f}"
+            worth = (mean.worth_queries, mean.worth_judgments) if kind == "both" else (math.nan, math.nan)
             texts = [
-                (signed if differences else shown)(found.estimate, digits),
-                *(limits, str(found.queries), *([p] if differences else [])),
+                (signed if differences else shown)(predicted.estimate, digits),
+                *(limits, str(predicted.queries), *([p] if differences else [])),
                 *("" if math.isnan(x) else f"{x:+,.0f}" for x in worth),
             ]
             who = (mean.run, mean.other) if differences else (mean.run,)
@@ -58,14 +62,15 @@ def notes(means: Sequence[PredictedMean]) -> Iterator[str]:
     for reason, count in reasons.items():
         yield reason if count == 1 else f"{reason} ({plural(count, 'time')})"
     if any(not mean.reason for mean in means):
-        fixed = any(mean.both.method == "fixed" for mean in means)
+        method = "fixed" if any(mean.both.method == "fixed" for mean in means) else "loo"
         yield (
             "predictions: intervals are for this query set only, of which the human queries are a random sample"
-            if fixed
+            if method == "fixed"
             else "predictions: intervals are for new queries of this kind; the human queries must be chosen at random"
         )
-        if fixed and min(mean.both.human for mean in means if not mean.reason) < FEW_HUMAN:
+        if min(mean.both.human for mean in means if not mean.reason) < FEW_HUMAN[method]:
             yield (
-                f"predictions: with fewer than {FEW_HUMAN} human queries, fixed intervals of measures with few values, "
-                "such as P@1 and RR, are too short; those of inference=loo are not"
+                f"predictions: with fewer than {FEW_HUMAN[method]} human queries, intervals of measures with few "
+                "values, such as P@1 and RR, may be too short"
+                + ("; those of inference=loo are longer" if method == "fixed" else "")
             )

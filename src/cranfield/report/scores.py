@@ -15,26 +15,26 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def pages(found: ScoreTable | ScoreColumn | Evaluation) -> list[Page]:
+def pages(result: ScoreTable | ScoreColumn | Evaluation) -> list[Page]:
     """The table of means, best run first, and those with predictions."""
-    scores = _scores_of(found)
+    scores = _scores_of(result)
     sheet = Layout().sheet(scores._of_runs(scores._order()) if scores.columns else scores)
     return [Page("", sheet, below(scores)), *predicted.pages(getattr(scores, "predicted", ()))]
 
 
-def notes(found: ScoreTable | ScoreColumn | Evaluation) -> list[str]:
+def notes(result: ScoreTable | ScoreColumn | Evaluation) -> list[str]:
     """The notes on scores; those of one column are with all scores."""
-    return [] if isinstance(found, ScoreColumn) else summarised(_scores_of(found).notes)[0]
+    return [] if isinstance(result, ScoreColumn) else summarised(_scores_of(result).notes)[0]
 
 
-def _scores_of(found: ScoreTable | ScoreColumn | Evaluation) -> ScoreTable:
-    if isinstance(found, ScoreColumn):
-        return found.scores._of_columns([found._column])
-    return found.scores if isinstance(found, Evaluation) else found
+def _scores_of(result: ScoreTable | ScoreColumn | Evaluation) -> ScoreTable:
+    if isinstance(result, ScoreColumn):
+        return result.scores._of_columns([result._column])
+    return result.scores if isinstance(result, Evaluation) else result
 
 
-def plot(found: Scores | Evaluation, **options: Any) -> Axes:
+def plot(result: Scores | Evaluation, **options: Any) -> Axes:
     """The means of scores, or the curves of an evaluation, on these axes or on new ones."""
     from cranfield.report.overview import plot_curve, plot_means
 
-    return plot_curve(found, **options) if isinstance(found, Evaluation) else plot_means(found, **options)
+    return plot_curve(result, **options) if isinstance(result, Evaluation) else plot_means(result, **options)

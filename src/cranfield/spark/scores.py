@@ -444,8 +444,8 @@ def compare_runs(values: Any, scores: ScoreTable, undefined: Undefined, settings
     def outcomes(corrections: Sequence[Corrected] | None = None) -> list[MeasureOutcome]:
         tests = partial(measure_outcomes, settings, tuple(scores.runs), pairs, undefined, corrections)
         by_measure = unpack(shards.mapInArrow(tests, PACKED_SCHEMA).collect())
-        found: list[MeasureOutcome] = [by_measure[str(m)] for m in range(number)]
-        return found
+        by_number: list[MeasureOutcome] = [by_measure[str(m)] for m in range(number)]
+        return by_number
 
     results = outcomes()
     all_queries = list(results[0].queries)
@@ -499,6 +499,7 @@ def measure_outcomes(
                 p = p_values(sample, of_measure, settings)
                 correction = corrections[measure] if corrections else correct([p[settings.chosen]], settings)[0]
                 outcome = compare_pairs(sample, of_measure, settings, p, correction)
+                outcome["bca"] = partial(np.asarray, outcome["bca"]())  # values stay in the task
         except CranfieldError as error:
             outcome = error
         queries = names if measure == 0 else ()

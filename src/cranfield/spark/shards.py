@@ -126,6 +126,8 @@ class Job:
                 needs = "the judgments of all queries, and a task has those of some"
             elif column.measure.definition.sampled or column.measure.views.sampled:
                 needs = "to know how documents were drawn, and a task does not"
+            elif column.measure.definition.documents:
+                needs = "the ids and attributes of documents, and a task does not have them"
             if needs:
                 raise UsageError(f"{column.measure} needs {needs}", hint="use cranfield.evaluate")
 

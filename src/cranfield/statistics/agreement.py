@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -208,6 +208,8 @@ class Favour:
     number of assignments. ``low``, ``high``: the interval over queries. ``adjusted``, ``adjusted_error``: the favour
     where the human score of a system is taken into account, NaN for fewer than 4 systems.
     """
+
+    DERIVED: ClassVar[tuple[str, ...]] = ("favours",)
 
     bias: Floats
     favour: float

@@ -78,6 +78,18 @@ class Agreement:
 def kendall(x: npt.ArrayLike, y: npt.ArrayLike) -> Agreement:
     """Count the pairs of systems on whose order two scorings agree: Kendall's τ-a and τ-b, and their significance.
 
+    Parameters
+    ----------
+    x, y
+        The scores of the same systems by two scorings: lists in the same order, or ``{system: score}``.
+
+    Returns
+    -------
+    Agreement
+        Counts of concordant, discordant and tied pairs, with ``tau_a``, ``tau_b`` and ``p_value``.
+
+    Examples
+    --------
     >>> agreement = kendall([0.7, 0.8, 0.9], [0.7, 0.8, 0.8])
     >>> agreement.concordant, agreement.discordant, agreement.tied_x, agreement.tied_y
     (2, 0, 0, 1)
@@ -105,8 +117,23 @@ def kendall(x: npt.ArrayLike, y: npt.ArrayLike) -> Agreement:
 
 @checked
 def tau(x: npt.ArrayLike, y: npt.ArrayLike, variant: Variant = "a") -> Floats:
-    """Kendall's τ of arrays of scorings; ``tau(x[:, None], x)`` is the matrix of all pairs of scorings.
+    """Kendall's τ of arrays of scorings.
 
+    Parameters
+    ----------
+    x, y
+        Scores with the systems along the last axis; the other axes are broadcast, so that ``tau(x[:, None], x)`` is
+        the matrix of all pairs of scorings.
+    variant
+        ``a`` divides by all pairs, ``b`` by the pairs that are not tied.
+
+    Returns
+    -------
+    numpy.ndarray
+        One τ for each pair of scorings.
+
+    Examples
+    --------
     >>> tau([[1, 2, 3, 4], [4, 3, 2, 1]], [1, 2, 4, 3]).round(4).tolist()
     [0.6667, -0.6667]
     """
@@ -143,10 +170,23 @@ def tau_ap(truth: npt.ArrayLike, estimate: npt.ArrayLike, variant: Variant = "a"
     """AP correlation: a τ that gives more weight to the top (Yilmaz, Aslam and Robertson, SIGIR 2008).
 
     Compares each system of the estimated order, except the first, with a random system above it: does the truth order
-    them in the same way? Ties as in Urbano and Marrero (ICTIR 2017): variant ``a`` (accuracy) is the mean over all
-    orders of tied systems; variant ``b`` (agreement) counts tied pairs as no agreement, leaves out the systems in
-    first place, and takes the mean of both directions.
+    them in the same way? Ties as in Urbano and Marrero (ICTIR 2017).
 
+    Parameters
+    ----------
+    truth, estimate
+        The scores of the same systems: lists in the same order, ``{system: score}``, or arrays as in `tau`.
+    variant
+        ``a`` (accuracy) is the mean over all orders of tied systems; ``b`` (agreement) counts tied pairs as no
+        agreement, leaves out the systems in first place, and takes the mean of both directions.
+
+    Returns
+    -------
+    numpy.ndarray
+        One correlation for each pair of scorings.
+
+    Examples
+    --------
     >>> truth = [0.06, 0.2, 0.27, 0.37, 0.57, 0.63, 0.66, 0.9, 0.91, 0.94]
     >>> estimate = [0.37, 0.06, 0.2, 0.27, 0.57, 0.66, 0.63, 0.91, 0.9, 0.94]
     >>> round(float(tau_ap(truth, estimate)), 7)
@@ -171,6 +211,18 @@ def tau_ap(truth: npt.ArrayLike, estimate: npt.ArrayLike, variant: Variant = "a"
 def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
     """Spearman's ρ: the linear correlation of ranks; tied systems share their mean rank.
 
+    Parameters
+    ----------
+    x, y
+        The scores of the same systems: lists in the same order, ``{system: score}``, or arrays as in `tau`.
+
+    Returns
+    -------
+    numpy.ndarray
+        One correlation for each pair of scorings.
+
+    Examples
+    --------
     >>> round(float(spearman([0.1, 0.2, 0.9], [1, 3, 2])), 4)
     0.5
     """
@@ -214,13 +266,25 @@ def _squared_differences(n: int) -> Floats:
         for j in range(n):
             if not used >> j & 1:
                 ways[used | 1 << j, i * j :] += ways[used, : squares + 1 - i * j]
-    found: Floats = ways[-1, ::-1] / math.factorial(n)
-    return found
+    probability: Floats = ways[-1, ::-1] / math.factorial(n)
+    return probability
 
 
 def pearson(x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
     """Pearson's r, the linear correlation; undefined if all systems have the same score.
 
+    Parameters
+    ----------
+    x, y
+        The scores of the same systems: lists in the same order, ``{system: score}``, or arrays as in `tau`.
+
+    Returns
+    -------
+    numpy.ndarray
+        One correlation for each pair of scorings.
+
+    Examples
+    --------
     >>> round(float(pearson([1, 2, 3], [10, 20, 35])), 4)
     0.9934
     """
@@ -240,8 +304,22 @@ def swapped_pairs(x: Floats, y: Floats) -> list[tuple[int, int]]:
 
 
 def swaps(x: npt.ArrayLike, y: npt.ArrayLike, names: Sequence[str]) -> list[tuple[str, str]]:
-    """The names of the pairs that two scorings order differently; the system that x prefers comes first.
+    """The pairs of systems that two scorings order differently.
 
+    Parameters
+    ----------
+    x, y
+        The scores of the same systems, in the same order.
+    names
+        The names of the systems.
+
+    Returns
+    -------
+    list of (str, str)
+        The system that ``x`` prefers comes first.
+
+    Examples
+    --------
     >>> swaps([0.9, 0.8, 0.1], [0.6, 0.7, 0.1], ["bm25", "dense", "random"])
     [('bm25', 'dense')]
     """
@@ -393,12 +471,25 @@ def rbo(
     p: Chance = 0.9,
     ties: TieVariant = "a",
 ) -> Overlap:
-    """Rank-biased overlap of two rankings: scores by item, scores of the same items in one order, or lists of ids.
+    """Rank-biased overlap of two rankings.
 
-    Ids are text, best first. ``p`` is the persistence: the probability of going on to the next rank. ``ties`` as in
-    Corsi and Urbano (SIGIR 2024): ``a`` is the mean over all orders of tied items; ``b`` is ``a`` normalised, so that a
-    ranking with ties agrees with itself; ``w`` puts tied items at the same rank.
+    Parameters
+    ----------
+    x, y
+        Scores by item, scores of the same items in one order, or lists of ids (text), best first.
+    p
+        The persistence: the probability of going on to the next rank.
+    ties
+        As in Corsi and Urbano (SIGIR 2024): ``a`` is the mean over all orders of tied items; ``b`` is ``a``
+        normalised, so that a ranking with ties agrees with itself; ``w`` puts tied items at the same rank.
 
+    Returns
+    -------
+    Overlap
+        The overlap ``ext``, extrapolated beyond the ends of the lists, and its bounds ``min`` and ``max``.
+
+    Examples
+    --------
     >>> round(rbo({"a": 3, "b": 2, "c": 1}, {"b": 3, "a": 2, "c": 1}).ext, 4)
     0.9
     >>> round(rbo(["a", "b", "c"], ["b", "a", "c"]).ext, 4)

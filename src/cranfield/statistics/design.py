@@ -210,15 +210,15 @@ class Sample(NamedTuple):
         """
         if self.design is None or self.design.collections == 1:
             return {run: _sources(values) for run, values in self.repeats.items()}
-        found, design = {}, self.design
+        variances, design = {}, self.design
         for run, values in self.repeats.items():
             tables = [values[design.collection == c] for c in range(design.collections)]
             parts = [_sources(table) for table in tables]
             alike = sum(rest / len(table) for table, (_, _, rest) in zip(tables, parts, strict=True))
             between = float(design.estimate(values.T).var(ddof=1)) - alike / design.collections**2
             queries, _, rest = np.mean(parts, axis=0).tolist()
-            found[run] = queries, max(0.0, between), rest
-        return found
+            variances[run] = queries, max(0.0, between), rest
+        return variances
 
     def _of_repeats(self, pairs: Integers) -> tuple[Floats, Floats]:
         """The variance of the difference of each pair from repeats, and its square over the degrees of freedom."""
@@ -349,9 +349,9 @@ class Sample(NamedTuple):
         limit = error.estimate**2 / np.where(flat, 1, error.variance) * (1 - TOLERANCE)
         count = np.ones(len(pairs), np.int64)
         for i in range(0, len(pairs), TOGETHER):
-            some = slice(i, i + TOGETHER)
-            for t in self.squared_t(pairs[some], resamples, seed):
-                count[some] += np.count_nonzero(t >= limit[some, None], axis=1)
+            part = slice(i, i + TOGETHER)
+            for t in self.squared_t(pairs[part], resamples, seed):
+                count[part] += np.count_nonzero(t >= limit[part, None], axis=1)
         return np.where(flat, 1.0, count / (resamples + 1))
 
 
@@ -366,10 +366,10 @@ def _cochran(parts: Sequence[tuple[Floats, Floats]]) -> Floats:
     total = np.sum([variance for variance, _ in parts], axis=0)
     quantile = np.zeros_like(total)
     for variance, squares in parts:
-        some = variance > 0
-        quantile[some] += variance[some] / total[some] * stdtrit(variance[some] ** 2 / squares[some], TAIL)
-    found: Floats = stdtridf(TAIL, quantile)
-    return found
+        at = variance > 0
+        quantile[at] += variance[at] / total[at] * stdtrit(variance[at] ** 2 / squares[at], TAIL)
+    degrees: Floats = stdtridf(TAIL, quantile)
+    return degrees
 
 
 def _scale(share: Floats) -> tuple[float | Floats, float]:

@@ -99,8 +99,7 @@ def subset_means(x: Floats, pairs: Integers, *, level: Level = 0.95, seed: int =
     units, levels = x.shape[1], np.broadcast_to(level, len(pairs))
     beyond = ((1 - levels) / 2 < TAIL / SUBSETS) & (sign_patterns(units, SUBSETS) is None)
     limits = np.empty((len(pairs), 2))
-    for one in np.unique(levels[beyond]).tolist():
-        limits[beyond & (levels == one)] = _normal_limits(x, pairs[beyond & (levels == one)], one)
+    limits[beyond] = _normal_limits(x, pairs[beyond], levels[beyond])
     if beyond.all():
         return limits
     parts, x = [], addable(x, units)
@@ -118,20 +117,22 @@ def subset_means(x: Floats, pairs: Integers, *, level: Level = 0.95, seed: int =
     return limits
 
 
-def _normal_limits(x: Floats, pairs: Integers, level: float) -> Floats:
+def _normal_limits(x: Floats, pairs: Integers, level: Floats) -> Floats:
     from scipy.special import ndtri
 
-    units, z = x.shape[1], float(ndtri(0.5 + level / 2))
-    factor = z / units / sqrt(1 - z * z / units) if z * z < units else inf
+    units, z = x.shape[1], ndtri(0.5 + level / 2)
+    rest = 1 - z * z / units
+    factor = np.where(rest > 0, z / units / np.sqrt(np.where(rest > 0, rest, 1)), inf)
 
-    def limits(a: Integers, b: Integers) -> Floats:
+    def limits(part: slice) -> Floats:
+        a, b = pairs[part].T
         difference = x[a] - x[b]
         mean = difference.mean(axis=1, keepdims=True)
-        half = factor * np.sqrt(((difference - mean) ** 2).sum(axis=1, keepdims=True).clip(min=SAME**2))
-        return mean + half * np.array([-1, 1])
+        spread = np.sqrt(((difference - mean) ** 2).sum(axis=1, keepdims=True).clip(min=SAME**2))
+        return mean + factor[part, None] * spread * np.array([-1, 1])
 
     step = max(1, DRAWN // units)
-    return np.concatenate([limits(*pairs[i : i + step].T) for i in range(0, len(pairs), step)])
+    return np.concatenate([limits(slice(i, i + step)) for i in range(0, max(len(pairs), 1), step)])
 
 
 def inverted(

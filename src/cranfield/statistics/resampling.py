@@ -176,7 +176,7 @@ def bootstrap_p_values(scores: npt.ArrayLike, *, samples: int, seed: int = 0) ->
     """The p-values of `bootstrap` with the resamples of `draw_queries`, which are not held in memory."""
     x = check_scores(scores)
     counts = np.zeros(len(pairs(len(x))[0]), np.int64)
-    for resamples in _query_blocks(x.shape[1], samples, seed):
+    for resamples in query_blocks(x.shape[1], samples, seed):
         columns, done = draw_counts(resamples), 0
         for z in _differences(x, samples):
             t = _squared_t(z, columns, resamples)
@@ -189,11 +189,11 @@ def bootstrap_p_values(scores: npt.ArrayLike, *, samples: int, seed: int = 0) ->
 def resampled_t(scores: Floats, pairs: Integers, *, samples: int, seed: int = 0) -> Iterator[Floats]:
     """The squared t of these pairs in the resamples of `bootstrap_p_values`, (pair, resample), a block at a time."""
     z, n = equalize(scores[pairs[:, 0]] - scores[pairs[:, 1]]), scores.shape[1]
-    for resamples in _query_blocks(n, samples, seed):
+    for resamples in query_blocks(n, samples, seed):
         yield _squared_t(z, draw_counts(resamples), resamples) * (n - 1)
 
 
-def _query_blocks(queries: int, samples: int, seed: int) -> Iterator[Integers]:
+def query_blocks(queries: int, samples: int, seed: int) -> Iterator[Integers]:
     """The rows of `draw_queries`, a block at a time."""
     rng = random_generator(seed)
     rows = block_rows(4 * queries)  # indices and counts take more memory than signs
@@ -645,16 +645,19 @@ Correction = Literal["holm", "bonferroni", "bh", "none"]
 CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
 
 
-def corrected(p: Floats, method: Correction = "holm") -> Floats:
+def corrected(p: Floats, method: Correction = "holm", weight: Floats | None = None) -> Floats:
     """The p-values of one family of tests, adjusted so that each can be compared with alpha.
 
     Holm and Bonferroni control the family-wise error rate (Holm, *A simple sequentially rejective multiple test
-    procedure*, 1979), Benjamini and Hochberg (1995) the false discovery rate.
+    procedure*, 1979), Benjamini and Hochberg (1995) the false discovery rate. ``weight``: of each test in Holm's
+    method, where a test with twice the weight is tested at twice the level.
 
     >>> corrected(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
     >>> corrected(np.array([0.01, 0.04, 0.03]), "bh").tolist()
     [0.03, 0.04, 0.04]
+    >>> corrected(np.array([0.01, 0.04]), weight=np.array([3, 1])).round(4).tolist()
+    [0.0133, 0.04]
     """
     if method == "none":
         return p.copy()
@@ -662,12 +665,13 @@ def corrected(p: Floats, method: Correction = "holm") -> Floats:
     tests = len(flat)
     if method == "bonferroni":
         return np.minimum(p * tests, 1)
-    order = np.argsort(flat, kind="stable")
-    rank = np.arange(1, tests + 1)
+    weight = np.ones(tests) if weight is None else weight
+    order = np.argsort(flat / weight, kind="stable")
     if method == "holm":
-        steps = np.maximum.accumulate(flat[order] * (tests + 1 - rank))
+        undecided = weight[order][::-1].cumsum()[::-1]
+        steps = np.maximum.accumulate(flat[order] / weight[order] * undecided)
     else:
-        steps = np.minimum.accumulate((flat[order] * tests / rank)[::-1])[::-1]
+        steps = np.minimum.accumulate((flat[order] * tests / np.arange(1, tests + 1))[::-1])[::-1]
     adjusted = np.empty_like(flat)
     adjusted[order] = np.minimum(steps, 1)
     return adjusted.reshape(p.shape)

@@ -38,8 +38,8 @@ def standardise(values: Floats, method: Standardisation, reference: Booleans | N
     n = present.sum(axis=0)
     if method == "empirical":
         return _empirical(values, chosen, n)
-    known = np.where(present, chosen, 0.0)
-    mean = known.sum(axis=0) / np.maximum(n, 1)
+    values_present = np.where(present, chosen, 0.0)
+    mean = values_present.sum(axis=0) / np.maximum(n, 1)
     squares = np.where(present, (chosen - mean) ** 2, 0.0).sum(axis=0)
     deviation = np.sqrt(squares / np.maximum(n - 1, 1))
     # Equal scores may leave a rounding error.

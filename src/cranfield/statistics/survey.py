@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from cranfield.codec import plain
 from cranfield.data import Booleans, Floats
 from cranfield.errors import InputError, UsageError
 from cranfield.settings import Chance, checked
@@ -99,11 +100,11 @@ def sum_of_precisions(gain: npt.ArrayLike, probability: npt.ArrayLike, predicted
     human = np.where(drawn, g, 0)
     total = 0.0
     for i in range(len(g)):
-        said, known = predictions[i] * predictions[: i + 1], human[i] * human[: i + 1]
+        of_predictions, of_judgments = predictions[i] * predictions[: i + 1], human[i] * human[: i + 1]
         joint = pi[i] * pi[: i + 1]
-        said[i], known[i], joint[i] = predictions[i], human[i], pi[i]
+        of_predictions[i], of_judgments[i], joint[i] = predictions[i], human[i], pi[i]
         both = drawn[i] & drawn[: i + 1]
-        total += float((said + np.where(both, (known - said) / joint, 0)).sum()) / (i + 1)
+        total += float((of_predictions + np.where(both, (of_judgments - of_predictions) / joint, 0)).sum()) / (i + 1)
     return total
 
 
@@ -111,7 +112,8 @@ def sum_of_precisions(gain: npt.ArrayLike, probability: npt.ArrayLike, predicted
 #
 # n queries have a human score y and a predicted score f, which is the same measure under the judge's labels; N other
 # queries have f only. The predictions give a mean over all queries, and the human queries tell how wrong it is:
-# estimate = λ · mean(f of the others) + mean(y - λ f). It is unbiased for any judge; a good one makes it precise.
+# estimate = λ · mean(f of the others) + mean(y - λ f). If λ does not depend on the same queries, it is unbiased for any
+# judge; a good one makes it precise.
 #
 # - `loo` (the default): λ of each human query is tuned on the other human queries, so that the estimate is unbiased,
 # and the interval is Student's. For queries like these. - `fixed`: the human queries are a random sample of exactly
@@ -133,11 +135,6 @@ class MeanEstimate:
     0 for a normal interval. ``human``, ``others``: the numbers of queries with and without a human score.
     """
 
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("method", "queries", "estimate", "standard_error", "low", "high", "tuning", "p_value"),
-        *("degrees", "human", "others"),
-    )
-
     method: str
     estimate: float
     standard_error: float
@@ -147,6 +144,12 @@ class MeanEstimate:
     degrees: int
     human: int
     others: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, with the number of queries and the p-value."""
+        interval = ("estimate", "standard_error", "low", "high", "tuning", "p_value")
+        names = ("method", "queries", *interval, "degrees", "human", "others")
+        return {name: plain(getattr(self, name)) for name in names}
 
     @property
     def queries(self) -> int:
@@ -254,22 +257,24 @@ def ppi_mean(
     if n < needs[0] or m < needs[1]:
         return undefined_mean(method, n, m)
     if method == "loo":
-        found, degrees = leave_one_out(y, f, others), n - 2
+        estimates, degrees = leave_one_out(y, f, others), n - 2
     elif method == "fixed":
-        found, degrees = of_these(y, f, others), n - 1
+        estimates, degrees = of_these(y, f, others), n - 1
     elif method == "classical":
-        found, degrees = classical(y), 0
+        estimates, degrees = classical(y), 0
     else:
-        found, degrees = powered(y, f, others, tuned(y, f, others) if method == "ppi++" else 1.0), 0
-    return interval(method, found, degrees, 1 - alpha, n, m)
+        estimates, degrees = powered(y, f, others, tuned(y, f, others) if method == "ppi++" else 1.0), 0
+    return interval(method, estimates, degrees, 1 - alpha, n, m)
 
 
-def interval(method: str, found: Estimates, degrees: int, level: float, human: int, others: int) -> MeanEstimate:
+def interval(method: str, estimates: Estimates, degrees: int, level: float, human: int, others: int) -> MeanEstimate:
     """An estimate with its interval: Student's, or the normal one without degrees of freedom."""
-    value, error = float(found.value), float(found.error)
+    value, error = float(estimates.value), float(estimates.error)
     factor = t_quantile(level, degrees) if degrees else NormalDist().inv_cdf(0.5 + level / 2)
     half = factor * error
-    return MeanEstimate(method, value, error, value - half, value + half, float(found.tuning), degrees, human, others)
+    return MeanEstimate(
+        method, value, error, value - half, value + half, float(estimates.tuning), degrees, human, others
+    )
 
 
 def human_mean(scores: npt.ArrayLike, *, alpha: float = 0.05, method: str = "human") -> MeanEstimate:
@@ -278,8 +283,8 @@ def human_mean(scores: npt.ArrayLike, *, alpha: float = 0.05, method: str = "hum
     n = len(y)
     if n < 2:
         return replace(undefined_mean(method, n, 0), estimate=float(y.mean()) if n else math.nan)
-    found = Estimates(y.mean(), y.std(ddof=1) / math.sqrt(n), np.zeros(()))
-    return interval(method, found, n - 1, 1 - alpha, n, 0)
+    estimates = Estimates(y.mean(), y.std(ddof=1) / math.sqrt(n), np.zeros(()))
+    return interval(method, estimates, n - 1, 1 - alpha, n, 0)
 
 
 def too_few_differences(difference: Floats) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
@@ -60,21 +60,43 @@ def evaluate(
 ) -> Evaluation:
     """The evaluation of candidates whose scores are a tensor: NumPy, PyTorch, or any array with DLPack, on any device.
 
-    ``grades``: (queries, candidates); NaN means unjudged, and so does the value ``unjudged``. A third dimension has the
-    grades by subtopic. More can be said of the judgments by ``Collection(grades, ...)``: the meaning of negative
-    grades, and by ids of queries, documents and subtopics (numbers, unless they are given) costs, NIL or intents.
-    ``scores``: the same shape, or ``{name: scores}`` for several runs over the same candidates. ``mask``: the same
-    shape, true for candidates; all others, such as padding, are not retrieved.
-    Flat form: ``grades`` and ``scores`` have one dimension, and ``indexes`` has the number of the query of each
-    element, in any order, as in torchmetrics.
-    ``ids``: document ids, one for each column or for each element; by default, columns are numbered.
-    ``missed``: grades of judged documents outside the candidates: a row for each query, padded with NaN, or
-    ``{query: [grade, ...]}``, or ``{query: {document: grade}}``. ``query_ids``: by default, queries are numbered.
-    ``ties``: as in `cranfield.evaluate`, but tied documents stay tied by default; ``trec`` needs ``ids``.
-    ``options``: all other options of `cranfield.Evaluator`.
-
     Scores stay on their device: higher and equal scores are counted there, and only counts leave it.
 
+    Parameters
+    ----------
+    grades
+        (queries, candidates); NaN means unjudged, and so does the value ``unjudged``. A third dimension has the grades
+        by subtopic. More can be said of the judgments by ``Collection(grades, ...)``: the meaning of negative grades,
+        and by ids of queries, documents and subtopics (numbers, unless they are given) costs, NIL or intents.
+    scores
+        The same shape, or ``{name: scores}`` for several runs over the same candidates.
+    measures
+        As in `cranfield.evaluate`.
+    mask
+        The same shape, true for candidates; all others, such as padding, are not retrieved.
+    ids
+        Document ids, one for each column or for each element; by default, columns are numbered.
+    missed
+        Grades of judged documents outside the candidates: a row for each query, padded with NaN, or ``{query: [grade,
+        ...]}``, or ``{query: {document: grade}}``, which need ``query_ids`` or ``indexes``.
+    unjudged
+        The grade that means unjudged.
+    indexes
+        The number of the query of each element, in any order, as in torchmetrics; ``grades`` and ``scores`` then have
+        one dimension.
+    query_ids
+        By default, queries are numbered.
+    ties
+        As in `cranfield.evaluate`, but tied documents stay tied by default; ``trec`` needs ``ids``.
+    **options
+        All other options of `cranfield.Evaluator`.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
     >>> import numpy as np
     >>> scores = np.array([[3.0, 2.0, 2.0], [1.0, 5.0, 0.0]])
     >>> grades = np.array([[np.nan, 1.0, 0.0], [1.0, np.nan, np.nan]])
@@ -120,8 +142,8 @@ def _candidates(
         raise UsageError("there are no candidates: scores has no columns")
     codes = None if ids is None else DocumentIds.of(ids, shape)
     if indexes is None:
-        names = row_names(query_ids, shape[0], "rows of scores")
-        return Candidates(ops, runs, grades, mask, names, codes, np.arange(shape[0] + 1) * shape[1], shape)
+        names, has_ids = row_names(query_ids, shape[0], "rows of scores"), query_ids is not None
+        return Candidates(ops, runs, grades, mask, names, codes, np.arange(shape[0] + 1) * shape[1], shape, has_ids)
     # Queries in ascending order of their numbers; the elements of a query stay in input order.
     order, numbers, begin = groups(ops, indexes)
     if numbers.dtype.kind == "f" and np.isnan(numbers).any():
@@ -141,7 +163,7 @@ def _candidates(
         runs, grades = {name: values[order] for name, values in runs.items()}, grades[order]
         mask = None if mask is None else mask[order]
         codes = None if codes is None else replace(codes, codes=codes.codes[ops.host(order)])
-    return Candidates(ops, runs, grades, mask, names, codes, begin, shape)
+    return Candidates(ops, runs, grades, mask, names, codes, begin, shape, has_query_ids=True)
 
 
 @dataclass(eq=False)
@@ -159,6 +181,7 @@ class Candidates:
     ids: DocumentIds | None
     begin: Integers
     shape: tuple[int, ...]
+    has_query_ids: bool  # of the caller; else rows are numbered
 
     @cached_property
     def tables(self) -> Tables:
@@ -271,7 +294,7 @@ class JudgedCandidates:
             grade = np.where(labels, values, -np.inf).max(axis=1, initial=-np.inf)
         ids = candidates.document_names(at)
         every_name, order = names, np.arange(len(query))
-        queries, outside = _missed(missed, names, unjudged)
+        queries, outside = _missed(missed, names, unjudged, has_ids=candidates.has_query_ids)
         if outside:
             if labels is not None:
                 raise UsageError("missed cannot be combined with grades by subtopic")
@@ -305,7 +328,9 @@ def _check_missed(judgments: Any) -> None:
 MISSED = "{query: {document: grade}}, {query: [grade, ...]} or a list of grades for each query"
 
 
-def _missed(missed: Any, names: Strings, unjudged: float | None) -> tuple[list[str], list[tuple[int, str, float]]]:
+def _missed(
+    missed: Any, names: Strings, unjudged: float | None, *, has_ids: bool
+) -> tuple[list[str], list[tuple[int, str, float]]]:
     """Judged documents outside the candidates: their queries without a row, numbered after the rows, and the judgments.
 
     A judgment has the number of the query, the document and the grade.
@@ -314,27 +339,35 @@ def _missed(missed: Any, names: Strings, unjudged: float | None) -> tuple[list[s
         return [], []
     row_of = {name: q for q, name in enumerate(names)}
     if isinstance(missed, Mapping):
+        if not has_ids:
+            message = "missed has ids of queries, and the rows of scores have none"
+            raise InputError([message], hint="give the ids of the rows, query_ids=[...], or missed as a list")
         by_query = named(missed, "missed")
         given = [(row_of.setdefault(query, len(row_of)), of_query) for query, of_query in by_query.items()]
     else:
-        if isinstance(missed, str | bytes) or not (np.ndim(missed) or hasattr(missed, "__next__")):
+        if not _is_list(missed):
             raise UsageError(f"missed must be {MISSED}, not {type(missed).__name__}")
         given = list(enumerate(missed))
         if len(given) != len(names):
             raise UsageError(f"missed has {len(given)} rows for {len(names)} queries")
     judged = []
     for q, of_query in given:
-        has_ids = isinstance(of_query, Mapping)
-        if not has_ids and (isinstance(of_query, str | bytes) or not np.ndim(of_query)):
+        with_documents = isinstance(of_query, Mapping)
+        if not with_documents and not _is_list(of_query):
             raise UsageError(f"missed must be {MISSED}; a query has {quotable(repr(of_query))}")
-        for document, value in named(of_query, "missed").items() if has_ids else enumerate(of_query):
+        for document, value in named(of_query, "missed").items() if with_documents else enumerate(of_query):
             try:
                 grade = float("" if isinstance(value, str | bytes) else value)  # text is not a number
             except (TypeError, ValueError, OverflowError):
                 raise UsageError(f"missed: the grade is not a number: {quotable(repr(value))}") from None
             if not np.isnan(grade) and grade != unjudged:
-                judged.append((q, str(document) if has_ids else f"missed {document}", grade))
+                judged.append((q, str(document) if with_documents else f"missed {document}", grade))
     return list(row_of)[len(names) :], judged
+
+
+def _is_list(value: Any) -> bool:
+    """Whether this is a list, an array or another iterable, and not text or one number."""
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) > 0
 
 
 def _chosen(candidates: Candidates, documents: JudgedCandidates, evaluator: Evaluator) -> tuple[Integers, Integers]:

@@ -17,7 +17,7 @@ from cranfield.tensors.arrays import Arrays, Host
 
 SIZES = {"compare": (4096, 4), "search": (2048, 4)}  # scores that a program holds at a time, and its warps
 JUDGED = 128  # judged documents for which a program holds counts
-SEARCH_FROM = 24  # with this many values a row, searching is faster than comparing
+SEARCH_FROM = 12  # with this many values a row, searching is faster than comparing
 PADDING = 2  # a table may have this many times the elements of the rankings in it
 PROGRAMS = 4096  # enough programs to fill a device
 WIDEST = (
@@ -376,8 +376,10 @@ class FusedCounts:
         new = torch.ones_like(rows_of, dtype=torch.bool)
         new[1:] = (values[1:] != values[:-1]) | (rows_of[1:] != rows_of[:-1])
         begin = _begin_of(rows_of[new], rows)
-        if int((begin[1:] - begin[:-1]).max()) >= JUDGED:
+        most = int((begin[1:] - begin[:-1]).max())
+        if most >= JUDGED:
             return
+        self.classes = 1 << most.bit_length()  # the next power of two: fewer steps of the search
         self.different = torch.empty_like(row)
         self.different[order] = torch.cumsum(new, 0) - 1
         self.values, self.begins = values[new], begin
@@ -391,10 +393,11 @@ class FusedCounts:
 
         last = first + len(scores)
         if self.different is None:
-            _launch("compare", scores, self.begin[first : last + 1], self.value, higher, equal, bad[first:last])
+            _launch("compare", JUDGED, scores, self.begin[first : last + 1], self.value, higher, equal, bad[first:last])
             return
         counts = torch.zeros((2, len(self.values)), dtype=torch.int64, device=scores.device)
-        _launch("search", scores, self.begins[first : last + 1], self.values, counts[0], counts[1], bad[first:last])
+        begin = self.begins[first : last + 1]
+        _launch("search", self.classes, scores, begin, self.values, counts[0], counts[1], bad[first:last])
         higher += counts[0][self.different]
         equal += counts[1][self.different]
 
@@ -406,7 +409,7 @@ def _begin_of(row: Any, rows: int) -> Any:
     return torch.searchsorted(row.contiguous(), torch.arange(rows + 1, device=row.device))
 
 
-def _launch(kernel: str, scores: Any, begin: Any, value: Any, higher: Any, equal: Any, bad: Any) -> None:
+def _launch(kernel: str, judged: int, scores: Any, begin: Any, value: Any, higher: Any, equal: Any, bad: Any) -> None:
     """Count a block of scores; the values of row r are ``value[begin[r]:begin[r + 1]]``."""
     block, warps = SIZES[kernel]
     for column in range(0, int(scores.shape[1]), WIDEST):
@@ -416,4 +419,4 @@ def _launch(kernel: str, scores: Any, begin: Any, value: Any, higher: Any, equal
         pieces = max(min(blocks, blocks * len(part) // PROGRAMS), 1)
         grid = (len(part), -(-blocks // pieces))
         arguments = part, part.stride(0), width, begin, value, higher, equal, bad, pieces
-        _kernel(kernel)[grid](*arguments, BLOCK=block, JUDGED=JUDGED, num_warps=warps)
+        _kernel(kernel)[grid](*arguments, BLOCK=block, JUDGED=judged, num_warps=warps)

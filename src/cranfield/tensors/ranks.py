@@ -146,7 +146,7 @@ def make_evaluator(collection: Collection, measures: Measures, *, ids: bool, **o
                 f"{column.measure} needs document text, which tensors do not have",
                 hint="write the run to a file, and use cranfield.evaluate",
             )
-        if (column.alignment.collection or column.alignment.costs) and not ids:
+        if (column.alignment.collection or column.alignment.costs or column.alignment.documents) and not ids:
             raise MeasureError(f"{column.measure} needs document ids")
     return evaluator
 
@@ -168,16 +168,27 @@ def make_block_evaluator(
 class RankCounter:
     """Counts, for each judged document, the documents of a collection with a higher and with an equal score.
 
-    ``grades`` (queries, judged): NaN for padding; or a `Collection` of such grades. ``scores``: the scores of the
-    judged documents, the same shape; NaN for one that is not in the collection. The scores must come from the same
-    computation as those of the blocks, bit by bit; if no score of any block equals that of a judged document, an error
-    says so.
-    ``positions``: the position of each judged document in the order of tied documents, for ``ties`` ``input`` (the
-    position in the collection) or ``trec`` (the position by descending id); ``order`` says which of the two.
-
     `add` takes blocks of scores in any order, and counters of parts of a collection are added with ``+`` or
     `all_reduce`. Memory is a few numbers for each judged document.
 
+    Parameters
+    ----------
+    grades
+        (queries, judged): NaN for padding; or a `Collection` of such grades.
+    scores
+        The scores of the judged documents, the same shape; NaN for one that is not in the collection. The scores must
+        come from the same computation as those of the blocks, bit by bit; if no score of any block equals that of a
+        judged document, an error says so.
+    positions
+        The position of each judged document in the order of tied documents, for ``ties`` ``input`` (the position in
+        the collection) or ``trec`` (the position by descending id).
+    order
+        Which of the two ``positions`` are: ``input`` or ``trec``.
+    query_ids, ids
+        The ids of queries and of judged documents; by default, they are numbered.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> counter = RankCounter(np.array([[1.0]]), np.array([[2.0]]))
     >>> for block in (np.array([[5.0, 2.0]]), np.array([[1.0, 2.0, 0.5]])):

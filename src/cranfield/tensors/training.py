@@ -34,14 +34,23 @@ Batch = tuple[Any, Any, Any]  # scores, grades, and numbers of queries
 class Accumulator:
     """Scores and grades of batches, evaluated together at the end of an epoch.
 
-    ``measures``, ``ties``, ``show`` and ``options``: as in `evaluate`. ``unjudged``: the value of ``target`` that means
-    unjudged, besides NaN. ``collection``: what else is known of the judgments, such as
-    ``Collection(negative="nonrel")``. ``keys``: those of the means: labels, or ``"plain"`` names such as ``ndcg_10``.
-
     The candidates of a query may come in several batches. In a group of ``torch.distributed``, each process adds its
     own batches: queries may be split over processes, and so may the candidates of a query. Only judged documents and
     counts are exchanged, and every process gets the same result.
 
+    Parameters
+    ----------
+    measures, ties, show, **options
+        As in `evaluate`.
+    collection
+        What else is known of the judgments, such as ``Collection(negative="nonrel")``.
+    unjudged
+        The value of ``target`` that means unjudged, besides NaN.
+    keys
+        Those of the means: labels, or ``"plain"`` names such as ``ndcg_10``.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> accumulator = Accumulator(["RR", "P@1"])
     >>> accumulator.update(np.array([0.2, 0.7]), np.array([1, 0]), np.array([0, 0]))

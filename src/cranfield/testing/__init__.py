@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         QualityWarning,
         UndecidedError,
         assert_at_least,
+        assert_at_most,
         assert_not_worse,
         save_baseline,
     )
@@ -22,6 +23,7 @@ __all__ = [
     "QualityWarning",
     "UndecidedError",
     "assert_at_least",
+    "assert_at_most",
     "assert_not_worse",
     "save_baseline",
 ]

@@ -111,7 +111,7 @@ def assert_not_worse(
 def assert_at_least(
     qrels: Any, run: Any, limits: Mapping[str, float], *, worst: int = 5, page: int = 10, **options: Any
 ) -> Scores:
-    """Raise if the mean of a measure is below its limit, as in ``{"nDCG@10": 0.7}``.
+    """Raise if the mean of a measure is below its limit, as in ``{"nDCG@10": 0.7}``; see `assert_at_most`.
 
     ``worst``: how many of the queries with the lowest scores a failure shows; ``page``: how many documents of the worst
     query. ``options``: those of `evaluate`.
@@ -126,11 +126,32 @@ def assert_at_least(
     ...
     """
     __tracebackhide__ = True
+    return _assert_limits(qrels, run, {name: Gate(limit) for name, limit in limits.items()}, worst, page, options)
+
+
+def assert_at_most(
+    qrels: Any, run: Any, limits: Mapping[str, float], *, worst: int = 5, page: int = 10, **options: Any
+) -> Scores:
+    """Raise if the mean of a measure is above its limit, as in ``{"FalseAnswer": 0.05}``.
+
+    >>> assert_at_most({"q": {"a": 0}}, {"q": {}}, {"FalseAnswer": 0.05}).means
+    {'new': {'FalseAnswer': 0.0}}
+    """
+    __tracebackhide__ = True
+    return _assert_limits(
+        qrels, run, {name: Gate(at_most=limit) for name, limit in limits.items()}, worst, page, options
+    )
+
+
+def _assert_limits(
+    qrels: Any, run: Any, limits: Mapping[str, Gate], worst: int, page: int, options: dict[str, Any]
+) -> Scores:
+    __tracebackhide__ = True
     evaluation = _evaluate(qrels, {"new": run}, list(limits), page, options)
     scores = evaluation.scores
     label_of = {column.measure: column.label for column in scores.columns}
     asked = [label_of[column.measure] for column in make_columns(list(limits), evaluation.policy.views)]
-    checked = verdict({label: Gate(limit) for label, limit in zip(asked, limits.values(), strict=True)}, scores)
+    checked = verdict(dict(zip(asked, limits.values(), strict=True)), scores)
     _raise_unless_passed(checked, scores, evaluation, worst, page)
     return scores
 

@@ -52,10 +52,10 @@ def local(runs: Sequence[Columns], qrels: Columns, measures: Sequence[str], **po
 
 def evaluated(scores: cf.Scores) -> Evaluated:
     """Scores of the local process as the result of an engine."""
-    found = scores.to_dict()["runs"]
+    runs = scores.to_dict()["runs"]
     return Evaluated(
-        {(r, q, m): v for r, of in found.items() for m, one in of.items() for q, v in one["queries"].items()},
-        {(r, m): one["mean"] for r, of in found.items() for m, one in of.items()},
+        {(r, q, m): v for r, of in runs.items() for m, entry in of.items() for q, v in entry["queries"].items()},
+        {(r, m): entry["mean"] for r, of in runs.items() for m, entry in of.items()},
         sentences(scores.notes),
     )
 
@@ -118,9 +118,9 @@ class EngineContract:
 
     def check(self, runs: Sequence[Columns], qrels: Columns, measures: Sequence[str], **policies: Any) -> Evaluated:
         """Evaluate, and compare with the local engine: equal values and notes, and means equal up to rounding."""
-        found = self.evaluate(runs, qrels, measures, **policies)
-        same(found, local(runs, qrels, measures, **policies))
-        return found
+        actual = self.evaluate(runs, qrels, measures, **policies)
+        same(actual, local(runs, qrels, measures, **policies))
+        return actual
 
     def check_comparison(
         self,
@@ -131,10 +131,10 @@ class EngineContract:
         **policies: Any,
     ) -> None:
         """Compare, and check against the local engine: equal counts, and other numbers equal up to rounding."""
-        found = self.compare(runs, qrels, measures, terms, **policies)
+        actual = self.compare(runs, qrels, measures, terms, **policies)
         expected = compared(runs, qrels, measures, terms, **policies)
         # Inputs have other forms; scores of an engine may not know their policy.
-        ours, theirs = (replace(one, provenance=None, policy="").to_dict() for one in (found, expected))
+        ours, theirs = (replace(result, provenance=None, policy="").to_dict() for result in (actual, expected))
         alike(ours, theirs)
 
     def refused(self, runs: Sequence[Columns], qrels: Columns, *words: str, **policies: Any) -> str:
@@ -221,10 +221,10 @@ class EngineContract:
         """Weights for some queries only, for an unjudged query, and for only some subtopics of a query."""
         runs, qrels = collection(2, queries=9, seed=8, subtopics=4)
         weights = {f"q{q:04d}": {str(s): 1 + (q + s) % 3 for s in range(4 if q else 2)} for q in range(3)}
-        found = self.check(pieces(runs, 3), qrels, DIVERSITY, intents=weights | {"nobody": {"0": 1}})
+        actual = self.check(pieces(runs, 3), qrels, DIVERSITY, intents=weights | {"nobody": {"0": 1}})
         alike = self.evaluate([runs], qrels, DIVERSITY)
         assert {
-            query for run, query, name in found.rows if found.rows[run, query, name] != alike.rows[run, query, name]
+            query for run, query, name in actual.rows if actual.rows[run, query, name] != alike.rows[run, query, name]
         }
         for wrong, words in (
             ({"q0000": {"9": 1}}, "for subtopic `9` of query `q0000`"),
@@ -316,32 +316,32 @@ class EngineContract:
         self.refused([runs], {**qrels, "query": [f"x{q}" for q in qrels["query"]]}, "none of its queries is judged")
 
 
-def same(found: Evaluated, expected: Evaluated) -> None:
+def same(actual: Evaluated, expected: Evaluated) -> None:
     """Raise an error that shows where two evaluations differ."""
     wrong = [
-        f"{key}: {found.rows.get(key, 'missing')}, not {expected.rows.get(key, 'there')}"
-        for key in {**expected.rows, **found.rows}
-        if key not in found.rows or key not in expected.rows or found.rows[key] != expected.rows[key]
+        f"{key}: {actual.rows.get(key, 'missing')}, not {expected.rows.get(key, 'there')}"
+        for key in {**expected.rows, **actual.rows}
+        if key not in actual.rows or key not in expected.rows or actual.rows[key] != expected.rows[key]
     ]
     assert not wrong, "\n".join([f"{len(wrong)} of {len(expected.rows)} values differ", *wrong[:9]])
-    alike(found.means, expected.means)
-    assert set(found.notes) == set(expected.notes), set(found.notes) ^ set(expected.notes)
+    alike(actual.means, expected.means)
+    assert set(actual.notes) == set(expected.notes), set(actual.notes) ^ set(expected.notes)
 
 
-def alike(found: Any, expected: Any, where: str = "") -> None:
+def alike(actual: Any, expected: Any, where: str = "") -> None:
     """Raise if plain data differ, numbers by more than rounding."""
     if isinstance(expected, Mapping):
-        assert found.keys() == expected.keys(), where
+        assert actual.keys() == expected.keys(), where
         for name, value in expected.items():
-            alike(found[name], value, f"{where}.{name}")
+            alike(actual[name], value, f"{where}.{name}")
     elif isinstance(expected, list):
-        assert len(found) == len(expected), where
+        assert len(actual) == len(expected), where
         for i, value in enumerate(expected):
-            alike(found[i], value, f"{where}[{i}]")
-    elif isinstance(expected, float) and isinstance(found, float):
-        assert abs(found - expected) <= CLOSE * max(1, abs(expected)), (where, found, expected)
+            alike(actual[i], value, f"{where}[{i}]")
+    elif isinstance(expected, float) and isinstance(actual, float):
+        assert abs(actual - expected) <= CLOSE * max(1, abs(expected)), (where, actual, expected)
     else:
-        assert found == expected, (where, found, expected)
+        assert actual == expected, (where, actual, expected)
 
 
 def collection(runs: int, *, queries: int, seed: int = 0, subtopics: int = 0) -> tuple[Columns, Columns]:

@@ -96,6 +96,13 @@ class RankingChecks:
 
         return assert_at_least(qrels, run, limits, **options)
 
+    def at_most(self, qrels: Any, run: Any, limits: Mapping[str, float], **options: Any) -> Scores:
+        """`assert_at_most`."""
+        __tracebackhide__ = True
+        from cranfield.testing.assertions import assert_at_most
+
+        return assert_at_most(qrels, run, limits, **options)
+
 
 def _file_name(name: str) -> str:
     """A file name for a test or a baseline; different names never have the same file."""
@@ -131,8 +138,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report = yield
     error = call.excinfo.value if call.excinfo is not None else None
     if call.when == "call" and type(error).__module__ == "cranfield.testing.assertions":
-        place = f"{item.location[0]}:{(item.location[1] or 0) + 1}: {item.name}"
-        report.longrepr = f"{str(error).rstrip()}\n\n{place}"
+        location = f"{item.location[0]}:{(item.location[1] or 0) + 1}: {item.name}"
+        report.longrepr = f"{str(error).rstrip()}\n\n{location}"
     return report
 
 

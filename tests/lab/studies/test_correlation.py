@@ -15,7 +15,7 @@ from study_samples import call
 import cranfield as cf
 from cranfield import example
 from cranfield.lab.simulation import Simulation
-from cranfield.lab.studies.correlation import Correlation, correlation, mean_tables, tables
+from cranfield.lab.studies.correlation import CorrelationResult
 from cranfield.lab.systems import COEFFICIENTS
 from cranfield.statistics.correlation import critical_rho
 
@@ -25,8 +25,8 @@ MEASURES = ["AP", "nDCG@5", "RR", "bpref", "Q[condensed]", "P@5"]
 
 
 @pytest.fixture(scope="module")
-def found() -> Correlation:
-    return correlation(QRELS, RUNS, MEASURES)
+def found() -> CorrelationResult:
+    return cf.lab.correlation(QRELS, RUNS, MEASURES)
 
 
 def random_runs(count: int, seed: int = 0) -> tuple[list[Any], dict[str, dict[str, int]]]:
@@ -53,7 +53,7 @@ SCIPY = {
 @pytest.mark.parametrize("name", SCIPY)
 def test_matrix_is_scipys(name: str) -> None:
     runs, qrels = random_runs(12)
-    result = correlation(qrels, runs, ["AP", "nDCG@5", "RR"], coefficient=name)
+    result = cf.lab.correlation(qrels, runs, ["AP", "nDCG@5", "RR"], coefficient=name)
     means = cf.evaluate(qrels, runs, ["AP", "nDCG@5", "RR"])._means.T
     assert result.means == pytest.approx(means, abs=1e-12)
     expected = [[SCIPY[name](a, b) for b in means] for a in means]
@@ -63,13 +63,13 @@ def test_matrix_is_scipys(name: str) -> None:
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_every_coefficient_has_measures_agree_with_themselves(name: str) -> None:
     runs, qrels = random_runs(8)
-    result = correlation(qrels, runs, ["AP", "nDCG@5", "Q"], coefficient=name)
+    result = cf.lab.correlation(qrels, runs, ["AP", "nDCG@5", "Q"], coefficient=name)
     assert np.diag(result.matrix) == pytest.approx(1)
     assert (np.abs(result.matrix) <= 1 + 1e-12).all()
     if COEFFICIENTS[name].symmetric:
         assert result.matrix == pytest.approx(result.matrix.T)
     else:
-        assert any("the measure in the row is the reference" in note for note in result.notes)
+        assert any("the measure in the row is the reference" in note for note in map(str, result.notes))
 
 
 def test_worked_by_hand() -> None:
@@ -77,20 +77,22 @@ def test_worked_by_hand() -> None:
     # P@1 and RR of three systems: (1, 1), (.5, .75) and (0, .5); Judged@1 is 1 for all but the last.
     best, worst, none = {"a": 2.0, "b": 1.0}, {"b": 2.0, "a": 1.0}, {"x": 2.0, "a": 1.0}
     runs = [{"q1": best, "q2": best}, {"q1": best, "q2": worst}, {"q1": worst, "q2": none}]
-    result = correlation(qrels, [cf.read_run(r, name=f"s{i}") for i, r in enumerate(runs)], ["P@1", "RR", "Judged@1"])
+    result = cf.lab.correlation(
+        qrels, [cf.read_run(r, name=f"s{i}") for i, r in enumerate(runs)], ["P@1", "RR", "Judged@1"]
+    )
     assert result.means.tolist() == [[1, 0.5, 0], [1, 0.75, 0.5], [1, 1, 0.5]]
     # Of three pairs Judged@1 leaves one undecided.
     assert result.matrix.tolist() == [[1, 1, 2 / 3], [1, 1, 2 / 3], [2 / 3, 2 / 3, 2 / 3]]
-    assert [note for note in result.notes if "tau-a" in note] == [
+    assert [note for note in map(str, result.notes) if "tau-a" in note] == [
         "Judged@1 gives some runs the same score; tau-a counts a tied pair as half a disagreement"
     ]
 
 
 def test_significance_of_the_paper() -> None:
     empty = np.zeros((2, 30))
-    result = Correlation(tuple("r" * 30), ("AP", "Q"), 42, empty, np.eye(2), "tau-a", 0.01)
+    result = CorrelationResult(tuple("r" * 30), ("AP", "Q"), 42, empty, np.eye(2), "tau-a", 0.01)
     assert result.critical == pytest.approx(0.3319, abs=1e-4)  # the paper has .34
-    assert Correlation(tuple("r" * 30), ("AP", "Q"), 42, empty, np.eye(2), "rbo", 0.01).critical is None
+    assert CorrelationResult(tuple("r" * 30), ("AP", "Q"), 42, empty, np.eye(2), "rbo", 0.01).critical is None
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 8])
@@ -117,33 +119,33 @@ def test_critical_values_are_exceeded_as_often_as_they_say(name: str) -> None:
 
 def test_like_measures_are_side_by_side() -> None:
     runs, qrels = random_runs(20)
-    result = correlation(qrels, runs, ["AP", "P@1", "AP(rel=2)", "Success@1"])
+    result = cf.lab.correlation(qrels, runs, ["AP", "P@1", "AP(rel=2)", "Success@1"])
     order = [result.measures[i] for i in result.clustered]
     assert abs(order.index("P@1") - order.index("Success@1")) == 1
 
 
 def test_a_measure_that_orders_nothing_is_named(tmp_path: Path) -> None:
     runs, qrels = random_runs(5)
-    result = correlation(qrels, runs, ["AP", "Judged@5"], coefficient="tau-b")
-    assert "Judged@5 gives all runs the same score" in result.notes
+    result = cf.lab.correlation(qrels, runs, ["AP", "Judged@5"], coefficient="tau-b")
+    assert "Judged@5 gives all runs the same score" in list(map(str, result.notes))
     assert np.isnan(result.matrix[0, 1])
     result.save(tmp_path / "study.json")
-    assert np.isnan(Correlation.load(tmp_path / "study.json").matrix[0, 1])
+    assert np.isnan(CorrelationResult.load(tmp_path / "study.json").matrix[0, 1])
 
 
-def test_saved_and_read_again(found: Correlation, tmp_path: Path) -> None:
+def test_saved_and_read_again(found: CorrelationResult, tmp_path: Path) -> None:
     found.save(tmp_path / "study.json")
-    assert Correlation.load(tmp_path / "study.json").to_dict() == found.to_dict()
+    assert CorrelationResult.load(tmp_path / "study.json").to_dict() == found.to_dict()
 
 
-def test_undefined_queries_and_missing_answers_are_stated(found: Correlation) -> None:
+def test_undefined_queries_and_missing_answers_are_stated(found: CorrelationResult) -> None:
     expected = (
         "AP, nDCG@5, bpref, Q[condensed]: undefined for 1 query (q8); omitted for all runs, means are over 7 queries"
     )
-    assert expected in found.notes
+    assert expected in list(map(str, found.notes))
     qrels = {"q1": {"a": 1}, "q2": {"b": 1}}
-    short = correlation(qrels, [RUN, {"q1": {"a": 1.0}}], ["AP", "P@1"])
-    assert "run (2) does not answer 1 query (q2): scored as empty rankings" in short.notes
+    short = cf.lab.correlation(qrels, [RUN, {"q1": {"a": 1.0}}], ["AP", "P@1"])
+    assert "run (2) has no ranking for 1 query (q2); scored as empty" in list(map(str, short.notes))
 
 
 RUN = {"q1": {"a": 1.0}, "q2": {"b": 1.0}}
@@ -167,14 +169,14 @@ RUN = {"q1": {"a": 1.0}, "q2": {"b": 1.0}}
 )
 def test_what_cannot_be_compared(runs: Any, qrels: Any, measures: Any, message: str) -> None:
     with pytest.raises(cf.CranfieldError, match=message):
-        correlation(qrels, runs, measures)
+        cf.lab.correlation(qrels, runs, measures)
 
 
 def test_wrong_settings() -> None:
     with pytest.raises(cf.CranfieldError, match="unknown coefficient `tau`"):
-        correlation(QRELS, RUNS, MEASURES, coefficient="tau")
+        cf.lab.correlation(QRELS, RUNS, MEASURES, coefficient="tau")
     with pytest.raises(cf.CranfieldError, match="alpha must be between 0 and 1, not 2"):
-        correlation(QRELS, RUNS, MEASURES, alpha=2)
+        cf.lab.correlation(QRELS, RUNS, MEASURES, alpha=2)
 
 
 @pytest.mark.parametrize("format", ["table", "markdown", "latex", "csv", "json"])
@@ -186,7 +188,7 @@ def test_tables(format: str) -> None:
         assert "Too few runs: no τ-a is significant at 0.01." in " ".join(shown.split())
 
 
-def test_csv_is_read_back(found: Correlation) -> None:
+def test_csv_is_read_back(found: CorrelationResult) -> None:
     text = call(
         "study", "correlation", QRELS, *RUNS, "-m", " ".join(MEASURES), "--digits", 17, "--format", "csv"
     ).stdout
@@ -198,15 +200,15 @@ def test_csv_is_read_back(found: Correlation) -> None:
 def test_what_chance_explains_is_marked() -> None:
     runs, qrels = random_runs(20, seed=2)
     assert "n.s." in " ".join(
-        str(cell) for cell in _cells(correlation(qrels, runs, ["AP", "RR[ties=worst]", "Success@1"], alpha=1e-4))
+        str(cell) for cell in _cells(cf.lab.correlation(qrels, runs, ["AP", "RR[ties=worst]", "Success@1"], alpha=1e-4))
     )
 
 
-def _cells(result: Correlation) -> Any:
-    return [cell for row in tables(result)[0].sheet.rows for cell in row.cells]
+def _cells(result: CorrelationResult) -> Any:
+    return [cell for row in result.pages()[0].sheet.rows for cell in row.cells]
 
 
-def test_figures(found: Correlation, tmp_path: Path) -> None:
+def test_figures(found: CorrelationResult, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     found.save(tmp_path / "study.json")
     result = call("study", "show", tmp_path / "study.json", "--figures", tmp_path / "figures")
@@ -220,16 +222,16 @@ def test_figures(found: Correlation, tmp_path: Path) -> None:
 def test_measures_that_read_take_part_where_there_is_a_corpus() -> None:
     made = cf.simulate(queries=6, systems=5, documents=500, relevant=8, depth=30, seed=1)
     names = ["ERR_IA@20", "ABSRB@20", "DELTARB(mu=100)@20"]
-    result = correlation(made.judgments, made.runs, names, corpus=made.texts)
+    result = cf.lab.correlation(made.judgments, made.runs, names, corpus=made.texts)
     scores = cf.evaluate(cf.Collection(made.judgments, documents=made.texts), made.runs, names)
     assert result.means == pytest.approx(scores._means.T, abs=1e-9)
     assert result.matrix[0, 2] == pytest.approx(cf.stats.kendall(scores._means[:, 0], scores._means[:, 2]).tau_a)
     with pytest.raises(cf.MeasureError, match="ABSRB@20 needs a corpus, because it uses document text"):
-        correlation(made.judgments, made.runs, names)
+        cf.lab.correlation(made.judgments, made.runs, names)
 
 
 def test_a_track(simulated: Simulation) -> None:
-    result = correlation(simulated.judgments, simulated.runs)
+    result = cf.lab.correlation(simulated.judgments, simulated.runs)
     place = {name: i for i, name in enumerate(result.measures)}
     assert result.matrix.shape == (10, 10)
     assert result.critical is not None and (result.matrix > result.critical).all()
@@ -241,7 +243,7 @@ def test_a_track(simulated: Simulation) -> None:
 
 def test_swaps_are_named() -> None:
     shown = call("study", "correlation", QRELS, *RUNS, "-m", "AP nDCG@5 AP(rel=1)", "--swaps", "--format", "csv").stdout
-    found = correlation(QRELS, RUNS, ["AP", "nDCG@5"])
+    found = cf.lab.correlation(QRELS, RUNS, ["AP", "nDCG@5"])
     place = {run: r for r, run in enumerate(found.runs)}
     by_hand = [
         [a, b]
@@ -261,7 +263,7 @@ def test_swaps_are_named() -> None:
 def test_the_seed_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "kept.json"
     call("study", "correlation", QRELS, *RUNS, "-m", "AP RR", "--seed", 7, "--format", "json", "-o", path)
-    assert Correlation.load(path).seed == 7
+    assert CorrelationResult.load(path).seed == 7
 
 
 def shown_table(*args: object) -> list[list[str]]:
@@ -269,7 +271,7 @@ def shown_table(*args: object) -> list[list[str]]:
     return list(csv.reader(line for line in text.splitlines() if not line.startswith("#")))
 
 
-def test_measures_against_others_are_a_part_of_the_square(found: Correlation) -> None:
+def test_measures_against_others_are_a_part_of_the_square(found: CorrelationResult) -> None:
     head, *rows = shown_table("-m", "AP nDCG@5 RR", "--against", "bpref P@5")
     place = {measure: m for m, measure in enumerate(found.measures)}
     assert head == ["measure", "bpref", "P@5"]
@@ -284,29 +286,29 @@ def test_a_measure_on_both_sides_is_a_column() -> None:
 
 
 def test_measures_against_others_saved_shown_and_averaged(tmp_path: Path) -> None:
-    result = correlation(QRELS, RUNS, ["AP", "RR"], against="bpref")
+    result = cf.lab.correlation(QRELS, RUNS, ["AP", "RR"], against="bpref")
     assert (result.measures, result.rows, result.columns) == (("AP", "RR", "bpref"), ("AP", "RR"), ("bpref",))
     result.save(tmp_path / "study.json")
-    loaded = Correlation.load(tmp_path / "study.json")
+    loaded = CorrelationResult.load(tmp_path / "study.json")
     assert (loaded.rows, loaded.columns) == (result.rows, result.columns)
-    (mean,) = mean_tables([result, loaded])
+    (mean,) = CorrelationResult.mean_pages([result, loaded])
     assert mean.sheet.columns == ("bpref",)
     assert [float(row.cells[0].text) for row in mean.sheet.rows] == pytest.approx(result.matrix[:2, 2], abs=1e-4)
 
 
-def test_files_without_a_choice_of_columns_are_square(found: Correlation, tmp_path: Path) -> None:
+def test_files_without_a_choice_of_columns_are_square(found: CorrelationResult, tmp_path: Path) -> None:
     data = found.to_dict()
     del data["settings"]["against"]
-    assert Correlation.from_dict(data).columns == Correlation.from_dict(data).rows == found.measures
+    assert CorrelationResult.from_dict(data).columns == CorrelationResult.from_dict(data).rows == found.measures
 
 
 def test_the_reference_of_a_coefficient_is_named_where_rows_may_become_columns() -> None:
-    result = correlation(QRELS, RUNS, ["AP", "RR"], against=["bpref"], coefficient="tau_ap")
-    assert "τ_AP: AP, RR are the references, the others the estimates" in result.notes
+    result = cf.lab.correlation(QRELS, RUNS, ["AP", "RR"], against=["bpref"], coefficient="tau_ap")
+    assert "τ_AP: AP, RR are the references, the others the estimates" in list(map(str, result.notes))
 
 
 def test_measures_against_themselves() -> None:
     with pytest.raises(cf.CranfieldError, match="all measures are also in `against`"):
-        correlation(QRELS, RUNS, ["AP", "RR"], against=["RR", "AP"])
+        cf.lab.correlation(QRELS, RUNS, ["AP", "RR"], against=["RR", "AP"])
     result = call("study", "correlation", QRELS, *RUNS, "-m", "AP", "--against", "")
     assert result.exit_code == 2

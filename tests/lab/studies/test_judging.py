@@ -9,12 +9,10 @@ import pytest
 from study_samples import check_display
 
 import cranfield as cf
-from cranfield.lab.registry import Study
 from cranfield.lab.studies.judging import (
-    Judging,
+    JudgingResult,
     count_judgments,
     interval_coverage,
-    judging,
     pair_documents,
     sample_coverage,
     sufficient,
@@ -29,17 +27,17 @@ RUNS = {
 
 
 @pytest.fixture(scope="module")
-def result() -> Judging:
-    return judging(QRELS, RUNS, rel=2, depth=30, budgets=(5, 10, 30, 40), orders=3, pairs=10, repeats=200)
+def result() -> JudgingResult:
+    return cf.lab.judging(QRELS, RUNS, rel=2, depth=30, budgets=(5, 10, 30, 40), orders=3, pairs=10, repeats=200)
 
 
-def test_more_judgments_agree_better(result: Judging) -> None:
+def test_more_judgments_agree_better(result: JudgingResult) -> None:
     for one in result.strategies:
         assert one.tau[-1] == pytest.approx(1, abs=0.2)
         assert one.found[-1] >= one.found[0]
 
 
-def test_pair_bounds_need_fewest_judgments(result: Judging) -> None:
+def test_pair_bounds_need_fewest_judgments(result: JudgingResult) -> None:
     counts = {one.rule: one.judgments for one in result.decisions}
     assert counts["pair bounds"] <= counts["bounds of each alone"]
     assert counts["pair bounds"] <= counts["pair bounds, random order"]
@@ -47,13 +45,12 @@ def test_pair_bounds_need_fewest_judgments(result: Judging) -> None:
     assert {one.rule: one.right for one in result.decisions}["pair bounds"] == 1
 
 
-def test_tables_figures_and_files(result: Judging, tmp_path: Path) -> None:
-    study = Study("judging")
-    assert len(study.tables(result)) == 5
+def test_tables_figures_and_files(result: JudgingResult, tmp_path: Path) -> None:
+    assert len(result.pages()) == 5
     result.save(tmp_path / "judging.json")
-    assert Judging.load(tmp_path / "judging.json").to_dict() == result.to_dict()
+    assert JudgingResult.load(tmp_path / "judging.json").to_dict() == result.to_dict()
     pytest.importorskip("matplotlib")
-    assert len(study.save_figures(result, str(tmp_path))) == 6
+    assert len(result.save_figures(tmp_path)) == 6
 
 
 def test_sufficient() -> None:
@@ -83,10 +80,10 @@ def test_pairs_that_are_equal() -> None:
 
 def test_bad_input() -> None:
     with pytest.raises(cf.InputError, match="at least three runs"):
-        judging(QRELS, {"a": RUNS["r0"], "b": RUNS["r1"]})
+        cf.lab.judging(QRELS, {"a": RUNS["r0"], "b": RUNS["r1"]})
     with pytest.raises(cf.InputError, match="too few"):
-        judging({q: QRELS[q] for q in list(QRELS)[:4]}, RUNS)
+        cf.lab.judging({q: QRELS[q] for q in list(QRELS)[:4]}, RUNS)
 
 
-def test_in_a_notebook(result: Judging) -> None:
-    check_display(result, "Judging: 6 runs (")
+def test_in_a_notebook(result: JudgingResult) -> None:
+    check_display(result, "JudgingResult: 6 runs (")

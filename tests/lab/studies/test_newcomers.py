@@ -14,7 +14,7 @@ import cranfield as cf
 from cranfield import example
 from cranfield.io.side_tables import read_run_groups
 from cranfield.lab.simulation import Simulation
-from cranfield.lab.studies.newcomers import Newcomers, newcomers
+from cranfield.lab.studies.newcomers import NewcomersResult
 
 QRELS = example.path(example.QRELS)
 RUNS = [example.path(name) for name in example.RUNS]
@@ -39,7 +39,7 @@ def judged(gone: set[str] = frozenset()) -> dict[str, dict[str, int]]:  # type: 
 
 
 def test_each_run_without_what_it_alone_contributed() -> None:
-    found = newcomers(judged(), runs(), MEASURES, pool_depth=2)
+    found = cf.lab.newcomers(judged(), runs(), MEASURES, pool_depth=2)
     assert found.groups == found.runs == ("u1", "w1", "w2")
     assert found.unique.tolist() == [[2, 2], [2, 0], [0, 2]]  # in two queries alike
     for r, name in enumerate(found.runs):
@@ -48,11 +48,13 @@ def test_each_run_without_what_it_alone_contributed() -> None:
         higher = (left > left[r] + 1e-12).sum(axis=0)
         assert found.rank_without[:, r].tolist() == (1 + higher).tolist()
     assert found.score == pytest.approx(cf.evaluate(judged(), runs(), MEASURES)._means.T)
-    assert found.notes == ("2 of 12 judged documents are not among the first 2 of any run; they stay judged",)
+    assert tuple(map(str, found.notes)) == (
+        "2 of 12 judged documents are not among the first 2 of any run; they stay judged",
+    )
 
 
 def test_ranks_by_hand() -> None:
-    found = newcomers(judged(), runs(), ["P@3"], pool_depth=2)
+    found = cf.lab.newcomers(judged(), runs(), ["P@3"], pool_depth=2)
     # P@3: 1/3, 1 and 2/3. Without a, u1 has none; without b, w1 has 2/3 as has w2, and shares the first place.
     assert found.score.tolist() == [pytest.approx([1 / 3, 1, 2 / 3])]
     assert found.without.tolist() == [pytest.approx([0, 2 / 3, 2 / 3])]
@@ -68,7 +70,7 @@ def test_groups_go_together(how: dict[str, Any]) -> None:
         if "groups" in how
         else [cf.read_run(r.source, name=n) for r, n in zip(runs(), ("u1", "w1", "w1x"), strict=True)]
     )
-    found = newcomers(judged(), named, MEASURES, pool_depth=2, **how)
+    found = cf.lab.newcomers(judged(), named, MEASURES, pool_depth=2, **how)
     assert found.groups == ("u", "w")
     assert found.group == [0, 1, 1]
     # d is in two lists, but of one group: b, c and d are w's alone.
@@ -79,23 +81,23 @@ def test_groups_go_together(how: dict[str, Any]) -> None:
 
 def test_what_becomes_undefined_is_stated() -> None:
     lists = [{"q1": ranking("a"), "q2": ranking("a")}, {"q1": ranking("b"), "q2": ranking("c")}]
-    found = newcomers({"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "c": 1}}, lists, ["AP"], pool_depth=1)
-    assert found.notes == (
+    found = cf.lab.newcomers({"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "c": 1}}, lists, ["AP"], pool_depth=1)
+    assert tuple(map(str, found.notes)) == (
         "AP becomes undefined for some queries without the judgments of 1 group; without those of run, means are over 1 of 2 queries",
     )
 
 
 def test_nothing_of_its_own_changes_nothing() -> None:
     twice = [*runs(), cf.read_run(runs()[0].source, name="copy")]
-    found = newcomers(judged(), twice, MEASURES, pool_depth=2)
+    found = cf.lab.newcomers(judged(), twice, MEASURES, pool_depth=2)
     assert found.unique[0].tolist() == [0, 0]
     assert found.without[:, 0].tolist() == found.score[:, 0].tolist()
 
 
 def test_saved_and_read_again(tmp_path: Path) -> None:
-    found = newcomers(QRELS, RUNS, MEASURES, pool_depth=3)
+    found = cf.lab.newcomers(QRELS, RUNS, MEASURES, pool_depth=3)
     found.save(tmp_path / "study.json")
-    assert Newcomers.load(tmp_path / "study.json").to_dict() == found.to_dict()
+    assert NewcomersResult.load(tmp_path / "study.json").to_dict() == found.to_dict()
 
 
 @pytest.mark.parametrize(
@@ -112,7 +114,7 @@ def test_saved_and_read_again(tmp_path: Path) -> None:
 )
 def test_wrong_settings(how: dict[str, Any], message: str) -> None:
     with pytest.raises(cf.CranfieldError, match=message):
-        newcomers(judged(), runs(), ["AP"], **how)
+        cf.lab.newcomers(judged(), runs(), ["AP"], **how)
 
 
 def test_files_of_groups(tmp_path: Path) -> None:
@@ -143,14 +145,14 @@ def test_tables(format: str, tmp_path: Path) -> None:
 
 def test_figures(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    newcomers(QRELS, RUNS, MEASURES, pool_depth=3).save(tmp_path / "study.json")
+    cf.lab.newcomers(QRELS, RUNS, MEASURES, pool_depth=3).save(tmp_path / "study.json")
     result = call("study", "show", tmp_path / "study.json", "--figures", tmp_path / "figures")
     assert result.exit_code == 0
     assert sorted(p.name for p in (tmp_path / "figures").iterdir()) == [f"newcomers.{k}" for k in ("pdf", "png", "svg")]
 
 
 def test_a_track(simulated: Simulation) -> None:
-    found = newcomers(simulated.judgments, simulated.runs, ["RBP", "AP", "AP[condensed]"])
+    found = cf.lab.newcomers(simulated.judgments, simulated.runs, ["RBP", "AP", "AP[condensed]"])
     persistent, plain, condensed = found.change
     assert (persistent <= 1e-12).all()  # what only a run found and what is no longer known to be relevant is lost to it
     lost = found.unique[:, 0] > 0

@@ -1,4 +1,4 @@
-"""Properties of measures, against the paper's table, worked cases, and loops that try one ranking at a time."""
+"""PropertiesResult of measures, against the paper's table, worked cases, and loops that try one ranking at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,15 @@ import cranfield as cf
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.lab import property_checks as small_rankings
 from cranfield.lab.property_checks import DEPTHS, LONG, PROPERTIES, SEVEN, Counterexample, PropertyChecks
-from cranfield.lab.studies.properties import NOTES, PRINTED, Properties, document_kinds, family, label, sentence, write
+from cranfield.lab.studies.properties import (
+    NOTES,
+    PRINTED,
+    PropertiesResult,
+    document_kinds,
+    family,
+    label,
+    sentence,
+)
 from cranfield.measures import CATALOGUE
 
 SAME = 1e-12
@@ -401,7 +409,7 @@ def test_subtopics(name: str) -> None:
 def test_subtopics_have_worlds_in_words() -> None:
     found = checked("StRecall", documents=3)
     assert found.domain == "all rankings of 1 to 3 documents, each relevant to a, b, ab or to nothing; every k"
-    assert "2,000" not in write(cf.lab.properties("StRecall", documents=3))
+    assert "2,000" not in cf.lab.properties("StRecall", documents=3).write()
     assert found.verdicts["top-weighted"].counterexample.rankings == ("0 a", "a 0")
     with pytest.raises(UsageError, match="uses subtopics"):
         cf.lab.properties("StRecall", grades=(0, 1, 2))
@@ -435,7 +443,10 @@ def test_names_without_a_cutoff() -> None:
     assert label(family(cf.parse("P@3"))) == "P@k"
     found = cf.lab.properties(["nDCG@10", "nDCG", "bpref"], documents=2)
     assert [one.measure for one in found.checked] == ["nDCG@k", "bpref"]
-    assert found.notes == ("nDCG@10: checked as nDCG@k, for every k", "bpref: k is the length of the list")
+    assert tuple(map(str, found.notes)) == (
+        "nDCG@10: checked as nDCG@k, for every k",
+        "bpref: k is the length of the list",
+    )
 
 
 @pytest.mark.parametrize(
@@ -462,7 +473,7 @@ def test_errors(names: Any, how: dict[str, Any], error: type[Exception], message
 def test_nothing_to_compare_is_no_answer() -> None:
     found = checked("AP", documents=1)
     assert found.holds["monotone"] is None
-    assert "–" in write(cf.lab.properties("AP", documents=1))
+    assert "–" in cf.lab.properties("AP", documents=1).write()
 
 
 def test_result_is_plain_data() -> None:
@@ -470,7 +481,7 @@ def test_result_is_plain_data() -> None:
     text = json.dumps(found.to_dict(), allow_nan=False)
     one = json.loads(text)["measures"][0]["properties"]["complete"]
     assert one == {"holds": False, "counterexample": {"rankings": ["0"], "k": [1], "scores": [None]}}
-    assert type(found) is Properties
+    assert type(found) is PropertiesResult
 
 
 def test_errors_in_a_measure_of_ones_own(tmp_path: Any) -> None:

@@ -13,7 +13,7 @@ from study_samples import call
 
 import cranfield as cf
 from cranfield.lab.property_checks import PROPERTIES
-from cranfield.lab.studies.properties import PRINTED, write
+from cranfield.lab.studies.properties import PRINTED
 from cranfield.measures import CATALOGUE
 
 PAGE = Path(__file__).parents[3] / "docs" / "studies" / "properties.md"
@@ -41,9 +41,9 @@ def test_many_measures_are_rows() -> None:
 
 def test_answers_have_colours_on_a_screen_only() -> None:
     found = cf.lab.properties("P", documents=3)
-    assert "\x1b[32mY\x1b[0m" in write(found, colour=True)
-    assert "\x1b[31mN\x1b[0m" in write(found, colour=True)
-    assert "\x1b" not in write(found)
+    assert "\x1b[32mY\x1b[0m" in found.write(colour=True)
+    assert "\x1b[31mN\x1b[0m" in found.write(colour=True)
+    assert "\x1b" not in found.write()
 
 
 def test_json_is_all_of_it() -> None:

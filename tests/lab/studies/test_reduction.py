@@ -15,7 +15,7 @@ import cranfield as cf
 from cranfield import example, io
 from cranfield.lab.relabelling import JudgmentStrata, reduced_sizes
 from cranfield.lab.simulation import Simulation
-from cranfield.lab.studies.reduction import Reduction, reduction
+from cranfield.lab.studies.reduction import ReductionResult
 from cranfield.statistics.resampling import bootstrap, draw_queries
 
 QRELS = example.path(example.QRELS)
@@ -52,7 +52,7 @@ def rows(qrels: dict[str, dict[str, int]], keep: np.ndarray) -> dict[str, dict[s
 
 def test_rates_are_what_evaluate_says_of_the_same_judgments(track: Any) -> None:
     qrels, runs = track
-    found = reduction(qrels, runs, MEASURES, rates=[50, 10], seed=5, **QUICK)
+    found = cf.lab.reduction(qrels, runs, MEASURES, rates=[50, 10], seed=5, **QUICK)
     judgments = io.read_qrels(qrels)
     strata = JudgmentStrata(judgments, judgments.grade)
     full = cf.evaluate(qrels, runs, MEASURES)
@@ -72,7 +72,7 @@ def test_rates_are_what_evaluate_says_of_the_same_judgments(track: Any) -> None:
 
 def test_depths_are_pools(track: Any) -> None:
     qrels, runs = track
-    found = reduction(qrels, runs, ["AP", "bpref"], pool_depths=[10, 3], **QUICK)
+    found = cf.lab.reduction(qrels, runs, ["AP", "bpref"], pool_depths=[10, 3], **QUICK)
     assert found.mean.shape == (2, 3, 1)
     for level, depth in ((1, 10), (2, 3)):
         pool = {
@@ -89,7 +89,7 @@ def test_depths_are_pools(track: Any) -> None:
 
 def test_queries_are_random_sets_of_them(track: Any) -> None:
     qrels, runs = track
-    found = reduction(qrels, runs, ["AP"], queries=[10, 5], seed=3, **QUICK)
+    found = cf.lab.reduction(qrels, runs, ["AP"], queries=[10, 5], seed=3, **QUICK)
     values = cf.evaluate(qrels, runs, "AP").values[:, 0]
     for repeat in range(3):
         place = np.random.default_rng([3, repeat]).permutation(25)
@@ -101,7 +101,7 @@ def test_queries_are_random_sets_of_them(track: Any) -> None:
 
 def test_the_picture_of_the_paper(track: Any) -> None:
     names = ["bpref_R", "AP", "AP[condensed]", "Q", "Q[condensed]", "nDCG", "nDCG[condensed]"]
-    found = reduction(*track, names, repeats=10, samples=200)
+    found = cf.lab.reduction(*track, names, repeats=10, samples=200)
     place = {name: i for i, name in enumerate(names)}
     mean, tau, power = (found.summary(x)[0] for x in (found.mean, found.agreement, found.power))
     for name in ("AP", "Q", "nDCG"):
@@ -116,26 +116,26 @@ def test_the_picture_of_the_paper(track: Any) -> None:
 
 
 def test_same_seed_same_result_whatever_else_is_asked_for(track: Any) -> None:
-    found = reduction(*track, ["AP", "bpref"], seed=1, **QUICK)
-    again = reduction(*track, ["AP", "bpref"], seed=1, **QUICK)
+    found = cf.lab.reduction(*track, ["AP", "bpref"], seed=1, **QUICK)
+    again = cf.lab.reduction(*track, ["AP", "bpref"], seed=1, **QUICK)
     assert again.to_dict() == found.to_dict()
-    fewer = reduction(*track, ["bpref"], rates=[30], seed=1, **(QUICK | {"repeats": 2}))
+    fewer = cf.lab.reduction(*track, ["bpref"], rates=[30], seed=1, **(QUICK | {"repeats": 2}))
     assert fewer.mean[0, 1].tolist() == found.mean[1, 4, :2].tolist()
     assert fewer.power[0, 1].tolist() == found.power[1, 4, :2].tolist()
-    other = reduction(*track, ["AP"], seed=2, **QUICK)
+    other = cf.lab.reduction(*track, ["AP"], seed=2, **QUICK)
     assert other.mean[0, 1].tolist() != found.mean[0, 1].tolist()
 
 
 def test_saved_and_read_again(track: Any, tmp_path: Path) -> None:
-    found = reduction(*track, ["AP", "bpref"], **QUICK)
+    found = cf.lab.reduction(*track, ["AP", "bpref"], **QUICK)
     found.save(tmp_path / "study.json")
-    again = Reduction.load(tmp_path / "study.json")
+    again = ReductionResult.load(tmp_path / "study.json")
     assert again.to_dict() == found.to_dict()
     assert again.settings == found.settings
 
 
 def test_summary_leaves_out_repetitions_without_a_value() -> None:
-    middle, spread, low, high = Reduction.summary(np.array([[1.0, np.nan, 3.0], [np.nan] * 3, [2.0, 2.0, 2.0]]))
+    middle, spread, low, high = ReductionResult.summary(np.array([[1.0, np.nan, 3.0], [np.nan] * 3, [2.0, 2.0, 2.0]]))
     assert middle.tolist() == pytest.approx([2, np.nan, 2], nan_ok=True)
     assert spread.tolist() == pytest.approx([np.sqrt(2), np.nan, 0], nan_ok=True)
     assert (low[0], high[0]) == pytest.approx((1.1, 2.9))
@@ -146,29 +146,29 @@ def test_what_becomes_undefined_is_stated() -> None:
     # Of two relevant documents one stays; which one decides whether anything of grade 2 is left.
     qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
     runs = [{q: {"a": 3.0, "b": 2.0, "c": 1.0} for q in qrels}, {q: {"c": 3.0, "b": 2.0, "a": 1.0} for q in qrels}]
-    found = reduction(qrels, runs, ["AP(rel=2)", "AP"], rates=[50], repeats=8, samples=20)
+    found = cf.lab.reduction(qrels, runs, ["AP(rel=2)", "AP"], rates=[50], repeats=8, samples=20)
     fewest = int(found.counted[0, 1].min())
     assert fewest < 6 and (found.counted[1] == 6).all()
     assert (
         f"AP(rel=2) at 50%: becomes undefined for some queries; means are over at least {fewest} of 6 queries"
-    ) in found.notes
-    nothing = reduction(qrels, runs, ["AP(rel=2)"], pool_depths=[1], repeats=8, samples=20)
+    ) in list(map(str, found.notes))
+    nothing = cf.lab.reduction(qrels, runs, ["AP(rel=2)"], pool_depths=[1], repeats=8, samples=20)
     assert np.isfinite(nothing.agreement).all()  # a and c are on top of one run each
-    gone = reduction(qrels, [runs[1], runs[1]], ["AP(rel=2)"], pool_depths=[2], samples=20)
+    gone = cf.lab.reduction(qrels, [runs[1], runs[1]], ["AP(rel=2)"], pool_depths=[2], samples=20)
     assert np.isnan(gone.agreement[0, 1]).all() and np.isnan(gone.mean[0, 1]).all()
-    assert "AP(rel=2) at 2: too few queries for an order in 1 of 1 repetitions" in gone.notes
+    assert "AP(rel=2) at 2: too few queries for an order in 1 of 1 repetitions" in list(map(str, gone.notes))
 
 
 def test_few_resamplings_are_stated() -> None:
-    found = reduction(QRELS, RUNS, ["AP"], rates=[50], repeats=1, samples=9)
-    assert "with 9 resamples only p = 0 is below 0.05: use more resamples" in found.notes
+    found = cf.lab.reduction(QRELS, RUNS, ["AP"], rates=[50], repeats=1, samples=9)
+    assert "with 9 resamples only p = 0 is below 0.05: use more resamples" in list(map(str, found.notes))
 
 
 def test_samples_without_an_order_are_counted() -> None:
-    found = reduction(QRELS, RUNS, ["AP", "P@5"], queries=[2], repeats=20, samples=20)
+    found = cf.lab.reduction(QRELS, RUNS, ["AP", "P@5"], queries=[2], repeats=20, samples=20)
     short = int((found.counted[0, 1] < 2).sum())  # AP is undefined for one of the eight queries
     assert 0 < short < 20
-    assert [note for note in found.notes if "repetitions" in note] == [
+    assert [note for note in map(str, found.notes) if "repetitions" in note] == [
         f"AP at 2: too few queries for an order in {short} of 20 repetitions"
     ]
     assert np.isnan(found.agreement[0, 1]).sum() == np.isnan(found.power[0, 1]).sum() == short
@@ -196,12 +196,12 @@ def test_samples_without_an_order_are_counted() -> None:
 )
 def test_wrong_settings(how: dict[str, Any], message: str) -> None:
     with pytest.raises(cf.CranfieldError, match=message):
-        reduction(QRELS, RUNS, ["AP"], **how)
+        cf.lab.reduction(QRELS, RUNS, ["AP"], **how)
 
 
 def test_wrong_input() -> None:
     with pytest.raises(cf.CranfieldError, match="this study needs at least two runs, got 1"):
-        reduction(QRELS, RUNS[:1])
+        cf.lab.reduction(QRELS, RUNS[:1])
     result = call("study", "reduction", QRELS, *RUNS, "--rates", "ten")
     assert result.exit_code == 2
     assert "expected whole numbers separated by commas, such as 50,20,10; got 'ten'" in result.stderr
@@ -228,7 +228,7 @@ def test_tables(format: str, how: tuple[str, ...]) -> None:
 def test_figures(by: str, track: Any, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     levels: dict[str, Any] = {"rates": {}, "depths": {"pool_depths": [20, 5]}, "queries": {"queries": [10, 5]}}
-    reduction(*track, MEASURES, **levels[by], **QUICK).save(tmp_path / "study.json")
+    cf.lab.reduction(*track, MEASURES, **levels[by], **QUICK).save(tmp_path / "study.json")
     result = call("study", "show", tmp_path / "study.json", "--figures", tmp_path / "figures")
     assert result.exit_code == 0
     names = sorted(path.name for path in (tmp_path / "figures").iterdir())
@@ -237,7 +237,7 @@ def test_figures(by: str, track: Any, tmp_path: Path) -> None:
 
 def test_a_track(simulated: Simulation) -> None:
     names = ["bpref", "AP", "AP[condensed]", "nDCG", "nDCG[condensed]"]
-    found = reduction(simulated.judgments, simulated.runs, names, rates=[50, 10], repeats=5, samples=200)
+    found = cf.lab.reduction(simulated.judgments, simulated.runs, names, rates=[50, 10], repeats=5, samples=200)
     tau, power = found.summary(found.agreement)[0], found.summary(found.power)[0]
     assert tau[1, -1] == tau[:, -1].min() and power[1, -1] == power[:, -1].min()  # plain AP suffers most
     assert (power[[2, 4]] > power[0]).all()  # condensed measures tell more runs apart than bpref, at every rate

@@ -14,9 +14,8 @@ import cranfield as cf
 from cranfield import io
 from cranfield.data import TextView
 from cranfield.evaluation.plan import AlignmentKey
-from cranfield.lab.registry import Study
 from cranfield.lab.simulation import Simulation
-from cranfield.lab.studies.reuse import CollectionSplit, Reuse, reuse
+from cranfield.lab.studies.reuse import CollectionSplit, ReuseResult
 from cranfield.measures.content import ranked_rows
 
 MEASURES = ["alpha_nDCG@5", "ERR_IA@5", "ABSNB@5", "DELTARB@5"]
@@ -28,8 +27,8 @@ def lab() -> Simulation:
 
 
 @pytest.fixture(scope="module")
-def found(lab: Simulation) -> Reuse:
-    return reuse(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, seed=2)
+def found(lab: Simulation) -> ReuseResult:
+    return cf.lab.reuse(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, seed=2)
 
 
 def restricted(lab: Simulation, parts: CollectionSplit, name: str) -> list[Any]:
@@ -44,7 +43,7 @@ def restricted(lab: Simulation, parts: CollectionSplit, name: str) -> list[Any]:
     return runs
 
 
-def test_orders_are_those_of_restricted_runs_and_judgments(lab: Simulation, found: Reuse) -> None:
+def test_orders_are_those_of_restricted_runs_and_judgments(lab: Simulation, found: ReuseResult) -> None:
     parts = CollectionSplit.of(seed=2)
     inside = {**parts.members(lab.judgments.documents), "all": np.ones(len(lab.judgments.grade), bool)}
     assert found.collections == ("A", "B", "all") == tuple(inside)
@@ -62,7 +61,7 @@ def test_orders_are_those_of_restricted_runs_and_judgments(lab: Simulation, foun
                     assert found.agreement[1, r, s, t] == pytest.approx(tau_a(truth, scores[:, r]), abs=1e-9)
 
 
-def test_judgments_of_other_documents_order_nobody_who_does_not_read(found: Reuse) -> None:
+def test_judgments_of_other_documents_order_nobody_who_does_not_read(found: ReuseResult) -> None:
     raw, condensed, *readers = range(len(found.candidates))
     for s, t in ((0, 1), (1, 0)):
         assert np.isnan(found.agreement[:, [raw, condensed], s, t]).all()
@@ -72,22 +71,26 @@ def test_judgments_of_other_documents_order_nobody_who_does_not_read(found: Reus
     assert (found.judged[:2].sum(axis=0) == found.judged[2]).all()
 
 
-def test_a_run_of_one_part_is_left_out_of_the_others(lab: Simulation, found: Reuse) -> None:
+def test_a_run_of_one_part_is_left_out_of_the_others(lab: Simulation, found: ReuseResult) -> None:
     parts = CollectionSplit.of(seed=2)
     only_b = [cf.read_run(run, name=f"{run.name}-b") for run in restricted(lab, parts, "B")[:2]]
-    both = reuse(lab.judgments, [*lab.runs, *only_b], MEASURES, corpus=lab.texts, seed=2)
+    both = cf.lab.reuse(lab.judgments, [*lab.runs, *only_b], MEASURES, corpus=lab.texts, seed=2)
     assert both.included.sum(axis=1).tolist() == [6, 8, 8]
     assert both.agreement[..., 0] == pytest.approx(found.agreement[..., 0], nan_ok=True)
     said = "left out where A is the target, because they did not search it: s1-b, s2-b (2 runs of 8)"
-    assert both.notes[-1] == said
-    assert Reuse.from_dict(both.to_dict()).included.tolist() == both.included.tolist()
+    assert str(both.notes[-1]) == said
+    assert ReuseResult.from_dict(both.to_dict()).included.tolist() == both.included.tolist()
 
 
 def test_what_a_run_searched_can_be_given(lab: Simulation) -> None:
-    narrow = reuse(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, seed=2, searched={"s[12]": "B", "s3": "A"})
+    narrow = cf.lab.reuse(
+        lab.judgments, lab.runs, MEASURES, corpus=lab.texts, seed=2, searched={"s[12]": "B", "s3": "A"}
+    )
     assert narrow.included.sum(axis=1).tolist() == [4, 5, 6]
     lonely = cf.read_run({"q1": {next(iter(lab.judgments.documents)): 1.0}}, name="lonely")
-    everywhere = reuse(lab.judgments, [*lab.runs, lonely], MEASURES, corpus=lab.texts, searched={"lonely": "all"})
+    everywhere = cf.lab.reuse(
+        lab.judgments, [*lab.runs, lonely], MEASURES, corpus=lab.texts, searched={"lonely": "all"}
+    )
     assert everywhere.included.all()
 
 
@@ -97,10 +100,10 @@ def test_what_a_run_searched_can_be_given(lab: Simulation) -> None:
 )
 def test_wrong_parts_of_runs(lab: Simulation, searched: dict[str, str], message: str) -> None:
     with pytest.raises(cf.CranfieldError, match=message):
-        reuse(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, searched=searched)
+        cf.lab.reuse(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, searched=searched)
 
 
-def test_the_claim_on_divergences_by_hand(lab: Simulation, found: Reuse) -> None:
+def test_the_claim_on_divergences_by_hand(lab: Simulation, found: ReuseResult) -> None:
     claim, printed = found.claims  # all measures have the same models and cutoff
     assert (claim.measure, claim.smoothing, printed.smoothing) == ("ABSNB@5", "dirichlet", "printed")
     evaluation = cf.Evaluator(cf.Collection(lab.judgments, documents=lab.texts), "ABSNB@5").evaluation(lab.runs)
@@ -162,15 +165,15 @@ def test_parts_by_list_by_pattern_and_by_chance(tmp_path: Path) -> None:
     assert "".join(CollectionSplit.of(seed=0).part_of(f"d{i}") for i in range(8)) == "ABABAAAB"
 
 
-def test_same_seed_same_result(lab: Simulation, found: Reuse) -> None:
-    assert reuse(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, seed=2).to_dict() == found.to_dict()
-    other = reuse(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, seed=3)
+def test_same_seed_same_result(lab: Simulation, found: ReuseResult) -> None:
+    assert cf.lab.reuse(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, seed=2).to_dict() == found.to_dict()
+    other = cf.lab.reuse(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, seed=3)
     assert other.judged.tolist() != found.judged.tolist()
 
 
-def test_saved_and_read_again(found: Reuse, tmp_path: Path) -> None:
+def test_saved_and_read_again(found: ReuseResult, tmp_path: Path) -> None:
     found.save(tmp_path / "study.json")
-    again = Reuse.load(tmp_path / "study.json")
+    again = ReuseResult.load(tmp_path / "study.json")
     assert again.to_dict() == found.to_dict() and again.settings == found.settings
 
 
@@ -189,27 +192,27 @@ def test_saved_and_read_again(found: Reuse, tmp_path: Path) -> None:
 )
 def test_wrong_settings(lab: Simulation, how: dict[str, Any], message: str) -> None:
     with pytest.raises(cf.CranfieldError, match=message):
-        reuse(lab.judgments, lab.runs, **{"corpus": lab.texts} | how)
+        cf.lab.reuse(lab.judgments, lab.runs, **{"corpus": lab.texts} | how)
 
 
 def test_wrong_input(lab: Simulation, tmp_path: Path) -> None:
     with pytest.raises(cf.CranfieldError, match="this study needs at least two runs, got 1"):
-        reuse(lab.judgments, lab.runs[0], corpus=lab.texts)
+        cf.lab.reuse(lab.judgments, lab.runs[0], corpus=lab.texts)
     split = dict.fromkeys(list(lab.judgments.documents)[::2], "left")
     lonely = cf.read_run({"q1": {next(iter(split)): 1.0}}, name="lonely")
-    few = reuse(lab.judgments, [lab.runs[0], lonely], corpus=lab.texts, split=split)
+    few = cf.lab.reuse(lab.judgments, [lab.runs[0], lonely], corpus=lab.texts, split=split)
     said = "left out where other is the target, because it did not search it: lonely (1 run of 2, too few for an order)"
-    assert few.notes[-1] == said
+    assert str(few.notes[-1]) == said
     assert np.isnan(few.agreement[..., few.collections.index("other")]).all()
     (tmp_path / "parts.txt").write_text("d1 left\nd2\nd1 right\n")
     with pytest.raises(cf.CranfieldError) as error:
-        reuse(lab.judgments, lab.runs, corpus=lab.texts, split=tmp_path / "parts.txt")
+        cf.lab.reuse(lab.judgments, lab.runs, corpus=lab.texts, split=tmp_path / "parts.txt")
     assert "parts.txt:2: expected 2 columns (document part), found 1: `d2`" in str(error.value)
     assert "parts.txt:3: document `d1` already has another part, in line 1" in str(error.value)
 
 
 @pytest.mark.parametrize("format", ["table", "markdown", "latex", "csv", "json"])
-def test_tables_and_figures(format: str, found: Reuse, tmp_path: Path) -> None:
+def test_tables_and_figures(format: str, found: ReuseResult, tmp_path: Path) -> None:
     found.save(tmp_path / "study.json")
     result = call("study", "show", tmp_path / "study.json", "--format", format)
     assert result.exit_code == 0
@@ -224,8 +227,8 @@ def test_tables_and_figures(format: str, found: Reuse, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
-def test_headings_name_what_is_below_and_beside_them_at_any_width(width: int, found: Reuse) -> None:
-    text = Study("reuse").write(found, "table", width=width)
+def test_headings_name_what_is_below_and_beside_them_at_any_width(width: int, found: ReuseResult) -> None:
+    text = found.write("table", width=width)
     table = text[text.index("with the order by ERR_IA@5") :]
     title, heads = " ".join(table.split("─")[0].split()), table.split("\n─")[0].splitlines()[-1]
     assert "source of the judgments → target of the search" in title
@@ -256,5 +259,5 @@ def test_command(tmp_path: Path) -> None:
     assert result.exit_code == 2 and "expected RUN=PART" in result.stderr
 
 
-def test_in_a_notebook(found: Reuse) -> None:
-    check_display(found, "Reuse: 6 runs (")
+def test_in_a_notebook(found: ReuseResult) -> None:
+    check_display(found, "ReuseResult: 6 runs (")

@@ -16,7 +16,7 @@ from corpus_samples import search_results
 from cranfield import example, io
 from cranfield.lab.relabelling import JudgmentStrata, sample_sizes
 from cranfield.lab.simulation import Simulation
-from cranfield.lab.studies.sampling import CandidateMeasures, Sampling, sampling, without_negative_grades
+from cranfield.lab.studies.sampling import CandidateMeasures, SamplingResult, without_negative_grades
 
 MEASURES = ["alpha_nDCG@10", "NRBP@10", "ABSRB@10", "DELTARB@10"]
 
@@ -27,8 +27,10 @@ def lab() -> Simulation:
 
 
 @pytest.fixture(scope="module")
-def found(lab: Simulation) -> Sampling:
-    return sampling(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, rates=[100, 10, 40, 40], repeats=3, seed=7)
+def found(lab: Simulation) -> SamplingResult:
+    return cf.lab.sampling(
+        lab.judgments, lab.runs, MEASURES, corpus=lab.texts, rates=[100, 10, 40, 40], repeats=3, seed=7
+    )
 
 
 @pytest.fixture(scope="module")
@@ -47,15 +49,15 @@ def test_sizes_of_samples() -> None:
     assert sample_sizes([0, 0], 50).tolist() == [0, 0]
 
 
-def test_every_sample_is_scored_as_evaluate_would(lab: Simulation, found: Sampling) -> None:
+def test_every_sample_is_scored_as_evaluate_would(lab: Simulation, found: SamplingResult) -> None:
     judgments = lab.judgments
     strata = JudgmentStrata(judgments, judgments.grade)
     names = ["alpha_nDCG@10", "alpha_nDCG@10[condensed]", "ABSRB@10", "DELTARB@10"]
     full = cf.evaluate(labelled(judgments, np.ones(len(judgments.grade), bool)), lab.runs, "alpha_nDCG@10")
-    assert found.settings.rates == (10, 40, 100)
+    assert found.settings.levels == (10, 40, 100)
     for repeat in range(3):
         place = strata.shuffle(np.random.default_rng([7, repeat]))
-        for level, rate in enumerate(found.settings.rates):
+        for level, rate in enumerate(found.settings.levels):
             keep = strata.sample(place, sample_sizes(strata.sizes, rate))
             scores = cf.evaluate(cf.Collection(labelled(judgments, keep), documents=lab.texts), lab.runs, names)
             assert found.judged[level].sum() == keep.sum()
@@ -64,30 +66,30 @@ def test_every_sample_is_scored_as_evaluate_would(lab: Simulation, found: Sampli
                 assert found.agreement[0, r, level, repeat] == pytest.approx(tau, abs=1e-9)
 
 
-def test_everything_known_is_the_truth(found: Sampling) -> None:
+def test_everything_known_is_the_truth(found: SamplingResult) -> None:
     assert (found.agreement[:, 0, -1] == 1).all()  # by the measure itself
     assert (np.ptp(found.agreement[:, :, -1], axis=-1) == 0).all()  # and there is no chance in it
     assert found.candidates == ("raw", "condensed", "ABSRB@10", "DELTARB@10")
 
 
-def test_same_seed_same_result_whatever_else_is_asked_for(lab: Simulation, found: Sampling) -> None:
-    again = sampling(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, rates=[10, 40, 100], repeats=3, seed=7)
+def test_same_seed_same_result_whatever_else_is_asked_for(lab: Simulation, found: SamplingResult) -> None:
+    again = cf.lab.sampling(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, rates=[10, 40, 100], repeats=3, seed=7)
     assert again.to_dict() == found.to_dict()
-    fewer = sampling(
+    fewer = cf.lab.sampling(
         lab.judgments, lab.runs, ["NRBP@10", "DELTARB@10"], corpus=lab.texts, rates=[40], repeats=2, seed=7
     )
     assert fewer.agreement[0, :, 0].tolist() == found.agreement[1][[0, 1, 3], 1, :2].tolist()
-    other = sampling(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, rates=[10], repeats=3, seed=8)
+    other = cf.lab.sampling(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, rates=[10], repeats=3, seed=8)
     assert other.agreement[:, :, 0].tolist() != found.agreement[:, :, 0].tolist()
 
 
-def test_saved_and_read_again(found: Sampling, tmp_path: Path) -> None:
+def test_saved_and_read_again(found: SamplingResult, tmp_path: Path) -> None:
     found.save(tmp_path / "study.json")
-    again = Sampling.load(tmp_path / "study.json")
+    again = SamplingResult.load(tmp_path / "study.json")
     assert again.to_dict() == found.to_dict() and again.settings == found.settings
 
 
-def test_how_few_are_enough(found: Sampling) -> None:
+def test_how_few_are_enough(found: SamplingResult) -> None:
     values = np.array([[[0.9, 0.7, 0.8], [0.9, 0.85, 0.8], [0.1, 0.2, 0.79], [np.nan, 0.9, 0.9]]])[..., None]
     assert replace(found, agreement=values).sufficient_rates() == [[100, 10, None, 40]]
 
@@ -99,7 +101,7 @@ def test_only_measures_that_read_text_make_grades_binary(lab: Simulation) -> Non
     assert made.labels is not None and made.labels.grade.tolist() == [2, 1, 0, 1, 0]
     # Table 3 and 4 of Hui et al. have the same agreement as the samples of all judgments.
     names = ["ERR_IA(norm='paper')@10", "ERR_IA@10", "ABSNB@10"]
-    found = sampling(lab.judgments, lab.runs, names, corpus=lab.texts, rates=[100], repeats=1)
+    found = cf.lab.sampling(lab.judgments, lab.runs, names, corpus=lab.texts, rates=[100], repeats=1)
     means = cf.evaluate(cf.Collection(lab.judgments, documents=lab.texts), lab.runs, names)._means
     expected = [tau_a(means[:, m], means[:, 2]) for m in (0, 1)]
     assert found.agreement[:, 2, 0, 0].tolist() == pytest.approx(expected)
@@ -113,19 +115,21 @@ def test_the_lowest_relevant_grade_is_that_of_measures_with_one(lab: Simulation)
 
 
 def test_without_measures_that_read_there_is_no_need_of_a_corpus(lab: Simulation) -> None:
-    found = sampling(lab.judgments, lab.runs, "StRecall@5", rates=[30], repeats=2)
+    found = cf.lab.sampling(lab.judgments, lab.runs, "StRecall@5", rates=[30], repeats=2)
     assert found.candidates == ("raw", "condensed") and np.isfinite(found.agreement).all()
 
 
 def test_judgments_that_are_not_by_subtopic(lab: Simulation) -> None:
     plain = replace(lab.judgments, labels=None)
-    found = sampling(plain, lab.runs, ["nDCG@10", "DELTARB(whole=True)@10"], corpus=lab.texts, rates=[30], repeats=2)
+    found = cf.lab.sampling(
+        plain, lab.runs, ["nDCG@10", "DELTARB(whole=True)@10"], corpus=lab.texts, rates=[30], repeats=2
+    )
     assert np.isfinite(found.agreement).all()
 
 
 def test_documents_that_the_corpus_lacks_are_counted(lab: Simulation) -> None:
     texts = dict(list(lab.texts.items())[::2])
-    notes = sampling(lab.judgments, lab.runs, MEASURES, corpus=texts, rates=[10], repeats=1).notes
+    notes = cf.lab.sampling(lab.judgments, lab.runs, MEASURES, corpus=texts, rates=[10], repeats=1).notes
     assert any("documents at the top of the runs are not in the corpus" in note for note in notes)
     assert any("relevant documents are not in the corpus" in note for note in notes)
 
@@ -148,7 +152,7 @@ def test_documents_that_the_corpus_lacks_are_counted(lab: Simulation) -> None:
 )
 def test_wrong_settings(lab: Simulation, how: dict[str, Any], message: str) -> None:
     with pytest.raises(cf.CranfieldError, match=message):
-        sampling(lab.judgments, lab.runs, **{"corpus": lab.texts, "repeats": 1, "rates": [10]} | how)
+        cf.lab.sampling(lab.judgments, lab.runs, **{"corpus": lab.texts, "repeats": 1, "rates": [10]} | how)
 
 
 def test_wrong_input(files: tuple[Path, list[Path], Path]) -> None:
@@ -176,7 +180,7 @@ def test_tables(format: str, files: tuple[Path, list[Path], Path]) -> None:
         assert "nan" not in result.stdout and "condensed" in result.stdout
 
 
-def test_figures(found: Sampling, tmp_path: Path) -> None:
+def test_figures(found: SamplingResult, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     found.save(tmp_path / "study.json")
     result = call("study", "show", tmp_path / "study.json", "--figures", tmp_path / "figures")
@@ -191,7 +195,9 @@ def test_figures(found: Sampling, tmp_path: Path) -> None:
 def test_what_is_seen_with_15_percent_of_the_judgments(words: int, best_last: tuple[str, ...]) -> None:
     # Reading beats lists as they are where documents are long enough to learn from, and condensed lists beat both.
     made = cf.simulate(queries=20, systems=16, documents=1200, words=words, depth=40, seed=2)
-    found = sampling(made.judgments, made.runs, ["NRBP@20", "DELTARB@20"], corpus=made.texts, rates=[15], repeats=5)
+    found = cf.lab.sampling(
+        made.judgments, made.runs, ["NRBP@20", "DELTARB@20"], corpus=made.texts, rates=[15], repeats=5
+    )
     tau = dict(zip(found.candidates, found.summary(found.agreement)[0][0, :, 0], strict=True))
     assert tuple(sorted(tau, key=lambda rival: -tau[rival])) == best_last
 
@@ -209,5 +215,5 @@ def test_search_results_with_systems_made_up(tmp_path: Path) -> None:
     assert tau["condensed"][0] > tau["raw"][0] > tau["DELTARB@20"][0]
 
 
-def test_in_a_notebook(found: Sampling) -> None:
-    check_display(found, "Sampling: 6 runs (")
+def test_in_a_notebook(found: SamplingResult) -> None:
+    check_display(found, "SamplingResult: 6 runs (")

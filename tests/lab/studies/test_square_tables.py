@@ -7,20 +7,21 @@ import re
 import numpy as np
 import pytest
 
-from cranfield.lab.registry import JK_NDCG, SAKAI, Study
-from cranfield.lab.studies.correlation import Correlation
+from cranfield.lab.studies.correlation import Correlation, CorrelationResult
+from cranfield.lab.study import JK_NDCG, SAKAI
 
 MEASURES = SAKAI.measures
 SIZE = len(MEASURES)
 MATRIX = np.fromfunction(lambda i, j: np.where(i == j, 1, 0.5 + i / 100 + j / 10000), (SIZE, SIZE))
-RESULT = Correlation(tuple(f"r{i}" for i in range(30)), MEASURES, 42, np.zeros((SIZE, 30)), MATRIX, "tau-a", 0.01)
+RUNS = tuple(f"r{i}" for i in range(30))
+RESULT = CorrelationResult(Correlation(), RUNS, MEASURES, 42, np.zeros((SIZE, 30)), MATRIX)
 
 
 def blocks(width: int, measures: tuple[str, ...] = MEASURES) -> list[list[str]]:
     """The lines of each block of the table, without its title."""
     size = len(measures)
-    result = Correlation(RESULT.runs, measures, 42, np.zeros((size, 30)), MATRIX[:size, :size], "tau-a", 0.01)
-    text = Study("correlation").write(result, "table", width=width)
+    result = CorrelationResult(Correlation(), RUNS, measures, 42, np.zeros((size, 30)), MATRIX[:size, :size])
+    text = result.write("table", width=width)
     return [block.splitlines() for block in text[text.index("measure  ") :].strip("\n").split("\n\n")]
 
 
@@ -71,7 +72,7 @@ def test_short_names_stay_headings() -> None:
 
 @pytest.mark.parametrize(("format", "separator"), [("markdown", " | "), ("latex", " & "), ("csv", ",")])
 def test_documents_have_the_whole_table_with_all_names(format: str, separator: str) -> None:
-    text = Study("correlation").write(RESULT, format, width=80)
+    text = RESULT.write(format, width=80)
     rows = [line for line in text.splitlines() if line.count(separator) >= SIZE]
     if format == "markdown":
         rows = [row for row in rows if "---" not in row]

@@ -1,4 +1,4 @@
-"""Ties: counts by hand, random orders against closed forms for every measure, swaps against all orders."""
+"""TiesResult: counts by hand, random orders against closed forms for every measure, swaps against all orders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from study_samples import call
 import cranfield as cf
 from cranfield import example
 from cranfield.evaluation.plan import AlignmentKey
-from cranfield.lab.studies.ties import RULES, Ties, score_random_orders, swap_chances, ties
+from cranfield.lab.studies.ties import RULES, TiesResult, score_random_orders, swap_chances
 from cranfield.lab.tie_cost import COLUMNS, TieCosts, Times, cost_tables, feature_scores, tie_costs, timed_work
 from cranfield.measures.catalogue import CATALOGUE
 from every_measure import NAMES
@@ -91,7 +91,7 @@ def test_random_orders_have_the_mean_of_the_closed_form(name: str, evaluators: d
 
 
 def test_counts_by_hand() -> None:
-    found = ties(JUDGED, RANKED, ["AP"], samples=2)
+    found = cf.lab.ties(JUDGED, RANKED, ["AP"], samples=2)
     (counts,) = found.counts
     assert (counts.retrieved, counts.tied, counts.judged, counts.judged_tied) == (15, 10, 11, 8)
     assert (counts.queries, counts.queries_tied) == (3, 2)
@@ -124,7 +124,7 @@ def test_swaps_against_all_orders(measure: str) -> None:
         )
 
     by_run = {name: scores(run) for name, run in runs.items()}
-    found = ties(qrels, runs, [measure], samples=3000, seed=1)
+    found = cf.lab.ties(qrels, runs, [measure], samples=3000, seed=1)
     for (i, j), chance in zip(found.pairs, found.swap_chance[0], strict=True):
         x, y = (by_run[found.runs[r]] for r in (i, j))
         difference = np.round(x[:, None] - y, 10)
@@ -147,18 +147,18 @@ def test_swap_chances() -> None:
 def test_pairs_that_some_order_reverses() -> None:
     qrels = {"q": {"a": 1, "b": 0}}
     runs = [{"q": {"a": 1, "b": 1}}, {"q": {"a": 2, "b": 1}}, {"q": {"b": 2, "a": 1, "c": 1}}]
-    found = ties(qrels, runs, ["RR"], samples=2)
+    found = cf.lab.ties(qrels, runs, ["RR"], samples=2)
     # 0.5 to 1, always 1, and 1/3 to 1/2: no order reverses a pair.
     assert found.reversible(found.scores, 0) == 0
     runs[2] = {"q": {"b": 1, "a": 1, "c": 1}}
-    found = ties(qrels, runs, ["RR"], samples=2)
+    found = cf.lab.ties(qrels, runs, ["RR"], samples=2)
     assert found.reversible(found.scores, 0) == 1  # the first and the third run
 
 
 def test_rounding_creates_ties_and_never_reorders() -> None:
     qrels = {"q": {"a": 1, "b": 0}, "p": {"a": 1}}
     runs = [{"q": {"a": 1.234, "b": 1.229}, "p": {"a": 0.5}}, {"q": {"b": 2, "a": 1}, "p": {"a": 0.5}}]
-    found = ties(qrels, runs, ["RR"], samples=2, round_digits=[4, 2], round_bits=[53])
+    found = cf.lab.ties(qrels, runs, ["RR"], samples=2, round_digits=[4, 2], round_bits=[53])
     assert [entry.rounding for entry in found.rounded] == ["4 digits", "2 digits", "53 bits"]
     assert [entry.tied for entry in found.rounded] == [0, pytest.approx(2 / 6), 0]
     expected = RULES.index("expected")
@@ -167,15 +167,15 @@ def test_rounding_creates_ties_and_never_reorders() -> None:
 
 
 def test_measures_of_text_have_a_best_order() -> None:
-    found = ties(JUDGED, RANKED, ["AP", "ABSNB(mu=10, whole=True)@3"], corpus=TEXTS, samples=20)
+    found = cf.lab.ties(JUDGED, RANKED, ["AP", "ABSNB(mu=10, whole=True)@3"], corpus=TEXTS, samples=20)
     worst, expected, best = (found.scores[RULES.index(rule)] for rule in ("worst", "expected", "best"))
     assert (worst <= expected).all() and (expected <= best).all() and (worst < best).any(axis=1).all()
     assert np.isfinite(found.sample_mean).all()
 
 
 def test_samples_do_not_depend_on_other_measures() -> None:
-    alone = ties(QRELS, RUNS, ["AP"], samples=10, round_digits=(), round_bits=())
-    together = ties(QRELS, RUNS, ["RR", "AP"], samples=10, round_digits=(), round_bits=())
+    alone = cf.lab.ties(QRELS, RUNS, ["AP"], samples=10, round_digits=(), round_bits=())
+    together = cf.lab.ties(QRELS, RUNS, ["RR", "AP"], samples=10, round_digits=(), round_bits=())
     assert alone.quantiles[:, 0].tolist() == together.quantiles[:, 1].tolist()
 
 
@@ -191,7 +191,7 @@ def test_samples_do_not_depend_on_other_measures() -> None:
 )
 def test_wrong_settings(how: dict[str, Any], message: str) -> None:
     with pytest.raises(cf.CranfieldError, match=message):
-        ties(QRELS, RUNS, **how)
+        cf.lab.ties(QRELS, RUNS, **how)
 
 
 @pytest.mark.parametrize("format", ["table", "markdown", "latex", "csv", "json"])
@@ -202,7 +202,7 @@ def test_command(format: str, tmp_path: Path) -> None:
     assert result.exit_code == 0 and "nan" not in result.stdout.replace("provenance", "")
     if format == "json":
         assert json.loads(result.stdout)["measures"]["AP"].keys() >= {*RULES, "swap_chance"}
-        assert json.loads(json.dumps(Ties.load(tmp_path / "study.json").to_dict())) == json.loads(result.stdout)
+        assert json.loads(json.dumps(TiesResult.load(tmp_path / "study.json").to_dict())) == json.loads(result.stdout)
     if format == "table":
         assert "32-bit float" in result.stdout and "pairs that random orders swap" in result.stdout
         pytest.importorskip("matplotlib")

@@ -14,7 +14,7 @@ from study_samples import GOLDEN, call, written
 import cranfield as cf
 from cranfield import example
 from cranfield.analysis.audit import NilDetection
-from cranfield.lab.studies.truncation import Truncation, c_at_1, transform, truncation
+from cranfield.lab.studies.truncation import TruncationResult, c_at_1, transform
 from cranfield.measures import parse
 from cranfield.ranking.rankings import from_ranking
 from cranfield.ranking.views import Gains, terminate
@@ -25,10 +25,10 @@ RUNS = [example.path(name) for name in example.RUNS]
 
 
 @pytest.fixture
-def found() -> Truncation:
+def found() -> TruncationResult:
     case = GOLDEN["A6-experiment"]
     runs, qrels = written(case["ranking"], case["judgments"])
-    return truncation(qrels, runs, nil="NIL", full_length=5)
+    return cf.lab.truncation(qrels, runs, nil="NIL", full_length=5)
 
 
 def test_right_answers_and_silence() -> None:
@@ -53,7 +53,7 @@ def test_a_list_longer_than_a_full_one() -> None:
         transform(["a", "b", "c"], full_length=2)
 
 
-def test_the_experiment(found: Truncation) -> None:
+def test_the_experiment(found: TruncationResult) -> None:
     expected = GOLDEN["A6-experiment"]["expected"]
     assert found.measures == tuple(NAMES)
     for m, name in enumerate(NAMES.values()):
@@ -70,7 +70,7 @@ def test_the_experiment(found: Truncation) -> None:
         assert found.short[:, r] == pytest.approx([shares["pct_truncated_pre"], shares["pct_truncated_post"]], abs=1e-9)
 
 
-def test_every_query(found: Truncation) -> None:
+def test_every_query(found: TruncationResult) -> None:
     cases = {name: case for name, case in GOLDEN.items() if name.startswith("A7")}
     assert cases
     for name, case in cases.items():
@@ -82,19 +82,19 @@ def test_every_query(found: Truncation) -> None:
             )
 
 
-def test_pairs_that_change_places(found: Truncation) -> None:
+def test_pairs_that_change_places(found: TruncationResult) -> None:
     assert found.inverted(found.measures.index("nDCG@5")) == [("S1", "S4")]
     assert found.inverted(found.measures.index("AP")) == []
 
 
-def test_silence_is_unanswered_even_where_it_is_right(found: Truncation) -> None:
+def test_silence_is_unanswered_even_where_it_is_right(found: TruncationResult) -> None:
     # S4: right for q2, q4 and q6; NIL first for q1, q3 and q5, two of which have no answer.
     assert found.c_at_1(found.runs.index("S4")) == pytest.approx(c_at_1(6, correct=3, unanswered=3))
 
 
 def test_a_full_list_keeps_its_plain_score_where_more_is_relevant_than_it_holds() -> None:
     runs, qrels = written({"a": {"q": "11011"}, "b": {"q": "1"}}, {"q": 9})
-    found = truncation(qrels, runs, nil="NIL", full_length=5)
+    found = cf.lab.truncation(qrels, runs, nil="NIL", full_length=5)
     assert found.terminal[0] == pytest.approx(found.plain[0])
     assert (found.terminal[1] != found.plain[1]).any()
 
@@ -102,17 +102,17 @@ def test_a_full_list_keeps_its_plain_score_where_more_is_relevant_than_it_holds(
 def test_ties_decide_where_nil_stands() -> None:
     runs: list[Any] = [{"q": {"a": 1.0, "NIL": 1.0, "b": 1.0}}, {"q": {"a": 1.0}}]
     after = {
-        ties: truncation({"q": {"a": 1}}, runs, ["RR"], nil="NIL", ties=ties).after[0, 0]  # type: ignore[arg-type]
+        ties: cf.lab.truncation({"q": {"a": 1}}, runs, ["RR"], nil="NIL", ties=ties).after[0, 0]  # type: ignore[arg-type]
         for ties in ("trec", "input")
     }
     assert after == {"trec": 2, "input": 1}
     with pytest.raises(cf.CranfieldError, match="ties=expected does not fix the position of NIL in a list"):
-        truncation({"q": {"a": 1}}, runs, ["RR"], nil="NIL", ties="expected")
+        cf.lab.truncation({"q": {"a": 1}}, runs, ["RR"], nil="NIL", ties="expected")
 
 
-def test_saved_and_read_again(found: Truncation, tmp_path: Path) -> None:
+def test_saved_and_read_again(found: TruncationResult, tmp_path: Path) -> None:
     found.save(tmp_path / "study.json")
-    again = Truncation.load(tmp_path / "study.json")
+    again = TruncationResult.load(tmp_path / "study.json")
     assert again.to_dict() == found.to_dict()
     assert np.array_equal(again.plain, found.plain)
     assert [path.name for path in tmp_path.iterdir()] == ["study.json"]
@@ -120,18 +120,20 @@ def test_saved_and_read_again(found: Truncation, tmp_path: Path) -> None:
 
 def test_undefined_values_are_kept_as_such(tmp_path: Path) -> None:
     runs = [{"q": {"a": 1.0}}, {"q": {"b": 1.0}}]
-    found = truncation({"q": {"a": 0}}, runs, ["AP"])
+    found = cf.lab.truncation({"q": {"a": 0}}, runs, ["AP"])
     assert np.isnan(found.plain).all()
     assert found.means[0].tolist() == [[0.0], [0.0]]
     found.save(tmp_path / "study.json")
-    assert np.isnan(Truncation.load(tmp_path / "study.json").plain).all()
+    assert np.isnan(TruncationResult.load(tmp_path / "study.json").plain).all()
 
 
 def test_scores_above_1_are_pointed_out() -> None:
     runs, qrels = [{"q": {"a": 1.0}}, {"q": {"x": 1.0}}], {"q": {"a": 0.1, "b": 0.1}, "p": {"c": 1.0}}
     said = "nDCG[terminal] exceeds 1 for 1 list:"
-    assert any(note.startswith(said) for note in truncation(qrels, runs, ["nDCG"]).notes)
-    assert not any("exceeds" in note for note in truncation(qrels, runs, ["nDCG(ideal='bounded')"]).notes)
+    assert any(note.startswith(said) for note in map(str, cf.lab.truncation(qrels, runs, ["nDCG"]).notes))
+    assert not any(
+        "exceeds" in note for note in map(str, cf.lab.truncation(qrels, runs, ["nDCG(ideal='bounded')"]).notes)
+    )
 
 
 @pytest.mark.parametrize(
@@ -232,18 +234,19 @@ def test_figures_need_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_measure_without_a_terminal_form_is_shown_plain(tmp_path: Path) -> None:
-    found = truncation(QRELS, RUNS, ["AP", "bpref"])
+    found = cf.lab.truncation(QRELS, RUNS, ["AP", "bpref"])
     assert found.terminal_measures == ("AP[terminal]", None) and found.paired == [0]
     assert np.isnan(found.terminal[:, 1]).all()
     assert any(
-        note.startswith("bpref has no terminal form, and is shown in its plain form only: ") for note in found.notes
+        note.startswith("bpref has no terminal form, and is shown in its plain form only: ")
+        for note in map(str, found.notes)
     )
     data = found.to_dict()
     assert data["measures"]["bpref"] == {"terminal": None}
     assert data["runs"]["bm25"]["means"]["bpref"]["terminal"] is None
     found.save(tmp_path / "study.json")
-    assert Truncation.load(tmp_path / "study.json").to_dict() == data
-    alone = truncation(QRELS, RUNS, ["bpref"])
+    assert TruncationResult.load(tmp_path / "study.json").to_dict() == data
+    alone = cf.lab.truncation(QRELS, RUNS, ["bpref"])
     assert found.means[0][:, 1].tolist() == alone.means[0][:, 0].tolist()
     args = ("-m", "bpref Rprec", "--figures", tmp_path / "figures")
     result = call("study", "truncation", QRELS, *RUNS, *args)
@@ -252,8 +255,8 @@ def test_a_measure_without_a_terminal_form_is_shown_plain(tmp_path: Path) -> Non
 
 
 def test_the_first_answer_counts_whatever_is_measured() -> None:
-    several = truncation(QRELS, RUNS, ["AP", "P@1"])
-    assert several.correct.tolist() == truncation(QRELS, RUNS, ["AP"]).correct.tolist()
+    several = cf.lab.truncation(QRELS, RUNS, ["AP", "P@1"])
+    assert several.correct.tolist() == cf.lab.truncation(QRELS, RUNS, ["AP"]).correct.tolist()
 
 
 def test_nil_detection_by_hand(tmp_path: Path) -> None:
@@ -262,19 +265,19 @@ def test_nil_detection_by_hand(tmp_path: Path) -> None:
         {"a": {"q1": "N", "q2": "0", "q3": "N1", "q4": "1"}, "b": {"q1": "0N", "q2": "00", "q3": "1", "q4": "0"}},
         {"q1": 0, "q2": 0, "q3": 1, "q4": 2},
     )
-    found = truncation(qrels, runs, ["RR"], nil="NIL")
+    found = cf.lab.truncation(qrels, runs, ["RR"], nil="NIL")
     first, second = (found.nil_detection(r) for r in range(2))
     assert first == NilDetection(queries=4, nil=2, silent=2, detected=1)
     assert (first.precision, first.recall, first.false_silences, first.missed) == (0.5, 0.5, 1, 1)
     assert second == NilDetection(queries=4, nil=2, silent=0, detected=0)
     assert found.to_dict()["runs"]["a"]["nil_detection"]["recall"] == 0.5
     found.save(tmp_path / "study.json")
-    assert Truncation.load(tmp_path / "study.json").nil_detection(0) == first
+    assert TruncationResult.load(tmp_path / "study.json").nil_detection(0) == first
     shown = call("study", "show", tmp_path / "study.json").stdout
     assert "2 of 4 queries have no relevant document" in " ".join(shown.split()) and "nan" not in shown
     old = found.to_dict()
     del old["no_answer"]
-    assert Truncation.from_dict(old).nil_detection(0) is None
+    assert TruncationResult.from_dict(old).nil_detection(0) is None
     assert "Nil detection" not in call("study", "truncation", *_full(tmp_path)).stdout
 
 

@@ -318,7 +318,7 @@ FORMATS = (
         read_run=read_run,
         read_qrels=read_qrels,
         writers={"": write_trec},
-        extensions=(".run", ".txt", ".trec", ".res", ".results", ".qrels", ".qrel"),
+        extensions=(".run", ".txt", ".trec", ".res", ".results", ".qrels", ".qrel", ".eval", ".scores", ".out"),
     ),
     SourceFormat("TREC question answering", is_answers, read_run=read_answers, read_qrels=read_answer_judgments),
     FileFormat(

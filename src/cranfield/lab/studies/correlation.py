@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -9,14 +10,24 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.errors import UsageError, check_fraction
-from cranfield.lab import registry
-from cranfield.lab.registry import HIGH, SAKAI, Coefficient, Measures, Progress, Threshold, averaged
-from cranfield.lab.systems import columns_of, get_coefficient, systems_of, tie_notes
+from cranfield.errors import UsageError
+from cranfield.evaluation.notes import SENTENCES, Note
+from cranfield.lab.study import (
+    HIGH,
+    SAKAI,
+    Coefficient,
+    Measures,
+    Progress,
+    Study,
+    StudyResult,
+    Threshold,
+    averaged,
+)
+from cranfield.lab.systems import COEFFICIENTS, columns_of, system_means, system_notes, systems_of, tie_notes
 from cranfield.report.canvas import BLUE, COLUMN, GREY, PAGE, Drawings, new_figure, panels
 from cranfield.report.pages import Page, exchanged, table
 from cranfield.report.sheet import Cell, shown
-from cranfield.settings import Chance
+from cranfield.settings import Chance, Whole
 from cranfield.statistics.correlation import mean_ranks, swaps
 from cranfield.statistics.standardisation import Standardisation
 
@@ -38,35 +49,101 @@ DEFAULT = (
     "Q",
     "nDCG",
 )
-PAPER = SAKAI
+SENTENCES.update(
+    references="{symbol}: {measures} are the references, the others the estimates",
+    row_reference="{symbol}: the measure in the row is the reference, that in the column the estimate",
+)
+
+
+@dataclass(frozen=True)
+class Correlation(Study):
+    """Agreement between measures on the order of systems.
+
+    As in Table 2 of Sakai, "Alternatives to Bpref" (SIGIR 2007), for at least two runs. A run's score is its mean over
+    the queries where the measure is defined for all runs. The first figure is a heat map with similar measures next to
+    each other; the second plots the ranks of runs under each measure against their ranks under the first. Measures that
+    read document text need a corpus (Hui et al., ICTIR 2017, Tables 3 and 4 and Figure 2). Scores that another program
+    computed take the place of judgments and runs. ::
+
+        cranfield study correlation qrels.txt *.run -m "AP nDCG@10 RR bpref" --coefficient tau_ap
+        cranfield study correlation qrels.txt *.run -m "ERR_IA@20 NRBP" --against DELTARB@20 --corpus docs.jsonl
+        cranfield study correlation --scores judge.csv
+    """
+
+    PAPER = SAKAI
+
+    coefficient: Coefficient = "tau-a"
+    threshold: Threshold = HIGH
+    alpha: Annotated[Chance, "Significance level of the coefficient."] = 0.01
+    standardise: Standardisation | None = None
+    swaps: Annotated[bool, "List the pairs of runs that the first measure and another order differently."] = False
+    seed: Whole = 0
+
+    def run(
+        self,
+        qrels: Any,
+        runs: Any = None,
+        measures: Measures = DEFAULT,
+        *,
+        against: Annotated[
+            Measures | None, "Compare the measures of -m, in rows, with these only, in columns; given like -m."
+        ] = None,
+        corpus: Any = None,
+        progress: Progress | None = None,
+    ) -> CorrelationResult:
+        """Compare the orders of runs by all pairs of measures."""
+        asked = [] if against is None else columns_of(qrels, against, DEFAULT)
+        others = {column.measure for column in asked}
+        chosen = [column for column in columns_of(qrels, measures, DEFAULT) if column.measure not in others]
+        if not chosen:
+            raise UsageError("all measures are also in `against`, so that there is nothing to compare")
+        if len(chosen) + len(asked) < 2:
+            raise UsageError("this study compares measures and needs at least two, got one")
+        scores = systems_of(
+            qrels,
+            runs,
+            [*chosen, *asked],
+            corpus=corpus,
+            seed=self.seed,
+            standardise=self.standardise,
+            progress=progress,
+        )
+        comparison = COEFFICIENTS[self.coefficient]
+        notes = [*system_notes(scores), *tie_notes(scores, self.coefficient)]
+        if not comparison.symmetric:
+            values = {"symbol": comparison.symbol, "measures": ", ".join(scores.measures[: len(chosen)])}
+            notes.append(Note("references" if asked else "row_reference", values=values))
+        means = system_means(scores)
+        return CorrelationResult(
+            self,
+            scores.runs,
+            scores.measures,
+            len(scores.queries),
+            means,
+            comparison.compute(means[:, None], means),
+            scores.measures[len(chosen) :],
+            tuple(notes),
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Correlation(registry.StudyResult):
+class CorrelationResult(StudyResult):
     """The agreement of measures on the order of runs.
 
     ``means`` (measure, run); ``matrix`` (measure, measure): the row is the reference, if the coefficient has one.
-    ``threshold``: the agreement that counts as high. ``against``: the measures, the last ones, that the others are
-    compared with; empty if all are compared with all.
+    ``against``: the measures, the last ones, that the others are compared with; empty if all are compared with all.
     """
 
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("settings/coefficient", "settings/alpha", "settings/seed", "settings/threshold", "settings/against"),
-        *("queries", "runs", "measures/{measures}/means/[runs]", "measures/{measures}/agreement/{measures} = matrix"),
-        *("critical", "clustered = clustered_measures", "notes"),
-    )
+    DERIVED: ClassVar[tuple[str, ...]] = ("critical", "clustered_measures")
 
+    settings: Correlation
     runs: tuple[str, ...]
     measures: tuple[str, ...]
     queries: int
     means: Floats
     matrix: Floats
-    coefficient: str
-    alpha: float
-    seed: int = 0
-    threshold: float = HIGH
-    notes: tuple[str, ...] = ()
     against: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -81,8 +158,8 @@ class Correlation(registry.StudyResult):
     @property
     def critical(self) -> float | None:
         """The absolute value that independent orders exceed with probability ``alpha``; None if there is no test."""
-        test = get_coefficient(self.coefficient).critical
-        return None if test is None else test(len(self.runs), self.alpha)
+        test = COEFFICIENTS[self.settings.coefficient].critical
+        return None if test is None else test(len(self.runs), self.settings.alpha)
 
     @cached_property
     def linkage(self) -> Floats:
@@ -112,100 +189,39 @@ class Correlation(registry.StudyResult):
         """Pairs of runs that two measures order differently; the run that the first measure prefers comes first."""
         return swaps(self.means[first], self.means[second], self.runs)
 
+    def pages(self, digits: int = 4) -> list[Page]:
+        """The agreement of every pair of measures, and swapped pairs of runs if they were asked for."""
+        scope, critical = f"{len(self.runs)} runs, {self.queries} queries", self.critical
+        page = _page(self, scope, digits, -1 if critical is None or critical >= 1 else critical)
+        pages = [replace(page, title=f"{page.title}. {significance(self, digits)}")]
+        return [*pages, *_swap_pages(self, digits)] if self.settings.swaps else pages
 
-@registry.recorded
-def correlation(
-    qrels: Any,
-    runs: Any = None,
-    measures: Measures = DEFAULT,
-    *,
-    against: Annotated[
-        Measures | None, "Compare the measures of -m, in rows, with these only, in columns; given like -m."
-    ] = None,
-    coefficient: Coefficient = "tau-a",
-    threshold: Threshold = HIGH,
-    alpha: Annotated[Chance, "Significance level of the coefficient."] = 0.01,
-    standardise: Standardisation | None = None,
-    corpus: Any = None,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Correlation:
-    """Agreement between measures on the order of systems.
+    @classmethod
+    def mean_pages(cls, results: Sequence[CorrelationResult], digits: int = 4) -> list[Page]:
+        """The agreement of every pair of measures, averaged over collections; there is no test of a mean."""
+        mean = averaged(results, ("measures", "against", "settings"), ("matrix",))
+        return [_page(mean, f"mean over {len(results)} collections", digits, -1)]
 
-    As in Table 2 of Sakai, "Alternatives to Bpref" (SIGIR 2007), for at least two runs. A run's score is its mean over
-    the queries where the measure is defined for all runs. The first figure is a heat map with similar measures next to
-    each other; the second plots the ranks of runs under each measure against their ranks under the first. Measures that
-    read document text need a corpus (Hui et al., ICTIR 2017, Tables 3 and 4 and Figure 2). Scores that another program
-    computed take the place of judgments and runs. ::
-
-        cranfield study correlation qrels.txt *.run -m "AP nDCG@10 RR bpref" --coefficient tau_ap
-        cranfield study correlation qrels.txt *.run -m "ERR_IA@20 NRBP" --against DELTARB@20 --corpus docs.jsonl
-        cranfield study correlation --scores judge.csv
-    """
-    comparison, threshold = get_coefficient(coefficient), check_fraction("threshold", threshold)
-    alpha = check_fraction("alpha", alpha)
-    asked = [] if against is None else columns_of(qrels, against, DEFAULT)
-    others = {column.measure for column in asked}
-    chosen = [column for column in columns_of(qrels, measures, DEFAULT) if column.measure not in others]
-    if not chosen:
-        raise UsageError("all measures are also in `against`, so that there is nothing to compare")
-    chosen += asked
-    systems = systems_of(qrels, runs, chosen, corpus=corpus, seed=seed, standardise=standardise, progress=progress)
-    if len(systems.measures) < 2:
-        raise UsageError("this study compares measures and needs at least two, got one")
-    means = systems.means
-    matrix = comparison.compute(means[:, None], means)
-    notes = list(tie_notes(systems.measures, means, coefficient))
-    first_column = len(systems.measures) - len(asked)
-    if not comparison.symmetric and asked:
-        references = ", ".join(systems.measures[:first_column])
-        notes.append(f"{comparison.symbol}: {references} are the references, the others the estimates")
-    elif not comparison.symmetric:
-        notes.append(f"{comparison.symbol}: the measure in the row is the reference, that in the column the estimate")
-    return Correlation(
-        systems.runs,
-        systems.measures,
-        len(systems.queries),
-        means,
-        matrix,
-        coefficient,
-        alpha,
-        seed,
-        threshold,
-        (*systems.notes, *notes),
-        systems.measures[first_column:],
-    )
+    def drawings(self) -> Drawings:
+        """The heat map and the ranks of runs."""
+        return {"correlation": partial(draw, self), "correlation-ranks": partial(scatter, self)}
 
 
-def tables(result: Correlation, digits: int = 4) -> list[Page]:
-    """The agreement of every pair of measures."""
-    scope, critical = f"{len(result.runs)} runs, {result.queries} queries", result.critical
-    page = _page(result, scope, digits, -1 if critical is None or critical >= 1 else critical)
-    return [replace(page, title=f"{page.title}. {significance(result, digits)}")]
-
-
-def mean_tables(results: list[Correlation], digits: int = 4) -> list[Page]:
-    """The agreement of every pair of measures, averaged over collections; there is no test of a mean."""
-    mean = averaged(results, ("measures", "against", "coefficient", "threshold"), ("matrix",))
-    return [_page(mean, f"mean over {len(results)} collections", digits, -1)]
-
-
-def _page(result: Correlation, scope: str, digits: int, critical: float) -> Page:
+def _page(result: CorrelationResult, scope: str, digits: int, critical: float) -> Page:
     """The coefficients of pairs of measures; those up to the critical value are not significant."""
     place = {measure: m for m, measure in enumerate(result.measures)}
 
     def cell(row: str, column: str) -> Cell:
         value = float(result.matrix[place[row], place[column]])
-        best = value > result.threshold and row != column
+        best = value > result.settings.threshold and row != column
         return Cell(shown(value, digits), best=best, aside="n.s." if abs(value) <= critical else "")
 
-    symbol = get_coefficient(result.coefficient).symbol
-    title = f"{symbol} between measures, {scope} (bold: above {result.threshold:g})"
+    title = f"{result.symbol} between measures, {scope} (bold: above {result.settings.threshold:g})"
     rows = [(row, [cell(row, column) for column in result.columns]) for row in result.rows]
     return table(title, ("measure",), result.columns, rows)
 
 
-def swap_tables(result: Correlation, digits: int = 4) -> list[Page]:
+def _swap_pages(result: CorrelationResult, digits: int) -> list[Page]:
     """The pairs of runs that the first measure and another one order differently."""
     first, *others = result.measures
     swaps = {measure: result.swaps(0, m) for m, measure in enumerate(others, 1)}
@@ -216,17 +232,14 @@ def swap_tables(result: Correlation, digits: int = 4) -> list[Page]:
     ]
 
 
-ON_REQUEST = {"swaps": ("List the pairs of runs that the first measure and another order differently.", swap_tables)}
-
-
-def significance(result: Correlation, digits: int = 4) -> str:
+def significance(result: CorrelationResult, digits: int = 4) -> str:
     """A sentence on which values are significant."""
-    symbol, critical = get_coefficient(result.coefficient).symbol, result.critical
+    symbol, critical = result.symbol, result.critical
     if critical is None:
         return f"There is no significance test for {symbol}."
     if critical >= 1:
-        return f"Too few runs: no {symbol} is significant at {result.alpha:g}."
-    return f"Values within ±{shown(critical, digits)} are not significant at {result.alpha:g} (n.s.)."
+        return f"Too few runs: no {symbol} is significant at {result.settings.alpha:g}."
+    return f"Values within ±{shown(critical, digits)} are not significant at {result.settings.alpha:g} (n.s.)."
 
 
 # Inches: the width of a cell, the least that has room for a number, that below which names are vertical, the least of
@@ -234,12 +247,7 @@ def significance(result: Correlation, digits: int = 4) -> str:
 CELL, ROOMY, UPRIGHT, SMALLEST, LETTER, BAR = 0.42, 0.28, 0.2, 0.11, 0.056, 0.75
 
 
-def drawings(result: Correlation) -> Drawings:
-    """The heat map and the ranks of runs."""
-    return {result._KIND: partial(draw, result), f"{result._KIND}-ranks": partial(scatter, result)}
-
-
-def draw(result: Correlation) -> Figure:
+def draw(result: CorrelationResult) -> Figure:
     """The heat map below its dendrogram."""
     count, names = len(result.measures), LETTER * max(map(len, result.measures))
     width = float(np.clip(CELL * count + names + BAR, COLUMN, PAGE))
@@ -254,7 +262,7 @@ def draw(result: Correlation) -> Figure:
     return figure
 
 
-def draw_dendrogram(result: Correlation, axis: Axes) -> Axes:
+def draw_dendrogram(result: CorrelationResult, axis: Axes) -> Axes:
     """The clustering of the measures by distance."""
     from scipy.cluster import hierarchy
 
@@ -266,7 +274,7 @@ def draw_dendrogram(result: Correlation, axis: Axes) -> Axes:
     return axis
 
 
-def draw_heat_map(result: Correlation, axis: Axes, *, cell: float = CELL, vertical: bool = False) -> Axes:
+def draw_heat_map(result: CorrelationResult, axis: Axes, *, cell: float = CELL, vertical: bool = False) -> Axes:
     """The coefficients as colours and, where they fit, as numbers."""
     order = result.clustered
     names = [result.measures[i] for i in order]
@@ -286,13 +294,12 @@ def draw_heat_map(result: Correlation, axis: Axes, *, cell: float = CELL, vertic
     axis.tick_params(length=0)
     axis.spines[:].set_visible(False)
     bar = axis.figure.colorbar(image, ax=axis, shrink=0.6, pad=0.02, aspect=25)
-    symbol = get_coefficient(result.coefficient).symbol
-    bar.set_label(f"{symbol}, {len(result.runs)} runs")
+    bar.set_label(f"{result.symbol}, {len(result.runs)} runs")
     bar.outline.set_visible(False)
     return axis
 
 
-def scatter(result: Correlation) -> Figure:
+def scatter(result: CorrelationResult) -> Figure:
     """The rank of every run under each measure against its rank under the first measure; rank 1 is the best run.
 
     As in Figure 2 of Hui et al. (ICTIR 2017): if two measures agree, all runs are on the diagonal.
@@ -305,7 +312,7 @@ def scatter(result: Correlation) -> Figure:
     for m, axis in enumerate(axes, 1):
         axis.plot((0.3, end), (0.3, end), color=GREY, linewidth=0.6, linestyle=":")
         axis.scatter(first, mean_ranks(result.means[m]), s=9, color=BLUE, alpha=0.8, linewidths=0)
-        symbol, value = get_coefficient(result.coefficient).symbol, result.matrix[0, m]
+        symbol, value = result.symbol, result.matrix[0, m]
         axis.set_title(f"{symbol} = {value:.2f}" if np.isfinite(value) else f"{symbol} is undefined", fontsize=7)
         axis.set_xlabel(f"rank by {result.measures[0]}")
         axis.set_ylabel(f"rank by {result.measures[m]}")

@@ -8,7 +8,7 @@ width of intervals from human and predicted judgments together.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import NormalDist
@@ -18,14 +18,15 @@ import numpy as np
 
 from cranfield import io
 from cranfield.data import Floats, Integers
-from cranfield.errors import InputError, check_count
+from cranfield.errors import InputError
 from cranfield.evaluation.evaluator import Evaluator, read_runs
+from cranfield.evaluation.notes import SENTENCES, Note
 from cranfield.evaluation.pair_bounds import DECIMALS, lowest_differences, rank_weights
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.judging.proposals import judging_order
-from cranfield.lab import registry
-from cranfield.lab.registry import Progress, Relevant, Threshold
+from cranfield.lab.study import Progress, Relevant, Study, StudyResult, Threshold
 from cranfield.measures import parse
+from cranfield.parallel import followed
 from cranfield.ranking.alignment import ranked_lists
 from cranfield.report.canvas import (
     BLACK,
@@ -42,7 +43,7 @@ from cranfield.report.canvas import (
 )
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import shown
-from cranfield.settings import Count, Limits, Option
+from cranfield.settings import Chance, Count, Limits, Option, Whole
 from cranfield.statistics.correlation import tau
 from cranfield.statistics.intervals import t_quantile
 from cranfield.statistics.resampling import pairs, t_test
@@ -371,25 +372,6 @@ MANY_QUERIES = 100
 
 
 @dataclass(frozen=True)
-class JudgingSettings:
-    """How the study was run: lowest relevant grade, depth of lists, budgets per query, and repetitions.
-
-    ``human``: the number of queries with human judgments. ``chance``: the share of documents drawn within queries.
-    """
-
-    rel: float
-    depth: int
-    budgets: tuple[int, ...]
-    threshold: float
-    orders: int
-    pairs: int
-    repeats: int
-    human: int
-    chance: float
-    seed: int
-
-
-@dataclass(frozen=True)
 class StrategyResult:
     """One strategy after each budget: τ with the order from all judgments, and significant pairs found."""
 
@@ -419,40 +401,14 @@ class SampleResult:
     bias: float
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Judging(registry.StudyResult):
-    """The results of all parts; see their classes. ``different``: documents that differ in a pair, on average."""
-
-    settings: JudgingSettings
-    runs: tuple[str, ...]
-    queries: int
-    strategies: tuple[StrategyResult, ...]
-    decisions: tuple[DecisionResult, ...]
-    different: float
-    coverage: tuple[Coverage, ...]
-    samples: tuple[SampleResult, ...]
-    notes: tuple[str, ...] = ()
+SENTENCES.update(
+    independent_judges="simulated judges err independently of each other given the grade; real ones do not",
+    near_duplicates="near-duplicate runs, which differ on few queries, have poor coverage with every interval",
+)
 
 
-@registry.recorded
-def judging(
-    qrels: Any,
-    runs: Any,
-    *,
-    rel: Relevant = 1.0,
-    depth: Annotated[Count, "Length of lists."] = 100,
-    budgets: Annotated[Sequence[int], "Judgments per query."] = BUDGETS,
-    threshold: Threshold = 0.9,
-    orders: int = 20,
-    pairs: Annotated[Count, "Random pairs of runs."] = 150,
-    repeats: Annotated[Count, "Repetitions per coverage estimate."] = 1000,
-    human: Annotated[
-        int | None, Limits(3), "Queries with human judgments.", Option(default="40 of 100 or more queries, else 15")
-    ] = None,
-    chance: float = 0.3,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Judging:
+@dataclass(frozen=True)
+class Judging(Study):
     """How few judgments decide, and which intervals hold with predicted ones.
 
     On a collection with all judgments and at least three runs: judgments that each strategy, and a random order, needs
@@ -462,140 +418,144 @@ def judging(
 
         cranfield study judging qrels.txt *.run --rel 2 --figures figures
     """
-    for name, count in (("depth", depth), ("orders", orders), ("pairs", pairs), ("repeats", repeats)):
-        check_count(name, count)
-    judgments = io.read_qrels(qrels)
-    read = sorted(read_runs(runs if not isinstance(runs, tuple) else list(runs)), key=lambda run: run.name)
-    if len(read) < 3:
-        raise InputError(["the study needs at least three runs"])
-    judged = mapping_of(judgments)
-    human = (40 if len(judged) >= MANY_QUERIES else 15) if human is None else human
-    if not 3 <= human <= len(judged) - 2:
-        raise InputError([f"{len(judged)} queries are too few for {human} with human judgments and 2 others"])
-    settings = JudgingSettings(rel, depth, tuple(budgets), threshold, orders, pairs, repeats, human, chance, seed)
-    lists = ranked_lists(read, judgments, None, depth)
-    steps, done = len(STRATEGIES) + 2 + len(JUDGES), 0
 
-    def step() -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, steps)
+    rel: Relevant = 1.0
+    depth: Annotated[Count, "Length of lists."] = 100
+    budgets: Annotated[Sequence[int], "Judgments per query."] = BUDGETS
+    threshold: Threshold = 0.9
+    orders: Count = 20
+    pairs: Annotated[Count, "Random pairs of runs."] = 150
+    repeats: Annotated[Count, "Repetitions per coverage estimate."] = 1000
+    human: Annotated[
+        int | None, Limits(3), "Queries with human judgments.", Option(default="40 of 100 or more queries, else 15")
+    ] = None
+    chance: Chance = 0.3
+    seed: Whole = 0
 
-    queries = query_lists(lists, judged, rel, depth)
-    if not queries:
-        raise InputError([f"{judgments.name}: no query has a document of grade {rel:g} or higher"])
-    strategies = _strategies(queries, settings, step)
-    decisions, different = _decisions(lists, judged, settings)
-    step()
-    coverage, samples = [], []
-    for judge in JUDGES:
-        predicted = predicted_grades(judged, judge)
-        coverage += _coverage(judge, judged, predicted, read, settings)
-        samples += _samples(judge, judged, predicted, lists[len(read) // 2], settings)
-        step()
-    return Judging(
-        settings,
-        tuple(run.name for run in read),
-        len(judged),
-        tuple(strategies),
-        tuple(decisions),
-        different,
-        tuple(coverage),
-        tuple(samples),
-        (
-            "simulated judges err independently of each other given the grade; real ones do not",
-            "near-duplicate runs, which differ on few queries, have poor coverage with every interval",
-        ),
-    )
-
-
-def _strategies(
-    queries: Sequence[QueryLists], settings: JudgingSettings, step: Callable[[], None]
-) -> list[StrategyResult]:
-    reference = full_scores(queries)
-    most, found = settings.budgets[-1], []
-    for name, options in STRATEGIES.items():
-        orders = [order_of(query, most, options) for query in queries]
-        result = compare_budgets(reference, scores_by_budget(queries, orders, settings.budgets))
-        found.append(StrategyResult(name, *map(tuple, result.tolist())))
-        step()
-    repeated = []
-    for seed in range(settings.orders):
-        drawn = [random_order(query, settings.seed + seed, q) for q, query in enumerate(queries)]
-        repeated.append(compare_budgets(reference, scores_by_budget(queries, drawn, settings.budgets)))
-    found.append(StrategyResult(RANDOM, *map(tuple, np.mean(repeated, axis=0).tolist())))
-    step()
-    return found
-
-
-def _decisions(lists: Any, judged: Any, settings: JudgingSettings) -> tuple[list[DecisionResult], float]:
-    weights = rank_weights(parse(DECISION_MEASURE), 20)
-    rng = np.random.default_rng(settings.seed)
-    every = [(a, b) for a in range(len(lists)) for b in range(a + 1, len(lists))]
-    chosen = rng.permutation(len(every))[: settings.pairs].tolist()
-    counts = []
-    for i in chosen:
-        a, b = every[i]
-        documents = pair_documents(lists[a], lists[b], judged, weights, settings.rel)
-        counts.append(count_judgments(documents, seed=settings.seed + i))
-    found = [
-        DecisionResult(
-            rule,
-            float(np.mean([one.judgments[rule] for one in counts])),
-            float(np.mean([one.right[rule] for one in counts])),
+    def run(self, qrels: Any, runs: Any, *, progress: Progress | None = None) -> JudgingResult:
+        """Judge with each strategy, decide pairs, and draw samples with each simulated judge."""
+        judgments = io.read_qrels(qrels)
+        read = sorted(read_runs(runs if not isinstance(runs, tuple) else list(runs)), key=lambda run: run.name)
+        if len(read) < 3:
+            raise InputError(["the study needs at least three runs"])
+        judged = mapping_of(judgments)
+        human = (40 if len(judged) >= MANY_QUERIES else 15) if self.human is None else self.human
+        if not 3 <= human <= len(judged) - 2:
+            raise InputError([f"{len(judged)} queries are too few for {human} with human judgments and 2 others"])
+        lists = ranked_lists(read, judgments, None, self.depth)
+        queries = query_lists(lists, judged, self.rel, self.depth)
+        if not queries:
+            raise InputError([f"{judgments.name}: no query has a document of grade {self.rel:g} or higher"])
+        steps = len(STRATEGIES) + 2 + len(JUDGES)
+        strategies = list(followed(self._strategies(queries), progress, steps))
+        decisions, different = self._decisions(lists, judged)
+        coverage: list[Coverage] = []
+        samples: list[SampleResult] = []
+        for judge in followed(JUDGES, progress, steps, len(STRATEGIES) + 2):
+            predicted = predicted_grades(judged, judge)
+            coverage += self._coverage(judge, judged, predicted, read, human)
+            samples += self._samples(judge, judged, predicted, lists[len(read) // 2])
+        return JudgingResult(
+            settings=self,
+            runs=tuple(run.name for run in read),
+            queries=len(judged),
+            human=human,
+            strategies=tuple(strategies),
+            decisions=tuple(decisions),
+            different=different,
+            coverage=tuple(coverage),
+            samples=tuple(samples),
+            notes=(Note("independent_judges"), Note("near_duplicates")),
         )
-        for rule in RULES
-    ]
-    return found, float(np.mean([one.different for one in counts]))
 
+    def _strategies(self, queries: Sequence[QueryLists]) -> Iterator[StrategyResult]:
+        reference, budgets = full_scores(queries), self.budgets
+        for name, options in STRATEGIES.items():
+            orders = [order_of(query, budgets[-1], options) for query in queries]
+            result = compare_budgets(reference, scores_by_budget(queries, orders, budgets))
+            yield StrategyResult(name, *map(tuple, result.tolist()))
+        repeated = []
+        for seed in range(self.orders):
+            drawn = [random_order(query, self.seed + seed, q) for q, query in enumerate(queries)]
+            repeated.append(compare_budgets(reference, scores_by_budget(queries, drawn, budgets)))
+        yield StrategyResult(RANDOM, *map(tuple, np.mean(repeated, axis=0).tolist()))
 
-def _coverage(
-    judge: str, judged: Any, predicted: Any, runs: Sequence[Any], settings: JudgingSettings
-) -> list[Coverage]:
-    middle = len(runs) // 2
-    chosen = runs[middle : middle + 2]
-    values = []
-    for side in (judged, predicted):
-        evaluator = Evaluator(side, INTERVAL_MEASURE, undefined="zero")
-        values.append(np.nan_to_num(np.array([evaluator.values(run)[0] for run in chosen])))
-    human, said = values
-    subjects = {"one system": (human[0], said[0]), "pair": (human[0] - human[-1], said[0] - said[-1])}
-    found = []
-    for subject, (y, f) in subjects.items():
-        results = interval_coverage(y, f, settings.human, repeats=settings.repeats, seed=settings.seed)
-        found += [Coverage(judge, subject, method, *results[method]) for method in (*LIKE, *THESE)]
-    return found
-
-
-def _samples(judge: str, judged: Any, predicted: Any, ranking: Any, settings: JudgingSettings) -> list[SampleResult]:
-    found = []
-    for name in SAMPLED_MEASURES:
-        weights = rank_weights(parse(name), 10)
-        sides = [
-            [_gains(side[query], ranking.get(query, ())[:10], settings.rel) for query in judged]
-            for side in (judged, predicted)
+    def _decisions(self, lists: Any, judged: Any) -> tuple[list[DecisionResult], float]:
+        weights = rank_weights(parse(DECISION_MEASURE), 20)
+        rng = np.random.default_rng(self.seed)
+        every = [(a, b) for a in range(len(lists)) for b in range(a + 1, len(lists))]
+        counts = []
+        for i in rng.permutation(len(every))[: self.pairs].tolist():
+            a, b = every[i]
+            documents = pair_documents(lists[a], lists[b], judged, weights, self.rel)
+            counts.append(count_judgments(documents, seed=self.seed + i))
+        results = [
+            DecisionResult(
+                rule,
+                float(np.mean([count.judgments[rule] for count in counts])),
+                float(np.mean([count.right[rule] for count in counts])),
+            )
+            for rule in RULES
         ]
-        results = sample_coverage(weights, *sides, chance=settings.chance, repeats=settings.repeats, seed=settings.seed)
-        found += [SampleResult(judge, name, estimator, *values) for estimator, values in results.items()]
-    return found
+        return results, float(np.mean([count.different for count in counts]))
+
+    def _coverage(self, judge: str, judged: Any, predicted: Any, runs: Sequence[Any], human: int) -> Iterator[Coverage]:
+        middle = len(runs) // 2
+        values = []
+        for side in (judged, predicted):
+            evaluator = Evaluator(side, INTERVAL_MEASURE, undefined="zero")
+            chosen = runs[middle : middle + 2]
+            values.append(np.nan_to_num(np.array([evaluator.values(run)[0] for run in chosen])))
+        y, f = values
+        subjects = {"one system": (y[0], f[0]), "pair": (y[0] - y[-1], f[0] - f[-1])}
+        for subject, sides in subjects.items():
+            results = interval_coverage(*sides, human, repeats=self.repeats, seed=self.seed)
+            yield from (Coverage(judge, subject, method, *results[method]) for method in (*LIKE, *THESE))
+
+    def _samples(self, judge: str, judged: Any, predicted: Any, ranking: Any) -> Iterator[SampleResult]:
+        for name in SAMPLED_MEASURES:
+            weights = rank_weights(parse(name), 10)
+            sides = [
+                [_gains(side[query], ranking.get(query, ())[:10], self.rel) for query in judged]
+                for side in (judged, predicted)
+            ]
+            results = sample_coverage(weights, *sides, chance=self.chance, repeats=self.repeats, seed=self.seed)
+            yield from (SampleResult(judge, name, estimator, *values) for estimator, values in results.items())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgingResult(StudyResult):
+    """The results of all parts; see their classes.
+
+    ``human``: the number of queries with human judgments. ``different``: documents that differ in a pair, on average.
+    """
+
+    settings: Judging
+    runs: tuple[str, ...]
+    queries: int
+    human: int
+    strategies: tuple[StrategyResult, ...]
+    decisions: tuple[DecisionResult, ...]
+    different: float
+    coverage: tuple[Coverage, ...]
+    samples: tuple[SampleResult, ...]
+    notes: tuple[Note, ...] = ()
+
+    def pages(self, digits: int = 4) -> list[Page]:
+        """Judgments per strategy, judgments per pair, and coverage of intervals."""
+        tables = [_strategy_table(self), _decision_table(self)]
+        return [*tables, *_coverage_tables(self, digits), _sample_table(self, digits)]
+
+    def drawings(self) -> Drawings:
+        """The order of systems by budget, and the coverage of intervals."""
+        return {"judging-budgets": partial(draw_budgets, self), "judging-coverage": partial(draw_coverage, self)}
 
 
 def _gains(grades: Any, documents: Sequence[str], rel: float) -> Floats:
     return np.array([float(grades.get(d, 0) >= rel) for d in documents], np.float64)
 
 
-def tables(result: Judging, digits: int = 4) -> list[Page]:
-    """Judgments per strategy, judgments per pair, and coverage of intervals."""
-    return [
-        _strategy_table(result),
-        _decision_table(result),
-        *_coverage_tables(result, digits),
-        _sample_table(result, digits),
-    ]
-
-
-def _strategy_table(result: Judging) -> Page:
+def _strategy_table(result: JudgingResult) -> Page:
     settings = result.settings
     rows = []
     for one in result.strategies:
@@ -612,13 +572,13 @@ def _strategy_table(result: Judging) -> Page:
     return table(title, ("strategy",), columns, rows)
 
 
-def _decision_table(result: Judging) -> Page:
+def _decision_table(result: JudgingResult) -> Page:
     rows = [(one.rule, [f"{one.judgments:,.0f}", f"{one.right:.1%}"]) for one in result.decisions]
     title = f"Judgments until a pair is settled, {DECISION_MEASURE}; {result.different:,.0f} documents differ"
     return table(title, ("rule",), ("judgments", "right sign"), rows)
 
 
-def _coverage_tables(result: Judging, digits: int) -> list[Page]:
+def _coverage_tables(result: JudgingResult, digits: int) -> list[Page]:
     pages = []
     settings = result.settings
     for subject in dict.fromkeys(one.subject for one in result.coverage):
@@ -632,12 +592,12 @@ def _coverage_tables(result: Judging, digits: int) -> list[Page]:
                 cells += [shown(one.coverage, 3), shown(one.width, digits)]
             rows.append((method, cells))
         columns = [text for judge in judges for text in (f"{judge}: coverage", f"{judge}: width")]
-        title = f"95% intervals of {INTERVAL_MEASURE}, {subject}: {settings.human} human queries of {result.queries}"
+        title = f"95% intervals of {INTERVAL_MEASURE}, {subject}: {result.human} human queries of {result.queries}"
         pages.append(table(f"{title}, {settings.repeats:,} repetitions", ("interval",), columns, rows))
     return pages
 
 
-def _sample_table(result: Judging, digits: int) -> Page:
+def _sample_table(result: JudgingResult, digits: int) -> Page:
     rows = [
         (
             (one.judge, one.measure, one.estimator),
@@ -653,12 +613,7 @@ COLOURS = (BLACK, BLUE, ORANGE, SKY, GREEN, PURPLE, GREY)
 MARKS = "os^Dv<x"
 
 
-def drawings(result: Judging) -> Drawings:
-    """The order of systems by budget, and the coverage of intervals."""
-    return {"judging-budgets": partial(draw_budgets, result), "judging-coverage": partial(draw_coverage, result)}
-
-
-def draw_budgets(result: Judging) -> Figure:
+def draw_budgets(result: JudgingResult) -> Figure:
     """τ and the share of significant pairs found after each budget."""
     figure = new_figure(PAGE, 2.6)
     axes = figure.subplots(1, 2)
@@ -673,7 +628,7 @@ def draw_budgets(result: Judging) -> Figure:
     return figure
 
 
-def draw_coverage(result: Judging) -> Figure:
+def draw_coverage(result: JudgingResult) -> Figure:
     """Coverage against mean width of each interval, for each judge."""
     subjects = list(dict.fromkeys(one.subject for one in result.coverage))
     figure = new_figure(PAGE, 2.8)

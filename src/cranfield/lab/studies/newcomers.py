@@ -9,29 +9,33 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers
-from cranfield.errors import InputError, UsageError, check_count
+from cranfield.errors import InputError, UsageError
+from cranfield.evaluation.notes import SENTENCES, Note
+from cranfield.evaluation.scores import Scores
 from cranfield.io.side_tables import read_run_groups
-from cranfield.lab import registry
-from cranfield.lab.registry import Coefficient, Measures, Progress, Relevant
+from cranfield.lab.relabelling import Relabeller
+from cranfield.lab.study import Coefficient, Measures, Progress, Relevant, Study, StudyResult
 from cranfield.lab.systems import (
-    SystemScores,
+    COEFFICIENTS,
     defined_for_all,
-    get_coefficient,
     mean_scores,
     score_systems,
+    system_means,
+    system_notes,
     tie_notes,
 )
 from cranfield.parallel import followed
 from cranfield.report.canvas import BLUE, GREY, ORANGE, Drawings, each
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import UNDEFINED, Cell, shown
-from cranfield.settings import Count, Option
+from cranfield.settings import Count, Option, Whole
 from cranfield.statistics.rounding import levels
+from cranfield.wording import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,18 +44,97 @@ if TYPE_CHECKING:
 DEFAULT = ("bpref", "AP", "AP[condensed]", "Q", "Q[condensed]", "nDCG", "nDCG[condensed]", "P@10")
 
 
-@dataclass(frozen=True)
-class NewcomersSettings:
-    """The pool depth, the coefficient for comparing orders, the lowest relevant grade, and the random seed."""
+SENTENCES.update(
+    undefined_without=(
+        "{measure} becomes undefined for some queries without the judgments of {groups}; without those of {worst}, "
+        "means are over {fewest} of {full} queries"
+    ),
+    not_contributed="{count} of {judged} judged documents are not among the first {depth} of any run; they stay judged",
+)
 
-    pool_depth: int
-    coefficient: str
-    rel: float
-    seed: int = 0
+
+@dataclass(frozen=True)
+class Newcomers(Study):
+    """Scores of runs without the judgments that they contributed.
+
+    After Zobel, "How reliable are the results of large-scale information retrieval experiments?" (SIGIR 1998): each of
+    at least two runs is scored without the judgments that only this run, or its group, contributed. The change of a
+    score estimates the change for a new run of the same kind on this collection. Judgments of documents that no run
+    contributes are kept. ::
+
+        cranfield study newcomers qrels.txt *.run --pool-depth 10
+        cranfield study newcomers qrels.txt *.run --group-prefix _ -m "AP AP[condensed] bpref"
+    """
+
+    pool_depth: Annotated[Count, "Pool depth: a run contributes the judged documents among its first N."] = 10
+    prefix: Annotated[
+        str | None,
+        "Group runs by the part of their names before TEXT.",
+        Option("--group-prefix", metavar="TEXT"),
+    ] = None
+    rel: Relevant = 1.0
+    coefficient: Coefficient = "tau-a"
+    seed: Whole = 0
+
+    def run(
+        self,
+        qrels: Any,
+        runs: Any,
+        measures: Measures = DEFAULT,
+        *,
+        groups: Annotated[Any, "Groups of runs: lines `run group`; in Python also {run: group}."] = None,
+        corpus: Any = None,
+        progress: Progress | None = None,
+    ) -> NewcomersResult:
+        """Score each group without the judgments that only it contributed."""
+        if groups is not None and self.prefix is not None:
+            raise UsageError("groups and prefix cannot be combined", hint="give one of them")
+        if self.prefix == "":
+            raise UsageError("the prefix separator must not be empty", hint="for example _, as in bm25_rm3")
+        group_names = None if groups is None else read_run_groups(groups)
+        scores, relabeller = score_systems(qrels, runs, measures, corpus=corpus, seed=self.seed)
+        names, group = _assign_groups(scores.runs, group_names, self.prefix)
+        contributed = _contributions(relabeller, group, len(names), self.pool_depth)
+        unique = contributed & (contributed.sum(axis=0) == 1)
+        relevant = relabeller.grade >= self.rel
+        score = system_means(scores)
+        without, rank_without = np.full(score.shape, np.nan), np.zeros(score.shape, np.int64)
+        agreement = np.full((len(scores.measures), len(names)), np.nan)
+        counted = np.zeros((len(scores.measures), len(names)), np.int64)
+        for g in followed(range(len(names)), progress, len(names)):
+            values = relabeller.values(~unique[g]) if unique[g].any() else scores.values
+            usable = defined_for_all(values)
+            counted[:, g] = usable.sum(axis=1)
+            means, members = mean_scores(values, usable), group == g
+            defined = counted[:, g] > 0
+            without[:, members] = means[:, members]
+            rank_without[:, members] = _ranks(means)[:, members]
+            agreement[defined, g] = COEFFICIENTS[self.coefficient].compute(score[defined], means[defined])
+        notes = (
+            *system_notes(scores),
+            *tie_notes(scores, self.coefficient),
+            *_undefined_notes(scores, names, counted),
+            *_uncontributed_notes(contributed, relabeller.grade >= 0, self.pool_depth),
+        )
+        return NewcomersResult(
+            settings=self,
+            runs=scores.runs,
+            groups=names,
+            measures=scores.measures,
+            queries=len(scores.queries),
+            members=tuple(tuple(scores.runs[r] for r in np.flatnonzero(group == g)) for g in range(len(names))),
+            unique=np.stack([(unique & relevant).sum(axis=1), (unique & ~relevant).sum(axis=1)], axis=1),
+            score=score,
+            without=without,
+            rank=_ranks(score),
+            rank_without=rank_without,
+            agreement=agreement,
+            notes=notes,
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Newcomers(registry.StudyResult):
+class NewcomersResult(StudyResult):
     """Every run with all judgments, and without those that only its group contributed.
 
     ``members``: the runs of each group; ``unique`` (group, 2): relevant and other judgments that only this group
@@ -59,17 +142,7 @@ class Newcomers(registry.StudyResult):
     ``agreement`` (measure, group): between the orders of all runs with and without the group's unique judgments.
     """
 
-    UNIQUE: ClassVar[tuple[str, ...]] = ("unique_relevant", "unique_other")
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("settings", "queries", "groups/{groups}/runs = members"),
-        "groups/{groups}/{UNIQUE} = unique",
-        "groups/{groups.1}/agreement/{measures.0}",
-        *("runs/{runs.1}/{measures.0}/score", "runs/{runs.1}/{measures.0}/without"),
-        *("runs/{runs.1}/{measures.0}/rank", "runs/{runs.1}/{measures.0}/rank_without"),
-        "notes",
-    )
-
-    settings: NewcomersSettings
+    settings: Newcomers
     runs: tuple[str, ...]
     groups: tuple[str, ...]
     measures: tuple[str, ...]
@@ -81,7 +154,7 @@ class Newcomers(registry.StudyResult):
     rank: Integers
     rank_without: Integers
     agreement: Floats
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def group(self) -> list[int]:
@@ -96,84 +169,24 @@ class Newcomers(registry.StudyResult):
             self.without - self.score, self.score, out=np.full(self.score.shape, np.nan), where=self.score > 0
         )
 
+    def pages(self, digits: int = 4) -> list[Page]:
+        """The changes without the unique contributions: a summary by measure, then a table of runs for each measure."""
+        grouped = len(self.groups) < len(self.runs)
+        owner = f"its group (of {len(self.groups)})" if grouped else "it"
+        title = (
+            f"Changes of scores and ranks when each run is scored without the judgments that only {owner} contributed:"
+            f" {len(self.runs)} runs, {self.queries} queries, pool depth {self.settings.pool_depth}"
+        )
+        rows = [(measure, _summary(self, m, digits)) for m, measure in enumerate(self.measures)]
+        heads = ("mean\nchange", "largest\nchange", "of run", "runs with\nnew rank", "largest rank\nchange")
+        return [
+            table(title, ("measure",), (*heads, f"lowest\n{self.symbol}"), rows),
+            *(_run_table(self, m, digits, grouped=grouped) for m in range(len(self.measures))),
+        ]
 
-@registry.recorded
-def newcomers(
-    qrels: Any,
-    runs: Any,
-    measures: Measures = DEFAULT,
-    *,
-    pool_depth: Annotated[Count, "Pool depth: a run contributes the judged documents among its first N."] = 10,
-    groups: Annotated[Any, "Groups of runs: lines `run group`; in Python also {run: group}."] = None,
-    prefix: Annotated[
-        str | None,
-        "Instead: the group is the part of a run's name before TEXT.",
-        Option("--group-prefix", metavar="TEXT"),
-    ] = None,
-    rel: Relevant = 1.0,
-    coefficient: Coefficient = "tau-a",
-    corpus: Any = None,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Newcomers:
-    """Scores of runs without the judgments that they contributed.
-
-    After Zobel, "How reliable are the results of large-scale information retrieval experiments?" (SIGIR 1998): each of
-    at least two runs is scored without the judgments that only this run, or its group, contributed. The change of a
-    score estimates the change for a new run of the same kind on this collection. Judgments of documents that no run
-    contributes are kept. ::
-
-        cranfield study newcomers qrels.txt *.run --pool-depth 10
-        cranfield study newcomers qrels.txt *.run --group-prefix _ -m "AP AP[condensed] bpref"
-    """
-    comparison = get_coefficient(coefficient)
-    pool_depth = check_count("pool_depth", pool_depth)
-    if groups is not None and prefix is not None:
-        raise UsageError("groups and prefix cannot be combined", hint="give one of them")
-    if prefix == "":
-        raise UsageError("the prefix separator must not be empty", hint="for example _, as in bm25_rm3")
-    group_names = None if groups is None else read_run_groups(groups)
-    systems = score_systems(qrels, runs, measures, corpus=corpus, seed=seed)
-    names, group = _assign_groups(systems.runs, group_names, prefix)
-    contributed = _contributions(systems, group, len(names), pool_depth)
-    unique = contributed & (contributed.sum(axis=0) == 1)
-    relevant = systems.relabeller.grade >= rel
-    score = systems.means
-    without, rank_without = np.full(score.shape, np.nan), np.zeros(score.shape, np.int64)
-    agreement = np.full((len(systems.measures), len(names)), np.nan)
-    counted = np.zeros((len(systems.measures), len(names)), np.int64)
-    for g in followed(range(len(names)), progress, len(names)):
-        values = systems.relabeller.scores(~unique[g]) if unique[g].any() else systems.values
-        usable = defined_for_all(values)
-        counted[:, g] = usable.sum(axis=1)
-        means, members = mean_scores(values, usable), group == g
-        defined = counted[:, g] > 0
-        without[:, members] = means[:, members]
-        rank_without[:, members] = _ranks(means)[:, members]
-        agreement[defined, g] = comparison.compute(score[defined], means[defined])
-    return Newcomers(
-        NewcomersSettings(pool_depth, coefficient, rel, seed),
-        systems.runs,
-        names,
-        systems.measures,
-        len(systems.queries),
-        tuple(
-            tuple(run for run, of_run in zip(systems.runs, group, strict=True) if of_run == g)
-            for g in range(len(names))
-        ),
-        np.stack([(unique & relevant).sum(axis=1), (unique & ~relevant).sum(axis=1)], axis=1),
-        score,
-        without,
-        _ranks(score),
-        rank_without,
-        agreement,
-        (
-            *systems.notes,
-            *tie_notes(systems.measures, score, coefficient),
-            *_undefined_notes(systems, names, counted),
-            *_uncontributed_notes(contributed, systems.relabeller.grade >= 0, pool_depth),
-        ),
-    )
+    def drawings(self) -> Drawings:
+        """The one figure of the study, a panel for each measure."""
+        return {"newcomers": partial(each, range(len(self.measures)), 2, 2.2, partial(draw_changes, self))}
 
 
 def _assign_groups(
@@ -199,10 +212,10 @@ def _assign_groups(
     return names, np.array([names.index(name) for name in group_of])
 
 
-def _contributions(systems: SystemScores, group: Integers, groups: int, depth: int) -> Booleans:
+def _contributions(relabeller: Relabeller, group: Integers, groups: int, depth: int) -> Booleans:
     """The judgments that each group contributed to the pool: (group, judgment)."""
-    ranks = systems.relabeller.ranks()
-    pooled = (ranks > 0) & (ranks <= depth) & (systems.relabeller.grade >= 0)
+    ranks = relabeller.ranks()
+    pooled = (ranks > 0) & (ranks <= depth) & (relabeller.grade >= 0)
     contributed = np.zeros((groups, pooled.shape[1]), bool)
     np.logical_or.at(contributed, group, pooled)
     return contributed
@@ -214,38 +227,19 @@ def _ranks(scores: Floats) -> Integers:
     return 1 + (level[:, None, :] > level[:, :, None]).sum(axis=-1)
 
 
-def _undefined_notes(systems: SystemScores, names: Sequence[str], counted: Integers) -> Iterator[str]:
-    full = systems.defined.sum(axis=1)
-    for m, measure in enumerate(systems.measures):
-        fewer = np.flatnonzero(counted[m] < full[m])
-        if len(fewer):
-            worst, groups = int(counted[m].argmin()), "1 group" if len(fewer) == 1 else f"{len(fewer)} groups"
-            yield (
-                f"{measure} becomes undefined for some queries without the judgments of {groups}; "
-                f"without those of {names[worst]}, means are over {counted[m, worst]} of {full[m]} queries"
-            )
+def _undefined_notes(scores: Scores, names: Sequence[str], counted: Integers) -> Iterator[Note]:
+    full = defined_for_all(scores.values).sum(axis=1)
+    for m, measure in enumerate(scores.measures):
+        fewer = int((counted[m] < full[m]).sum())
+        if fewer:
+            worst = int(counted[m].argmin())
+            values = {"groups": plural(fewer, "group"), "worst": names[worst], "fewest": counted[m, worst]}
+            yield Note("undefined_without", measure=measure, values={**values, "full": full[m]})
 
 
-def _uncontributed_notes(contributed: Booleans, judged: Booleans, depth: int) -> Iterator[str]:
+def _uncontributed_notes(contributed: Booleans, judged: Booleans, depth: int) -> Iterator[Note]:
     if count := int((judged & ~contributed.any(axis=0)).sum()):
-        yield f"{count} of {judged.sum()} judged documents are not among the first {depth} of any run; they stay judged"
-
-
-def tables(result: Newcomers, digits: int = 4) -> list[Page]:
-    """The changes without the unique contributions: a summary by measure, then a table of runs for each measure."""
-    grouped = len(result.groups) < len(result.runs)
-    owner = f"its group (of {len(result.groups)})" if grouped else "it"
-    title = (
-        f"Changes of scores and ranks when each run is scored without the judgments that only {owner} contributed:"
-        f" {len(result.runs)} runs, {result.queries} queries, pool depth {result.settings.pool_depth}"
-    )
-    rows = [(measure, _summary(result, m, digits)) for m, measure in enumerate(result.measures)]
-    symbol = get_coefficient(result.settings.coefficient).symbol
-    heads = ("mean\nchange", "largest\nchange", "of run", "runs with\nnew rank", "largest rank\nchange")
-    return [
-        table(title, ("measure",), (*heads, f"lowest\n{symbol}"), rows),
-        *(_run_table(result, m, digits, grouped=grouped) for m in range(len(result.measures))),
-    ]
+        yield Note("not_contributed", values={"count": count, "judged": judged.sum(), "depth": depth})
 
 
 def percent(value: float) -> str:
@@ -256,7 +250,7 @@ def percent(value: float) -> str:
     return f"{rounded:+.1f}%" if rounded else "0.0%"
 
 
-def _summary(result: Newcomers, m: int, digits: int) -> list[str]:
+def _summary(result: NewcomersResult, m: int, digits: int) -> list[str]:
     change = result.change[m]
     rank_change = result.rank_without[m] - result.rank[m]
     defined = ~np.isnan(change)
@@ -273,7 +267,7 @@ def _summary(result: Newcomers, m: int, digits: int) -> list[str]:
     ]
 
 
-def _run_table(result: Newcomers, m: int, digits: int, *, grouped: bool) -> Page:
+def _run_table(result: NewcomersResult, m: int, digits: int, *, grouped: bool) -> Page:
     """All runs by one measure, the best first."""
     heads = ("unique\nrelevant", "unique\nother", "score", "without", "change", "rank", "rank\nwithout")
     rows, groups = [], result.group
@@ -293,12 +287,7 @@ def _run_table(result: Newcomers, m: int, digits: int, *, grouped: bool) -> Page
     return table(title, ("run", "group") if grouped else ("run",), heads, rows)
 
 
-def drawings(result: Newcomers) -> Drawings:
-    """The one figure of the study, a panel for each measure."""
-    return {"newcomers": partial(each, range(len(result.measures)), 2, 2.2, partial(draw_changes, result))}
-
-
-def draw_changes(result: Newcomers, measure: int, axis: Axes) -> Axes:
+def draw_changes(result: NewcomersResult, measure: int, axis: Axes) -> Axes:
     """The relative change of each score against the score; the largest change is labelled."""
     x, y = result.score[measure], 100 * result.change[measure]
     moved = result.rank_without[measure] != result.rank[measure]

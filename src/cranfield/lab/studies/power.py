@@ -6,7 +6,6 @@ Voorhees and Buckley (SIGIR 2002), and topic set size design (Sakai, 2016), all 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,12 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from cranfield.data import Booleans, Floats
-from cranfield.errors import InputError, UsageError, check_choice, check_count, check_fraction
-from cranfield.evaluation.notes import QueryNames
+from cranfield.errors import InputError
+from cranfield.evaluation.notes import SENTENCES, Note, QueryNames
 from cranfield.evaluation.plan import Undefined
-from cranfield.lab import registry
-from cranfield.lab.registry import SAKAI, Measures, Progress, Samples, check_alike, mean_of
-from cranfield.lab.systems import SystemValues, columns_of, systems_of
+from cranfield.evaluation.scores import Scores
+from cranfield.lab.study import SAKAI, Measures, Progress, Samples, Study, StudyResult, check_alike, mean_of
+from cranfield.lab.systems import columns_of, defined_for_all, systems_of
 from cranfield.report.canvas import (
     BLACK,
     BLUE,
@@ -37,8 +36,8 @@ from cranfield.report.canvas import (
 )
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown
-from cranfield.settings import Chance, Count, Option, Positive
-from cranfield.statistics.resampling import TESTS, PairwiseTests, Test, discriminate
+from cranfield.settings import Chance, Count, Option, Positive, Whole
+from cranfield.statistics.resampling import PairwiseTests, Test, discriminate
 from cranfield.statistics.sample_size import (
     MAX_QUERIES,
     SwapRates,
@@ -55,10 +54,16 @@ if TYPE_CHECKING:
 
 
 DEFAULT = ("AP", "nDCG", "nDCG@10", "P@10", "RR", "bpref", "Q", "AP[condensed]", "nDCG[condensed]", "Q[condensed]")
-PAPER = SAKAI
 DIFFERENCES = (0.02, 0.05, 0.1, 0.2)
 SEEDS = 5  # of the spread of the difference required, which is the largest of many random numbers
 MAX_SWAP_RATE = 0.05  # a difference is large enough if at most this share of pairs is swapped
+SENTENCES.update(
+    omitted_for_all_measures=(
+        "omitted for all measures: {queries}, where a measure is undefined ({by_measure}); {left} queries are used"
+    ),
+    few_resamples="with {samples} resamples only p = 0 is below {alpha:g}: use more resamples",
+    smallest_p="with {cause} the smallest possible p is {least:.2g}: nothing can be significant at {alpha:g}",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,103 +83,8 @@ class Sensitivity:
     required_range: tuple[float, float]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Power(registry.StudyResult):
-    """The sensitivity of each measure, on the ``queries`` where every measure is defined for every run."""
-
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("settings/test", "settings/samples", "settings/alpha", "settings/beta", "settings/differences"),
-        *("settings/trials", "settings/undefined", "settings/seed", "runs", "queries"),
-        *("measures/{measures} = summaries", "measures/{measures} = sensitivities", "notes"),
-    )
-
-    runs: tuple[str, ...]
-    queries: tuple[str, ...]
-    sensitivities: tuple[Sensitivity, ...]
-    test: Test
-    samples: int
-    alpha: float
-    beta: float
-    differences: tuple[float, ...]
-    trials: int
-    undefined: Undefined
-    seed: int
-    notes: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        runs = len(self.runs)
-        for one in self.sensitivities:
-            sizes = [len(one.means), len(one.tests.p), len(one.tests.difference), len(one.tests.required)]
-            if sizes != [runs, *[runs * (runs - 1) // 2] * 3]:
-                raise ValueError(f"{one.measure}: another number of runs")
-
-    @property
-    def measures(self) -> tuple[str, ...]:
-        """The names of the measures."""
-        return tuple(sensitivity.measure for sensitivity in self.sensitivities)
-
-    @property
-    def permutations(self) -> int:
-        """The number of sign permutations if the test enumerates all of them; otherwise 0."""
-        return _all_permutations(self.test, self.samples, len(self.queries))
-
-    @property
-    def ranked(self) -> list[Sensitivity]:
-        """The measures by decreasing discriminative power, as in Sakai's Table 3."""
-        return sorted(self.sensitivities, key=lambda sensitivity: -sensitivity.tests.power)
-
-    def queries_needed(self, sensitivity: Sensitivity, difference: float) -> int | None:
-        """The number of queries that a paired t-test needs to detect a difference; None if it is out of reach."""
-        return queries_needed(sensitivity.variance, difference, alpha=self.alpha, power=1 - self.beta)
-
-    def detectable_difference(self, sensitivity: Sensitivity) -> float:
-        """The difference that a paired t-test detects on the queries of this study."""
-        return detectable_difference(sensitivity.variance, len(self.queries), alpha=self.alpha, power=1 - self.beta)
-
-    @property
-    def summaries(self) -> list[dict[str, Any]]:
-        """What follows from the tests and the swaps of each measure."""
-        return [
-            {
-                "significant": int(sensitivity.tests.significant.sum()),
-                "pairs": len(sensitivity.tests.p),
-                "power": sensitivity.tests.power,
-                "difference_required": sensitivity.tests.difference_required,
-                "difference_required_over_seeds": list(sensitivity.required_range),
-                "queries_needed": {f"{size:g}": self.queries_needed(sensitivity, size) for size in self.differences},
-                "detectable": self.detectable_difference(sensitivity),
-                "swaps": {
-                    "required": sensitivity.swaps.required(MAX_SWAP_RATE),
-                    "required_extrapolated": sensitivity.swaps.required(MAX_SWAP_RATE, extrapolated=True),
-                },
-            }
-            for sensitivity in self.sensitivities
-        ]
-
-
-@registry.recorded
-def power(
-    qrels: Any,
-    runs: Any = None,
-    measures: Measures = DEFAULT,
-    *,
-    test: Annotated[Test, "Significance test for pairs."] = "bootstrap",
-    samples: Samples = 1000,
-    alpha: Annotated[Chance, "Significance level."] = 0.05,
-    beta: Annotated[Chance, "Accepted probability of missing a --difference."] = 0.2,
-    differences: Annotated[
-        Sequence[Positive],
-        tuple,
-        "Difference to detect; the study reports how many queries this takes. May be repeated.",
-        Option("--difference"),
-    ] = DIFFERENCES,
-    trials: Annotated[Count, "Number of pairs of query sets for swap rates."] = 100,
-    undefined: Undefined = "skip",
-    standardise: Standardisation | None = None,
-    corpus: Any = None,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Power:
+@dataclass(frozen=True)
+class Power(Study):
     """Discriminative power of measures, and how many queries it takes.
 
     Tests every pair of at least two runs, and reports discriminative power and the difference required, as in Table 3
@@ -187,89 +97,214 @@ def power(
         cranfield study power qrels.txt *.run --test randomised-tukey --samples 10000
         cranfield study power --scores judge.csv
     """
-    check_choice("test", test, TESTS)
-    samples, trials = check_count("samples", samples), check_count("trials", trials)
-    alpha, beta = check_fraction("alpha", alpha), check_fraction("beta", beta)
-    for difference in differences:
-        if not 0 < difference < math.inf:
-            raise UsageError(f"a difference must be positive and finite, not {difference:g}")
-    systems = systems_of(
-        qrels,
-        runs,
-        columns_of(qrels, measures, DEFAULT),
-        undefined=undefined,
-        corpus=corpus,
-        seed=seed,
-        standardise=standardise,
-        progress=progress,
-    )
-    used: Booleans = np.logical_and.reduce(systems.defined, axis=0)
-    if used.sum() < 2:
-        worst = int(systems.defined.sum(axis=1).argmin())
-        raise InputError(
-            [
-                f"all measures are defined for all runs on {used.sum()} of {len(used)} queries; at least two are needed"
-                f" ({systems.measures[worst]} is defined on {systems.defined[worst].sum()})"
-            ],
-            hint=f"leave out {systems.measures[worst]}, or study the measures one at a time",
+
+    PAPER = SAKAI
+
+    test: Annotated[Test, "Significance test for pairs."] = "bootstrap"
+    samples: Samples = 1000
+    alpha: Annotated[Chance, "Significance level."] = 0.05
+    beta: Annotated[Chance, "Accepted probability of missing a --difference."] = 0.2
+    differences: Annotated[
+        tuple[Positive, ...],
+        "Difference to detect; the study reports how many queries this takes. May be repeated.",
+        Option("--difference"),
+    ] = DIFFERENCES
+    trials: Annotated[Count, "Number of pairs of query sets for swap rates."] = 100
+    undefined: Undefined = "skip"
+    standardise: Standardisation | None = None
+    seed: Whole = 0
+
+    def run(
+        self,
+        qrels: Any,
+        runs: Any = None,
+        measures: Measures = DEFAULT,
+        *,
+        corpus: Any = None,
+        progress: Progress | None = None,
+    ) -> PowerResult:
+        """Test all pairs of runs by each measure."""
+        scores = systems_of(
+            qrels,
+            runs,
+            columns_of(qrels, measures, DEFAULT),
+            undefined=self.undefined,
+            corpus=corpus,
+            seed=self.seed,
+            standardise=self.standardise,
+            progress=progress,
         )
-    sensitivities = []
-    for m, measure in enumerate(systems.measures):
-        scores = np.ascontiguousarray(systems.values[:, m][:, used])
-        tests = discriminate(scores, test, samples=samples, alpha=alpha, seed=seed)
-        swaps = swap_rates(scores, trials=trials, seed=seed)
+        defined = defined_for_all(scores.values)
+        used: Booleans = np.logical_and.reduce(defined, axis=0)
+        if used.sum() < 2:
+            worst = int(defined.sum(axis=1).argmin())
+            name = scores.measures[worst]
+            raise InputError(
+                [
+                    f"all measures are defined for all runs on {used.sum()} of {len(used)} queries; at least two are"
+                    f" needed ({name} is defined on {defined[worst].sum()})"
+                ],
+                hint=f"leave out {name}, or study the measures one at a time",
+            )
+        values = scores.values[:, :, used]
+        sensitivities = [
+            self._sensitivity(measure, np.ascontiguousarray(values[:, m])) for m, measure in enumerate(scores.measures)
+        ]
+        queries = tuple(query for query, is_used in zip(scores.queries, used, strict=True) if is_used)
+        resolution = resolution_notes(self.test, self.samples, self.alpha, len(queries))
+        notes = (*scores.notes, *_omitted_notes(scores, defined), *resolution)
+        return PowerResult(self, scores.runs, queries, tuple(sensitivities), notes)
+
+    def _sensitivity(self, measure: str, values: Floats) -> Sensitivity:
+        """The sensitivity of a measure; ``values`` (run, query)."""
+        options: dict[str, Any] = {"samples": self.samples, "alpha": self.alpha}
+        tests = discriminate(values, self.test, seed=self.seed, **options)
         required = [tests.difference_required]
-        if test != "t" and not _all_permutations(test, samples, int(used.sum())):
-            seeds = range(seed + 1, seed + SEEDS)
-            again = (discriminate(scores, test, samples=samples, alpha=alpha, seed=other) for other in seeds)
-            required += [tests.difference_required for tests in again]
-        variance, ends = difference_variance(scores), (min(required), max(required))
-        sensitivities.append(Sensitivity(measure, scores.mean(axis=1), tests, swaps, variance, ends))
-    notes = (*systems.input_notes, *_omitted_notes(systems), *resolution_notes(test, samples, alpha, int(used.sum())))
-    queries = tuple(query for query, is_used in zip(systems.queries, used, strict=True) if is_used)
-    return Power(
-        systems.runs,
-        queries,
-        tuple(sensitivities),
-        test,
-        samples,
-        alpha,
-        beta,
-        tuple(dict.fromkeys(map(float, differences))),
-        trials,
-        undefined,
-        seed,
-        notes,
-    )
+        if self.test != "t" and not _all_permutations(self.test, self.samples, values.shape[1]):
+            seeds = range(self.seed + 1, self.seed + SEEDS)
+            required += [discriminate(values, self.test, seed=seed, **options).difference_required for seed in seeds]
+        swaps = swap_rates(values, trials=self.trials, seed=self.seed)
+        ends = min(required), max(required)
+        return Sensitivity(measure, values.mean(axis=1), tests, swaps, difference_variance(values), ends)
 
 
-def _omitted_notes(systems: SystemValues) -> Iterator[str]:
-    omitted = np.flatnonzero((~systems.defined).any(axis=0)).tolist()
-    if not omitted:
-        return
-    counts = {m: int((~row).sum()) for m, row in zip(systems.measures, systems.defined, strict=True)}
-    by_measure = ", ".join(f"{measure} on {count}" for measure, count in counts.items() if count)
-    names, left = QueryNames.of([systems.queries[q] for q in omitted]), len(systems.queries) - len(omitted)
-    yield f"omitted for all measures: {names}, where a measure is undefined ({by_measure}); {left} queries are used"
+@dataclass(frozen=True, eq=False, repr=False)
+class PowerResult(StudyResult):
+    """The sensitivity of each measure, on the ``queries`` where every measure is defined for every run."""
+
+    DERIVED: ClassVar[tuple[str, ...]] = ("summaries",)
+
+    settings: Power
+    runs: tuple[str, ...]
+    queries: tuple[str, ...]
+    sensitivities: tuple[Sensitivity, ...]
+    notes: tuple[Note, ...] = ()
+
+    def __post_init__(self) -> None:
+        runs = len(self.runs)
+        for part in self.sensitivities:
+            sizes = [len(part.means), len(part.tests.p), len(part.tests.difference), len(part.tests.required)]
+            if sizes != [runs, *[runs * (runs - 1) // 2] * 3]:
+                raise ValueError(f"{part.measure}: another number of runs")
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of the measures."""
+        return tuple(sensitivity.measure for sensitivity in self.sensitivities)
+
+    @property
+    def permutations(self) -> int:
+        """The number of sign permutations if the test enumerates all of them; otherwise 0."""
+        return _all_permutations(self.settings.test, self.settings.samples, len(self.queries))
+
+    @property
+    def ranked(self) -> list[Sensitivity]:
+        """The measures by decreasing discriminative power, as in Sakai's Table 3."""
+        return sorted(self.sensitivities, key=lambda sensitivity: -sensitivity.tests.power)
+
+    def queries_needed(self, sensitivity: Sensitivity, difference: float) -> int | None:
+        """The number of queries that a paired t-test needs to detect a difference; None if it is out of reach."""
+        return queries_needed(sensitivity.variance, difference, **self._design)
+
+    def detectable_difference(self, sensitivity: Sensitivity) -> float:
+        """The difference that a paired t-test detects on the queries of this study."""
+        return detectable_difference(sensitivity.variance, len(self.queries), **self._design)
+
+    @property
+    def _design(self) -> dict[str, float]:
+        return {"alpha": self.settings.alpha, "power": 1 - self.settings.beta}
+
+    @property
+    def summaries(self) -> list[dict[str, Any]]:
+        """What follows from the tests and the swaps of each measure."""
+        return [
+            {
+                "measure": sensitivity.measure,
+                "significant": int(sensitivity.tests.significant.sum()),
+                "pairs": len(sensitivity.tests.p),
+                "power": sensitivity.tests.power,
+                "difference_required": sensitivity.tests.difference_required,
+                "queries_needed": {
+                    f"{size:g}": self.queries_needed(sensitivity, size) for size in self.settings.differences
+                },
+                "detectable": self.detectable_difference(sensitivity),
+                "swaps_required": sensitivity.swaps.required(MAX_SWAP_RATE),
+                "swaps_required_extrapolated": sensitivity.swaps.required(MAX_SWAP_RATE, extrapolated=True),
+            }
+            for sensitivity in self.sensitivities
+        ]
+
+    def pages(self, digits: int = 4) -> list[Page]:
+        """Discriminative power, swap rates, and the number of queries that a difference needs."""
+        return [_power_table(self), _swap_table(self, digits), _query_table(self, digits)]
+
+    @classmethod
+    def mean_pages(cls, results: Sequence[PowerResult], digits: int = 4) -> list[Page]:
+        """The same averaged over collections; the number of queries follows from the mean variance of differences."""
+        check_alike(results, "measures", "settings")
+        first, scope = results[0], f"mean over {len(results)} collections"
+
+        def mean(values: Callable[[Sensitivity], Sequence[float]]) -> Floats:
+            return mean_of([np.array([values(part) for part in result.sensitivities]) for result in results])
+
+        power = mean(lambda part: (part.tests.power, part.tests.difference_required, *part.required_range))
+        swaps, variance = mean(_swap_values), mean(lambda part: (part.variance,))
+        order = np.argsort(-power[:, 0], kind="stable").tolist()
+        best = power[:, 0].max() if np.ptp(power[:, 0]) > 0 else np.nan
+        power_rows, swap_rows, query_rows = [], [], []
+        for m in order:
+            name = first.measures[m]
+            share, required, low, high = power[m].tolist()
+            cells = Cell(f"{share:.1%}", best=share == best), two_digits(required), _range((low, high))
+            power_rows.append((name, cells))
+            swap_rows.append((name, _swap_cells(swaps[m].tolist(), digits)))
+            pooled = replace(first.sensitivities[m], variance=float(variance[m, 0]))
+            query_rows.append((name, _query_cells(first, pooled, digits)))
+        titles = (
+            f"Discriminative power, {scope}: share of the pairs of runs that differ significantly at"
+            f" {first.settings.alpha:g} ({_test(first)})",
+            f"Swap rates, {scope}: pairs whose order differs between two halves of the queries"
+            f" ({first.settings.trials} trials), and the smallest difference with a swap rate of at most"
+            f" {MAX_SWAP_RATE:.0%} (–: none)",
+            f"{_needed(first)}: from the variance of differences, {scope}",
+        )
+        return [
+            table(titles[0], ("measure",), ("power", "difference\nrequired", f"over {SEEDS}\nseeds"), power_rows, ""),
+            table(titles[1], ("measure",), (*SWAP_HEADS, "difference,\nall queries"), swap_rows, ""),
+            table(titles[2], ("measure",), _query_heads(first), query_rows, ""),
+        ]
+
+    def drawings(self) -> Drawings:
+        """P-values of all pairs, swap rates, and queries needed."""
+        panels = {"power-asl": draw_p_values, "power-swaps": draw_swap_rates, "power-queries": draw_queries_needed}
+        return {name: partial(draw, self, panel) for name, panel in panels.items()}
+
+
+def _omitted_notes(scores: Scores, defined: Booleans) -> Iterator[Note]:
+    omitted = np.flatnonzero((~defined).any(axis=0)).tolist()
+    if omitted:
+        counts = {m: int((~row).sum()) for m, row in zip(scores.measures, defined, strict=True)}
+        values = {
+            "queries": QueryNames.of([scores.queries[q] for q in omitted]),
+            "by_measure": ", ".join(f"{measure} on {count}" for measure, count in counts.items() if count),
+            "left": len(scores.queries) - len(omitted),
+        }
+        yield Note("omitted_for_all_measures", values=values)
 
 
 def _all_permutations(test: Test, samples: int, queries: int) -> int:
     return 2**queries if test == "randomisation" and 2.0**queries <= samples else 0
 
 
-def resolution_notes(test: Test, samples: int, alpha: float, queries: int) -> Iterator[str]:
+def resolution_notes(test: Test, samples: int, alpha: float, queries: int) -> Iterator[Note]:
     """A note if the test cannot reach significance with so few resamples or queries."""
-    if test == "t":
-        return
     permutations = _all_permutations(test, samples, queries)
-    if test == "bootstrap":
-        if samples * alpha < 1:
-            yield f"with {samples} resamples only p = 0 is below {alpha:g}: use more resamples"
-        return
     least = 2 / permutations if permutations else 1 / (samples + 1)
-    if least >= alpha:
+    if test == "bootstrap" and samples * alpha < 1:
+        yield Note("few_resamples", values={"samples": samples, "alpha": alpha})
+    elif test not in ("t", "bootstrap") and least >= alpha:
         cause = f"{queries} queries" if permutations else f"{samples} resamples"
-        yield f"with {cause} the smallest possible p is {least:.2g}: nothing can be significant at {alpha:g}"
+        yield Note("smallest_p", values={"cause": cause, "least": least, "alpha": alpha})
 
 
 TEST_NAMES = {
@@ -281,56 +316,16 @@ TEST_NAMES = {
 SWAP_HEADS = ("pairs\nswapped", "difference", "share of\npairs")
 
 
-def tables(result: Power, digits: int = 4) -> list[Page]:
-    """Discriminative power, swap rates, and the number of queries that a difference needs."""
-    return [_power_table(result), _swap_table(result, digits), _query_table(result, digits)]
-
-
-def mean_tables(results: list[Power], digits: int = 4) -> list[Page]:
-    """The same averaged over collections; the number of queries follows from the mean variance of differences."""
-    check_alike(results, "measures", "test", "samples", "alpha", "beta", "differences", "trials")
-    first, scope = results[0], f"mean over {len(results)} collections"
-
-    def mean(values: Callable[[Sensitivity], Sequence[float]]) -> Floats:
-        return mean_of([np.array([values(part) for part in result.sensitivities]) for result in results])
-
-    power = mean(lambda part: (part.tests.power, part.tests.difference_required, *part.required_range))
-    swaps, variance = mean(_swap_values), mean(lambda part: (part.variance,))
-    order = np.argsort(-power[:, 0], kind="stable").tolist()
-    best = power[:, 0].max() if np.ptp(power[:, 0]) > 0 else np.nan
-    power_rows, swap_rows, query_rows = [], [], []
-    for m in order:
-        name = first.measures[m]
-        share, required, low, high = power[m].tolist()
-        cells = Cell(f"{share:.1%}", best=share == best), two_digits(required), _range((low, high))
-        power_rows.append((name, cells))
-        swap_rows.append((name, _swap_cells(swaps[m].tolist(), digits)))
-        pooled = replace(first.sensitivities[m], variance=float(variance[m, 0]))
-        query_rows.append((name, _query_cells(first, pooled, digits)))
-    titles = (
-        f"Discriminative power, {scope}: share of the pairs of runs that differ significantly at {first.alpha:g}"
-        f" ({_test(first)})",
-        f"Swap rates, {scope}: pairs whose order differs between two halves of the queries ({first.trials} trials),"
-        f" and the smallest difference with a swap rate of at most {MAX_SWAP_RATE:.0%} (–: none)",
-        f"{_needed(first)}: from the variance of differences, {scope}",
-    )
-    return [
-        table(titles[0], ("measure",), ("power", "difference\nrequired", f"over {SEEDS}\nseeds"), power_rows, ""),
-        table(titles[1], ("measure",), (*SWAP_HEADS, "difference,\nall queries"), swap_rows, ""),
-        table(titles[2], ("measure",), _query_heads(first), query_rows, ""),
-    ]
-
-
-def _test(result: Power) -> str:
+def _test(result: PowerResult) -> str:
     """The test, with its resamples."""
-    if result.test == "t":
+    if result.settings.test == "t":
         return TEST_NAMES["t"]
     if result.permutations:
-        return f"{TEST_NAMES[result.test]}, all {result.permutations} permutations"
-    return f"{TEST_NAMES[result.test]}, {result.samples} resamples, seed {result.seed}"
+        return f"{TEST_NAMES[result.settings.test]}, all {result.permutations} permutations"
+    return f"{TEST_NAMES[result.settings.test]}, {result.settings.samples} resamples, seed {result.settings.seed}"
 
 
-def _power_table(result: Power) -> Page:
+def _power_table(result: PowerResult) -> Page:
     ranked = result.ranked
     best, worst = ranked[0].tests.power, ranked[-1].tests.power
     rows = []
@@ -341,8 +336,8 @@ def _power_table(result: Power) -> Page:
         required = two_digits(tests.difference_required), _range(sensitivity.required_range)
         rows.append((sensitivity.measure, (pairs, share, *required)))
     title = (
-        f"Discriminative power: pairs of {len(result.runs)} runs that differ significantly at {result.alpha:g},"
-        f" {len(result.queries)} queries ({_test(result)})"
+        f"Discriminative power: pairs of {len(result.runs)} runs that differ significantly at"
+        f" {result.settings.alpha:g}, {len(result.queries)} queries ({_test(result)})"
     )
     heads = ("pairs", "power", "difference\nrequired", f"over {SEEDS}\nseeds")
     return table(title, ("measure",), heads, rows, "")
@@ -365,36 +360,36 @@ def _swap_cells(values: Sequence[float], digits: int) -> list[str]:
     return [f"{swapped:.1%}", shown(required, digits), f"{share:.1%}", shown(extrapolated, digits)]
 
 
-def _swap_table(result: Power, digits: int) -> Page:
+def _swap_table(result: PowerResult, digits: int) -> Page:
     rows = [(part.measure, _swap_cells(_swap_values(part), digits)) for part in result.ranked]
     size = int(result.sensitivities[0].swaps.sizes[-1])
     title = (
-        f"Swap rates: pairs whose order differs between two sets of {size} queries ({result.trials} trials), and the"
-        f" smallest difference with a swap rate of at most {MAX_SWAP_RATE:.0%} (–: none)"
+        f"Swap rates: pairs whose order differs between two sets of {size} queries ({result.settings.trials} trials),"
+        f" and the smallest difference with a swap rate of at most {MAX_SWAP_RATE:.0%} (–: none)"
     )
     heads = (*SWAP_HEADS, f"difference,\n{len(result.queries)} queries")
     return table(title, ("measure",), heads, rows, "")
 
 
-def _needed(result: Power) -> str:
+def _needed(result: PowerResult) -> str:
     return (
-        f"Queries that a paired t-test needs to detect a difference (significance level {result.alpha:g}, missed with"
-        f" probability {result.beta:g})"
+        f"Queries that a paired t-test needs to detect a difference (significance level {result.settings.alpha:g},"
+        f" missed with probability {result.settings.beta:g})"
     )
 
 
-def _query_heads(result: Power) -> tuple[str, ...]:
-    return "deviation of\ndifferences", *(f"{difference:g}" for difference in result.differences)
+def _query_heads(result: PowerResult) -> tuple[str, ...]:
+    return "deviation of\ndifferences", *(f"{difference:g}" for difference in result.settings.differences)
 
 
-def _query_cells(result: Power, sensitivity: Sensitivity, digits: int) -> list[str]:
+def _query_cells(result: PowerResult, sensitivity: Sensitivity, digits: int) -> list[str]:
     """The deviation of differences, and the number of queries for each difference."""
-    counts = [result.queries_needed(sensitivity, difference) for difference in result.differences]
+    counts = [result.queries_needed(sensitivity, difference) for difference in result.settings.differences]
     cells = [f"> {MAX_QUERIES:,}" if count is None else f"{count:,}" for count in counts]
     return [shown(float(np.sqrt(sensitivity.variance)), digits), *cells]
 
 
-def _query_table(result: Power, digits: int) -> Page:
+def _query_table(result: PowerResult, digits: int) -> Page:
     rows = []
     for part in result.ranked:
         detectable = shown(result.detectable_difference(part), digits)
@@ -425,13 +420,7 @@ POINTS = 60
 LEGEND = 6  # points
 
 
-def drawings(result: Power) -> Drawings:
-    """P-values of all pairs, swap rates, and queries needed."""
-    panels = {"power-asl": draw_p_values, "power-swaps": draw_swap_rates, "power-queries": draw_queries_needed}
-    return {name: partial(draw, result, panel) for name, panel in panels.items()}
-
-
-def draw(result: Power, panel: Any) -> Figure:
+def draw(result: PowerResult, panel: Any) -> Figure:
     """One panel with a legend below it."""
     names = [f"{sensitivity.measure} (00.0%)" for sensitivity in result.sensitivities]
     columns = across(names, COLUMN, 2, LEGEND)
@@ -443,7 +432,7 @@ def draw(result: Power, panel: Any) -> Figure:
     return figure
 
 
-def line_styles(result: Power) -> dict[str, dict[str, Any]]:
+def line_styles(result: PowerResult) -> dict[str, dict[str, Any]]:
     """The style of each measure; measures differ in colour, dashes and markers."""
     return {
         sensitivity.measure: {
@@ -459,12 +448,12 @@ def line_styles(result: Power) -> dict[str, dict[str, Any]]:
     }
 
 
-def draw_p_values(result: Power, axis: Axes) -> Axes:
+def draw_p_values(result: PowerResult, axis: Axes) -> Axes:
     """The p-values of all pairs in decreasing order: the closer to the origin, the more sensitive the measure."""
     from matplotlib.ticker import MaxNLocator
 
     styles = line_styles(result)
-    top = min(1.0, AXIS_LEVELS * result.alpha)
+    top = min(1.0, AXIS_LEVELS * result.settings.alpha)
     if min((sensitivity.tests.p <= top).sum() for sensitivity in result.sensitivities) < MIN_PAIRS:
         top = 1.0
     pairs = len(result.sensitivities[0].tests.p)
@@ -484,13 +473,13 @@ def draw_p_values(result: Power, axis: Axes) -> Axes:
     axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     first = min(int((sensitivity.tests.p > top).sum()) for sensitivity in result.sensitivities)
     axis.set_xlim(max(0, first - 0.03 * (pairs - first)), pairs + max(1, 0.01 * pairs))
-    _draw_level(axis, result.alpha, f"α = {result.alpha:g}")
+    _draw_level(axis, result.settings.alpha, f"α = {result.settings.alpha:g}")
     axis.set_xlabel(f"pairs of {len(result.runs)} runs, by decreasing p")
     axis.set_ylabel("achieved significance level (p)")
     return axis
 
 
-def draw_swap_rates(result: Power, axis: Axes) -> Axes:
+def draw_swap_rates(result: PowerResult, axis: Axes) -> Axes:
     """The swap rate of a pair by its difference on the first set of queries."""
     from matplotlib.ticker import MaxNLocator
 
@@ -510,10 +499,10 @@ def draw_swap_rates(result: Power, axis: Axes) -> Axes:
     return axis
 
 
-def draw_queries_needed(result: Power, axis: Axes) -> Axes:
+def draw_queries_needed(result: PowerResult, axis: Axes) -> Axes:
     """The number of queries that a paired t-test needs, by the difference to detect."""
     styles = line_styles(result)
-    differences = np.geomspace(min(0.01, *result.differences), max(0.3, *result.differences), POINTS)
+    differences = np.geomspace(min(0.01, *result.settings.differences), max(0.3, *result.settings.differences), POINTS)
     for i, sensitivity in enumerate(result.ranked):
         if sensitivity.variance == 0:
             continue
@@ -524,12 +513,12 @@ def draw_queries_needed(result: Power, axis: Axes) -> Axes:
     axis.set_xscale("log")
     axis.set_yscale("log")
     _draw_level(axis, len(result.queries), f"{len(result.queries)} queries (this study)", left=True)
-    ticks = sorted({0.01, 0.02, 0.05, 0.1, 0.2, *result.differences})
+    ticks = sorted({0.01, 0.02, 0.05, 0.1, 0.2, *result.settings.differences})
     axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axis.yaxis.set_major_formatter("{x:,.0f}")
     axis.minorticks_off()
     axis.set_xlabel("difference to detect")
-    axis.set_ylabel(f"queries needed (α = {result.alpha:g}, β = {result.beta:g})")
+    axis.set_ylabel(f"queries needed (α = {result.settings.alpha:g}, β = {result.settings.beta:g})")
     return axis
 
 

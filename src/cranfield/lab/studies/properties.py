@@ -8,15 +8,13 @@ list of the first k documents. Comparisons with an undefined score are skipped.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
-
-import numpy as np
+from typing import Annotated, Any, Literal
 
 from cranfield.errors import MeasureError, UsageError
-from cranfield.lab import registry
+from cranfield.evaluation.notes import SENTENCES, Note
 from cranfield.lab.property_checks import (
     LONG,
     PROPERTIES,
@@ -33,12 +31,14 @@ from cranfield.lab.property_checks import (
     is_list,
     subtopic_kinds,
 )
+from cranfield.lab.study import Progress, Study, StudyResult
 from cranfield.measures import CATALOGUE, Measure, parse
 from cranfield.parallel import followed
 from cranfield.ranking.views import Views
 from cranfield.report import pages
 from cranfield.report.pages import BOLD, PLAIN, Page, escaped, piped, sheet, table, widths
 from cranfield.report.sheet import UNDEFINED, Cell, csv_lines, exact, shown
+from cranfield.settings import Count, Option
 
 OPEN_TIES = ("expected", "best", "worst")  # the other rules break ties without looking at relevance
 
@@ -50,8 +50,6 @@ class CheckedMeasure:
     ``domain``: a description of the rankings; ``paired``: of those that are compared with each other (stable, neutral);
     ``longest``: the length of the longest ranking, of documents of the same kind, that is checked for boundedness.
     """
-
-    JSON: ClassVar[tuple[str, ...]] = ("measure", "domain", "paired", "longest", "properties = verdicts")
 
     measure: str
     domain: str
@@ -65,36 +63,18 @@ class CheckedMeasure:
         return {name: verdict.holds for name, verdict in self.verdicts.items()}
 
 
-@dataclass(frozen=True, repr=False)
-class Properties(registry.StudyResult):
-    """The properties of several measures; ``documents`` and ``grades`` are None if they were not given."""
-
-    JSON: ClassVar[tuple[str, ...]] = (
-        "settings/documents",
-        "settings/grades",
-        "measures = checked",
-        "notes",
-    )
-
-    checked: tuple[CheckedMeasure, ...]
-    notes: tuple[str, ...] = ()
-    documents: int | None = None
-    grades: tuple[float, ...] | None = None
-
-    @property
-    def measures(self) -> tuple[str, ...]:
-        """The names of the measures."""
-        return tuple(measure.measure for measure in self.checked)
+Documents = Annotated[
+    Count | None, "Length of the longest rankings.", Option(default="8, or less if there are too many rankings")
+]
+Grades = Annotated[Sequence[float] | None, "Grades of judged documents, instead of 0,1.", Option(metavar="G,G,...")]
+SENTENCES.update(
+    every_cutoff="{given}: checked as {measure}, for every k",
+    lists="{measures}: k is the length of the list",
+)
 
 
-@registry.recorded
-def properties(
-    measures: str | Measure | Sequence[str | Measure],
-    *,
-    documents: int | None = None,
-    grades: Sequence[float] | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Properties:
+@dataclass(frozen=True)
+class Properties(Study):
     """Check the numeric properties of measures on all small rankings.
 
     ``documents``: the length of the longest ranking; 8 unless that gives too many rankings. ``grades``: the grades of
@@ -107,26 +87,83 @@ def properties(
     >>> precision.verdicts["top-weighted"].counterexample
     Counterexample(rankings=('01', '10'), k=(2, 2), scores=(0.5, 0.5), limit=None, judged='')
     """
-    given = [measures] if isinstance(measures, (str, Measure)) else list(measures)
-    if not given:
-        raise MeasureError("no measure given", hint="for example: AP, nDCG, bpref")
-    if grades is not None and len(set(grades)) < 2:
-        raise UsageError(f"expected at least two different grades, got {list(grades)}")
-    if grades is not None and not (np.isfinite(list(grades)).all() and min(grades) >= 0):
-        raise UsageError(f"grades must be numbers of at least 0, got {list(grades)}")
-    families = [(str(measure), family(measure)) for measure in given]
-    by_label = {label(measure): measure for _, measure in families}
-    checked = []
-    for name, measure in followed(by_label.items(), progress, len(by_label)):
-        kinds, ties = document_kinds(measure, grades), measure.views.ties in OPEN_TIES
-        size = default_documents(len(kinds), ties=ties) if documents is None else documents
+
+    documents: Documents = None
+    grades: Grades = None
+
+    def run(
+        self, measures: str | Measure | Sequence[str | Measure], *, progress: Progress | None = None
+    ) -> PropertiesResult:
+        """Check each measure."""
+        given = [measures] if isinstance(measures, (str, Measure)) else list(measures)
+        if not given:
+            raise MeasureError("no measure given", hint="for example: AP, nDCG, bpref")
+        if self.grades is not None and len(set(self.grades)) < 2:
+            raise UsageError(f"expected at least two different grades, got {list(self.grades)}")
+        if self.grades is not None and min(self.grades) < 0:
+            raise UsageError(f"grades must be numbers of at least 0, got {list(self.grades)}")
+        families = [(str(measure), family(measure)) for measure in given]
+        by_label = {label(measure): measure for _, measure in families}
+        checked = [self._check(name, measure) for name, measure in followed(by_label.items(), progress, len(by_label))]
+        return PropertiesResult(self, tuple(checked), tuple(_notes(families)))
+
+    def _check(self, name: str, measure: Measure) -> CheckedMeasure:
+        kinds, ties = document_kinds(measure, self.grades), measure.views.ties in OPEN_TIES
+        size = default_documents(len(kinds), ties=ties) if self.documents is None else self.documents
         check_size(len(kinds), size, ties=ties)
         checks = PropertyChecks(measure, _all_rankings(kinds, size, ties=ties))
         paired = describe_rankings((*filter(DocumentKind.is_judged, kinds), UNJUDGED), checks.pairs.documents)
         domain = describe_rankings(kinds, size, ties=ties)
-        checked.append(CheckedMeasure(name, domain, paired, checks.longest, dict(checks.verdicts())))
-    chosen = None if grades is None else tuple(sorted({float(grade) for grade in grades}))
-    return Properties(tuple(checked), tuple(_notes(families)), documents, chosen)
+        return CheckedMeasure(name, domain, paired, checks.longest, dict(checks.verdicts()))
+
+
+@dataclass(frozen=True, repr=False)
+class PropertiesResult(StudyResult):
+    """The properties of several measures."""
+
+    settings: Properties
+    checked: tuple[CheckedMeasure, ...]
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of the measures."""
+        return tuple(measure.measure for measure in self.checked)
+
+    def pages(self, _digits: int = 4) -> list[Page]:
+        """The verdicts on all properties, one table per set of rankings; `write` adds the counterexamples."""
+        return list(_property_tables(self, "markdown", 0, PROPERTIES))
+
+    def write(
+        self,
+        format: str = "table",
+        *,
+        digits: int = 4,
+        width: int = 80,
+        colour: bool = False,
+        columns: Sequence[str] = PROPERTIES,
+        classes: bool = False,
+    ) -> str:
+        """The properties in one of `FORMATS`, ending in a newline; ``width`` and ``colour`` affect tables only.
+
+        ``columns``: the properties of tables, in order; json and csv have all of them. ``classes``: one row for all
+        measures with the same answers, in the order of the columns, N before Y.
+        """
+        if format == "csv":
+            return csv(self)
+        if format not in FORMATS:
+            raise UsageError(f"unknown format `{format}`", hint=f"one of {', '.join(FORMATS)}")
+        page_list = list(_property_tables(self, format, width, columns, classes=classes))
+        text = pages.write(page_list, self.to_dict(), format, width=width, colour=colour)
+        violations = [
+            (measure.measure, list(violation_sentences(measure, digits, columns))) for measure in self.checked
+        ]
+        violations = [(measure, sentences) for measure, sentences in violations if sentences]
+        if format == "json" or not violations:
+            return text
+        if format == "table":
+            return f"{text}\n{_screen(violations, width, colour=colour)}"
+        return f"{text}\n{_markdown(violations) if format == 'markdown' else _latex(violations)}"
 
 
 @lru_cache(maxsize=2)
@@ -222,13 +259,13 @@ def describe_rankings(kinds: Sequence[DocumentKind], documents: int, *, ties: bo
     return f"all rankings of {number}, each {documents_are}{tied}; every k"
 
 
-def _notes(families: Sequence[tuple[str, Measure]]) -> Iterator[str]:
+def _notes(families: Sequence[tuple[str, Measure]]) -> Iterator[Note]:
     for given, measure in families:
         if measure.cutoff is not None and measure.definition.cutoff != "recall":
-            yield f"{given}: checked as {label(measure)}, for every k"
+            yield Note("every_cutoff", measure=label(measure), values={"given": given})
     lists = dict.fromkeys(label(measure) for _, measure in families if is_list(measure))
     if lists:
-        yield f"{', '.join(lists)}: k is the length of the list"
+        yield Note("lists", values={"measures": ", ".join(lists)})
 
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
@@ -271,41 +308,6 @@ NOTES = {
 }
 
 
-def write(
-    result: Properties,
-    format: str = "table",
-    *,
-    digits: int = 4,
-    width: int = 80,
-    colour: bool = False,
-    columns: Sequence[str] = PROPERTIES,
-    classes: bool = False,
-) -> str:
-    """The properties in one of `FORMATS`, ending in a newline; ``width`` and ``colour`` affect tables only.
-
-    ``columns``: the properties of tables, in order; json and csv have all of them. ``classes``: one row for all
-    measures with the same answers, in the order of the columns, N before Y.
-    """
-    if format == "csv":
-        return csv(result)
-    if format not in FORMATS:
-        raise UsageError(f"unknown format `{format}`", hint=f"one of {', '.join(FORMATS)}")
-    page_list = list(_property_tables(result, format, width, columns, classes=classes))
-    text = pages.write(page_list, result.to_dict(), format, width=width, colour=colour)
-    violations = [(measure.measure, list(violation_sentences(measure, digits, columns))) for measure in result.checked]
-    violations = [(measure, sentences) for measure, sentences in violations if sentences]
-    if format == "json" or not violations:
-        return text
-    if format == "table":
-        return f"{text}\n{_screen(violations, width, colour=colour)}"
-    return f"{text}\n{_markdown(violations) if format == 'markdown' else _latex(violations)}"
-
-
-def tables(result: Properties, _digits: int = 4) -> list[Page]:
-    """The verdicts on all properties, one table per set of rankings; `write` adds the counterexamples."""
-    return list(_property_tables(result, "markdown", 0, PROPERTIES))
-
-
 def check_columns(columns: Sequence[str], known: Sequence[str] = PROPERTIES) -> None:
     """Raise if a column is not a property, or appears twice."""
     for name in columns:
@@ -333,7 +335,7 @@ def in_classes(measures: Sequence[tuple[str, Answers]]) -> list[tuple[list[str],
 
 
 def _property_tables(
-    result: Properties, format: str, width: int, columns: Sequence[str], *, classes: bool = False
+    result: PropertiesResult, format: str, width: int, columns: Sequence[str], *, classes: bool = False
 ) -> Iterator[Page]:
     """One table per set of rankings; on a screen the rows are properties, unless there are too many measures."""
 
@@ -438,7 +440,7 @@ def _latex(violations: Sequence[tuple[str, list[tuple[str, str]]]]) -> str:
     return "\n".join([*lines, "\\end{description}"]) + "\n"
 
 
-def csv(result: Properties) -> str:
+def csv(result: PropertiesResult) -> str:
     """One property of one measure per line, with its counterexample: rankings, cutoffs and scores."""
     head = ["measure", "property", "holds", "ranking", "k", "score", "other", "other_k", "other_score"]
     lines = [[*head, "score_after", "other_score_after", "limit", "judged", "domain"]]
@@ -465,11 +467,11 @@ def table2(
     width: int = 80,
     colour: bool = False,
 ) -> str:
-    """Table 2 of *Seven Numeric Properties of Effectiveness Metrics*, computed, with its footnotes.
+    """Table 2 of *Seven Numeric PropertiesResult of Effectiveness Metrics*, computed, with its footnotes.
 
     With other ``columns``, the metrics are in the order of their answers, as in the paper: N before Y.
     """
-    result = properties([f"{ours}@k" for _, ours, *_ in PRINTED], documents=documents)
+    result = Properties(documents).run([f"{ours}@k" for _, ours, *_ in PRINTED])
     holds = {theirs: measure.holds for (theirs, *_), measure in zip(PRINTED, result.checked, strict=True)}
     marks = {theirs: footnotes for theirs, _, _, footnotes in PRINTED}
     answers = [(theirs, tuple(holds[theirs][name] for name in columns)) for theirs, *_ in PRINTED]

@@ -15,27 +15,29 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers
-from cranfield.errors import MeasureError, UsageError, check_count, check_fraction, check_numbers
-from cranfield.lab import registry
-from cranfield.lab.registry import (
-    SAKAI_REDUCED,
+from cranfield.errors import MeasureError, UsageError, check_numbers
+from cranfield.evaluation.notes import SENTENCES, Note
+from cranfield.lab.relabelling import RELEVANT, JudgmentStrata, Relabeller, reduced_sizes, summarize_repeats
+from cranfield.lab.studies.power import resolution_notes
+from cranfield.lab.study import (
+    SAKAI,
     Coefficient,
     Measures,
     Progress,
     Relevant,
     Repeats,
     Samples,
+    Study,
+    StudyResult,
     averaged,
 )
-from cranfield.lab.relabelling import RELEVANT, JudgmentStrata, reduced_sizes, summarize_repeats
-from cranfield.lab.studies.power import resolution_notes
 from cranfield.lab.systems import (
+    COEFFICIENTS,
     MIN_QUERIES,
-    SystemScores,
     defined_for_all,
-    get_coefficient,
     mean_scores,
     score_systems,
+    system_notes,
     tie_notes,
 )
 from cranfield.measures import parse
@@ -66,101 +68,18 @@ if TYPE_CHECKING:
 
 
 DEFAULT = ("bpref", "rpref_relative2", "AP[condensed]", "Q[condensed]", "nDCG[condensed]", "AP", "Q", "nDCG")
-PAPER = SAKAI_REDUCED
 RATES = (90, 70, 50, 30, 10)
 ReducedBy = Literal["rates", "depths", "queries"]
+SENTENCES.update(
+    undefined_at_level=(
+        "{measure} at {level}: becomes undefined for some queries; means are over at least {fewest} of {full} queries"
+    ),
+    no_order_at_level="{measure} at {level}: too few queries for an order in {count} of {repeats} repetitions",
+)
 
 
 @dataclass(frozen=True)
-class ReductionSettings:
-    """What was removed, and how the rest was evaluated.
-
-    ``by``: ``levels`` are percentages of judgments kept at random, pool depths, or numbers of queries. For rates,
-    ``rel`` is the lowest relevant grade and ``least`` the number of relevant and non-relevant judgments of a query
-    that are always kept. ``alpha`` and ``samples``, the number of resamples, belong to discriminative power.
-    """
-
-    by: ReducedBy
-    levels: tuple[int, ...]
-    repeats: int
-    seed: int
-    rel: float
-    least: tuple[int, int]
-    coefficient: str
-    samples: int
-    alpha: float
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Reduction(registry.StudyResult):
-    """Scores, orders and discriminative power at each level of reduction; the first level is the complete data.
-
-    ``mean``, ``agreement``, ``power`` (measure, level, repeat): the mean over runs and queries; the agreement with the
-    order under the complete data; the share of pairs of runs that differ significantly. ``counted``: the number of
-    queries that they are computed from. ``judged`` (level, repeat): the number of judged documents.
-    """
-
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("settings", "runs", "queries", "levels/[labels]/level = labels", "levels/[labels]/judged"),
-        *("measures/{measures}/mean/[labels]", "measures/{measures}/agreement/[labels]"),
-        *("measures/{measures}/power/[labels]", "measures/{measures}/counted/[labels]"),
-        "notes",
-    )
-
-    settings: ReductionSettings
-    runs: tuple[str, ...]
-    measures: tuple[str, ...]
-    queries: int
-    mean: Floats
-    agreement: Floats
-    power: Floats
-    counted: Integers
-    judged: Integers
-    notes: tuple[str, ...] = ()
-
-    @property
-    def labels(self) -> list[str]:
-        """The label of each level, the complete data first."""
-        unit = "%" if self.settings.by == "rates" else ""
-        full = {"rates": "100%", "depths": "all", "queries": str(self.queries)}[self.settings.by]
-        return [full, *(f"{level}{unit}" for level in self.settings.levels)]
-
-    summary = staticmethod(summarize_repeats)
-
-
-@registry.recorded
-def reduction(
-    qrels: Any,
-    runs: Any,
-    measures: Measures = DEFAULT,
-    *,
-    rates: Annotated[
-        Sequence[int] | None,
-        "Percentages of the judgments to keep at random.",
-        Option(default=",".join(map(str, RATES))),
-    ] = None,
-    pool_depths: Annotated[
-        Sequence[int] | None,
-        "Instead: keep the judgments of documents that some run ranks in its first N.",
-        Option("--pool-depth"),
-    ] = None,
-    queries: Annotated[
-        Sequence[int] | None, "Instead: keep N queries, chosen at random.", Option("--n-queries")
-    ] = None,
-    repeats: Repeats = 30,
-    rel: Relevant = 1.0,
-    least: Annotated[
-        tuple[Whole, Whole],
-        "Keep at least R relevant and N non-relevant judgments of each query, at every rate.",
-        Option(metavar="R N"),
-    ] = (1, 10),
-    coefficient: Coefficient = "tau-a",
-    samples: Samples = 1000,
-    alpha: Annotated[Chance, "Significance level of discriminative power."] = 0.05,
-    corpus: Any = None,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Reduction:
+class Reduction(Study):
     """Scores and orders of systems with fewer judgments or queries.
 
     The experiment of Sakai, "Alternatives to Bpref" (SIGIR 2007), Figures 1 to 3: judgments are removed at random,
@@ -172,66 +91,184 @@ def reduction(
         cranfield study reduction qrels.txt *.run --pool-depth 100,50,20,10 -m "AP AP[condensed] bpref"
         cranfield study reduction qrels.txt *.run --n-queries 40,30,20,10
     """
-    comparison = get_coefficient(coefficient)
-    by, levels = _levels(rates, pool_depths, queries)
-    repeats, samples = check_count("repeats", repeats), check_count("samples", samples)
-    alpha = check_fraction("alpha", alpha)
-    relevant, other = least
-    least = check_count("least", relevant, 0), check_count("least", other, 0)
-    systems = score_systems(qrels, runs, measures, corpus=corpus, seed=seed)
-    if by == "queries":
-        levels = _descending(levels, "queries", MIN_QUERIES, len(systems.queries) - 1)
-    if by == "depths":
-        repeats = 1  # nothing is random
-    settings = ReductionSettings(by, levels, repeats, seed, rel, least, coefficient, samples, alpha)
-    shape = len(systems.measures), 1 + len(levels), repeats
-    scores = np.full((*shape, len(systems.runs)), np.nan)
-    power, counted = np.full(shape, np.nan), np.zeros(shape, np.int64)
-    judged = np.zeros(shape[1:], np.int64)
-    for level, repeat, subset in followed(_subsets(systems, settings), progress, 1 + len(levels) * repeats):
-        values = systems.values if subset.judgments is None else systems.relabeller.scores(subset.judgments)
-        usable = defined_for_all(values) & subset.queries
-        # The complete data are evaluated once; they are the same in every repetition.
-        cells = (slice(None), level, slice(None) if level == 0 else slice(repeat, repeat + 1))
-        scores[cells] = mean_scores(values, usable)[:, None]
-        counted[cells] = usable.sum(axis=1)[:, None]
-        power[cells] = _power(values, usable, settings)[:, None]
-        judged[cells[1:]] = _count_judged(systems, subset)
-    enough = counted >= MIN_QUERIES
-    agreement = np.full(shape, np.nan)
-    agreement[enough] = comparison.compute(np.broadcast_to(scores[:, :1, :1], scores.shape)[enough], scores[enough])
-    result = Reduction(
-        settings,
-        systems.runs,
-        systems.measures,
-        len(systems.queries),
-        scores.mean(axis=-1),
-        agreement,
-        power,
-        counted,
-        judged,
-    )
-    notes = (*systems.notes, *tie_notes(systems.measures, systems.means, coefficient), *_undefined_notes(result))
-    return replace(result, notes=(*notes, *resolution_notes("bootstrap", samples, alpha, len(systems.queries))))
+
+    # Section 6 of the paper leaves out two measures.
+    PAPER = SAKAI._replace(measures=tuple(m for m in SAKAI.measures if m not in ("bpref_N", "rpref_N")))
+
+    rates: Annotated[
+        Sequence[int] | None,
+        "Percentages of the judgments to keep at random.",
+        Option(default=",".join(map(str, RATES))),
+    ] = None
+    pool_depths: Annotated[
+        Sequence[int] | None,
+        "Instead: keep the judgments of documents that some run ranks in its first N.",
+        Option("--pool-depth"),
+    ] = None
+    queries: Annotated[Sequence[int] | None, "Instead: keep N queries, chosen at random.", Option("--n-queries")] = None
+    repeats: Repeats = 30
+    rel: Relevant = 1.0
+    least: Annotated[
+        tuple[Whole, Whole],
+        "Keep at least R relevant and N non-relevant judgments of each query, at every rate.",
+        Option(metavar="R N"),
+    ] = (1, 10)
+    coefficient: Coefficient = "tau-a"
+    samples: Samples = 1000
+    alpha: Annotated[Chance, "Significance level of discriminative power."] = 0.05
+    seed: Whole = 0
+
+    @property
+    def by(self) -> ReducedBy:
+        """What is removed: judgments at random, those of deeper pools, or queries."""
+        return "depths" if self.pool_depths is not None else "queries" if self.queries is not None else "rates"
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The percentages, depths or numbers of queries, in descending order."""
+        names = [name for name in ("rates", "pool_depths", "queries") if getattr(self, name) is not None]
+        if len(names) > 1:
+            raise UsageError(f"{' and '.join(names)} cannot be combined", hint="give one of them")
+        if self.by == "rates":
+            return check_numbers("rates", RATES if self.rates is None else self.rates, 1, 99)[::-1]
+        if self.by == "queries":
+            return tuple(sorted(set(self.queries or ()), reverse=True))
+        return check_numbers("pool depths", self.pool_depths or (), 1, 10**9)[::-1]
+
+    @property
+    def repetitions(self) -> int:
+        """The number of random subsets; 1 where nothing is random."""
+        return 1 if self.by == "depths" else self.repeats
+
+    def run(
+        self,
+        qrels: Any,
+        runs: Any,
+        measures: Measures = DEFAULT,
+        *,
+        corpus: Any = None,
+        progress: Progress | None = None,
+    ) -> ReductionResult:
+        """Score the runs at every level."""
+        levels, repeats = self.levels, self.repetitions
+        full, relabeller = score_systems(qrels, runs, measures, corpus=corpus, seed=self.seed)
+        if self.by == "queries":
+            check_numbers("queries", levels, MIN_QUERIES, len(full.queries) - 1)
+        shape = len(full.measures), 1 + len(levels), repeats
+        scores = np.full((*shape, len(full.runs)), np.nan)
+        power, counted = np.full(shape, np.nan), np.zeros(shape, np.int64)
+        judged = np.zeros(shape[1:], np.int64)
+        for level, repeat, subset in followed(self._subsets(relabeller), progress, 1 + len(levels) * repeats):
+            values = full.values if subset.judgments is None else relabeller.values(subset.judgments)
+            usable = defined_for_all(values) & subset.queries
+            # The complete data are evaluated once; they are the same in every repetition.
+            cells = (slice(None), level, slice(None) if level == 0 else slice(repeat, repeat + 1))
+            scores[cells] = mean_scores(values, usable)[:, None]
+            counted[cells] = usable.sum(axis=1)[:, None]
+            power[cells] = self._power(values, usable)[:, None]
+            judged[cells[1:]] = _count_judged(relabeller, subset)
+        enough = counted >= MIN_QUERIES
+        agreement = np.full(shape, np.nan)
+        reference = np.broadcast_to(scores[:, :1, :1], scores.shape)
+        agreement[enough] = COEFFICIENTS[self.coefficient].compute(reference[enough], scores[enough])
+        result = ReductionResult(
+            settings=self,
+            runs=full.runs,
+            measures=full.measures,
+            queries=len(full.queries),
+            mean=scores.mean(axis=-1),
+            agreement=agreement,
+            power=power,
+            counted=counted,
+            judged=judged,
+        )
+        notes = (*system_notes(full), *tie_notes(full, self.coefficient), *_undefined_notes(result))
+        resolution = resolution_notes("bootstrap", self.samples, self.alpha, len(full.queries))
+        return replace(result, notes=(*notes, *resolution))
+
+    def _subsets(self, relabeller: Relabeller) -> Iterator[tuple[int, int, DataSubset]]:
+        """The level, the repetition and the data kept, starting with the complete data."""
+        all_queries = np.ones(len(relabeller.judgments.queries), bool)
+        yield 0, 0, DataSubset(None, all_queries)
+        if self.by == "depths":
+            ranks = relabeller.ranks()
+            best = np.where(ranks > 0, ranks, np.iinfo(np.int64).max).min(axis=0)
+            for level, depth in enumerate(self.levels, 1):
+                yield level, 0, DataSubset(best <= depth, all_queries)
+            return
+        strata = JudgmentStrata(relabeller.judgments, relabeller.grade, self.rel)
+        if self.by == "rates" and not strata.sizes[:, RELEVANT].any():
+            raise UsageError(
+                f"no document has a grade of {self.rel:g} or more, so none is relevant",
+                hint=f"the highest grade is {relabeller.grade.max():g}; set the lowest relevant grade with --rel",
+            )
+        for repeat in range(self.repeats):
+            rng = np.random.default_rng([self.seed, repeat])
+            position = strata.shuffle(rng) if self.by == "rates" else rng.permutation(len(all_queries))
+            for level, size in enumerate(self.levels, 1):
+                if self.by == "rates":
+                    kept = strata.sample(position, reduced_sizes(strata.sizes, size, self.least))
+                    yield level, repeat, DataSubset(kept, all_queries)
+                else:
+                    yield level, repeat, DataSubset(None, position < size)
+
+    def _power(self, values: Floats, usable: Booleans) -> Floats:
+        """The discriminative power of each measure; measures with the same queries use the same resamples."""
+        power = np.full(len(usable), np.nan)
+        for m, queries in enumerate(usable):
+            if queries.sum() >= MIN_QUERIES:
+                resamples = draw_queries(int(queries.sum()), self.samples, self.seed)
+                power[m] = bootstrap(values[:, m, queries], resamples, self.alpha).power
+        return power
 
 
-def _levels(
-    rates: Sequence[int] | None, pool_depths: Sequence[int] | None, queries: Sequence[int] | None
-) -> tuple[ReducedBy, tuple[int, ...]]:
-    given = {"rates": rates, "pool_depths": pool_depths, "queries": queries}
-    names = [name for name, levels in given.items() if levels is not None]
-    if len(names) > 1:
-        raise UsageError(f"{' and '.join(names)} cannot be combined", hint="give one of them")
-    if pool_depths is not None:
-        return "depths", _descending(pool_depths, "pool depths", 1, 10**9)
-    if queries is not None:
-        return "queries", tuple(queries)
-    return "rates", _descending(RATES if rates is None else rates, "rates", 1, 99)
+@dataclass(frozen=True, eq=False, repr=False)
+class ReductionResult(StudyResult):
+    """Scores, orders and discriminative power at each level of reduction; the first level is the complete data.
 
+    ``mean``, ``agreement``, ``power`` (measure, level, repeat): the mean over runs and queries; the agreement with the
+    order under the complete data; the share of pairs of runs that differ significantly. ``counted``: the number of
+    queries that they are computed from. ``judged`` (level, repeat): the number of judged documents.
+    """
 
-def _descending(levels: Sequence[int], name: str, low: int, high: int) -> tuple[int, ...]:
-    """The distinct levels in descending order."""
-    return check_numbers(name, levels, low, high)[::-1]
+    DERIVED: ClassVar[tuple[str, ...]] = ("labels",)
+
+    settings: Reduction
+    runs: tuple[str, ...]
+    measures: tuple[str, ...]
+    queries: int
+    mean: Floats
+    agreement: Floats
+    power: Floats
+    counted: Integers
+    judged: Integers
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def labels(self) -> list[str]:
+        """The label of each level, the complete data first."""
+        by, unit = self.settings.by, "%" if self.settings.by == "rates" else ""
+        full = {"rates": "100%", "depths": "all", "queries": str(self.queries)}[by]
+        return [full, *(f"{level}{unit}" for level in self.settings.levels)]
+
+    summary = staticmethod(summarize_repeats)
+
+    def pages(self, digits: int = 4) -> list[Page]:
+        """Mean scores, agreement with the order under the complete data, and discriminative power."""
+        runs = len(self.runs)
+        pairs = f"share of the {runs * (runs - 1) // 2} pairs of runs"
+        return _pages(self, f"{runs} runs, {self.queries} queries", significance(self, digits), pairs, digits)
+
+    @classmethod
+    def mean_pages(cls, results: Sequence[ReductionResult], digits: int = 4) -> list[Page]:
+        """The same, averaged over collections, with the judged documents of all of them; no test of a mean."""
+        mean = averaged(results, ("measures", "settings"), ("mean", "agreement", "power"), ("judged",))
+        scope = f"mean over {len(results)} collections"
+        return _pages(mean, scope, f", {scope}", f"share of the pairs of runs, {scope},", digits, several=True)
+
+    def drawings(self) -> Drawings:
+        """The one figure of the study."""
+        return {f"reduction-{self.settings.by}": partial(draw, self)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,51 +279,13 @@ class DataSubset:
     queries: Booleans
 
 
-def _subsets(systems: SystemScores, settings: ReductionSettings) -> Iterator[tuple[int, int, DataSubset]]:
-    """The level, the repetition and the data kept, starting with the complete data."""
-    relabeller, all_queries = systems.relabeller, np.ones(len(systems.queries), bool)
-    yield 0, 0, DataSubset(None, all_queries)
-    if settings.by == "depths":
-        ranks = relabeller.ranks()
-        best = np.where(ranks > 0, ranks, np.iinfo(np.int64).max).min(axis=0)
-        for level, depth in enumerate(settings.levels, 1):
-            yield level, 0, DataSubset(best <= depth, all_queries)
-        return
-    strata = JudgmentStrata(relabeller.judgments, relabeller.grade, settings.rel)
-    if settings.by == "rates" and not strata.sizes[:, RELEVANT].any():
-        raise UsageError(
-            f"no document has a grade of {settings.rel:g} or more, so none is relevant",
-            hint=f"the highest grade is {relabeller.grade.max():g}; set the lowest relevant grade with --rel",
-        )
-    for repeat in range(settings.repeats):
-        rng = np.random.default_rng([settings.seed, repeat])
-        position = strata.shuffle(rng) if settings.by == "rates" else rng.permutation(len(all_queries))
-        for level, size in enumerate(settings.levels, 1):
-            if settings.by == "rates":
-                kept = strata.sample(position, reduced_sizes(strata.sizes, size, settings.least))
-                yield level, repeat, DataSubset(kept, all_queries)
-            else:
-                yield level, repeat, DataSubset(None, position < size)
-
-
-def _power(values: Floats, usable: Booleans, settings: ReductionSettings) -> Floats:
-    """The discriminative power of each measure; measures with the same queries use the same resamples."""
-    power = np.full(len(usable), np.nan)
-    for m, queries in enumerate(usable):
-        if queries.sum() >= MIN_QUERIES:
-            resamples = draw_queries(int(queries.sum()), settings.samples, settings.seed)
-            power[m] = bootstrap(values[:, m, queries], resamples, settings.alpha).power
-    return power
-
-
-def _count_judged(systems: SystemScores, subset: DataSubset) -> int:
+def _count_judged(relabeller: Relabeller, subset: DataSubset) -> int:
     """The number of judged documents of the queries that are evaluated."""
-    judgments, grade = systems.relabeller.judgments, systems.relabeller.grade
-    judged = np.repeat(subset.queries, np.diff(judgments.begin)) & (grade >= 0)
+    judged = np.repeat(subset.queries, np.diff(relabeller.judgments.begin)) & (relabeller.grade >= 0)
     return int((judged if subset.judgments is None else judged & subset.judgments).sum())
 
 
-def _undefined_notes(result: Reduction) -> Iterator[str]:
+def _undefined_notes(result: ReductionResult) -> Iterator[Note]:
     """Notes on measures that become undefined for queries, and on repetitions with too few queries for an order."""
     full = result.counted[:, 0, 0]
     for level, label in enumerate(result.labels[1:], 1):
@@ -295,15 +294,11 @@ def _undefined_notes(result: Reduction) -> Iterator[str]:
         for m, measure in enumerate(result.measures):
             # If queries are removed, fewer queries are expected.
             if result.settings.by != "queries" and fewest[m] < full[m]:
-                yield (
-                    f"{measure} at {label}: becomes undefined for some queries; "
-                    f"means are over at least {fewest[m]} of {full[m]} queries"
-                )
+                values = {"level": label, "fewest": fewest[m], "full": full[m]}
+                yield Note("undefined_at_level", measure=measure, values=values)
             if without_order[m]:
-                yield (
-                    f"{measure} at {label}: too few queries for an order in {without_order[m]} of "
-                    f"{result.settings.repeats} repetitions"
-                )
+                values = {"level": label, "count": without_order[m], "repeats": result.settings.repetitions}
+                yield Note("no_order_at_level", measure=measure, values=values)
 
 
 KEPT = {
@@ -314,32 +309,14 @@ KEPT = {
 COMPLETE = {"rates": "under all judgments", "depths": "under all judgments", "queries": "over all queries"}
 
 
-def tables(result: Reduction, digits: int = 4) -> list[Page]:
-    """Mean scores, agreement with the order under the complete data, and discriminative power."""
-    runs = len(result.runs)
-    return _pages(
-        result,
-        f"{runs} runs, {result.queries} queries",
-        significance(result, digits),
-        f"share of the {runs * (runs - 1) // 2} pairs of runs",
-        digits,
-    )
-
-
-def mean_tables(results: list[Reduction], digits: int = 4) -> list[Page]:
-    """The same, averaged over collections, with the judged documents of all of them; there is no test of a mean."""
-    mean = averaged(results, ("measures", "settings"), ("mean", "agreement", "power"), ("judged",))
-    scope = f"mean over {len(results)} collections"
-    return _pages(mean, scope, f", {scope}", f"share of the pairs of runs, {scope},", digits, several=True)
-
-
-def _pages(result: Reduction, scope: str, test: str, pairs: str, digits: int, *, several: bool = False) -> list[Page]:
+def _pages(
+    result: ReductionResult, scope: str, test: str, pairs: str, digits: int, *, several: bool = False
+) -> list[Page]:
     settings = result.settings
-    symbol = get_coefficient(settings.coefficient).symbol
     kept = f"{KEPT[settings.by]}, with the number of judged documents"
     if settings.by != "depths":
-        deviation = f"±: standard deviation over {settings.repeats} repetitions"
-        kept += f"; {deviation if settings.repeats > 1 else 'one repetition'}, seed {settings.seed}"
+        deviation = f"±: standard deviation over {settings.repetitions} repetitions"
+        kept += f"; {deviation if settings.repetitions > 1 else 'one repetition'}, seed {settings.seed}"
     power = (
         f"Discriminative power: {pairs} that differ significantly at "
         f"{settings.alpha:g} (paired bootstrap test, {settings.samples} resamples)"
@@ -349,7 +326,7 @@ def _pages(result: Reduction, scope: str, test: str, pairs: str, digits: int, *,
     judged = result.judged.mean(axis=1)
     labels = [full, *result.labels[1:]]
     heads = [f"{label}\n{count:.0f}" for label, count in zip(labels, judged, strict=True)]
-    agreement = f"{symbol} with the order of runs {COMPLETE[settings.by]}{test}"
+    agreement = f"{result.symbol} with the order of runs {COMPLETE[settings.by]}{test}"
     return [
         _page(f"Mean score, {scope}. {kept}", heads, result, result.mean, digits, best=False),
         _page(agreement, heads, result, result.agreement, digits),
@@ -357,14 +334,16 @@ def _pages(result: Reduction, scope: str, test: str, pairs: str, digits: int, *,
     ]
 
 
-def significance(result: Reduction, digits: int = 4) -> str:
+def significance(result: ReductionResult, digits: int = 4) -> str:
     """The critical value of the coefficient, if there is one."""
-    test = get_coefficient(result.settings.coefficient).critical
+    test = COEFFICIENTS[result.settings.coefficient].critical
     critical = 1.0 if test is None else test(len(result.runs), 0.01)
     return f" (significant at 0.01 beyond ±{shown(critical, digits)})" if critical < 1 else ""
 
 
-def _page(title: str, heads: list[str], result: Reduction, values: Floats, digits: int, *, best: bool = True) -> Page:
+def _page(
+    title: str, heads: list[str], result: ReductionResult, values: Floats, digits: int, *, best: bool = True
+) -> Page:
     mean, deviation = result.summary(values)[:2]
     columns = [column(list(mean[:, level]), digits, best=best) for level in range(mean.shape[1])]
     repeated = values.shape[2] > 1
@@ -383,26 +362,20 @@ X_LABELS = {"rates": "judgments kept (%)", "depths": "pool depth", "queries": "q
 MARKERS = "osD^v<>hpd"
 
 
-def drawings(result: Reduction) -> Drawings:
-    """The one figure of the study."""
-    return {f"reduction-{result.settings.by}": partial(draw, result)}
-
-
-def draw(result: Reduction) -> Figure:
+def draw(result: ReductionResult) -> Figure:
     """Mean score, agreement and discriminative power side by side."""
     columns = across(result.measures, PAGE, 5)
     rows = -(-len(result.measures) // columns)
     figure = new_figure(PAGE, 2.5 + 0.16 * rows)
     left, middle, right = figure.subplots(1, 3)
-    symbol = get_coefficient(result.settings.coefficient).symbol
     draw_quantity(result, result.mean, left, "mean score")
-    draw_quantity(result, result.agreement, middle, f"{symbol} with the order {COMPLETE[result.settings.by]}")
+    draw_quantity(result, result.agreement, middle, f"{result.symbol} with the order {COMPLETE[result.settings.by]}")
     draw_quantity(result, result.power, right, f"discriminative power at {result.settings.alpha:g}")
     legend_below(figure, left, columns)
     return figure
 
 
-def draw_quantity(result: Reduction, values: Floats, axis: Axes, name: str) -> Axes:
+def draw_quantity(result: ReductionResult, values: Floats, axis: Axes, name: str) -> Axes:
     """One quantity by level, with a band from the 5th to the 95th percentile over repetitions."""
     x = level_positions(result)
     mean, _, low, high = result.summary(values)
@@ -418,7 +391,7 @@ def draw_quantity(result: Reduction, values: Floats, axis: Axes, name: str) -> A
     return axis
 
 
-def level_positions(result: Reduction) -> Floats:
+def level_positions(result: ReductionResult) -> Floats:
     """The x-coordinates of the levels: rates and numbers of queries to scale, pool depths equally spaced."""
     levels = result.settings.levels
     if result.settings.by == "depths":

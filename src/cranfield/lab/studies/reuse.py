@@ -12,27 +12,17 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from cranfield import io
 from cranfield.corpus import Corpus, needed_documents
 from cranfield.data import Booleans, Floats, Integers, Judgments, Run
-from cranfield.errors import InputError, UsageError, check_count, check_fraction
+from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluator import read_runs
+from cranfield.evaluation.notes import SENTENCES, Note
 from cranfield.io.side_tables import read_run_groups
-from cranfield.lab import registry
-from cranfield.lab.registry import (
-    HIGH,
-    Coefficient,
-    Measures,
-    Progress,
-    Relevant,
-    Threshold,
-    Variants,
-    averaged,
-)
 from cranfield.lab.studies.sampling import (
     CandidateMeasures,
     DivergenceClaim,
@@ -42,20 +32,33 @@ from cranfield.lab.studies.sampling import (
     legend_name,
     without_negative_grades,
 )
+from cranfield.lab.study import (
+    HIGH,
+    Coefficient,
+    Measures,
+    Progress,
+    Relevant,
+    Study,
+    StudyResult,
+    Threshold,
+    Variants,
+    averaged,
+)
 from cranfield.lab.systems import (
+    COEFFICIENTS,
     MIN_QUERIES,
     add_variants,
     defined_for_all,
-    get_coefficient,
     mean_scores,
     score_systems,
+    system_notes,
 )
 from cranfield.parallel import followed
 from cranfield.ranking.unjudged import last_rank_read
 from cranfield.report.canvas import GREY, Drawings, one_scale, panels
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown
-from cranfield.settings import Chance, Option
+from cranfield.settings import Chance, Option, Whole
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import few, plural
 
@@ -95,8 +98,7 @@ class CollectionSplit:
             except re.error as error:
                 raise UsageError(f"invalid regular expression `{pattern}`: {error}") from error
             return cls(lambda document: "B" if expression.search(document) else "A", f"B matches `{pattern}`")
-        limit = check_fraction("share", share)
-        return cls(lambda document: "A" if _hash_fraction(document, seed) < limit else "B", f"at random, seed {seed}")
+        return cls(lambda document: "A" if _hash_fraction(document, seed) < share else "B", f"at random, seed {seed}")
 
     def members(self, documents: Iterable[str]) -> dict[str, Booleans]:
         """For each part, in order of their names, which of the documents belong to it."""
@@ -112,87 +114,15 @@ def _hash_fraction(document: str, seed: int) -> float:
 
 MIN_RUNS = 2  # the fewest runs that have an order
 DEFAULT = ("alpha_nDCG@20", "ERR_IA@20", "NRBP@20", "ABSNB@20", "ABSRB@20", "DELTANB@20", "DELTARB@20")
+SENTENCES.update(
+    not_searched=(
+        "left out where {target} is the target, because {they} did not search it: {few} ({runs} of {total}{order})"
+    ),
+)
 
 
 @dataclass(frozen=True)
-class ReuseSettings:
-    """How the collection was split (``rule`` describes it), and how judgments were used.
-
-    ``variants``: the number of simulated runs that rerank the documents of the only run. ``threshold``: the agreement
-    that counts as high.
-    """
-
-    rule: str
-    seed: int
-    rel: float
-    coefficient: str
-    variants: int
-    threshold: float = HIGH
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Reuse(registry.StudyResult):
-    """The agreement of orders of systems from judgments of another collection with those from its own judgments.
-
-    ``agreement`` (reference, candidate, source, target): with the reference measure under the target's judgments.
-    Candidates use the source's judgments: the same measure on raw and on condensed lists, and every measure that reads
-    document text. NaN where a candidate orders no system. ``judged`` (collection, 2): relevant and other documents.
-    ``searching``: the runs that are evaluated where each collection is the target. ``claims``: how often the
-    results of a run are as close to a subtopic as the collection is, for all judgments.
-    """
-
-    JUDGED: ClassVar[tuple[str, ...]] = ("relevant", "other")
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("settings", "runs", "queries"),
-        *("collections/{collections}/{JUDGED} = judged", "collections/{collections}/runs = searching"),
-        "agreement/{references}/{candidates}/{collections}/{collections}",
-        *("divergence_claims = claims", "notes"),
-    )
-
-    settings: ReuseSettings
-    runs: tuple[str, ...]
-    queries: int
-    collections: tuple[str, ...]
-    references: tuple[str, ...]
-    candidates: tuple[str, ...]
-    agreement: Floats
-    judged: Integers
-    searching: tuple[tuple[str, ...], ...]
-    claims: tuple[DivergenceClaim, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def included(self) -> Booleans:
-        """Whether a run is evaluated where a collection is the target, (collection, run)."""
-        return np.array([[run in searching for run in self.runs] for searching in self.searching])
-
-
-@registry.recorded
-def reuse(
-    qrels: Any,
-    runs: Any,
-    measures: Measures = DEFAULT,
-    *,
-    corpus: Any = None,
-    split: Annotated[
-        Any, "Parts of the collection: lines `document part`; in Python also {document: part}.", Option("--parts")
-    ] = None,
-    pattern: Annotated[
-        str | None, "Instead: documents whose ids match are in part B, all others in A.", Option(metavar="REGEX")
-    ] = None,
-    share: Annotated[Chance, "Otherwise: share of documents that are assigned to part A at random."] = 0.5,
-    searched: Annotated[
-        Mapping[str, str] | None,
-        "The part that a run searched, or `all`; RUN may be a pattern such as *-catb. May be repeated.",
-        Option(metavar="RUN=PART", default="the parts of its documents"),
-    ] = None,
-    rel: Relevant = 1.0,
-    coefficient: Coefficient = "tau-a",
-    threshold: Threshold = HIGH,
-    variants: Variants = 0,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Reuse:
+class Reuse(Study):
     """Judgments of one collection for systems on another.
 
     The experiment of Hui et al., "Dealing with Incomplete Judgments in Cascade Measures" (ICTIR 2017), Tables 1 and 2.
@@ -204,71 +134,161 @@ def reuse(
         cranfield study reuse qrels.txt *.run --corpus corpus.parquet --seed 1
         cranfield study reuse qrels.txt *.run --corpus corpus.parquet --pattern '^clueweb09-en(00(0.|1[01])|wp0[0-3])-'
     """
-    comparison, threshold = get_coefficient(coefficient), check_fraction("threshold", threshold)
-    variants, seed = check_count("variants", variants, 0), check_count("seed", seed, 0)
-    candidates = CandidateMeasures.of(measures, rel)
-    rule = CollectionSplit.of(split, pattern, share, seed)
-    judgments = without_negative_grades(io.read_qrels(qrels))
-    all_runs, variant_notes = add_variants(runs, judgments, variants, seed)
-    loaded = [replace(run, source=io.load(run)) for run in read_runs(all_runs)]
-    parts = rule.members(judgments.documents)
-    if len(parts) < 2:
-        raise InputError(
-            [f"{judgments.name}: all judged documents are in the part `{next(iter(parts), '')}`"],
-            hint="this study needs judgments in at least two parts; split the collection in another way",
+
+    pattern: Annotated[
+        str | None, "Documents whose ids match are in part B, all others in A.", Option(metavar="REGEX")
+    ] = None
+    share: Annotated[Chance, "Otherwise: share of documents that are assigned to part A at random."] = 0.5
+    rel: Relevant = 1.0
+    coefficient: Coefficient = "tau-a"
+    threshold: Threshold = HIGH
+    variants: Variants = 0
+    seed: Whole = 0
+
+    def run(
+        self,
+        qrels: Any,
+        runs: Any,
+        measures: Measures = DEFAULT,
+        *,
+        corpus: Any = None,
+        split: Annotated[
+            Any, "Parts of the collection: lines `document part`; in Python also {document: part}.", Option("--parts")
+        ] = None,
+        searched: Annotated[
+            Mapping[str, str] | None,
+            "The part that a run searched, or `all`; RUN may be a pattern such as *-catb. May be repeated.",
+            Option(metavar="RUN=PART", default="the parts of its documents"),
+        ] = None,
+        progress: Progress | None = None,
+    ) -> ReuseResult:
+        """Compare orders of systems under the judgments of each part with those under the target's own."""
+        candidates = CandidateMeasures.of(measures, self.rel)
+        rule = CollectionSplit.of(split, self.pattern, self.share, self.seed)
+        judgments = without_negative_grades(io.read_qrels(qrels))
+        all_runs, variant_notes = add_variants(runs, judgments, self.variants, self.seed)
+        loaded = [replace(run, source=io.load(run)) for run in read_runs(all_runs)]
+        parts = rule.members(judgments.documents)
+        if len(parts) < 2:
+            raise InputError(
+                [f"{judgments.name}: all judged documents are in the part `{next(iter(parts), '')}`"],
+                hint="this study needs judgments in at least two parts; split the collection in another way",
+            )
+        parts[ALL] = np.ones(len(judgments.grade), bool)
+        names = tuple(parts)
+        targets = _targets(loaded, rule, names, searched or {})
+        opened = _open_corpus(corpus, judgments, [run for restricted in targets for run in restricted], candidates)
+        shape = len(candidates.references), len(candidates.names), len(names), len(names)
+        agreement, notes = np.full(shape, np.nan), list(variant_notes)
+        claims: tuple[DivergenceClaim, ...] = ()
+        for t, (target, restricted) in enumerate(followed(zip(names, targets, strict=True), progress, len(names))):
+            if target != ALL and len(restricted) < MIN_RUNS:
+                continue
+            scores, relabeller = score_systems(judgments, restricted, candidates.columns, corpus=opened, seed=self.seed)
+            if target == ALL:
+                notes += system_notes(scores)
+                claims = tuple(count_divergences(relabeller))
+            by_source = [relabeller.values(keep) for keep in parts.values()]
+            for s, values in enumerate(by_source):
+                agreement[..., s, t] = self._agreement(candidates, by_source[t], values)
+        relevant = judgments.grade >= self.rel
+        counts = [[int(relevant[keep].sum()), int((~relevant[keep]).sum())] for keep in parts.values()]
+        run_names = tuple(run.name for run in loaded)
+        searching = tuple(tuple(run.name for run in restricted) for restricted in targets)
+        return ReuseResult(
+            settings=self,
+            rule=rule.description,
+            runs=run_names,
+            queries=len(judgments.queries),
+            collections=names,
+            references=candidates.references,
+            candidates=candidates.names,
+            agreement=agreement,
+            judged=np.array(counts, np.int64),
+            searching=searching,
+            claims=claims,
+            notes=(*notes, *_excluded_notes(run_names, names, searching)),
         )
-    names = (*parts, ALL)
-    judged_in = [*parts.values(), np.ones(len(judgments.grade), bool)]
-    retrieved_in = [rule.members(io.load(run).document) for run in loaded]
-    searched_part = _searched_parts([run.name for run in loaded], searched or {}, names)
-    included = np.array(
-        [
-            [_is_searched(name, part, members) for part, members in zip(searched_part, retrieved_in, strict=True)]
-            for name in names
+
+    def _agreement(self, candidates: CandidateMeasures, target: Floats, source: Floats) -> Floats:
+        """The agreement of candidates under the judgments of a source with references under the target's own.
+
+        ``target``, ``source``: the values of all runs of the target under either judgments.
+        """
+        target_means, target_orders = _ordering_means(target)
+        means, orders = _ordering_means(source)
+        references = candidates.reference_scores(target_means)[:, None]
+        x, y = np.broadcast_arrays(references, candidates.candidate_scores(means))
+        both = candidates.candidate_scores(orders) & candidates.reference_scores(target_orders)[:, None]
+        agreement = np.full(both.shape, np.nan)
+        agreement[both] = COEFFICIENTS[self.coefficient].compute(x[both], y[both])
+        return agreement
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReuseResult(StudyResult):
+    """The agreement of orders of systems from judgments of another collection with those from its own judgments.
+
+    ``rule``: how the collection was split. ``agreement`` (reference, candidate, source, target): with the reference
+    measure under the target's judgments. Candidates use the source's judgments: the same measure on raw and on
+    condensed lists, and every measure that reads document text. NaN where a candidate orders no system. ``judged``
+    (collection, 2): relevant and other documents. ``searching``: the runs that are evaluated where each collection is
+    the target. ``claims``: how often the results of a run are as close to a subtopic as the collection is, for all
+    judgments.
+    """
+
+    settings: Reuse
+    rule: str
+    runs: tuple[str, ...]
+    queries: int
+    collections: tuple[str, ...]
+    references: tuple[str, ...]
+    candidates: tuple[str, ...]
+    agreement: Floats
+    judged: Integers
+    searching: tuple[tuple[str, ...], ...]
+    claims: tuple[DivergenceClaim, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def included(self) -> Booleans:
+        """Whether a run is evaluated where a collection is the target, (collection, run)."""
+        return np.array([[run in searching for run in self.runs] for searching in self.searching])
+
+    def pages(self, digits: int = 4) -> list[Page]:
+        """The judged documents of each part; then for each reference measure the agreement by source and target."""
+        return [
+            _judged_table(self),
+            *(_agreement_table(self, r, digits) for r in range(len(self.references))),
+            *claim_tables(self.claims),
         ]
-    )
-    targets = [
+
+    @classmethod
+    def mean_pages(cls, results: Sequence[ReuseResult], digits: int = 4) -> list[Page]:
+        """The agreement by source and target, averaged over collections."""
+        mean = averaged(results, ("collections", "references", "candidates"), ("agreement",))
+        scope = f"mean over {len(results)} collections"
+        return [_agreement_table(mean, r, digits, scope) for r in range(len(mean.references))]
+
+    def drawings(self) -> Drawings:
+        """The one figure of the study."""
+        return {"reuse": partial(draw, self)}
+
+
+def _targets(
+    runs: Sequence[Run], rule: CollectionSplit, names: Sequence[str], searched: Mapping[str, str]
+) -> list[list[Run]]:
+    """The runs that are evaluated on each part, restricted to its documents."""
+    retrieved_in = [rule.members(io.load(run).document) for run in runs]
+    searched_part = _searched_parts([run.name for run in runs], searched, names)
+    return [
         [
             run if name == ALL else _restrict(run, members.get(name))
-            for run, members, is_included in zip(loaded, retrieved_in, included[t], strict=True)
-            if is_included
+            for run, members, part in zip(runs, retrieved_in, searched_part, strict=True)
+            if _is_searched(name, part, members)
         ]
-        for t, name in enumerate(names)
+        for name in names
     ]
-    opened = _open_corpus(corpus, judgments, [run for restricted in targets for run in restricted], candidates)
-    shape = len(candidates.references), len(candidates.names), len(names), len(names)
-    agreement, notes = np.full(shape, np.nan), dict.fromkeys(variant_notes)
-    claims: tuple[DivergenceClaim, ...] = ()
-    for t, (target, restricted) in enumerate(followed(zip(names, targets, strict=True), progress, len(names))):
-        if target == ALL or len(restricted) >= MIN_RUNS:
-            systems = score_systems(judgments, restricted, candidates.columns, corpus=opened, seed=seed)
-            if target == ALL:
-                notes |= dict.fromkeys(systems.notes)
-                claims = tuple(count_divergences(systems.relabeller))
-            by_source = [systems.relabeller.scores(keep) for keep in judged_in]
-            target_means, target_orders = _ordering_means(by_source[t])
-            for s, values in enumerate(by_source):
-                means, orders = _ordering_means(values)
-                reference_scores = candidates.reference_scores(target_means)[:, None]
-                x, y = np.broadcast_arrays(reference_scores, candidates.candidate_scores(means))
-                both = candidates.candidate_scores(orders) & candidates.reference_scores(target_orders)[:, None]
-                agreement[..., s, t][both] = comparison.compute(x[both], y[both])
-    relevant = judgments.grade >= rel
-    counts = [[int(relevant[keep].sum()), int((~relevant[keep]).sum())] for keep in judged_in]
-    run_names = tuple(run.name for run in loaded)
-    return Reuse(
-        ReuseSettings(rule.description, seed, rel, coefficient, variants, threshold),
-        run_names,
-        len(judgments.queries),
-        names,
-        candidates.references,
-        candidates.names,
-        agreement,
-        np.array(counts, np.int64),
-        tuple(tuple(run.name for run in restricted) for restricted in targets),
-        claims,
-        (*notes, *_excluded_notes(run_names, names, included)),
-    )
 
 
 def _searched_parts(runs: Sequence[str], searched: Mapping[str, str], names: Sequence[str]) -> list[str | None]:
@@ -288,17 +308,21 @@ def _is_searched(target: str, searched: str | None, members: Mapping[str, Boolea
     return target in members if searched is None else target == searched
 
 
-def _excluded_notes(runs: Sequence[str], names: Sequence[str], included: Booleans) -> Iterator[str]:
+def _excluded_notes(runs: Sequence[str], names: Sequence[str], searching: Sequence[Sequence[str]]) -> Iterator[Note]:
     """Notes on the runs that are not evaluated on a part."""
-    for name, row in zip(names, included, strict=True):
-        missing = [run for run, is_included in zip(runs, row, strict=True) if not is_included]
+    for name, included in zip(names, searching, strict=True):
+        missing = [run for run in runs if run not in included]
         if missing:
-            left = len(runs) - len(missing)
-            order, they = "" if left >= MIN_RUNS else ", too few for an order", "it" if len(missing) == 1 else "they"
-            yield (
-                f"left out where {name} is the target, because {they} did not search it:"
-                f" {few(missing)} ({plural(len(missing), 'run')} of {len(runs)}{order})"
-            )
+            order = "" if len(included) >= MIN_RUNS else ", too few for an order"
+            values = {
+                "target": name,
+                "they": "it" if len(missing) == 1 else "they",
+                "few": few(missing),
+                "runs": plural(len(missing), "run"),
+                "total": len(runs),
+                "order": order,
+            }
+            yield Note("not_searched", values=values)
 
 
 def _open_corpus(corpus: Any, judgments: Judgments, runs: Sequence[Run], candidates: CandidateMeasures) -> Any:
@@ -328,26 +352,10 @@ def _ordering_means(values: Floats) -> tuple[Floats, Booleans]:
     return means, enough & (np.ptp(np.where(enough[:, None], means, 0), axis=1) > SAME)
 
 
-def tables(result: Reuse, digits: int = 4) -> list[Page]:
-    """The judged documents of each part; then for each reference measure the agreement by source and target."""
-    return [
-        _judged_table(result),
-        *(_agreement_table(result, r, digits) for r in range(len(result.references))),
-        *claim_tables(result.claims),
-    ]
-
-
-def mean_tables(results: list[Reuse], digits: int = 4) -> list[Page]:
-    """The agreement by source and target, averaged over collections."""
-    mean = averaged(results, ("collections", "references", "candidates"), ("agreement",))
-    scope = f"mean over {len(results)} collections"
-    return [_agreement_table(mean, r, digits, scope) for r in range(len(mean.references))]
-
-
-def _agreement_table(result: Reuse, reference: int, digits: int, scope: str = "") -> Page:
-    symbol, threshold = get_coefficient(result.settings.coefficient).symbol, result.settings.threshold
+def _agreement_table(result: ReuseResult, reference: int, digits: int, scope: str = "") -> Page:
+    threshold = result.settings.threshold
     title = (
-        f"{symbol} with the order by {result.references[reference]} under the target's own judgments:"
+        f"{result.symbol} with the order by {result.references[reference]} under the target's own judgments:"
         f" {scope or f'{len(result.runs)} runs, {result.queries} queries'};"
         " source of the judgments → target of the search"
         f" (bold: above {threshold:g}; –: no order)"
@@ -360,21 +368,16 @@ def _agreement_table(result: Reuse, reference: int, digits: int, scope: str = ""
     return table(title, ("measure",), heads, rows, "source → target")
 
 
-def _judged_table(result: Reuse) -> Page:
+def _judged_table(result: ReuseResult) -> Page:
     rows = [
         (name, [str(int(count)) for count in (*counts, counts.sum(), len(runs))])
         for name, counts, runs in zip(result.collections, result.judged, result.searching, strict=True)
     ]
-    title = f"Judged documents and runs of each part; split {result.settings.rule}"
+    title = f"Judged documents and runs of each part; split {result.rule}"
     return table(title, ("collection",), ("relevant", "other", "judged", "runs"), rows)
 
 
-def drawings(result: Reuse) -> Drawings:
-    """The one figure of the study."""
-    return {"reuse": partial(draw, result)}
-
-
-def draw(result: Reuse) -> Figure:
+def draw(result: ReuseResult) -> Figure:
     """All reference measures below each other, on one scale."""
     figure, axes = panels(len(result.references), 1, 1.6)
     figure.set_figheight(figure.get_figheight() + 0.5)
@@ -384,7 +387,7 @@ def draw(result: Reuse) -> Figure:
     return figure
 
 
-def draw_agreement(result: Reuse, reference: int, axis: Axes) -> Axes:
+def draw_agreement(result: ReuseResult, reference: int, axis: Axes) -> Axes:
     """The candidates of one reference, side by side in each column."""
     collections = range(len(result.collections))
     columns = [(source, target) for source in collections for target in collections]
@@ -399,5 +402,5 @@ def draw_agreement(result: Reuse, reference: int, axis: Axes) -> Axes:
     names = [f"{result.collections[source]}→{result.collections[target]}" for source, target in columns]
     axis.set_xticks(range(len(columns)), names)
     axis.set_title(result.references[reference])
-    axis.set_ylabel(get_coefficient(result.settings.coefficient).symbol)
+    axis.set_ylabel(result.symbol)
     return axis

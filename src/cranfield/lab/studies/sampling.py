@@ -15,36 +15,40 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from cranfield import io
 from cranfield.data import Booleans, Floats, Integers, Judgments, Smoothing, TextView
-from cranfield.errors import MeasureError, check_count, check_fraction, check_numbers
+from cranfield.errors import MeasureError, check_numbers
+from cranfield.evaluation.notes import SENTENCES, Note
 from cranfield.evaluation.plan import AlignmentKey, Column, make_columns
-from cranfield.lab import registry
-from cranfield.lab.registry import (
+from cranfield.evaluation.scores import Scores
+from cranfield.lab.relabelling import JudgmentStrata, Relabeller, sample_sizes, summarize_repeats
+from cranfield.lab.study import (
     HIGH,
     Coefficient,
     Measures,
     Progress,
     Relevant,
     Repeats,
+    Study,
+    StudyResult,
     Threshold,
     Variants,
     averaged,
 )
-from cranfield.lab.relabelling import JudgmentStrata, Relabeller, sample_sizes, summarize_repeats
 from cranfield.lab.systems import (
+    COEFFICIENTS,
     MIN_QUERIES,
-    SystemScores,
     add_variants,
     defined_for_all,
-    get_coefficient,
     mean_scores,
     score_systems,
+    system_means,
+    system_notes,
 )
 from cranfield.measures import Measure
 from cranfield.measures.content import ranked_rows
@@ -52,6 +56,7 @@ from cranfield.parallel import followed
 from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, Drawings, one_scale, panels
 from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import UNDEFINED, Cell, shown
+from cranfield.settings import Whole
 from cranfield.statistics.rounding import SAME
 
 if TYPE_CHECKING:
@@ -182,78 +187,16 @@ def _count(relabeller: Relabeller, measure: Measure, smoothing: Smoothing) -> Di
 RATES = (1, 5, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 
 
+SENTENCES.update(
+    undefined_at_rates=(
+        "{measure}: becomes undefined for some queries at rates up to {rate}%; means are over at least {fewest} of "
+        "{full} queries"
+    ),
+)
+
+
 @dataclass(frozen=True)
-class SamplingSettings:
-    """How judgments were sampled: rates in percent, repetitions, and the lowest relevant grade.
-
-    ``variants``: the number of simulated runs that rerank the documents of the only run. ``threshold``: the agreement
-    that counts as high.
-    """
-
-    rates: tuple[int, ...]
-    repeats: int
-    seed: int
-    rel: float
-    coefficient: str
-    variants: int
-    threshold: float = HIGH
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Sampling(registry.StudyResult):
-    """The agreement of orders of systems from samples of the judgments with the order from all of them.
-
-    ``agreement`` (reference, candidate, rate, repeat): with the reference measure under all judgments. Candidates are
-    the same measure on raw and on condensed lists, and every measure that reads document text.
-    ``judged`` (rate, 2): the number of relevant and of other documents that are judged at each rate. ``claims``: how
-    often the results of a run are as close to a subtopic as the collection is, for all judgments.
-    """
-
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("settings", "runs", "queries", "judged"),
-        "agreement/{references}/{candidates}",
-        *("divergence_claims = claims", "notes"),
-    )
-
-    settings: SamplingSettings
-    runs: tuple[str, ...]
-    queries: int
-    references: tuple[str, ...]
-    candidates: tuple[str, ...]
-    agreement: Floats
-    judged: Integers
-    claims: tuple[DivergenceClaim, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    summary = staticmethod(summarize_repeats)
-
-    def sufficient_rates(self, high: float | None = None) -> list[list[int | None]]:
-        """The lowest rate from which mean agreement stays at least ``high``, (reference, candidate); None if none.
-
-        By default the threshold of the settings.
-        """
-        below = ~(self.summary(self.agreement)[0] >= (self.settings.threshold if high is None else high))
-        first = np.where(below.any(axis=-1), below.shape[-1] - below[..., ::-1].argmax(axis=-1), 0)
-        rates = [*self.settings.rates, None]
-        return [[rates[i] for i in row] for row in first.tolist()]
-
-
-@registry.recorded
-def sampling(
-    qrels: Any,
-    runs: Any,
-    measures: Measures = DEFAULT,
-    *,
-    corpus: Any = None,
-    rates: Annotated[Sequence[int], "Percentages of the judgments of each query to sample."] = RATES,
-    repeats: Repeats = 30,
-    rel: Relevant = 1.0,
-    coefficient: Coefficient = "tau-a",
-    threshold: Threshold = HIGH,
-    variants: Variants = 0,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Sampling:
+class Sampling(Study):
     """How many judgments a reliable order of systems needs.
 
     The experiment of Hui et al., "Dealing with Incomplete Judgments in Cascade Measures" (ICTIR 2017), Figure 1. The
@@ -265,86 +208,136 @@ def sampling(
         cranfield study sampling qrels.txt *.run --corpus corpus.parquet --figures figures
         cranfield study sampling qrels.txt *.run --corpus docs.jsonl -m "ERR_IA@20 DELTARB@20" --rates 1,5,15,50
     """
-    comparison, threshold = get_coefficient(coefficient), check_fraction("threshold", threshold)
-    repeats, variants = check_count("repeats", repeats), check_count("variants", variants, 0)
-    seed = check_count("seed", seed, 0)
-    candidates = CandidateMeasures.of(measures, rel)
-    rates = check_numbers("rates", rates, 1, 100)
-    settings = SamplingSettings(rates, repeats, seed, rel, coefficient, variants, threshold)
-    judgments = without_negative_grades(io.read_qrels(qrels))
-    all_runs, variant_notes = add_variants(runs, judgments, variants, seed)
-    systems = score_systems(judgments, all_runs, candidates.columns, corpus=corpus, seed=seed)
-    shape = len(candidates.columns), len(settings.rates), repeats
-    scores, counted = np.full((*shape, len(systems.runs)), np.nan), np.zeros(shape, np.int64)
-    samples = followed(_samples(systems, settings), progress, len(settings.rates) * repeats)
-    for level, repeat, keep in samples:
-        values = systems.values if keep.all() else systems.relabeller.scores(keep)
-        usable = defined_for_all(values)
-        scores[:, level, repeat], counted[:, level, repeat] = mean_scores(values, usable), usable.sum(axis=1)
-    reference_scores = candidates.reference_scores(systems.means)[:, None, None, None]
-    reference, candidate = np.broadcast_arrays(reference_scores, candidates.candidate_scores(scores))
-    enough = candidates.candidate_scores(counted) >= MIN_QUERIES
-    agreement = np.full(enough.shape, np.nan)
-    agreement[enough] = comparison.compute(reference[enough], candidate[enough])
-    sizes = JudgmentStrata(systems.relabeller.judgments, systems.relabeller.grade, rel).sizes
-    return Sampling(
-        settings,
-        systems.runs,
-        len(systems.queries),
-        candidates.references,
-        candidates.names,
-        agreement,
-        np.array([sample_sizes(sizes, rate).sum(axis=0) for rate in settings.rates]),
-        tuple(count_divergences(systems.relabeller)),
-        (*variant_notes, *systems.notes, *_undefined_notes(systems, settings, counted)),
-    )
+
+    rates: Annotated[Sequence[int], "Percentages of the judgments of each query to sample."] = RATES
+    repeats: Repeats = 30
+    rel: Relevant = 1.0
+    coefficient: Coefficient = "tau-a"
+    threshold: Threshold = HIGH
+    variants: Variants = 0
+    seed: Whole = 0
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The rates in ascending order."""
+        return check_numbers("rates", self.rates, 1, 100)
+
+    def run(
+        self,
+        qrels: Any,
+        runs: Any,
+        measures: Measures = DEFAULT,
+        *,
+        corpus: Any = None,
+        progress: Progress | None = None,
+    ) -> SamplingResult:
+        """Compare orders of systems under samples of the judgments with those under all."""
+        candidates, levels = CandidateMeasures.of(measures, self.rel), self.levels
+        judgments = without_negative_grades(io.read_qrels(qrels))
+        all_runs, variant_notes = add_variants(runs, judgments, self.variants, self.seed)
+        full, relabeller = score_systems(judgments, all_runs, candidates.columns, corpus=corpus, seed=self.seed)
+        shape = len(candidates.columns), len(levels), self.repeats
+        scores, counted = np.full((*shape, len(full.runs)), np.nan), np.zeros(shape, np.int64)
+        for level, repeat, keep in followed(self._samples(relabeller), progress, len(levels) * self.repeats):
+            values = full.values if keep.all() else relabeller.values(keep)
+            usable = defined_for_all(values)
+            scores[:, level, repeat], counted[:, level, repeat] = mean_scores(values, usable), usable.sum(axis=1)
+        reference_scores = candidates.reference_scores(system_means(full))[:, None, None, None]
+        reference, candidate = np.broadcast_arrays(reference_scores, candidates.candidate_scores(scores))
+        enough = candidates.candidate_scores(counted) >= MIN_QUERIES
+        agreement = np.full(enough.shape, np.nan)
+        agreement[enough] = COEFFICIENTS[self.coefficient].compute(reference[enough], candidate[enough])
+        sizes = JudgmentStrata(relabeller.judgments, relabeller.grade, self.rel).sizes
+        return SamplingResult(
+            settings=self,
+            runs=full.runs,
+            queries=len(full.queries),
+            references=candidates.references,
+            candidates=candidates.names,
+            agreement=agreement,
+            judged=np.array([sample_sizes(sizes, rate).sum(axis=0) for rate in levels]),
+            claims=tuple(count_divergences(relabeller)),
+            notes=(*variant_notes, *system_notes(full), *_undefined_notes(full, levels, counted)),
+        )
+
+    def _samples(self, relabeller: Relabeller) -> Iterator[tuple[int, int, Booleans]]:
+        """The level, the repetition and the judgments sampled."""
+        strata = JudgmentStrata(relabeller.judgments, relabeller.grade, self.rel)
+        for repeat in range(self.repeats):
+            position = strata.shuffle(np.random.default_rng([self.seed, repeat]))
+            for level, rate in enumerate(self.levels):
+                yield level, repeat, strata.sample(position, sample_sizes(strata.sizes, rate))
 
 
-def _samples(systems: SystemScores, settings: SamplingSettings) -> Iterator[tuple[int, int, Booleans]]:
-    """The level, the repetition and the judgments sampled."""
-    strata = JudgmentStrata(systems.relabeller.judgments, systems.relabeller.grade, settings.rel)
-    for repeat in range(settings.repeats):
-        position = strata.shuffle(np.random.default_rng([settings.seed, repeat]))
-        for level, rate in enumerate(settings.rates):
-            yield level, repeat, strata.sample(position, sample_sizes(strata.sizes, rate))
+@dataclass(frozen=True, eq=False, repr=False)
+class SamplingResult(StudyResult):
+    """The agreement of orders of systems from samples of the judgments with the order from all of them.
+
+    ``agreement`` (reference, candidate, rate, repeat): with the reference measure under all judgments. Candidates are
+    the same measure on raw and on condensed lists, and every measure that reads document text.
+    ``judged`` (rate, 2): the number of relevant and of other documents that are judged at each rate. ``claims``: how
+    often the results of a run are as close to a subtopic as the collection is, for all judgments.
+    """
+
+    settings: Sampling
+    runs: tuple[str, ...]
+    queries: int
+    references: tuple[str, ...]
+    candidates: tuple[str, ...]
+    agreement: Floats
+    judged: Integers
+    claims: tuple[DivergenceClaim, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    summary = staticmethod(summarize_repeats)
+
+    def sufficient_rates(self, high: float | None = None) -> list[list[int | None]]:
+        """The lowest rate from which mean agreement stays at least ``high``, (reference, candidate); None if none.
+
+        By default the threshold of the settings.
+        """
+        below = ~(self.summary(self.agreement)[0] >= (self.settings.threshold if high is None else high))
+        first = np.where(below.any(axis=-1), below.shape[-1] - below[..., ::-1].argmax(axis=-1), 0)
+        rates = [*self.settings.levels, None]
+        return [[rates[i] for i in row] for row in first.tolist()]
+
+    def pages(self, digits: int = 4) -> list[Page]:
+        """The sufficient rates, then for each reference measure the agreement at every rate."""
+        pages = [_sufficient_table(self, f"{len(self.runs)} runs, {self.queries} queries")]
+        pages += [_mean_table(self, r, digits) for r in range(len(self.references))]
+        if self.settings.repeats > 1:
+            pages += [_percentile_table(self, r, digits) for r in range(len(self.references))]
+        return [*pages, *claim_tables(self.claims)]
+
+    @classmethod
+    def mean_pages(cls, results: Sequence[SamplingResult], digits: int = 4) -> list[Page]:
+        """The sufficient rates and the agreement at every rate, averaged over collections."""
+        mean = averaged(results, ("references", "candidates", "settings"), ("agreement",), ("judged",))
+        scope = f"mean over {len(results)} collections"
+        pages = [_mean_table(mean, r, digits) for r in range(len(mean.references))]
+        by_reference = [replace(page, title=f"{scope.capitalize()}: {page.title}") for page in pages]
+        return [_sufficient_table(mean, scope), *by_reference]
+
+    def drawings(self) -> Drawings:
+        """The one figure of the study."""
+        return {"sampling": partial(draw, self)}
 
 
-def _undefined_notes(systems: SystemScores, settings: SamplingSettings, counted: Integers) -> Iterator[str]:
+def _undefined_notes(scores: Scores, levels: Sequence[int], counted: Integers) -> Iterator[Note]:
     """Notes on measures that become undefined for queries under a sample."""
-    full = systems.defined.sum(axis=1)
-    for m, measure in enumerate(systems.measures):
+    full = defined_for_all(scores.values).sum(axis=1)
+    for m, measure in enumerate(scores.measures):
         fewest = counted[m].min(axis=1)
         affected = np.flatnonzero(fewest < full[m])
         if len(affected):
-            yield (
-                f"{measure}: becomes undefined for some queries at rates up to {settings.rates[affected[-1]]}%; "
-                f"means are over at least {fewest[affected].min()} of {full[m]} queries"
-            )
+            values = {"rate": levels[affected[-1]], "fewest": fewest[affected].min(), "full": full[m]}
+            yield Note("undefined_at_rates", measure=measure, values=values)
 
 
-def tables(result: Sampling, digits: int = 4) -> list[Page]:
-    """The sufficient rates, then for each reference measure the agreement at every rate."""
-    pages = [_sufficient_table(result, f"{len(result.runs)} runs, {result.queries} queries")]
-    pages += [_mean_table(result, r, digits) for r in range(len(result.references))]
-    if result.settings.repeats > 1:
-        pages += [_percentile_table(result, r, digits) for r in range(len(result.references))]
-    return [*pages, *claim_tables(result.claims)]
-
-
-def mean_tables(results: list[Sampling], digits: int = 4) -> list[Page]:
-    """The sufficient rates and the agreement at every rate, averaged over collections."""
-    mean = averaged(results, ("references", "candidates", "settings"), ("agreement",), ("judged",))
-    scope = f"mean over {len(results)} collections"
-    pages = [_mean_table(mean, r, digits) for r in range(len(mean.references))]
-    by_reference = [replace(page, title=f"{scope.capitalize()}: {page.title}") for page in pages]
-    return [_sufficient_table(mean, scope), *by_reference]
-
-
-def _sufficient_table(result: Sampling, scope: str) -> Page:
-    symbol = get_coefficient(result.settings.coefficient).symbol
+def _sufficient_table(result: SamplingResult, scope: str) -> Page:
     title = (
-        f"Lowest percentage of judgments from which the mean {symbol} with the order under all judgments stays at "
-        f"least {result.settings.threshold:g}: {scope}"
+        f"Lowest percentage of judgments from which the mean {result.symbol} with the order under all judgments stays "
+        f"at least {result.settings.threshold:g}: {scope}"
     )
     rows = [
         (reference, [UNDEFINED if rate is None else f"{rate}%" for rate in rates])
@@ -367,16 +360,15 @@ def claim_tables(claims: Sequence[DivergenceClaim]) -> list[Page]:
     return [table(title, ("models of", "smoothing"), ("holds", "of", "share"), rows)] if rows else []
 
 
-def _mean_table(result: Sampling, r: int, digits: int) -> Page:
+def _mean_table(result: SamplingResult, r: int, digits: int) -> Page:
     settings = result.settings
-    symbol = get_coefficient(settings.coefficient).symbol
     title = (
-        f"{symbol} with the order by {result.references[r]} under all judgments: mean and standard deviation over "
-        f"{settings.repeats} samples, seed {settings.seed}"
+        f"{result.symbol} with the order by {result.references[r]} under all judgments: mean and standard deviation "
+        f"over {settings.repeats} samples, seed {settings.seed}"
     )
     mean, deviation, *_ = result.summary(result.agreement[r])
     rows = []
-    for level, rate in enumerate(settings.rates):
+    for level, rate in enumerate(settings.levels):
         cells = column(list(mean[:, level]), digits)
         # A deviation of 0 is not printed.
         asides = [f"±{shown(value, digits)}" if value > SAME else "" for value in deviation[:, level].tolist()]
@@ -386,15 +378,15 @@ def _mean_table(result: Sampling, r: int, digits: int) -> Page:
     return table(title, ("judgments",), ("judged", *result.candidates), rows)
 
 
-def _percentile_table(result: Sampling, r: int, digits: int) -> Page:
-    symbol = get_coefficient(result.settings.coefficient).symbol
+def _percentile_table(result: SamplingResult, r: int, digits: int) -> Page:
     title = (
-        f"{symbol} with the order by {result.references[r]} under all judgments: 5th and 95th percentile over samples"
+        f"{result.symbol} with the order by {result.references[r]} under all judgments: 5th and 95th percentile over"
+        " samples"
     )
     low, high = result.summary(result.agreement[r])[2:]
     rows = [
         (f"{rate}%", [_range(*ends, digits) for ends in zip(low[:, level], high[:, level], strict=True)])
-        for level, rate in enumerate(result.settings.rates)
+        for level, rate in enumerate(result.settings.levels)
     ]
     return table(title, ("judgments",), result.candidates, rows)
 
@@ -406,12 +398,7 @@ def _range(low: float, high: float, digits: int) -> str:
 CONTENT_COLOURS = (BLUE, ORANGE, PURPLE, SKY)
 
 
-def drawings(result: Sampling) -> Drawings:
-    """The one figure of the study."""
-    return {"sampling": partial(draw, result)}
-
-
-def draw(result: Sampling) -> Figure:
+def draw(result: SamplingResult) -> Figure:
     """All reference measures side by side, on one scale."""
     figure, axes = panels(len(result.references), 3, 2.5)
     for r, axis in enumerate(axes):
@@ -420,9 +407,9 @@ def draw(result: Sampling) -> Figure:
     return figure
 
 
-def draw_agreement(result: Sampling, reference: int, axis: Axes) -> Axes:
+def draw_agreement(result: SamplingResult, reference: int, axis: Axes) -> Axes:
     """The candidates of one reference, with bands from the 5th to the 95th percentile over repetitions."""
-    rates = result.settings.rates
+    rates = result.settings.levels
     mean, _, low, high = result.summary(result.agreement[reference])
     for c, (candidate, style) in enumerate(candidate_styles(result.candidates).items()):
         axis.plot(rates, mean[c], label=legend_name(candidate), markersize=2.5, **style)
@@ -430,7 +417,7 @@ def draw_agreement(result: Sampling, reference: int, axis: Axes) -> Axes:
     axis.axhline(result.settings.threshold, color=GREY, linewidth=0.6, linestyle=":")
     axis.set_title(result.references[reference])
     axis.set_xlabel("judgments sampled (%)")
-    axis.set_ylabel(f"{get_coefficient(result.settings.coefficient).symbol} with the order under all")
+    axis.set_ylabel(f"{result.symbol} with the order under all")
     axis.set_xlim(0, 101)
     return axis
 

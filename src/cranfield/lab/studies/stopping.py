@@ -16,12 +16,12 @@ import numpy as np
 
 from cranfield import io
 from cranfield.data import Booleans, Floats, Integers, Run
-from cranfield.errors import MeasureError, UsageError, check_count
+from cranfield.errors import MeasureError, UsageError
 from cranfield.evaluation.evaluator import read_runs
+from cranfield.evaluation.notes import SENTENCES, Note
 from cranfield.evaluation.overlap import check_query_overlap
 from cranfield.evaluation.plan import make_columns
-from cranfield.lab import registry
-from cranfield.lab.registry import Measures, Progress
+from cranfield.lab.study import Measures, Progress, Study, StudyResult
 from cranfield.lab.systems import judged_scores
 from cranfield.measures import Measure
 from cranfield.parallel import followed
@@ -31,7 +31,7 @@ from cranfield.ranking.tie_rules import TIE_RULES
 from cranfield.report.canvas import BLUE, GREY, ORANGE, SKY, Drawings, panels
 from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import Cell, shown
-from cranfield.settings import Count
+from cranfield.settings import Count, Whole
 from cranfield.statistics.portable import solve
 from cranfield.statistics.rounding import SAME
 
@@ -44,6 +44,10 @@ DEFAULT = ("AP[terminal]", "nDCG(ideal='bounded')[terminal]")
 # Tie rules that order every list by score, in one way.
 DEFINITE = tuple(name for name, rule in TIE_RULES.items() if rule.key == "score" and not rule.leaves_ties)
 POINTS = 200  # thresholds of a curve that are kept; all are evaluated
+SENTENCES.update(
+    undefined_omitted="{measure} is undefined for {missing} of {queries} queries: omitted",
+    no_ratio="{run}: no thresholds relative to the top score, because some scores are not positive",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +88,7 @@ class Splits:
 class RuleResult:
     """The best threshold of one of `RULES` on all queries, its score there, and thresholds chosen on half of them."""
 
-    JSON: ClassVar[tuple[str, ...]] = ("rule", "threshold", "score", "splits", "held_out")
+    DERIVED: ClassVar[tuple[str, ...]] = ("held_out",)
 
     rule: str
     threshold: float
@@ -106,10 +110,7 @@ class CutResult:
     queries; ``splits``: chosen on half of them. ``rules``: the same for the other stopping rules.
     """
 
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("run", "measure", "queries", "length", "uncut", "oracle", "oracle_depth", "depth", "depth_score"),
-        *("threshold", "threshold_score", "by_depth", "by_threshold", "splits", "rules", "held_out"),
-    )
+    DERIVED: ClassVar[tuple[str, ...]] = ("held_out",)
 
     run: str
     measure: str
@@ -138,21 +139,137 @@ class CutResult:
         return {"score": float(splits.score.mean()), "uncut": float(splits.uncut.mean()), **percentiles}
 
 
+@dataclass(frozen=True)
+class Stopping(Study):
+    """How long a ranking should be, and at which score to cut it.
+
+    Reports the scores of uncut lists, and of lists cut in three ways: each at its own best depth, all at the same
+    depth, and all at the same score threshold. The threshold is also chosen on one half of the queries and tested on
+    the other half. Other rules are tested in the same way: thresholds relative to the top score, on gaps between
+    scores, and on a predicted number of relevant documents. Queries where a measure is undefined are omitted. ::
+
+        cranfield study stopping qrels.txt bm25.run dense.run
+        cranfield study stopping qrels.txt llm.run -m "RBP(p=0.5)[terminal]" --figures figures
+    """
+
+    repeats: Annotated[Count, "Number of random splits of the queries."] = 100
+    seed: Whole = 0
+
+    def run(
+        self, qrels: Any, runs: Any, measures: Measures = DEFAULT, *, progress: Progress | None = None
+    ) -> StoppingResult:
+        """Cut the lists of each run at every depth and threshold."""
+        unique_measures = list(dict.fromkeys(_check_measure(column.measure) for column in make_columns(measures)))
+        all_runs, judgments = read_runs(runs), io.read_qrels(qrels)
+        aligner = Aligner(judgments)
+        relevant = np.add.reduceat(np.append(judgments.grade > 0, False), judgments.begin[:-1])
+        relevant = np.where(np.diff(judgments.begin) > 0, relevant, 0).astype(np.int64)
+        results: list[CutResult] = []
+        notes: dict[str, Note] = {}
+        for run in followed(all_runs, progress, len(all_runs)):
+            lists = RankedLists.of(run, aligner)
+            check_query_overlap(run, lists.alignment)
+            for measure in unique_measures:
+                table = lists.scores_by_depth(measure)
+                defined = np.any(~np.isnan(table), axis=1)
+                if not defined.all():
+                    counts = {"missing": int((~defined).sum()), "queries": len(defined)}
+                    note = Note("undefined_omitted", measure=str(measure), values=counts)
+                    notes.setdefault(str(note), note)
+                cut = self._best_cuts(run.name, measure, lists, table, defined)
+                results.append(replace(cut, rules=tuple(self._best_rules(lists, table, defined, relevant))))
+            if "ratio" not in {rule.rule for rule in results[-1].rules}:
+                notes[run.name] = Note("no_ratio", run.name)
+        return StoppingResult(self, tuple(results), tuple(notes.values()))
+
+    def _best_cuts(self, run: str, measure: Measure, lists: RankedLists, table: Floats, defined: Booleans) -> CutResult:
+        n = int(defined.sum())
+        if n < 2:
+            raise UsageError(
+                f"{measure} is defined for {n} of the judged queries; this study splits them into two halves",
+                hint="give judgments for at least two queries for which the measure is defined",
+            )
+        # A cut that makes a measure undefined counts 0.
+        values = np.where(defined[:, None], np.nan_to_num(table), 0)
+        best = values.max(axis=1, keepdims=True)
+        depths = (values >= best - SAME).argmax(axis=1)
+        # One sum for all, so that rounding cannot put the oracle below another depth.
+        *by_depth, oracle = np.column_stack([values, best])[defined].mean(axis=0).tolist()
+        documents = lists.by_score
+        threshold, kept = documents.best_threshold(documents.steps(values), defined)
+        return CutResult(
+            run=run,
+            measure=str(measure),
+            queries=n,
+            length=float(lists.length[defined].mean()),
+            uncut=by_depth[-1],
+            oracle=oracle,
+            oracle_depth=float(depths[defined].mean()),
+            depth=next(i for i, mean in enumerate(by_depth) if mean >= max(by_depth) - SAME),
+            depth_score=max(by_depth),
+            threshold=threshold,
+            threshold_score=float(documents.totals(values)[kept] / n),
+            by_depth=_curve_by_depth(values[defined], lists.length[defined]),
+            by_threshold=_curve_by_threshold(documents, values, defined, kept),
+            splits=self._test_on_splits(documents, values, defined),
+        )
+
+    def _best_rules(
+        self, lists: RankedLists, table: Floats, defined: Booleans, relevant: Integers
+    ) -> Iterator[RuleResult]:
+        """The results of the rules besides the absolute one, as far as they can be applied to these scores."""
+        values = np.where(defined[:, None], np.nan_to_num(table), 0)
+        for rule in list(RULES.values())[1:]:
+            documents = lists.documents(rule, relevant, defined)
+            if documents is None:
+                continue
+            key, kept = documents.best_threshold(documents.steps(values), defined)
+            learn = partial(lists.documents, rule, relevant) if rule.learned else None
+            splits = self._test_on_splits(documents, values, defined, learn)
+            thresholds = np.array([rule.threshold(float(x)) for x in splits.threshold])
+            score = float(documents.totals(values)[kept] / defined.sum())
+            yield RuleResult(rule.name, rule.threshold(key), score, replace(splits, threshold=thresholds))
+
+    def _test_on_splits(
+        self,
+        documents: DocumentsByScore,
+        values: Floats,
+        defined: Booleans,
+        learn: Callable[[Booleans], DocumentsByScore | None] | None = None,
+    ) -> Splits:
+        """Choose the threshold on one half of the queries and test it on the other, for every split.
+
+        ``learn`` gives the documents by keys that are learned from the training queries, if they are.
+        """
+        steps, queries = documents.steps(values), np.flatnonzero(defined)
+        # The splits depend on the number of queries and the seed only, so that all runs and measures share them.
+        order = np.random.default_rng(self.seed).permuted(np.tile(queries, (self.repeats, 1)), axis=1)
+        splits = []
+        for permutation in order:
+            test = np.zeros(len(values))
+            test[permutation[len(permutation) // 2 :]] = 1
+            training = defined & (test == 0)
+            if learn is not None:
+                documents = learn(training) or documents
+                steps = documents.steps(values)
+            threshold, kept = documents.best_threshold(steps, training)
+            inside = slice(None, documents.last[kept - 1] + 1 if kept else 0)
+            uncut = (values[:, -1] * test).sum()
+            if kept < len(documents.last):
+                score = (values[:, 0] * test).sum() + (steps[inside] * test[documents.query[inside]]).sum()
+            else:
+                score = uncut
+            splits.append((threshold, score / test.sum(), uncut / test.sum()))
+        return Splits(*np.array(splits).T)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Stopping(registry.StudyResult):
+class StoppingResult(StudyResult):
     """The best cuts of each run by each measure."""
 
-    JSON: ClassVar[tuple[str, ...]] = (
-        "settings/repeats",
-        "settings/seed",
-        "outcomes = results",
-        "notes",
-    )
-
+    settings: Stopping
     results: tuple[CutResult, ...]
-    repeats: int
-    seed: int
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -164,48 +281,26 @@ class Stopping(registry.StudyResult):
         """The names of the measures."""
         return tuple(dict.fromkeys(result.measure for result in self.results))
 
+    def pages(self, digits: int = 4) -> list[Page]:
+        """For each measure the scores at the best cuts, and the scores of thresholds on held-out queries."""
+        return [page for measure in self.measures for page in self._measure_pages(measure, digits)]
 
-@registry.recorded
-def stopping(
-    qrels: Any,
-    runs: Any,
-    measures: Measures = DEFAULT,
-    *,
-    repeats: Annotated[Count, "Number of random splits of the queries."] = 100,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Stopping:
-    """How long a ranking should be, and at which score to cut it.
+    def _measure_pages(self, measure: str, digits: int) -> Iterator[Page]:
+        cuts = [cut for cut in self.results if cut.measure == measure]
+        splits = f"{self.settings.repeats} splits, seed {self.settings.seed}; in brackets the 5th and 95th percentile"
+        title = f"{measure}: lists uncut, each cut at its best depth, all at one depth, all at one score threshold"
+        yield table(title, ("run",), CUT_COLUMNS, [(cut.run, _best_cells(cut, digits)) for cut in cuts])
+        title = f"{measure}: threshold chosen on half of the queries, tested on the other half ({splits})"
+        heads = ("queries", "uncut", "cut", "gain", "threshold")
+        yield table(title, ("run",), heads, [(cut.run, _held_out_cells(cut, digits)) for cut in cuts])
+        if any(cut.rules for cut in cuts):
+            title = f"{measure}: stopping rules, best on all queries, and chosen on half of them ({splits})"
+            heads = ("best", "at", "held out", "gain", "threshold")
+            yield table(title, ("run", "rule"), heads, [row for cut in cuts for row in _rule_rows(cut, digits)])
 
-    Reports the scores of uncut lists, and of lists cut in three ways: each at its own best depth, all at the same
-    depth, and all at the same score threshold. The threshold is also chosen on one half of the queries and tested on
-    the other half. Other rules are tested in the same way: thresholds relative to the top score, on gaps between
-    scores, and on a predicted number of relevant documents. Queries where a measure is undefined are omitted. ::
-
-        cranfield study stopping qrels.txt bm25.run dense.run
-        cranfield study stopping qrels.txt llm.run -m "RBP(p=0.5)[terminal]" --figures figures
-    """
-    repeats, seed = check_count("repeats", repeats), check_count("seed", seed, 0)
-    unique_measures = list(dict.fromkeys(_check_measure(column.measure) for column in make_columns(measures)))
-    all_runs, judgments = read_runs(runs), io.read_qrels(qrels)
-    aligner = Aligner(judgments)
-    relevant = np.add.reduceat(np.append(judgments.grade > 0, False), judgments.begin[:-1])
-    relevant = np.where(np.diff(judgments.begin) > 0, relevant, 0).astype(np.int64)
-    results: list[CutResult] = []
-    notes: dict[str, None] = {}
-    for run in followed(all_runs, progress, len(all_runs)):
-        lists = RankedLists.of(run, aligner)
-        check_query_overlap(run, lists.alignment)
-        for measure in unique_measures:
-            table = lists.scores_by_depth(measure)
-            defined = np.any(~np.isnan(table), axis=1)
-            if not defined.all():
-                notes[f"{measure} is undefined for {(~defined).sum()} of {len(defined)} queries: omitted"] = None
-            cut = _best_cuts(run.name, measure, lists, table, defined, repeats, seed)
-            results.append(replace(cut, rules=tuple(_best_rules(lists, table, defined, relevant, repeats, seed))))
-        if "ratio" not in {rule.rule for rule in results[-1].rules}:
-            notes[f"{run.name}: no thresholds relative to the top score, because some scores are not positive"] = None
-    return Stopping(tuple(results), repeats, seed, tuple(notes))
+    def drawings(self) -> Drawings:
+        """A figure for each run: a row per measure, thresholds on the left, depths on the right."""
+        return {f"stopping-{run}": partial(draw, [c for c in self.results if c.run == run]) for run in self.runs}
 
 
 def _check_measure(measure: Measure) -> Measure:
@@ -217,93 +312,6 @@ def _check_measure(measure: Measure) -> Measure:
             hint=f"use ties={', '.join(DEFINITE)}",
         )
     return measure
-
-
-def _best_cuts(
-    run: str, measure: Measure, lists: RankedLists, table: Floats, defined: Booleans, repeats: int, seed: int
-) -> CutResult:
-    n = int(defined.sum())
-    if n < 2:
-        raise UsageError(
-            f"{measure} is defined for {n} of the judged queries; this study splits them into two halves",
-            hint="give judgments for at least two queries for which the measure is defined",
-        )
-    # A cut that makes a measure undefined counts 0.
-    values = np.where(defined[:, None], np.nan_to_num(table), 0)
-    best = values.max(axis=1, keepdims=True)
-    depths = (values >= best - SAME).argmax(axis=1)
-    # One sum for all, so that rounding cannot put the oracle below another depth.
-    *by_depth, oracle = np.column_stack([values, best])[defined].mean(axis=0).tolist()
-    depth = next(i for i, mean in enumerate(by_depth) if mean >= max(by_depth) - SAME)
-    documents = lists.by_score
-    threshold, kept = documents.best_threshold(documents.steps(values), defined)
-    return CutResult(
-        run,
-        str(measure),
-        n,
-        float(lists.length[defined].mean()),
-        by_depth[-1],
-        oracle,
-        float(depths[defined].mean()),
-        depth,
-        max(by_depth),
-        threshold,
-        float(documents.totals(values)[kept] / n),
-        _curve_by_depth(values[defined], lists.length[defined]),
-        _curve_by_threshold(documents, values, defined, kept),
-        _test_on_splits(documents, values, defined, repeats, seed),
-    )
-
-
-def _best_rules(
-    lists: RankedLists, table: Floats, defined: Booleans, relevant: Integers, repeats: int, seed: int
-) -> Iterator[RuleResult]:
-    """The results of the rules besides the absolute one, as far as they can be applied to these scores."""
-    values = np.where(defined[:, None], np.nan_to_num(table), 0)
-    for rule in list(RULES.values())[1:]:
-        documents = lists.documents(rule, relevant, defined)
-        if documents is None:
-            continue
-        key, kept = documents.best_threshold(documents.steps(values), defined)
-        learn = partial(lists.documents, rule, relevant) if rule.learned else None
-        splits = _test_on_splits(documents, values, defined, repeats, seed, learn)
-        thresholds = np.array([rule.threshold(float(x)) for x in splits.threshold])
-        score = float(documents.totals(values)[kept] / defined.sum())
-        yield RuleResult(rule.name, rule.threshold(key), score, replace(splits, threshold=thresholds))
-
-
-def _test_on_splits(
-    documents: DocumentsByScore,
-    values: Floats,
-    defined: Booleans,
-    repeats: int,
-    seed: int,
-    learn: Callable[[Booleans], DocumentsByScore | None] | None = None,
-) -> Splits:
-    """Choose the threshold on one half of the queries and test it on the other, for every split.
-
-    ``learn`` gives the documents by keys that are learned from the training queries, if they are.
-    """
-    steps, queries = documents.steps(values), np.flatnonzero(defined)
-    # The splits depend on the number of queries and the seed only, so that all runs and measures share them.
-    order = np.random.default_rng(seed).permuted(np.tile(queries, (repeats, 1)), axis=1)
-    splits = []
-    for permutation in order:
-        test = np.zeros(len(values))
-        test[permutation[len(permutation) // 2 :]] = 1
-        training = defined & (test == 0)
-        if learn is not None:
-            documents = learn(training) or documents
-            steps = documents.steps(values)
-        threshold, kept = documents.best_threshold(steps, training)
-        inside = slice(None, documents.last[kept - 1] + 1 if kept else 0)
-        uncut = (values[:, -1] * test).sum()
-        if kept < len(documents.last):
-            score = (values[:, 0] * test).sum() + (steps[inside] * test[documents.query[inside]]).sum()
-        else:
-            score = uncut
-        splits.append((threshold, score / test.sum(), uncut / test.sum()))
-    return Splits(*np.array(splits).T)
 
 
 def _curve_by_depth(values: Floats, length: Integers) -> Curve:
@@ -345,24 +353,6 @@ CUT_COLUMNS = (
     "best\nthreshold",
     "threshold",
 )
-
-
-def tables(result: Stopping, digits: int = 4) -> list[Page]:
-    """For each measure the scores at the best cuts, and the scores of thresholds on held-out queries."""
-    splits = f"{result.repeats} splits, seed {result.seed}; in brackets the 5th and 95th percentile"
-    pages = []
-    for measure in result.measures:
-        cuts = [cut for cut in result.results if cut.measure == measure]
-        title = f"{measure}: lists uncut, each cut at its best depth, all at one depth, all at one score threshold"
-        pages.append(table(title, ("run",), CUT_COLUMNS, [(cut.run, _best_cells(cut, digits)) for cut in cuts]))
-        title = f"{measure}: threshold chosen on half of the queries, tested on the other half ({splits})"
-        heads = ("queries", "uncut", "cut", "gain", "threshold")
-        pages.append(table(title, ("run",), heads, [(c.run, _held_out_cells(c, digits)) for c in cuts]))
-        if any(cut.rules for cut in cuts):
-            title = f"{measure}: stopping rules, best on all queries, and chosen on half of them ({splits})"
-            heads = ("best", "at", "held out", "gain", "threshold")
-            pages.append(table(title, ("run", "rule"), heads, [row for cut in cuts for row in _rule_rows(cut, digits)]))
-    return pages
 
 
 def _rule_rows(cut: CutResult, digits: int) -> Iterator[tuple[tuple[str, str], list[Cell | str]]]:
@@ -415,11 +405,6 @@ def threshold(score: float) -> str:
 
 
 TICKS = 6
-
-
-def drawings(result: Stopping) -> Drawings:
-    """A figure for each run: a row per measure, thresholds on the left, depths on the right."""
-    return {f"stopping-{run}": partial(draw, [c for c in result.results if c.run == run]) for run in result.runs}
 
 
 def draw(cuts: list[CutResult]) -> Figure:

@@ -18,14 +18,14 @@ import numpy as np
 
 from cranfield import io
 from cranfield.data import Booleans, Floats, Integers, Judgments, Run
-from cranfield.errors import MeasureError, check_count, check_numbers
+from cranfield.errors import MeasureError, check_numbers
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, read_runs
+from cranfield.evaluation.notes import SENTENCES, Note
 from cranfield.evaluation.plan import Column, Plan, Policy, make_plan
 from cranfield.evaluation.run_scores import RunScores
-from cranfield.lab import registry
-from cranfield.lab.registry import Measures, Progress
+from cranfield.lab.study import Measures, Progress, Study, StudyResult
 from cranfield.lab.systems import (
     defined_for_all,
     judged_scores,
@@ -41,7 +41,7 @@ from cranfield.ranking.tie_rules import Ties as TieRuleName
 from cranfield.report.canvas import BLACK, BLUE, GREY, ORANGE, SKY, Drawings, alone, each, legend_below
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown
-from cranfield.settings import Limits
+from cranfield.settings import Limits, Whole
 from cranfield.statistics.correlation import swapped_pairs
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import plural
@@ -237,57 +237,118 @@ ALL = "all"
 NEVER = 0.001  # pairs that random orders swap less often are not listed
 
 
-@dataclass(frozen=True)
-class TiesSettings:
-    """The number of random orders of each run, the seed, and the roundings of scores."""
+SENTENCES.update(
+    estimated_expectation=(
+        "{measure}: the expected score of {estimated} of {runs} runs is itself estimated from sampled orders, with a "
+        "standard error of up to {error:.2g}"
+    ),
+)
 
-    samples: int
-    seed: int
-    round_digits: tuple[int, ...]
-    round_bits: tuple[int, ...]
+
+@dataclass(frozen=True)
+class Ties(Study):
+    """The effect of tied scores on measures and on the order of systems.
+
+    After McSherry and Najork, "Computing Information Retrieval Performance Measures Efficiently in the Presence of Tied
+    Scores" (ECIR 2008). Counts tied documents, and reports for each measure the scores by tie rule, the mean over all
+    orders (`expected`) compared with random orders, the pairs of runs that random orders swap, and the effect of
+    rounding scores. ::
+
+        cranfield study ties qrels.txt *.run --figures figures
+        cranfield study ties qrels.txt *.run -m "AP nDCG@10" --samples 1000 --round-digits 3,2 --round-bits 11
+    """
+
+    samples: Annotated[int, Limits(2), "Number of random orders of the tied documents of each run."] = 200
+    round_digits: Annotated[Sequence[int], "Significant digits to round scores to."] = ROUND_DIGITS
+    round_bits: Annotated[Sequence[int], "Bits of the significand to round scores to; a 32-bit float has 24."] = (
+        ROUND_BITS
+    )
+    seed: Whole = 0
+
+    @property
+    def roundings(self) -> list[Rounding]:
+        """The roundings of scores, from the finest to the coarsest of each kind."""
+        digits = check_numbers("round_digits", self.round_digits, 1, 17) if self.round_digits else ()
+        bits = check_numbers("round_bits", self.round_bits, 1, 53) if self.round_bits else ()
+        return [*(Rounding("digits", n) for n in digits[::-1]), *(Rounding("bits", n) for n in bits[::-1])]
+
+    def run(
+        self,
+        qrels: Any,
+        runs: Any,
+        measures: Measures = DEFAULT,
+        *,
+        corpus: Any = None,
+        progress: Progress | None = None,
+    ) -> TiesResult:
+        """Score the runs by all tie rules, in random orders, and with rounded scores."""
+        roundings, plan = self.roundings, make_plan(measures, Policy(seed=self.seed))
+        for column in plan.columns:
+            _check_column(column)
+        loaded = [replace(run, source=io.load(run)) for run in read_runs(runs)]
+        steps = len(loaded) + len(roundings)
+        evaluator = Evaluator.of(Collection(io.read_qrels(qrels), documents=corpus), plan)
+        evaluation = evaluator.evaluation(loaded)
+        labels, queries = tuple(column.label for column in plan.columns), evaluation.queries
+        by_rule = [_values(evaluation, rule) for rule in RULES]
+        defined = defined_for_all(by_rule[EXPECTED])
+        scores = _means(by_rule, defined)
+        drawn = np.empty((len(loaded), len(labels), self.samples))
+        for r, run in enumerate(followed(evaluation.run_scores, progress, steps)):
+            seed = np.random.SeedSequence([self.seed, r])
+            drawn[r] = _sampled_means(run, plan, by_rule[EXPECTED][r], defined, self.samples, seed)
+        rounding = followed(roundings, progress, steps, len(loaded))
+        rounded = tuple(_round(one, loaded, evaluator, defined) for one in rounding)
+        error = _expectation_errors(evaluation, defined)
+        answered = np.array([run.length >= 0 for run in evaluation.run_scores])
+        return TiesResult(
+            settings=self,
+            runs=evaluation.runs,
+            measures=labels,
+            queries=len(queries),
+            counts=tuple(_counts(loaded, evaluation)),
+            scores=scores,
+            error=error,
+            sample_mean=drawn.mean(axis=-1).T,
+            sample_deviation=drawn.std(axis=-1, ddof=1).T,
+            quantiles=np.quantile(drawn, QUANTILES, axis=-1).transpose(0, 2, 1),
+            swap_chance=np.array([swap_chances(drawn[:, m], scores[EXPECTED, m]) for m in range(len(labels))]),
+            rounded=rounded,
+            notes=(
+                *unanswered_notes(evaluation.runs, answered, queries),
+                *undefined_notes(labels, defined, queries),
+                *_estimate_notes(labels, error),
+            ),
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class RoundedScores:
     """The effect of rounding the scores of all runs.
 
-    ``tied``: the share of retrieved documents that are tied. ``scores`` (rule, measure, run): as in `Ties`.
+    ``tied``: the share of retrieved documents that are tied. ``scores`` (rule, measure, run): as in `TiesResult`.
     """
-
-    RULES: ClassVar[tuple[str, ...]] = RULES
-    JSON: ClassVar[tuple[str, ...]] = ("rounding", "tied", "measures/{measures.1}/{RULES.0} = scores")
 
     rounding: str
     tied: float
-    measures: tuple[str, ...]
     scores: Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ties(registry.StudyResult):
+class TiesResult(StudyResult):
     """The tied documents of runs, and their effect on scores and on the order of runs.
 
-    ``counts``: for each run. ``scores`` (rule, measure, run): mean scores by the rules of `RULES`; NaN if a rule is not
+    ``counts``: for each run. ``scores`` (rule, measure, run): mean scores by the ``rules``; NaN if a rule is not
     defined for a measure. ``error`` (measure, run): the standard error of the expected score, 0 if it is exact.
-    ``sample_mean``, ``sample_deviation`` (measure, run) and ``quantiles`` (quantile, measure, run): mean scores over
-    random orders of tied documents. ``swap_chance`` (measure, pair): the probability that random orders of both runs
-    reverse their order by expected scores; pairs are first with second, first with third, and so on.
+    ``sample_mean``, ``sample_deviation`` (measure, run) and ``quantiles`` (quantile, measure, run), those of
+    ``quantile_levels``: mean scores over random orders of tied documents. ``swap_chance`` (measure, pair): the
+    probability that random orders of both runs reverse their order by expected scores; pairs are first with second,
+    first with third, and so on.
     """
 
-    RULES: ClassVar[tuple[str, ...]] = RULES
-    QUANTILES: ClassVar[tuple[float, ...]] = QUANTILES
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("settings", "queries", "runs/{runs} = counts", "all = total"),
-        "measures/{measures.1}/{RULES.0}/[runs] = scores",
-        *("measures/{measures}/error/[runs]", "measures/{measures}/sample_mean/[runs]"),
-        "measures/{measures}/sample_deviation/[runs]",
-        "measures/{measures.1}/quantiles/{QUANTILES.0}/[runs]",
-        "measures/{measures}/swap_chance/[pairs]",
-        "measures/{measures}/swappable = swappable_pairs",
-        *("rounded", "notes"),
-    )
+    DERIVED: ClassVar[tuple[str, ...]] = ("total", "swappable_pairs")
 
-    settings: TiesSettings
+    settings: Ties
     runs: tuple[str, ...]
     measures: tuple[str, ...]
     queries: int
@@ -299,7 +360,9 @@ class Ties(registry.StudyResult):
     quantiles: Floats
     swap_chance: Floats
     rounded: tuple[RoundedScores, ...]
-    notes: tuple[str, ...] = ()
+    rules: tuple[str, ...] = RULES
+    quantile_levels: tuple[float, ...] = QUANTILES
+    notes: tuple[Note, ...] = ()
 
     @property
     def total(self) -> TieCounts:
@@ -349,80 +412,32 @@ class Ties(registry.StudyResult):
         ahead = expected[:, None] > expected + SAME
         return int((ahead & (worst[:, None] < best - SAME)).sum())
 
+    def pages(self, digits: int = 4) -> list[Page]:
+        """Tied documents and sizes of tie groups; for each measure the scores, swaps, and the effect of rounding."""
+        pages = [_count_table(self), _size_table(self)]
+        for m in range(len(self.measures)):
+            pages.append(_score_table(self, m, digits))
+            pages += _swap_tables(self, m, digits)
+        if self.rounded:
+            pages += [_rounding_table(self, m, digits) for m in range(len(self.measures))]
+        return pages
 
-@registry.recorded
-def ties(
-    qrels: Any,
-    runs: Any,
-    measures: Measures = DEFAULT,
-    *,
-    samples: Annotated[int, Limits(2), "Number of random orders of the tied documents of each run."] = 200,
-    round_digits: Annotated[Sequence[int], "Significant digits to round scores to."] = ROUND_DIGITS,
-    round_bits: Annotated[
-        Sequence[int], "Bits of the significand to round scores to; a 32-bit float has 24."
-    ] = ROUND_BITS,
-    corpus: Any = None,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Ties:
-    """The effect of tied scores on measures and on the order of systems.
+    def drawings(self) -> Drawings:
+        """Ranges of scores, sizes of tie groups, and swaps, which need at least two runs."""
+        draw: Drawings = {
+            "ties-ranges": partial(range_figure, self),
+            "ties-sizes": partial(alone, partial(draw_sizes, self), 2.0),
+        }
+        return draw | ({"ties-swaps": partial(swap_figure, self)} if len(self.runs) > 1 else {})
 
-    After McSherry and Najork, "Computing Information Retrieval Performance Measures Efficiently in the Presence of Tied
-    Scores" (ECIR 2008). Counts tied documents, and reports for each measure the scores by tie rule, the mean over all
-    orders (`expected`) compared with random orders, the pairs of runs that random orders swap, and the effect of
-    rounding scores. ::
 
-        cranfield study ties qrels.txt *.run --figures figures
-        cranfield study ties qrels.txt *.run -m "AP nDCG@10" --samples 1000 --round-digits 3,2 --round-bits 11
-    """
-    samples, seed = check_count("samples", samples, 2), check_count("seed", seed, 0)
-    digits = check_numbers("round_digits", round_digits, 1, 17)[::-1] if round_digits else ()
-    bits = check_numbers("round_bits", round_bits, 1, 53)[::-1] if round_bits else ()
-    settings = TiesSettings(samples, seed, digits, bits)
-    plan = make_plan(measures, Policy(seed=seed))
-    for column in plan.columns:
-        _check_column(column)
-    loaded = [replace(run, source=io.load(run)) for run in read_runs(runs)]
-    judgments = io.read_qrels(qrels)
-    roundings = [Rounding("digits", n) for n in digits] + [Rounding("bits", n) for n in bits]
-    steps = len(loaded) + len(roundings)
-    evaluator = Evaluator.of(Collection(judgments, documents=corpus), plan)
-    evaluation = evaluator.evaluation(loaded)
-    labels, queries = tuple(column.label for column in plan.columns), evaluation.queries
-    by_rule = [_values(evaluation, rule) for rule in RULES]
-    defined = defined_for_all(by_rule[EXPECTED])
-    scores = _means(by_rule, defined)
+def _expectation_errors(evaluation: Evaluation, defined: Booleans) -> Floats:
+    """The standard errors of expected scores, (measure, run), which are 0 if they are exact."""
     errors = np.array(
-        [[run[column.tied("expected")].error for column in plan.columns] for run in evaluation.run_scores]
+        [[run[column.tied("expected")].error for column in evaluation.columns] for run in evaluation.run_scores]
     )
-    counted = defined.sum(axis=1)[:, None]
-    error = np.sqrt((np.where(defined, errors[..., : len(queries)], 0) ** 2).sum(axis=-1)).T / np.maximum(counted, 1)
-    drawn = np.empty((len(loaded), len(labels), samples))
-    for r, run in enumerate(followed(evaluation.run_scores, progress, steps)):
-        drawn[r] = _sampled_means(run, plan, by_rule[EXPECTED][r], defined, samples, np.random.SeedSequence([seed, r]))
-    rounding = followed(roundings, progress, steps, len(loaded))
-    rounded = [_round(one, loaded, evaluator, defined, labels) for one in rounding]
-    answered = np.array([run.length >= 0 for run in evaluation.run_scores])
-    notes = (
-        *unanswered_notes(evaluation.runs, answered, queries),
-        *undefined_notes(labels, defined, queries),
-        *_estimate_notes(labels, error),
-    )
-    return Ties(
-        settings,
-        evaluation.runs,
-        labels,
-        len(queries),
-        tuple(_counts(loaded, evaluation)),
-        scores,
-        error,
-        drawn.mean(axis=-1).T,
-        drawn.std(axis=-1, ddof=1).T,
-        np.quantile(drawn, QUANTILES, axis=-1).transpose(0, 2, 1),
-        np.array([swap_chances(drawn[:, m], scores[EXPECTED, m]) for m in range(len(labels))]),
-        tuple(rounded),
-        notes,
-    )
+    squares = np.where(defined, errors[..., : len(evaluation.queries)], 0) ** 2
+    return np.sqrt(squares.sum(axis=-1)).T / np.maximum(defined.sum(axis=1)[:, None], 1)
 
 
 def _check_column(column: Column) -> None:
@@ -495,45 +510,30 @@ def _counts(runs: Sequence[Run], evaluation: Evaluation) -> Iterator[TieCounts]:
         yield count_ties(run, evaluation.judgments, scored.alignment)
 
 
-def _round(
-    rounding: Rounding, runs: Sequence[Run], evaluator: Evaluator, defined: Booleans, labels: tuple[str, ...]
-) -> RoundedScores:
+def _round(rounding: Rounding, runs: Sequence[Run], evaluator: Evaluator, defined: Booleans) -> RoundedScores:
     rounded = [rounding.of_run(run) for run in runs]
     evaluation = evaluator.evaluation(rounded)
     scores = _means([_values(evaluation, rule) for rule in RULES], defined)
     total = TieCounts.total(list(_counts(rounded, evaluation)))
-    return RoundedScores(rounding.label, total.tied / max(total.retrieved, 1), labels, scores)
+    return RoundedScores(rounding.label, total.tied / max(total.retrieved, 1), scores)
 
 
-def _estimate_notes(labels: Sequence[str], error: Floats) -> Iterator[str]:
+def _estimate_notes(labels: Sequence[str], error: Floats) -> Iterator[Note]:
     for label, row in zip(labels, error, strict=True):
         if row.any():
-            yield (
-                f"{label}: the expected score of {(row > 0).sum()} of {len(row)} runs is itself estimated from sampled"
-                f" orders, with a standard error of up to {row.max():.2g}"
-            )
+            values = {"estimated": (row > 0).sum(), "runs": len(row), "error": row.max()}
+            yield Note("estimated_expectation", measure=label, values=values)
 
 
 PAIRS = 20  # pairs listed for each measure; json has all
 
 
-def tables(result: Ties, digits: int = 4) -> list[Page]:
-    """Tied documents and sizes of tie groups; for each measure the scores, swaps, and the effect of rounding."""
-    pages = [_count_table(result), _size_table(result)]
-    for m in range(len(result.measures)):
-        pages.append(_score_table(result, m, digits))
-        pages += _swap_tables(result, m, digits)
-    if result.rounded:
-        pages += [_rounding_table(result, m, digits) for m in range(len(result.measures))]
-    return pages
-
-
-def _count_rows(result: Ties) -> list[tuple[str, TieCounts]]:
+def _count_rows(result: TiesResult) -> list[tuple[str, TieCounts]]:
     rows = list(zip(result.runs, result.counts, strict=True))
     return rows if len(rows) == 1 else [*rows, (ALL, result.total)]
 
 
-def _count_table(result: Ties) -> Page:
+def _count_table(result: TiesResult) -> Page:
     columns: dict[str, Callable[[TieCounts], str]] = {
         "retrieved": lambda counts: f"{counts.retrieved}",
         "tied": lambda counts: _share(counts.tied, counts.retrieved),
@@ -564,14 +564,14 @@ def _histogram(counts: TieCounts, largest: int) -> dict[str, int]:
     }
 
 
-def _size_table(result: Ties) -> Page:
+def _size_table(result: TiesResult) -> Page:
     largest = result.total.largest
     rows = [(name, map(str, _histogram(counts, largest).values())) for name, counts in _count_rows(result)]
     heads = tuple(_histogram(result.total, largest))
     return table("Number of tie groups by size (documents with the same score)", ("run",), heads, rows)
 
 
-def _score_table(result: Ties, m: int, digits: int) -> Page:
+def _score_table(result: TiesResult, m: int, digits: int) -> Page:
     rows = []
     for r, run in enumerate(result.runs):
         low, high = (shown(float(end), digits) for end in result.most_orders(m)[:, r])
@@ -586,7 +586,7 @@ def _score_table(result: Ties, m: int, digits: int) -> Page:
     return table(title, ("run",), (*RULES, "random\norders", "standard\nerror"), rows)
 
 
-def _swap_tables(result: Ties, m: int, digits: int) -> Iterator[Page]:
+def _swap_tables(result: TiesResult, m: int, digits: int) -> Iterator[Page]:
     pairs = result.swappable(m)
     row = {run: r for r, run in enumerate(result.runs)}
     rows = [
@@ -609,9 +609,9 @@ def _swap_tables(result: Ties, m: int, digits: int) -> Iterator[Page]:
         yield table(title, ("A", "B"), ("expected\nof A", "\nof B", "trec\nof A", "\nof B", "swapped"), rows)
 
 
-def _rounding_table(result: Ties, m: int, digits: int) -> Page:
+def _rounding_table(result: TiesResult, m: int, digits: int) -> Page:
     total = result.total
-    given = RoundedScores("none", total.tied / max(total.retrieved, 1), result.measures, result.scores)
+    given = RoundedScores("none", total.tied / max(total.retrieved, 1), result.scores)
     rows = []
     for entry in (given, *result.rounded):
         scores = entry.scores
@@ -637,16 +637,7 @@ def _largest(values: Floats) -> float:
 ROW = 0.11  # inches: the height of a run
 
 
-def drawings(result: Ties) -> Drawings:
-    """Ranges of scores, sizes of tie groups, and swaps, which need at least two runs."""
-    draw: Drawings = {
-        "ties-ranges": partial(range_figure, result),
-        "ties-sizes": partial(alone, partial(draw_sizes, result), 2.0),
-    }
-    return draw | ({"ties-swaps": partial(swap_figure, result)} if len(result.runs) > 1 else {})
-
-
-def range_figure(result: Ties) -> Figure:
+def range_figure(result: TiesResult) -> Figure:
     """The scores of each run over orders of its ties, a panel per measure."""
     height = max(1.4, 0.6 + ROW * len(result.runs))
     figure = each(range(len(result.measures)), 2, height, partial(draw_ranges, result))
@@ -654,7 +645,7 @@ def range_figure(result: Ties) -> Figure:
     return figure
 
 
-def draw_ranges(result: Ties, measure: int, axis: Axes) -> None:
+def draw_ranges(result: TiesResult, measure: int, axis: Axes) -> None:
     """For each run: worst to best order, 90% of random orders, the expectation, and the order of trec_eval."""
     order = np.argsort(result.scores[EXPECTED, measure], kind="stable")
     trec, expected, best, worst = result.scores[[TREC, EXPECTED, BEST, WORST], measure][:, order]
@@ -668,7 +659,7 @@ def draw_ranges(result: Ties, measure: int, axis: Axes) -> None:
     axis.margins(y=0.5 / max(len(y), 1))
 
 
-def draw_sizes(result: Ties, axis: Axes) -> None:
+def draw_sizes(result: TiesResult, axis: Axes) -> None:
     """The histogram of the sizes of tie groups over all runs, on a logarithmic scale."""
     counts = _histogram(result.total, max(result.total.largest, 2))
     axis.bar(range(len(counts)), list(counts.values()), 0.8, facecolor=SKY, edgecolor=BLUE, linewidth=0.8)
@@ -679,7 +670,7 @@ def draw_sizes(result: Ties, axis: Axes) -> None:
     axis.set(xlabel="documents with the same score", ylabel="tie groups")
 
 
-def swap_figure(result: Ties) -> Figure:
+def swap_figure(result: TiesResult) -> Figure:
     """The probability that random orders swap two runs, a panel per measure."""
     figure = each(range(len(result.measures)), 3, 2.4, partial(draw_swaps, result))
     axes = figure.axes[: len(result.measures)]
@@ -689,7 +680,7 @@ def swap_figure(result: Ties) -> Figure:
     return figure
 
 
-def draw_swaps(result: Ties, measure: int, axis: Axes) -> None:
+def draw_swaps(result: TiesResult, measure: int, axis: Axes) -> None:
     """The probability of a swap for each pair; runs are ranked by expected score, the best first."""
     from matplotlib.ticker import MaxNLocator
 

@@ -18,15 +18,14 @@ from cranfield.analysis.audit import NilDetection, nil_detection
 from cranfield.data import Booleans, Floats, Integers, Judgments
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import Evaluator
-from cranfield.evaluation.notes import sentences
+from cranfield.evaluation.notes import SENTENCES, Note
 from cranfield.evaluation.plan import AlignmentKey, Policy, make_plan
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import number
-from cranfield.lab import registry
-from cranfield.lab.registry import Progress, check_alike, mean_of
+from cranfield.lab.study import Progress, Study, StudyResult, check_alike, mean_of
 from cranfield.measures import Measure, parse
 from cranfield.measures.aliases import LIU, in_notation
-from cranfield.ranking.tie_rules import TIE_RULES, TIES, TieRule, Ties, tie_rule
+from cranfield.ranking.tie_rules import TIE_RULES, TieRule, Ties, tie_rule
 from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, Drawings, alone, each
 from cranfield.report.pages import Page, column, exchanged, table
 from cranfield.report.sheet import Cell, shown
@@ -82,26 +81,88 @@ def c_at_1(n: int, correct: int, unanswered: int) -> float:
     return correct / n + correct / n * unanswered / n
 
 
+SENTENCES.update(
+    no_terminal_form="{measure} has no terminal form, and is shown in its plain form only: {reason}",
+    terminal_above_one=(
+        "{measure} exceeds 1 for {lists}: gains between 0 and 1 can do that; ideal='bounded' avoids it"
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Truncation(Study):
+    """Scores that count the end of a ranking as an answer.
+
+    The experiment of Liu et al., "Quit While Ahead" (SIGIR 2016), on at least two runs. Reports the means of plain and
+    terminal scores, Kendall's tau between the two orders of systems, swapped pairs, nil detection, and list lengths
+    before and after lists are cut at NIL. Draws the figures of the paper. Without --full-length, the end of every list
+    counts as an answer. A measure is given in its plain form, or with a prime as in the paper (RR'); one without a
+    terminal form is shown in its plain form only. ::
+
+        cranfield study truncation qrels.txt *.run --nil NIL --full-length 5 --figures figures
+    """
+
+    nil: str | None = None
+    full_length: int | None = None
+    ties: Annotated[Ties, Choices(DEFINITE), "How to order documents with equal scores."] = "trec"
+
+    def run(
+        self,
+        qrels: Any,
+        runs: Sequence[Any],
+        measures: Annotated[Sequence[str | Measure], Option(default="RR nDCG@N RBP(p=0.5) AP, N the full length")] = (),
+        *,
+        progress: Progress | None = None,
+    ) -> TruncationResult:
+        """Score the runs by plain and by terminal measures."""
+        if len(runs) < 2:
+            raise UsageError(
+                f"this study needs at least two runs, got {len(runs)}", hint="give the runs of two systems"
+            )
+        asked = measures or default_measures(self.full_length)
+        pairs = list(dict.fromkeys(_pair(_parsed(measure)) for measure in asked))
+        paired = [m for m, (_, terminal) in enumerate(pairs) if terminal is not None]
+        rule = None if self.ties == "trec" else self.ties
+        policy = Policy(rule, undefined="zero", nil=self.nil, full_length=self.full_length)
+        judgments = io.read_qrels(qrels)
+        plan = make_plan([*(x for x, _ in pairs), *(y for _, y in pairs if y is not None), "P@1"], policy)
+        evaluation = Evaluator.of(judgments, plan).evaluation(list(runs), progress=progress)
+        scores = evaluation.scores
+        lengths = np.array([_lengths(run, tie_rule(self.ties)) for run in evaluation.run_scores])
+        plain = scores.values[:, : len(pairs)]
+        terminal = np.full_like(plain, np.nan)
+        terminal[:, paired] = scores.values[:, len(pairs) : len(pairs) + len(paired)]
+        # P@1 is the last column, unless it is one of the measures.
+        first_answer = next((m for m, (x, _) in enumerate(pairs) if x == parse("P@1")), -1)
+        return TruncationResult(
+            settings=self,
+            runs=scores.runs,
+            measures=tuple(str(x) for x, _ in pairs),
+            terminal_measures=tuple(None if y is None else str(y) for _, y in pairs),
+            queries=scores.queries,
+            plain=plain,
+            terminal=terminal,
+            before=lengths[:, 0],
+            after=lengths[:, 1],
+            correct=scores.values[:, first_answer] > 0,
+            no_answer=_without_relevant(judgments),
+            notes=(*scores.notes, *_terminal_notes(pairs, terminal)),
+        )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Truncation(registry.StudyResult):
+class TruncationResult(StudyResult):
     """Plain and terminal scores of systems, and the lengths of their lists.
 
     ``plain``, ``terminal`` (run, measure, query): X and X'; undefined values count 0 in means. ``terminal_measures``:
     the names of X', None for a measure without a terminal form, whose ``terminal`` values are NaN. ``before``,
     ``after`` (run, query): list lengths with NIL as an item, and up to NIL. ``correct`` (run, query): the first answer
-    is relevant. ``no_answer``: queries without a relevant document; None in files of earlier versions.
+    is relevant. ``no_answer``: queries without a relevant document.
     """
 
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("settings/nil", "settings/full_length", "settings/ties"),
-        *("measures/{measures}/terminal = terminal_measures", "measures/{measures} = agreements"),
-        *("no_answer", "lengths", "runs/{runs} = summaries"),
-        *("runs/{runs}/queries/{queries}/before", "runs/{runs}/queries/{queries}/after"),
-        "runs/{runs}/queries/{queries}/correct",
-        *("runs/{runs.0}/queries/{queries.2}/plain", "runs/{runs.0}/queries/{queries.2}/terminal"),
-        "notes",
-    )
+    DERIVED: ClassVar[tuple[str, ...]] = ("agreements", "lengths", "summaries")
 
+    settings: Truncation
     runs: tuple[str, ...]
     measures: tuple[str, ...]
     terminal_measures: tuple[str | None, ...]
@@ -111,21 +172,16 @@ class Truncation(registry.StudyResult):
     before: Integers
     after: Integers
     correct: Booleans
-    nil: str | None
-    full_length: int | None
-    ties: Ties
-    no_answer: tuple[str, ...] | None = None
-    notes: tuple[str, ...] = ()
+    no_answer: tuple[str, ...]
+    notes: tuple[Note, ...] = ()
 
     @property
     def paired(self) -> list[int]:
         """The measures with a terminal form."""
         return [m for m, name in enumerate(self.terminal_measures) if name]
 
-    def nil_detection(self, run: int) -> NilDetection | None:
+    def nil_detection(self, run: int) -> NilDetection:
         """How well a run recognises queries without a relevant document, by an empty list or by NIL in first place."""
-        if self.no_answer is None:
-            return None
         return nil_detection(np.isin(self.queries, self.no_answer), self.after[run] == 0)
 
     @property
@@ -136,7 +192,7 @@ class Truncation(registry.StudyResult):
     @property
     def longest(self) -> int:
         """The length below which a list is short: the full length, or else the length of the longest list."""
-        return self.full_length or int(self.before.max(initial=0))
+        return self.settings.full_length or int(self.before.max(initial=0))
 
     @property
     def short(self) -> Floats:
@@ -155,7 +211,7 @@ class Truncation(registry.StudyResult):
     @property
     def list_lengths(self) -> Integers:
         """The number of lists by length, from 0 to `longest`; before and after, if lists are cut: (length, 1 or 2)."""
-        stages = (self.before, self.after) if self.nil else (self.before,)
+        stages = (self.before, self.after) if self.settings.nil else (self.before,)
         return np.stack([np.bincount(x.ravel(), minlength=1 + self.longest) for x in stages], axis=1)
 
     def agreement(self, measure: int) -> Agreement:
@@ -213,62 +269,30 @@ class Truncation(registry.StudyResult):
             for r in range(len(self.runs))
         ]
 
+    def pages(self, digits: int = 4) -> list[Page]:
+        """Scores of systems, agreement, nil detection, list lengths, and swapped pairs."""
+        return [
+            _score_table(self, digits),
+            *_agreement_tables([self], f"of {len(self.runs)} systems", digits),
+            *_detection_tables(self, digits),
+            _length_table(self),
+            *_swap_tables(self, digits),
+        ]
 
-@registry.recorded
-def truncation(
-    qrels: Any,
-    runs: Sequence[Any],
-    measures: Annotated[Sequence[str | Measure], Option(default="RR nDCG@N RBP(p=0.5) AP, N the full length")] = (),
-    *,
-    nil: str | None = None,
-    full_length: int | None = None,
-    ties: Annotated[Ties, Choices(DEFINITE), "How to order documents with equal scores."] = "trec",
-    progress: Progress | None = None,
-) -> Truncation:
-    """Scores that count the end of a ranking as an answer.
+    @classmethod
+    def mean_pages(cls, results: Sequence[TruncationResult], digits: int = 4) -> list[Page]:
+        """The agreement of plain and terminal measures, averaged over collections; pairs are counted in all of them."""
+        check_alike(results, "measures", "settings")
+        scope = f"of systems, mean over {len(results)} collections; pairs of all collections"
+        return list(_agreement_tables(results, scope, digits))
 
-    The experiment of Liu et al., "Quit While Ahead" (SIGIR 2016), on at least two runs. Reports the means of plain and
-    terminal scores, Kendall's tau between the two orders of systems, swapped pairs, nil detection, and list lengths
-    before and after lists are cut at NIL. Draws the figures of the paper. Without --full-length, the end of every list
-    counts as an answer. A measure is given in its plain form, or with a prime as in the paper (RR'); one without a
-    terminal form is shown in its plain form only. ::
-
-        cranfield study truncation qrels.txt *.run --nil NIL --full-length 5 --figures figures
-    """
-    if ties not in DEFINITE:
-        reason = "does not fix the position of NIL in a list" if ties in TIES else "is not a tie rule"
-        raise UsageError(f"ties={ties} {reason}", hint=f"one of {', '.join(DEFINITE)}")
-    if len(runs) < 2:
-        raise UsageError(f"this study needs at least two runs, got {len(runs)}", hint="give the runs of two systems")
-    pairs = list(dict.fromkeys(_pair(_parsed(measure)) for measure in measures or default_measures(full_length)))
-    paired = [m for m, (_, terminal) in enumerate(pairs) if terminal is not None]
-    policy = Policy(None if ties == "trec" else ties, undefined="zero", nil=nil, full_length=full_length)
-    judgments = io.read_qrels(qrels)
-    plan = make_plan([*(x for x, _ in pairs), *(y for _, y in pairs if y is not None), "P@1"], policy)
-    evaluation = Evaluator.of(judgments, plan).evaluation(list(runs), progress=progress)
-    scores = evaluation.scores
-    lengths = np.array([_lengths(run, tie_rule(ties)) for run in evaluation.run_scores])
-    plain = scores.values[:, : len(pairs)]
-    terminal = np.full_like(plain, np.nan)
-    terminal[:, paired] = scores.values[:, len(pairs) : len(pairs) + len(paired)]
-    # P@1 is the last column, unless it is one of the measures.
-    first_answer = next((m for m, (x, _) in enumerate(pairs) if x == parse("P@1")), -1)
-    return Truncation(
-        scores.runs,
-        tuple(str(x) for x, _ in pairs),
-        tuple(None if y is None else str(y) for _, y in pairs),
-        scores.queries,
-        plain,
-        terminal,
-        lengths[:, 0],
-        lengths[:, 1],
-        scores.values[:, first_answer] > 0,
-        nil,
-        full_length,
-        ties,
-        _without_relevant(judgments),
-        (*sentences(scores.notes), *_terminal_notes(pairs, terminal)),
-    )
+    def drawings(self) -> Drawings:
+        """Lengths of lists, scores and shifts: Figures 1 to 3 of the paper, the last two with a panel per measure."""
+        draw: Drawings = {"truncation-lengths": partial(alone, partial(draw_lengths, self), 2.0)}
+        if self.paired:  # a measure without a terminal form is in neither
+            draw["truncation-scores"] = partial(each, self.paired, 2, 2.9, partial(draw_scores, self))
+            draw["truncation-shift"] = partial(each, self.paired, 2, 2.6, partial(draw_shifts, self))
+        return draw
 
 
 def _without_relevant(judgments: Judgments) -> tuple[str, ...]:
@@ -277,17 +301,14 @@ def _without_relevant(judgments: Judgments) -> tuple[str, ...]:
     return tuple(query for query, begin, end in slices if not (judgments.grade[begin:end] > 0).any())
 
 
-def _terminal_notes(pairs: Sequence[tuple[Measure, Measure | None]], terminal: Floats) -> Iterator[str]:
+def _terminal_notes(pairs: Sequence[tuple[Measure, Measure | None]], terminal: Floats) -> Iterator[Note]:
     """Notes on measures without a terminal form, and on those that exceed 1."""
     for m, (plain, with_terminal) in enumerate(pairs):
         above_one = int((terminal[:, m] > 1 + SAME).sum())
         if with_terminal is None:
-            yield f"{plain} has no terminal form, and is shown in its plain form only: {plain.definition.terminal}"
+            yield Note("no_terminal_form", measure=str(plain), values={"reason": plain.definition.terminal})
         elif above_one:
-            yield (
-                f"{with_terminal} exceeds 1 for {plural(above_one, 'list')}: gains between 0 and 1 can do that; "
-                "ideal='bounded' avoids it"
-            )
+            yield Note("terminal_above_one", measure=str(with_terminal), values={"lists": plural(above_one, "list")})
 
 
 def default_measures(full_length: int | None) -> tuple[str, ...]:
@@ -322,18 +343,7 @@ PAIRS = 20  # swapped pairs listed for each measure; json has all
 RANGES = 10  # rows of the table of list lengths
 
 
-def tables(result: Truncation, digits: int = 4) -> list[Page]:
-    """Scores of systems, agreement, nil detection, list lengths, and swapped pairs."""
-    return [
-        _score_table(result, digits),
-        *_agreement_tables([result], f"of {len(result.runs)} systems", digits),
-        *_detection_tables(result, digits),
-        _length_table(result),
-        *_swap_tables(result, digits),
-    ]
-
-
-def _score_table(result: Truncation, digits: int) -> Page:
+def _score_table(result: TruncationResult, digits: int) -> Page:
     x, y = result.means
     columns: dict[str, Sequence[Cell | str]] = {}
     for m, (plain, terminal) in enumerate(zip(result.measures, result.terminal_measures, strict=True)):
@@ -344,24 +354,17 @@ def _score_table(result: Truncation, digits: int) -> Page:
     for i, when in enumerate(_stages(result)):
         columns[f"short{when}"] = [f"{share:.1%}" for share in result.short[i]]
     rows = [(run, [cells[r] for cells in columns.values()]) for r, run in enumerate(result.runs)]
-    stages = f", before and after cutting them at {result.nil}" if result.nil else ""
+    stages = f", before and after cutting them at {result.settings.nil}" if result.settings.nil else ""
     short = f"short: share of lists with fewer than {result.longest} answers{stages}"
     return table(f"Mean scores, {len(result.queries)} queries ({short})", ("run",), tuple(columns), rows)
 
 
-def _stages(result: Truncation) -> tuple[str, ...]:
+def _stages(result: TruncationResult) -> tuple[str, ...]:
     """Before and after lists are cut at NIL; without NIL they are not cut."""
-    return (", before", ", after") if result.nil else ("",)
+    return (", before", ", after") if result.settings.nil else ("",)
 
 
-def mean_tables(results: list[Truncation], digits: int = 4) -> list[Page]:
-    """The agreement of plain and terminal measures, averaged over collections; pairs are counted in all of them."""
-    check_alike(results, "measures", "nil", "full_length", "ties")
-    scope = f"of systems, mean over {len(results)} collections; pairs of all collections"
-    return list(_agreement_tables(results, scope, digits))
-
-
-def _agreement_tables(results: list[Truncation], scope: str, digits: int) -> Iterator[Page]:
+def _agreement_tables(results: Sequence[TruncationResult], scope: str, digits: int) -> Iterator[Page]:
     first = results[0]
     rows = []
     for m in first.paired:
@@ -376,10 +379,9 @@ def _agreement_tables(results: list[Truncation], scope: str, digits: int) -> Ite
         yield table(title, ("plain", "terminal"), heads, rows)
 
 
-def _detection_tables(result: Truncation, digits: int) -> Iterator[Page]:
+def _detection_tables(result: TruncationResult, digits: int) -> Iterator[Page]:
     """Nil detection as a classification; no table if nothing is to be detected and no list is empty."""
-    found = [result.nil_detection(r) for r in range(len(result.runs))]
-    detections = [detection for detection in found if detection is not None]
+    detections = [result.nil_detection(r) for r in range(len(result.runs))]
     rows = [
         (
             run,
@@ -388,7 +390,7 @@ def _detection_tables(result: Truncation, digits: int) -> Iterator[Page]:
                 *(shown(share, digits) for share in (d.precision, d.recall, d.f1)),
             ],
         )
-        for run, d in zip(result.runs, detections, strict=False)
+        for run, d in zip(result.runs, detections, strict=True)
     ]
     if any(detection.nil or detection.silent for detection in detections):
         title = (
@@ -398,7 +400,7 @@ def _detection_tables(result: Truncation, digits: int) -> Iterator[Page]:
         yield table(title, ("run",), ("silent", "right", "false", "missed", "precision", "recall", "F1"), rows)
 
 
-def _length_table(result: Truncation) -> Page:
+def _length_table(result: TruncationResult) -> Page:
     counts = result.list_lengths
     step = max(1, -(-result.longest // RANGES))
     begins = [0, *range(1, len(counts), step)]
@@ -406,12 +408,12 @@ def _length_table(result: Truncation) -> Page:
         (f"{begin}" if end - begin == 1 else f"{begin}–{end - 1}", map(str, counts[begin:end].sum(axis=0)))
         for begin, end in zip(begins, [*begins[1:], len(counts)], strict=True)
     ]
-    stages = f": before and after cutting them at {result.nil}" if result.nil else ""
+    stages = f": before and after cutting them at {result.settings.nil}" if result.settings.nil else ""
     heads = [f"lists{when}" for when in _stages(result)]
     return table(f"Number of lists by length{stages}", ("length",), heads, rows)
 
 
-def _swap_tables(result: Truncation, digits: int) -> Iterator[Page]:
+def _swap_tables(result: TruncationResult, digits: int) -> Iterator[Page]:
     for m in result.paired:
         pairs = result.inverted(m)
         if pairs:
@@ -423,16 +425,7 @@ BARS = 25  # the most list lengths that are drawn as separate bars
 SYSTEMS = 20  # the most systems that are drawn as arrows
 
 
-def drawings(result: Truncation) -> Drawings:
-    """Lengths of lists, scores and shifts: Figures 1 to 3 of the paper, the last two with a panel per measure."""
-    draw: Drawings = {"truncation-lengths": partial(alone, partial(draw_lengths, result), 2.0)}
-    if result.paired:  # a measure without a terminal form is in neither
-        draw["truncation-scores"] = partial(each, result.paired, 2, 2.9, partial(draw_scores, result))
-        draw["truncation-shift"] = partial(each, result.paired, 2, 2.6, partial(draw_shifts, result))
-    return draw
-
-
-def draw_lengths(result: Truncation, axis: Axes) -> None:
+def draw_lengths(result: TruncationResult, axis: Axes) -> None:
     """The number of lists by length: bars for each length, or outlines if there are many lengths."""
     from matplotlib.ticker import MaxNLocator
 
@@ -456,7 +449,7 @@ def draw_lengths(result: Truncation, axis: Axes) -> None:
     axis.legend(loc="upper left")
 
 
-def draw_scores(result: Truncation, measure: int, axis: Axes) -> None:
+def draw_scores(result: TruncationResult, measure: int, axis: Axes) -> None:
     """Systems by X and X' of one measure; lines join swapped pairs, and the most distinct pair is labelled."""
     x, y = result.means[:, :, measure]
     pairs = swapped_pairs(x, y)
@@ -482,7 +475,7 @@ def draw_scores(result: Truncation, measure: int, axis: Axes) -> None:
         axis.legend(loc="upper left")
 
 
-def draw_shifts(result: Truncation, measure: int, axis: Axes) -> None:
+def draw_shifts(result: TruncationResult, measure: int, axis: Axes) -> None:
     """Arrows from (share of short lists, X) to (share of short lists, X'), for the best systems."""
     x, y = result.means[:, :, measure]
     before, after = 100 * result.short

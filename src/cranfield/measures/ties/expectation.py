@@ -86,7 +86,7 @@ def over_rankings(
     for part in parts:
         replaced[part.query] = True
         waiting.append(part)
-        if sum(some.start.size for some in waiting) > 4 * CELLS:
+        if sum(block.start.size for block in waiting) > 4 * CELLS:
             scored.append(_score_rankings(score, batch, waiting, retrieved_only=retrieved_only, limit=limit))
             waiting = []
     if not replaced.any():
@@ -258,14 +258,14 @@ def document_kinds_in_order(batch: Batch) -> Floats:
         cost = np.where(np.isnan(batch.grade), 0, np.nan_to_num(batch.costs[batch.document], nan=-1))
         return _numbered(np.stack([batch.judged, batch.gain, cost], axis=-1))
     if batch.pool is not None:
-        known: list[Any] = [batch.judged, batch.gain, np.nan_to_num(batch.grade, nan=-np.inf)]
+        keys: list[Any] = [batch.judged, batch.gain, np.nan_to_num(batch.grade, nan=-np.inf)]
         if (sample := batch.sample) is not None:
-            known.append(sample.stratum[batch.document])
+            keys.append(sample.stratum[batch.document])
             if sample.probability is not None:
-                known.append(np.nan_to_num(sample.probability[batch.document], nan=-1))
+                keys.append(np.nan_to_num(sample.probability[batch.document], nan=-1))
             if sample.method is not None:
-                known.append(sample.method[batch.document])
-        return _numbered(np.stack(known, axis=-1).astype(np.float64))
+                keys.append(sample.method[batch.document])
+        return _numbered(np.stack(keys, axis=-1).astype(np.float64))
     if batch.subtopics is None or batch.gain_of_grade is None or batch.reading is not None:
         return document_kinds(batch)
     aspects = batch.subtopics.aspects(batch.gain_of_grade)

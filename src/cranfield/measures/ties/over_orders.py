@@ -282,11 +282,11 @@ class SampledPositions:
         if self._drawn is not None:
             return self._drawn[part]
         first, stop, _ = part.indices(self._samples)
-        found = np.empty((stop - first, self._documents), np.int64)
+        orders = np.empty((stop - first, self._documents), np.int64)
         step = max(1, 16 * CELLS // self._size)
         for i in range(first, stop, step):
-            found[i - first : i - first + step] = self._shuffled(slice(i, min(i + step, stop)))
-        return found
+            orders[i - first : i - first + step] = self._shuffled(slice(i, min(i + step, stop)))
+        return orders
 
     def _shuffled(self, part: slice) -> npt.NDArray[np.int32]:
         """A Fisher-Yates shuffle of these samples at once; it stops when all documents have a position."""

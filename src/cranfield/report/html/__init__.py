@@ -28,8 +28,9 @@ from typing import Any
 import numpy as np
 
 from cranfield import __version__
-from cranfield.analysis.audit import CAUSES, Audit, audit_evaluation
+from cranfield.analysis.audit import Audit, audit_evaluation
 from cranfield.analysis.compare import Comparison
+from cranfield.analysis.exposure import exposure_of
 from cranfield.analysis.significance import ComparisonSettings, MeasureComparison
 from cranfield.codec import plain
 from cranfield.data import Floats, Passages, Strings
@@ -43,7 +44,7 @@ from cranfield.io.documents import read_texts
 from cranfield.io.ids import passage_ids
 from cranfield.io.spans import parse_ids
 from cranfield.parallel import in_background
-from cranfield.report import answer
+from cranfield.report import answer, exposure
 from cranfield.report import groups as by_group
 from cranfield.report import predicted as prediction
 from cranfield.report.audit import EFFECTS, bottom_line
@@ -61,6 +62,8 @@ POINTS = (*(f"IPrec@{r:g}" for r in RECALL), *(f"nDCG@{k}" for k in CUTS))
 SHORTEST_PREFIX = 4  # characters at the beginning or end of all names, from which on labels leave them out
 LONGEST_LABEL = 30  # characters of a label
 LONGEST_TAG = 80  # characters of the tag of a run
+SHOWN = 10  # documents of a list that the section on exposure looks at
+MOST_GROUPS = 12  # values of an attribute that make groups of documents
 SNIPPET = 400  # characters of a document's text
 
 
@@ -71,7 +74,7 @@ def contents(
     evaluation: Evaluation | None = None,
     *,
     texts: Mapping[str, str] | Sequence[Any] = (),
-    group_by: str | None = None,
+    group_by: str | Sequence[str] | None = None,
     date: str = "",
     commands: Sequence[str] = (),
     progress: Callable[[int, int], None] | None = None,
@@ -132,6 +135,7 @@ def contents(
         "pairs": _pairs(comparison, scores),
         "groups": groups,
         **of_rankings,
+        "exposure": _exposure_section(evaluation, None if comparison is None else comparison.baseline),
         "agreement": _table(tau(filled[:, None], filled[None], variant="b")) if len(means) > 1 else [],
         "predicted": [
             f"<h3>{escape(page.title)}</h3>{table(page.sheet)}"
@@ -228,8 +232,28 @@ def _of_rankings(
         },
         "audit": {name: by_run(getattr(audit, name)) for name in AUDITED},
         "bottomLine": [printable(line).replace("`", "") for line in bottom_line(audit, Layout(digits=4))],
-        "swaps": [_swap_sentences(audit, measure) for measure in audit.measures],
+        "swaps": [_swap_sentences(audit, m) for m in range(len(audit.measures))],
     }
+
+
+def _exposure_section(evaluation: Evaluation | None, baseline: str | None) -> str:
+    """What is shown, by every attribute of items with few values; empty without items."""
+    items = None if evaluation is None else evaluation.collection.items
+    if evaluation is None or items is None or not evaluation.page:
+        return ""
+    k = min(SHOWN, evaluation.page)
+    by = [name for name, values in items.attributes.items() if len(set(map(str, values))) <= MOST_GROUPS]
+    found = [exposure_of(evaluation, k, name, baseline) for name in by] or [exposure_of(evaluation, k)]
+    first, *others, last = exposure.pages(found[0])
+    pages = [first, *others, *(page for one in found[1:] for page in exposure.pages(one)[1:-1]), last]
+    tables = "".join(
+        f'<h3>{escape(page.title)}</h3><div class="scroll" tabindex="0">{table(page.sheet)}</div>' for page in pages
+    )
+    notes = "".join(f"<li>{escape(note)}</li>" for note in exposure.notes(found[0]))
+    return (
+        '<section id="exposure" aria-labelledby="h-exposure"><h2 id="h-exposure">What is shown</h2>'
+        f"{tables}<ul>{notes}</ul></section>"
+    )
 
 
 def opened(scores: Scores, baseline: str | None) -> tuple[int, int]:
@@ -242,14 +266,14 @@ def opened(scores: Scores, baseline: str | None) -> tuple[int, int]:
 
 
 def _groups(
-    scores: Scores, attribute: str, settings: ComparisonSettings, comparison: Comparison | None
+    scores: Scores, attribute: str | Sequence[str], settings: ComparisonSettings, comparison: Comparison | None
 ) -> dict[str, Any]:
     """The scores by group of queries; differences are from the baseline or from the first run."""
     given = None if comparison is None else comparison.reference
     baseline = (given or scores.runs[0]) if len(scores.runs) > 1 else None
     found = scores.by(attribute, baseline, **settings.of_groups)
     return {
-        "attribute": attribute,
+        "attribute": found.attribute,
         "names": list(found.groups),
         "baseline": None if baseline is None else scores.runs.index(baseline),
         "level": percent(found.level),
@@ -468,16 +492,16 @@ def _marked_chunks(evaluation: Evaluation, chunks: Passages, texts: Mapping[str,
     return marked
 
 
-def _swap_sentences(audit: Audit, measure: str) -> list[str]:
-    """Sentences on how many pairs of runs each cause could reverse."""
+def _swap_sentences(audit: Audit, m: int) -> list[str]:
+    """Sentences on how many pairs of runs each cause could reverse by one measure."""
     sentences = []
-    for cause in CAUSES:
-        swaps = [swap for swap in audit.swaps if swap.measure == measure and swap.cause == cause]
-        if swaps:
-            first, effect = swaps[0], EFFECTS[cause]
+    for cause in audit.causes:
+        higher, lower = audit.reversible_pairs(cause, m)
+        if len(higher):
+            first, *_ = audit.swaps_of(cause, m, higher[:1], lower[:1])
             names = f"{first.higher} ({first.score[0]:.4f}) and {first.lower} ({first.score[1]:.4f})"
-            several = f"{len(swaps):,} pairs of runs {effect}, for example {names}."
-            sentences.append(f"{names} {effect}." if len(swaps) == 1 else several)
+            several = f"{len(higher):,} pairs of runs {EFFECTS[cause]}, for example {names}."
+            sentences.append(f"{names} {EFFECTS[cause]}." if len(higher) == 1 else several)
     return sentences
 
 
@@ -495,6 +519,8 @@ def html(data: dict[str, Any], title: str) -> str:
         "title": escape(printable(title)),
         "style": _asset("style.css"),
         "predicted": decodable(predicted),
+        "exposure": decodable(exposed := data.pop("exposure")),
+        "exposure_link": '<a href="#exposure">What is shown</a>' if exposed else "",
         # Nothing in a script may look like its end tag.
         "data": json.dumps(compact(data), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
         "charts": "(() => {" + library.replace("</script", "<\\/script") + "})();",
@@ -533,7 +559,7 @@ def chart_library() -> Future[str]:
 
 
 def _made() -> str:
-    """The script, made by a process of its own: the package lets no other thread run, and no interrupt through."""
+    """The script, made by a process of its own: the package blocks other threads and interrupts."""
     write = "import sys, vl_convert; sys.stdout.buffer.write(vl_convert.javascript_bundle().encode())"
     try:
         made = subprocess.run(
