@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cache, cached_property, wraps
@@ -77,6 +78,7 @@ Whole = Annotated[int, Limits(0)]
 Chance = Annotated[float, Limits(0, 1, "()")]
 Share = Annotated[float, Limits(0, 1)]
 Positive = Annotated[float, Limits(0, ends="(]")]
+NotNegative = Annotated[float, Limits(0)]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -204,6 +206,9 @@ def walk(hint: Any, metadata: tuple[Any, ...] = ()) -> Type:
     return (Record if is_record else Other)(hint, metadata=metadata)
 
 
+_signature = cache(inspect.signature)
+
+
 @cache
 def declared(source: Any) -> Mapping[str, Field]:
     """The parameters of a function, or of the class that it makes, by name."""
@@ -211,7 +216,7 @@ def declared(source: Any) -> Mapping[str, Field]:
     hints = get_type_hints(source if is_record else vars(source)["__init__"], include_extras=True)
     return {
         name: Field(walk(hints.get(name, Any)), ... if parameter.default is parameter.empty else parameter.default)
-        for name, parameter in inspect.signature(source).parameters.items()
+        for name, parameter in _signature(source).parameters.items()
     }
 
 
@@ -221,8 +226,12 @@ def fits(kind: Type, value: Any) -> bool:
         case Scalar() if kind.python in (str, bool):
             return isinstance(value, kind.python)
         case Scalar():
-            number = isinstance(value, Integral if kind.python is int else Real) and not isinstance(value, bool)
-            return number and math.isfinite(value) and kind.limits.include(value)
+            if isinstance(value, bool) or not isinstance(value, Integral if kind.python is int else Real):
+                return False
+            if isinstance(value, float) and kind.limits is UNLIMITED:
+                return True  # infinite and undefined, too
+            number: Any = value
+            return (kind.python is int or abs(number) <= sys.float_info.max) and kind.limits.include(number)
         case Choice(names):
             return isinstance(value, (str, int, float)) and value in names
         case ListOf() | Items():
@@ -279,7 +288,7 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        bound = inspect.signature(function).bind(*args, **kwargs)
+        bound = _signature(function).bind(*args, **kwargs)
         bound.arguments.update(check_all(function, bound.arguments))
         return function(*bound.args, **bound.kwargs)
 

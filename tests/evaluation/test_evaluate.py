@@ -369,7 +369,7 @@ def test_expected_scores_do_not_depend_on_names_or_order(run: dict, qrels: dict,
 def test_arguments_that_make_no_sense() -> None:
     with pytest.raises(UsageError, match="no runs given"):
         cf.evaluate(QRELS, [], "AP")
-    with pytest.raises(UsageError, match=r"nil must be a document id \(a string\), not 5"):
+    with pytest.raises(UsageError, match="nil must be text, not 5"):
         cf.evaluate(cf.Collection(QRELS, nil=5), RUN, "AP")
     with pytest.raises(cf.MeasureError, match="the cutoff must be a whole number"):
         cf.evaluate(QRELS, RUN, "P@99999999999999999999")

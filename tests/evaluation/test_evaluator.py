@@ -85,7 +85,7 @@ def test_a_policy_is_checked_in_one_place() -> None:
     with pytest.raises(UsageError, match="unknown option `tie`") as caught:
         cf.audit(QRELS, RUN, "AP", tie="best")
     assert "did you mean `ties`?" in str(caught.value)
-    with pytest.raises(UsageError, match="depth must be a whole number of at least 1, not 0"):
+    with pytest.raises(UsageError, match="depth must be a whole number from 1 to 999,999,999, not 0"):
         cf.compare(QRELS, {"a": RUN, "b": RUN}, "AP", depth=0)
 
 

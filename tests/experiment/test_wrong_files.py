@@ -94,7 +94,12 @@ WRONG: dict[str, tuple[str, str, int, str]] = {
         "outside the folder",
     ),
     "a test that is none": ("[design]", "[compare]\ntest = 'tt'\n[design]", 18, "did you mean `t`"),
-    "a level that is none": ("[design]", "[compare]\nalpha = 2\n[design]", 18, "between 0 and 1"),
+    "a level that is none": (
+        "[design]",
+        "[compare]\nalpha = 2\n[design]",
+        18,
+        "a number greater than 0 and less than 1",
+    ),
     "scores with the name of a measure": ("[design]", "[scores]\nRR = 'old.run'\n[design]", 18, "one of the measures"),
     "tables inside tables": ("[design]", "[a.b.c.d]\nx = 1\n[design]", 17, "unknown key `a`"),
     "keys without end": ("measures = ", ".".join("a" * 40000) + " = 1\nmeasures = ", 1, "too deep"),

@@ -119,7 +119,7 @@ def test_scores_of_the_same_systems() -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (([1, 2], [1, 2], 1.0), "p must be between 0 and 1, not 1.0"),
+        (([1, 2], [1, 2], 1.0), "p must be a number greater than 0 and less than 1, not 1.0"),
         (([1, 2], [1, 2], 0.9, "c"), "ties must be one of a, b, w; not 'c'"),
         (([1, 2], [1]), "the rankings have different numbers of items: 2 and 1"),
         (([1, 2], {"a": 1}), "overlap needs two rankings of the same kind"),
@@ -137,7 +137,7 @@ def test_scores_of_the_same_systems() -> None:
         (([[1], [2]], [[1], [2]]), "some of the scores are not numbers"),
         (([1j], [1j]), "some of the scores are not numbers"),
         (([10**400], [1]), "some of the scores are not numbers"),
-        (([1, 2], [1, 2], 10**400), "p must be between 0 and 1"),
+        (([1, 2], [1, 2], 10**400), "p must be a number greater than 0 and less than 1"),
         (([b"a", "a"], ["a", "b"]), "an item appears twice in a ranking"),
     ],
 )

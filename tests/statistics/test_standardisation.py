@@ -95,7 +95,7 @@ def test_reference_runs() -> None:
         scores.standardised("z", reference=["nobody", "bm25"])
     with pytest.raises(UsageError, match="at least two"):
         cf.evaluate(QRELS, RUNS[:1], "AP").standardised("z")
-    with pytest.raises(UsageError, match="standardise must be one of"):
+    with pytest.raises(UsageError, match="method must be one of"):
         scores.standardised("t")
 
 

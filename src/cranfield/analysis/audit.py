@@ -15,7 +15,7 @@ import numpy as np
 from cranfield.codec import plain
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.display import Displayed
-from cranfield.errors import UsageError, check_choice
+from cranfield.errors import UsageError
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.evaluation.notes import Kind, Note, sentences
@@ -30,6 +30,7 @@ from cranfield.evaluation.scores import Interval, check_rankings
 from cranfield.measures import Measure
 from cranfield.measures.answering import false_answer_rate, missed_answer_rate
 from cranfield.ranking.tie_rules import Ties
+from cranfield.settings import checked
 from cranfield.statistics.rounding import SAME, levels
 from cranfield.wording import listed
 
@@ -343,6 +344,7 @@ class Audit(Displayed):
         }
 
 
+@checked
 def audit(
     qrels: Any,
     run: Any = None,
@@ -364,7 +366,6 @@ def audit(
     >>> audit.score.tolist(), audit.best.tolist()
     ([[0.5], [0.5]], [[1.0], [0.5]])
     """
-    check_choice("interval", interval, get_args(Interval))
     check_rankings(qrels, "an audit")
     if isinstance(qrels, Evaluation):
         if run is not None or options:

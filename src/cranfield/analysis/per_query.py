@@ -10,10 +10,11 @@ import numpy as np
 from cranfield.codec import plain
 from cranfield.data import Floats
 from cranfield.display import Displayed
-from cranfield.errors import InputError, UsageError, check_choice, check_count
+from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.scores import Scores, check_rankings
 from cranfield.ranking.tie_rules import Ties
+from cranfield.settings import Count, checked
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import listed
 
@@ -89,6 +90,7 @@ class PerQueryScores(Displayed):
         }
 
 
+@checked
 def queries(scores: Scores, measure: int | str = 0, order: Order | None = None) -> PerQueryScores:
     """One measure of all runs, query by query.
 
@@ -128,7 +130,6 @@ def queries(scores: Scores, measure: int | str = 0, order: Order | None = None) 
     left_out = int(scores.counted.any(axis=0).sum()) - len(both)
     lower = scores.columns[measure].lower_is_better
     unsorted = PerQueryScores(scores.measures[measure], scores.runs, names, values, left_out, lower)
-    check_choice("order", order, (*ORDERS, None))
     order = order or ("difference" if len(scores.runs) == 2 else "hardest")
     pair = order in ("difference", "loss")
     if pair and len(scores.runs) != 2:
@@ -154,7 +155,8 @@ class DocumentRanks(NamedTuple):
     second: int | None
 
 
-def documents(evaluation: Evaluation, query: str, page: int = 10, ties: Ties | None = None) -> list[DocumentRanks]:
+@checked
+def documents(evaluation: Evaluation, query: str, page: Count = 10, ties: Ties | None = None) -> list[DocumentRanks]:
     """The top documents of two runs for a query: those that the second run gained, lost and moved.
 
     >>> import cranfield as cf
@@ -169,7 +171,7 @@ def documents(evaluation: Evaluation, query: str, page: int = 10, ties: Ties | N
     check_rankings(evaluation, "a comparison of documents")
     if len(evaluation.runs) != 2:
         raise UsageError(f"comparing documents needs two runs, not {len(evaluation.runs)}")
-    pages = [pages_by_query.get(query) for pages_by_query in evaluation.first_pages(check_count("page", page), ties)]
+    pages = [pages_by_query.get(query) for pages_by_query in evaluation.first_pages(page, ties)]
     if pages == [None, None]:
         raise InputError([f"neither run answers query `{query}`"])
     grades = judged_grades(evaluation, query)
@@ -191,7 +193,8 @@ def judged_grades(evaluation: Evaluation, query: str) -> dict[str, float]:
     return {document: grade for document, grade in pairs if grade >= 0}
 
 
-def top_documents(evaluation: Evaluation, query: str, page: int = 10) -> list[tuple[str, float | None]]:
+@checked
+def top_documents(evaluation: Evaluation, query: str, page: Count = 10) -> list[tuple[str, float | None]]:
     """The top documents of the first run for a query, with their grades, None if unjudged; none if it has no ranking.
 
     >>> import cranfield as cf
@@ -200,6 +203,6 @@ def top_documents(evaluation: Evaluation, query: str, page: int = 10) -> list[tu
     [('b', None), ('c', 1.0)]
     """
     check_rankings(evaluation, "a list of documents")
-    grades, ranking = judged_grades(evaluation, query), evaluation.first_pages(check_count("page", page))[0].get(query)
+    grades, ranking = judged_grades(evaluation, query), evaluation.first_pages(page)[0].get(query)
     shown = () if ranking is None else ranking.documents[:page]
     return [(document, grades.get(document, evaluation.unjudged_grade)) for document in shown]

@@ -15,7 +15,7 @@ import numpy as np
 
 from cranfield import io
 from cranfield.data import Floats, Judgments, Run
-from cranfield.errors import InputError, UsageError, check_choice, check_count
+from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.scores import Scores
 from cranfield.io.faults import quotable
 from cranfield.io.formats.json import parse_json
@@ -24,6 +24,7 @@ from cranfield.io.side_tables import read_run_groups
 from cranfield.io.streams import is_stream, open_stream
 from cranfield.ranking.alignment import Aligner
 from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
+from cranfield.settings import Count, NotNegative, checked
 from cranfield.statistics.rounding import SAME
 
 
@@ -70,7 +71,8 @@ def choose(names: tuple[str, ...], name: str | None, kind: str) -> int:
     return names.index(name)
 
 
-def urisk(scores: Any, baseline: str, *, alpha: float = 1.0, measure: str | None = None) -> dict[str, float]:
+@checked
+def urisk(scores: Any, baseline: str, *, alpha: NotNegative = 1.0, measure: str | None = None) -> dict[str, float]:
     """URisk of every run but the baseline: its mean gain over the baseline, where losses count (1 + alpha) times.
 
     ``scores``: the result of `evaluate`, or ``{run: {query: score}}``; ``measure`` chooses among several. Queries
@@ -79,13 +81,14 @@ def urisk(scores: Any, baseline: str, *, alpha: float = 1.0, measure: str | None
     >>> round(urisk({"old": {"1": 0.5, "2": 0.5}, "new": {"1": 0.9, "2": 0.4}}, "old")["new"], 6)
     0.1
     """
-    runs, values = _table(scores, measure, alpha)
+    runs, values = _table(scores, measure)
     at = choose(runs, baseline, "run")
     found = risk_utility(values, values[at], alpha).tolist() if values.size else [math.nan] * len(runs)
     return {run: value for run, value in zip(runs, found, strict=True) if run != baseline}
 
 
-def georisk(scores: Any, *, alpha: float = 1.0, measure: str | None = None) -> dict[str, float]:
+@checked
+def georisk(scores: Any, *, alpha: NotNegative = 1.0, measure: str | None = None) -> dict[str, float]:
     """GeoRisk of every run among all of them: high if its mean is high and no query scores far below expectation.
 
     ``scores``: the result of `evaluate`, or ``{run: {query: score}}``, with all the runs to compare; ``measure``
@@ -95,17 +98,15 @@ def georisk(scores: Any, *, alpha: float = 1.0, measure: str | None = None) -> d
     >>> {run: round(value, 4) for run, value in found.items()}
     {'a': 0.4886, 'b': 0.4489}
     """
-    runs, values = _table(scores, measure, alpha)
+    runs, values = _table(scores, measure)
     if (values < 0).any():
         raise UsageError("GeoRisk needs scores that are not negative")
     found = geometric_risk(values, alpha).tolist() if values.size else [math.nan] * len(runs)
     return dict(zip(runs, found, strict=True))
 
 
-def _table(scores: Any, measure: str | None, alpha: float) -> tuple[tuple[str, ...], Floats]:
+def _table(scores: Any, measure: str | None) -> tuple[tuple[str, ...], Floats]:
     """The runs, and their values by (run, query)."""
-    if not (isinstance(alpha, (int, float)) and 0 <= alpha < math.inf):
-        raise UsageError(f"alpha must be a number of at least 0, not {alpha!r}")
     if isinstance(scores, Scores):
         return scores.runs, scores._matched(choose(scores.measures, measure, "measure"))[0]
     if not isinstance(scores, Mapping) or not scores or not all(isinstance(of, Mapping) for of in scores.values()):
@@ -170,13 +171,13 @@ class Confidence(NamedTuple):
         return cls(float(ranked[0]), float(ranked.std()), float(ranked[0] - ranked[1]) if len(ranked) > 1 else 0.0)
 
 
+@checked
 def confidence(run: Any, by: ConfidenceKind = "max") -> dict[str, float]:
     """The confidence of each ranking of a run.
 
     >>> confidence({"q": {"a": 3.0, "b": 1.0}}, "diff1")
     {'q': 2.0}
     """
-    check_choice("by", by, Confidence._fields)
     table = io.load(io.read_run(run))
     scores: dict[str, list[float]] = {}
     for query, score in zip(table.query, table.score.tolist(), strict=True):
@@ -242,8 +243,14 @@ def _area(key: Floats, values: Floats) -> float:
 ABSOLUTE, RELATIVE = 1e-3, 0.01  # the tolerances of ann-benchmarks
 
 
+@checked
 def ann_recall(
-    true_distances: Any, found_distances: Any, count: int, *, relative: bool = False, epsilon: float | None = None
+    true_distances: Any,
+    found_distances: Any,
+    count: Count,
+    *,
+    relative: bool = False,
+    epsilon: NotNegative | None = None,
 ) -> QueryValues:
     """Recall as in ann-benchmarks: the share of ``count`` neighbours that are as near as the true ones.
 
@@ -256,10 +263,7 @@ def ann_recall(
     >>> ann_recall([0.1, 0.2, 0.2, 0.5], [0.1, 0.2, 0.5, 0.6], 2).mean
     1.0
     """
-    check_count("count", count)
-    tolerance = (RELATIVE if relative else ABSOLUTE) if epsilon is None else float(epsilon)
-    if not 0 <= tolerance < np.inf:
-        raise UsageError(f"epsilon must be a number of at least 0, not {epsilon!r}")
+    tolerance = (RELATIVE if relative else ABSOLUTE) if epsilon is None else epsilon
     true, found = _by_query(true_distances), _by_query(found_distances)
     faults, values = [], {}
     for query, distances in true.items():
@@ -437,6 +441,7 @@ Over = Literal["all", "vital", "weighted"]
 Match = Literal["string", "id"]
 
 
+@checked
 def nugget_recall(
     nuggets: Any, *, over: Over = "all", strict: bool = False, undefined: Literal["zero", "skip"] = "zero"
 ) -> QueryValues:
@@ -453,8 +458,6 @@ def nugget_recall(
     >>> nugget_recall(nuggets).mean, nugget_recall(nuggets, over="vital", strict=True).mean
     (0.75, 0.0)
     """
-    check_choice("over", over, ("all", "vital", "weighted"))
-    check_choice("undefined", undefined, ("zero", "skip"))
     empty = 0.0 if undefined == "zero" else math.nan
     values = {}
     for query, of_query in _nuggets(nuggets).items():
@@ -501,6 +504,7 @@ def _is_nugget(value: Any) -> bool:
     return isinstance(value, Mapping) and {"importance", "assignment"} <= set(value)
 
 
+@checked
 def context_precision(
     retrieved: Sequence[Any], reference: Sequence[Any], *, match: Match = "string", threshold: float = 0.5
 ) -> float:
@@ -515,7 +519,7 @@ def context_precision(
     >>> round(context_precision(["abc", "xyz", "abd"], ["abc"]), 6)
     0.833333
     """
-    if _by_id(match):
+    if match == "id":
         ids, wanted = set(map(str, retrieved)), set(map(str, reference))
         return len(ids & wanted) / len(ids) if ids else math.nan
     if not retrieved or not reference:
@@ -528,6 +532,7 @@ def context_precision(
     return total / (hits + SMOOTHING)
 
 
+@checked
 def context_recall(
     retrieved: Sequence[Any], reference: Sequence[Any], *, match: Match = "string", threshold: float = 0.5
 ) -> float:
@@ -540,18 +545,13 @@ def context_recall(
     >>> context_recall(["1", "2", "3"], ["2", "9"], match="id")
     0.5
     """
-    if _by_id(match):
+    if match == "id":
         ids, wanted = set(map(str, retrieved)), set(map(str, reference))
         return len(ids & wanted) / len(wanted) if wanted else math.nan
     if not retrieved or not reference:
         return math.nan
     found = [max(_similarity(context, other) for context in retrieved) > threshold for other in reference]
     return sum(found) / len(found)
-
-
-def _by_id(match: Match) -> bool:
-    check_choice("match", match, ("string", "id"))
-    return match == "id"
 
 
 def _similarity(a: str, b: str) -> float:

@@ -16,10 +16,11 @@ import numpy as np
 
 from cranfield.analysis.audit import Cause
 from cranfield.data import Booleans, Floats, Integers
-from cranfield.errors import UsageError, check_choice, check_count, check_fraction
+from cranfield.errors import UsageError
 from cranfield.measures.catalogue import Better
 from cranfield.parallel import parallel
-from cranfield.statistics.design import REPEATED, Design, Error, Repeated, Sample
+from cranfield.settings import Chance, Count, Whole, check_fields
+from cranfield.statistics.design import Design, Error, Repeated, Sample
 from cranfield.statistics.intervals import (
     bca,
     bootstrap_t,
@@ -30,7 +31,6 @@ from cranfield.statistics.intervals import (
     subset_means,
 )
 from cranfield.statistics.resampling import (
-    CORRECTIONS,
     Anova,
     Correction,
     anova,
@@ -79,10 +79,10 @@ class ComparisonSettings:
     tests: Sequence[Test] = ()
     correction: Correction = "holm"
     family: Family = "measure"
-    alpha: float = 0.05
-    level: float | None = None
-    samples: int | None = None
-    seed: int = 0
+    alpha: Chance = 0.05
+    level: Chance | None = None
+    samples: Count | None = None
+    seed: Whole = 0
     cluster: str | None = None
     collection: str | None = None
     repeats: Repeated | None = "random"
@@ -91,27 +91,16 @@ class ComparisonSettings:
     together: int = 1  # the number of p-values that are corrected together; set by `choose_samples`
 
     def __post_init__(self) -> None:
-        for name, value, choices in (
-            ("repeats", self.repeats or "random", REPEATED),
-            ("test", self.test or "randomisation", TESTS),
-            ("correction", self.correction, CORRECTIONS),
-            ("family", self.family, FAMILIES),
-            *(("tests", other, TESTS) for other in self.tests),
-        ):
-            check_choice(name, value, choices)
-        checked: dict[str, Any] = {"alpha": check_fraction("alpha", self.alpha)}
-        checked["level"] = None if self.level is None else check_fraction("level", self.level)
-        checked["samples"] = None if self.samples is None else check_count("samples", self.samples)
-        checked["tests"] = tuple(dict.fromkeys((*([self.test] if self.test else []), *self.tests)))
+        check_fields(self)
+        tests = tuple(dict.fromkeys((*([self.test] if self.test else []), *self.tests)))
+        object.__setattr__(self, "tests", tests)
         if self.test and SIGNIFICANCE_TESTS[self.test].joint:
             if self.family == "all":
                 raise UsageError(
                     f"{self.test} tests the pairs of one measure, not of all measures",
                     hint="use family=measure or another test",
                 )
-            checked["correction"] = "none"
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, "correction", "none")
 
     def for_scores(self, *, repeated: bool) -> ComparisonSettings:
         """The settings with a test: by default randomisation, and Student's t if runs have random repeats."""

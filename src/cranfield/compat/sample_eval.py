@@ -10,8 +10,9 @@ import numpy as np
 
 from cranfield import io
 from cranfield.data import Run
-from cranfield.errors import check_choice
 from cranfield.evaluation.evaluator import Evaluator
+from cranfield.measures.sampled import SampleEval, StatAP
+from cranfield.settings import checked
 
 NAMES = {
     "infAP": "xinfAP",
@@ -22,19 +23,17 @@ NAMES = {
 }
 SUMS = ("inum_rel_ret", "inum_rel", "num_ret")
 MOST_COUNTED = 1000  # documents of a query that ``num_ret`` of all queries counts
-VERSIONS = ("2011", "2012")
-STATAP_VERSIONS = ("3", "4")
 Only = Literal["all", "sampled", "mixed"]
 
 
-def sample_eval(qrels: Any, run: Any, *, version: int = 2011) -> dict[str, dict[str, float]]:
+@checked
+def sample_eval(qrels: Any, run: Any, *, version: SampleEval = 2011) -> dict[str, dict[str, float]]:
     """The values of each query and of ``all``, as sample_eval prints them.
 
     The mean is over the queries in both; ``inum_rel`` of ``all`` is the sum over all queries of the judgments, and
     its ``num_ret`` counts at most 1,000 documents of a query. The
     version of 2011 drops leading zeros of the query ids of the run, the one of 2012 keeps them.
     """
-    check_choice("version", str(version), VERSIONS)
     names = [
         f"{name}(version={version})" if name in ("xinfAP", "infnDCG") and version == 2012 else name
         for name in NAMES.values()
@@ -79,14 +78,13 @@ class StatAPResult:
     queries: int
 
 
-def stat_ap(prels: Any, run: Any, *, version: int = 4, sampled: bool = False, only: Only = "all") -> StatAPResult:
+@checked
+def stat_ap(prels: Any, run: Any, *, version: StatAP = 4, sampled: bool = False, only: Only = "all") -> StatAPResult:
     """StatAP of a run, for five-column judgments with methods and probabilities.
 
     ``sampled`` is the flag -f: documents that were judged for another method only are dropped. ``only``: queries
     without any document of such a method (``sampled``, the flag -n), or with one (``mixed``, the flag -m).
     """
-    check_choice("version", str(version), STATAP_VERSIONS)
-    check_choice("only", only, ("all", "sampled", "mixed"))
     method = "sampled" if sampled else "mixed"
     judgments = io.read_qrels(prels)
     names = [f"{name}(method='{method}', version={version})" for name in ("statAP", "statAP_variance")]

@@ -11,12 +11,13 @@ import numpy as np
 
 from cranfield.codec import Saved
 from cranfield.data import Floats, Integers, Repeats
-from cranfield.errors import CranfieldError, UsageError, check_fraction
+from cranfield.errors import CranfieldError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.scores import COLLECTION, Scores, substituted
 from cranfield.measures.catalogue import Better
+from cranfield.settings import Chance, Whole, checked
 from cranfield.statistics.design import Design, GroupEffect, Repeated, Sample, group_effect
 from cranfield.wording import did_you_mean, few, listed, plural
 
@@ -142,6 +143,7 @@ class Groups(Saved):
         return f"Groups: {listed(self.runs, 'run')} by {self.attribute}: {listed(self.groups, 'group')}"
 
 
+@checked
 def grouped(
     scores: Scores,
     attribute: str | Sequence[str],
@@ -149,15 +151,15 @@ def grouped(
     *,
     cluster: str | None = None,
     repeats: Repeated = "random",
-    level: float = 0.95,
-    seed: int = 0,
+    level: Chance = 0.95,
+    seed: Whole = 0,
 ) -> Groups:
     """`Scores.by`, which explains the arguments."""
     if baseline is not None and baseline not in scores.runs:
         raise UsageError(
             f"the baseline `{baseline}` is not one of the runs", hint=f"the runs are {few(scores.runs, 10)}"
         )
-    level, cluster = check_fraction("level", level), cluster_of(scores, cluster)
+    cluster = cluster_of(scores, cluster)
     counted = np.flatnonzero(scores.counted.any(axis=0)).tolist()
     attributes = [attribute] if isinstance(attribute, str) else list(attribute)
     if not attributes:

@@ -17,7 +17,7 @@ import numpy as np
 
 from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Repeats, Run, Table, TableStream
-from cranfield.errors import MeasureError, UsageError, check_choice, reading
+from cranfield.errors import MeasureError, UsageError, reading
 from cranfield.evaluation.collection import Collection, checked_keywords, is_several
 from cranfield.evaluation.evaluation import Evaluation, ScoredRun, complete_scores, counted_queries
 from cranfield.evaluation.notes import Note
@@ -32,6 +32,7 @@ from cranfield.evaluation.overlap import (
 from cranfield.evaluation.plan import (
     AlignmentKey,
     Column,
+    Depth,
     Keys,
     Plan,
     Policy,
@@ -70,6 +71,7 @@ from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.spans import judge_chunks
 from cranfield.ranking.tie_rules import Ties, tie_rule
 from cranfield.ranking.views import with_nil
+from cranfield.settings import Whole, checked
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -80,18 +82,19 @@ Measures = OneMeasure | Sequence[OneMeasure]
 
 
 @checked_keywords
+@checked
 def evaluate(
     qrels: Any,
     run: Any,
     measures: Measures | None = None,
     *,
     ties: Ties | None = None,
-    depth: int | None = None,
+    depth: Depth | None = None,
     condensed: bool = False,
     terminal: bool = False,
     queries: Queries = "judged",
     undefined: Undefined = "skip",
-    seed: int = 0,
+    seed: Whole = 0,
     show: Shown | Sequence[Shown] = (),
     names: Sequence[str] | None = None,
     duplicates: Duplicates = "error",
@@ -127,7 +130,6 @@ def evaluate(
     >>> scores.to_dict()["runs"]["run"]["RR"]
     {'mean': 0.5, 'n': 1, 'queries': {'q': 0.5}}
     """
-    check_choice("missing", missing, ("error", "skip"))
 
     def of_collection(collection: Collection, run: Any, names: Sequence[str] | None) -> Scores:
         if collection.judges is not None:

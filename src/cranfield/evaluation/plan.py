@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, count
-from typing import Any, Literal, NamedTuple, get_args
-
-import numpy as np
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from cranfield.data import Judgments
-from cranfield.errors import MeasureError, UsageError, check_choice, check_count
+from cranfield.errors import MeasureError, UsageError
 from cranfield.measures import Measure, parse
 from cranfield.measures.catalogue import OUTSIDE, Better
 from cranfield.measures.catalogue import Aggregate as Aggregate
 from cranfield.measures.user_model import HORIZON
 from cranfield.ranking.batch import Key
-from cranfield.ranking.tie_rules import TIES, Ties
+from cranfield.ranking.tie_rules import Ties
 from cranfield.ranking.views import Views
+from cranfield.settings import Limits, Positive, Whole, check, check_fields, checked, walk
 
 Queries = Literal["judged", "both", "run"]
 Undefined = Literal["skip", "zero", "one", "error"]
@@ -29,7 +27,7 @@ Inference = Literal["loo", "fixed"]  # from predictions: for queries like these,
 QUERIES: tuple[str, ...] = get_args(Queries)
 UNDEFINED: tuple[str, ...] = get_args(Undefined)
 NEGATIVE: tuple[str, ...] = get_args(Negative)
-LONGEST = 10**9
+Depth = Annotated[int, Limits(1, 999_999_999)]
 
 
 @dataclass(frozen=True)
@@ -37,36 +35,20 @@ class Policy:
     """The checked settings of an evaluation; `evaluate` explains each of them."""
 
     ties: Ties | None = None
-    depth: int | None = None
+    depth: Depth | None = None
     condensed: bool = False
     terminal: bool = False
     queries: Queries = "judged"
     undefined: Undefined = "skip"
     negative: Negative = "unjudged"
     nil: str | None = None
-    full_length: int | None = None
+    full_length: Depth | None = None
     complete: bool = False
-    rel: float = 1.0
-    seed: int = 0
+    rel: Positive = 1.0
+    seed: Whole = 0
 
     def __post_init__(self) -> None:
-        check_choice("ties", self.ties, (*TIES, None))
-        check_choice("queries", self.queries, QUERIES)
-        check_choice("undefined", self.undefined, UNDEFINED)
-        check_choice("negative", self.negative, NEGATIVE)
-        for name in ("depth", "full_length"):
-            number = getattr(self, name)
-            integer = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
-            if number is not None and (not integer or not 0 < number < LONGEST):
-                raise UsageError(f"{name} must be a whole number of at least 1, not {number!r}")
-        number = isinstance(self.rel, (int, float)) and not isinstance(self.rel, bool)
-        if not number or not 0 < self.rel < math.inf:
-            raise UsageError(f"rel must be a grade above 0, not {self.rel!r}")
-        if not isinstance(self.complete, bool):
-            raise UsageError(f"complete must be True or False, not {self.complete!r}")
-        if self.nil is not None and not isinstance(self.nil, str):
-            raise UsageError(f"nil must be a document id (a string), not {self.nil!r}")
-        check_count("seed", self.seed, 0)
+        check_fields(self)
 
     @property
     def views(self) -> Views:
@@ -237,8 +219,7 @@ def make_columns(measures: Any, policy: Policy = NO_POLICY, show: Shown | Sequen
     columns: dict[str, Column] = {}
     known: set[tuple[str, Measure]] = set()
     shown = (show,) if isinstance(show, str) else tuple(show)
-    for name in shown:
-        check_choice("show", name, get_args(Shown))
+    check(walk(Sequence[Shown]), "show", shown)
 
     def add(measure: Measure, label: str, part: Part) -> None:
         columns[label] = Column(measure, part, label)
@@ -270,13 +251,13 @@ def make_columns(measures: Any, policy: Policy = NO_POLICY, show: Shown | Sequen
     return list(columns.values())
 
 
+@checked
 def keys_of(labels: Iterable[str], keys: Keys = "plain") -> list[str]:
     """The keys of measures: their labels, or plain names, which every tracker takes: letters, digits and underscores.
 
     >>> keys_of(["nDCG@10", "RBP(p=0.8)", "RR[ties=best]", "P@1", "p_1"])
     ['ndcg_10', 'rbp_p_0_8', 'rr_ties_best', 'p_1', 'p_1_2']
     """
-    check_choice("keys", keys, get_args(Keys))
     if keys == "labels":
         return list(labels)
     taken: list[str] = []

@@ -13,19 +13,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cranfield.codec import of_fields
 from cranfield.data import Floats, Judgments, Run
-from cranfield.errors import InputError, check_choice
+from cranfield.errors import InputError
 from cranfield.evaluation.pair_bounds import is_linear, rank_weights
 from cranfield.evaluation.plan import Column, Inference, Plan
 from cranfield.evaluation.scores import Scores, substituted
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Aligner, FirstPage, ranked_pages
 from cranfield.ranking.rankings import probabilities
+from cranfield.settings import check_fields
 from cranfield.statistics import survey
 from cranfield.statistics.survey import (
     MIN_DIFFERENT,
@@ -84,7 +85,7 @@ class Predictions:
     judged_per_query: float
 
     def __post_init__(self) -> None:
-        check_choice("inference", self.inference, get_args(Inference))
+        check_fields(self)
 
     def only(self, rows: Sequence[int] | None = None, columns: Sequence[int] | None = None) -> Predictions:
         """Those of some runs or columns."""

@@ -18,6 +18,7 @@ from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.plan import Aggregate, Column, Part, Policy, Undefined
 from cranfield.measures import Measure, parse
 from cranfield.measures.catalogue import Better, outside_measure
+from cranfield.settings import checked
 from cranfield.wording import decodable, few, listed, plural, printable
 
 if TYPE_CHECKING:
@@ -679,6 +680,7 @@ class Scores(ScoreTable, Saved):
         m = 0 if measure is None else self._column_of(measure)
         return self._draw(m=m, top=top, interval=interval, ax=ax)
 
+    @checked
     def to_columns(self, layout: Layout = "long") -> dict[str, list[Any]]:
         """Columns by name. ``long``: a row for each value; ``wide``: a column for each measure. None: undefined."""
         rows = [(r, q) for r in range(len(self.runs)) for q in np.flatnonzero(self.counted[r]).tolist()]
@@ -689,8 +691,6 @@ class Scores(ScoreTable, Saved):
         values = [[number(self.values[r, m, q]) for r, q in rows] for m in range(len(self.measures))]
         if layout == "wide":
             return ids | dict(zip(self.measures, values, strict=True))
-        if layout != "long":
-            raise UsageError(f"layout must be one of long, wide; not {layout!r}")
         measures = len(self.measures)
         return {
             **{name: [text for text in column for _ in range(measures)] for name, column in ids.items()},

@@ -7,6 +7,7 @@ of a function as its keys (`keywords_of`), so that what Python takes can be said
 from __future__ import annotations
 
 import glob
+import math
 import os
 import re
 import tomllib
@@ -230,7 +231,8 @@ class TomlFile:
     def read(self, kind: Type, data: Any = None, path: KeyPath = ()) -> Any:
         """A value of this type; what is wrong becomes a fault, and the value None."""
         data = self.content if not path and data is None else data
-        if not fits(kind, data):
+        infinite = isinstance(data, float) and not math.isfinite(data)
+        if infinite or not fits(kind, data):
             return self._wrong(path, kind, data)
         match kind:
             case Record():

@@ -16,12 +16,12 @@ from io import BytesIO
 from itertools import combinations
 from statistics import median_low
 from string import digits
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from cranfield.data import Floats, Integers, Judgments
-from cranfield.errors import InputError, UsageError, check_choice, max_faults
+from cranfield.errors import InputError, UsageError, max_faults
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.evaluation.scores import Scores
 from cranfield.io import read_qrels, write_qrels
@@ -38,6 +38,7 @@ from cranfield.io.write import check_ids, qrels_table, shorten, write_pieces
 from cranfield.report.explanation import page_of_data
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import shown, signed
+from cranfield.settings import checked
 from cranfield.statistics.agreement import label_agreement
 from cranfield.wording import plural
 
@@ -238,6 +239,7 @@ def _is_csv(name: str) -> bool:
     return without_compression(name).lower().endswith(".csv")
 
 
+@checked
 def merge(qrels: Any, files: Sequence[Any], *, settle: Settle = "error") -> Merged:
     """The judgments with all new ones; raises, and merges nothing, if two grades of a document differ.
 
@@ -250,7 +252,6 @@ def merge(qrels: Any, files: Sequence[Any], *, settle: Settle = "error") -> Merg
     >>> merge({"q": {"a": 1}}, [{"q": {"b": 0}}, {"q": {"b": 2}}], settle="highest").grades
     {'q': {'a': 1.0, 'b': 2.0}}
     """
-    check_choice("settle", settle, get_args(Settle))
     known: dict[tuple[str, str], NewJudgment] = {}
     if is_stream(qrels) and _is_csv(str(getattr(qrels, "name", qrels))):
         stream = open_stream(qrels, "qrels")

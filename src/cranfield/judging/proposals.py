@@ -22,13 +22,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
 from cranfield.codec import Result, plain
 from cranfield.data import Floats, Integers, Judgments
-from cranfield.errors import InputError, MeasureError, UsageError, check_choice, check_fraction
+from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.pair_bounds import (
@@ -47,20 +47,20 @@ from cranfield.ranking.alignment import ranked_lists
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import shown, signed
+from cranfield.settings import Chance, Count, Limits, checked
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import plural
 
 QueryStrategy = Literal["depth", "mtf", "maxmean", "hedge"]
-QUERY_STRATEGIES = get_args(QueryStrategy)
 Credit = Literal["selected", "all"]
 Oracle = Callable[[str], bool]  # whether a document is relevant
 TIED_DECIMALS = 12  # totals that are equal to so many decimals are tied
 Strategy = Literal["mtc", "depth", "mtf", "maxmean", "hedge", "drawn"]
-STRATEGIES = get_args(Strategy)
 CANDIDATES = 2000  # documents whose weight is computed at a time
 PAIRS = 1 << 22  # differences of weights that are held at a time
 
 
+@checked
 def judging_order(
     runs: Sequence[Sequence[str]],
     relevant: Oracle | AbstractSet[str],
@@ -86,7 +86,6 @@ def judging_order(
     >>> list(judging_order(runs, {"b", "c"}, "mtf"))
     ['a', 'c', 'e', 'f', 'b', 'd']
     """
-    check_choice("strategy", strategy, QUERY_STRATEGIES)
     oracle: Oracle = relevant if callable(relevant) else set(relevant).__contains__
     lists = [list(run) if depth is None else list(run)[:depth] for run in runs]
     if seed is not None:
@@ -349,15 +348,16 @@ class _Query(NamedTuple):
     defined: bool
 
 
+@checked
 def next_documents(
     qrels: Any,
     run: Any,
     measure: str | Measure,
     *,
-    top: int = 50,
+    top: Count = 50,
     strategy: Strategy = "mtc",
-    prior: float = 0.5,
-    confidence: float = 0.95,
+    prior: Chance = 0.5,
+    confidence: Annotated[float, Limits(0, 1, "(]")] = 0.95,
     depth: int = 100,
     ties: Ties | None = None,
     names: Sequence[str] | None = None,
@@ -374,10 +374,6 @@ def next_documents(
     >>> [(proposal.document, proposal.change) for proposal in found.documents]
     [('c', 0.5)]
     """
-    check_choice("strategy", strategy, STRATEGIES)
-    if confidence != 1:
-        check_fraction("confidence", confidence)
-    check_fraction("prior", prior)
     collection = Collection.of(qrels)
     judgments, guesses = collection.judgments, collection.predicted
     runs = read_runs(run, names)

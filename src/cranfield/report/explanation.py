@@ -19,13 +19,14 @@ import numpy as np
 
 from cranfield import __version__
 from cranfield.analysis.explain import END, Explanation, Step, TextExplanation, TextStep
-from cranfield.errors import UsageError, check_choice
+from cranfield.errors import UsageError
 from cranfield.evaluation.notes import sentences
 from cranfield.measures import Measure, parse
 from cranfield.ranking.views import Views
 from cranfield.report.canvas import BLUE, COLUMN, GREEN, GREY, ORANGE, PAGE, SKY, Drawings, new_figure, plotted_axes
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, shown, signed
+from cranfield.settings import Choice, check
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import decodable, plural, shortened
 
@@ -207,9 +208,7 @@ def draw(explanation: Explanation) -> Figure:
 
 def plot(explanation: Explanation, part: str, ax: Axes | None) -> Axes:
     """The ``documents`` or the ``subtopics`` of an explanation, on these axes or on new ones."""
-    check_choice(
-        "part", part, ("documents", "subtopics") if isinstance(explanation, TextExplanation) else ("documents",)
-    )
+    check(Choice(("documents", "subtopics")[: 1 + isinstance(explanation, TextExplanation)]), "part", part)
 
     def draw_part(axis: Axes) -> Axes:
         _ranked_documents(explanation, axis)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.errors import check_choice
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.scores import Interval, Scores
 from cranfield.report import canvas
+from cranfield.settings import Choice, check
 from cranfield.wording import plural
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def plot_curve(evaluation: Evaluation, curve: str, ax: Axes | None) -> Axes:
     """Precision by recall (``recall``) or nDCG by cutoff (``gain``) of all runs, on these axes or on new ones."""
     from cranfield.report.html import CUTS, POINTS, RECALL
 
-    check_choice("curve", curve, tuple(CURVES))
+    check(Choice(tuple(CURVES)), "curve", curve)
     part = slice(len(RECALL)) if curve == "recall" else slice(len(RECALL), None)
     x, measures = (*RECALL, *CUTS)[part], POINTS[part]
     # Precision at a recall level has no terminal form.

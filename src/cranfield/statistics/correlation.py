@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.data import Floats, Integers
-from cranfield.errors import UsageError, check_choice, check_fraction
+from cranfield.errors import UsageError
+from cranfield.settings import Chance, checked
 from cranfield.statistics.rounding import SAME, levels
 from cranfield.wording import printable
 
@@ -114,6 +115,7 @@ def kendall(x: npt.ArrayLike, y: npt.ArrayLike) -> Agreement:
     )
 
 
+@checked
 def tau(x: npt.ArrayLike, y: npt.ArrayLike, variant: Variant = "a") -> Floats:
     """Kendall's τ of arrays of scorings.
 
@@ -138,13 +140,14 @@ def tau(x: npt.ArrayLike, y: npt.ArrayLike, variant: Variant = "a") -> Floats:
     a, b = _check_scorings(x, y)
     s, t = _signs(a), _signs(b)
     balance = np.einsum("...i,...i->...", s, t).astype(np.float64)
-    if _variant(variant) == "a":
+    if variant == "a":
         return np.asarray(balance / s.shape[-1])
     untied = np.sqrt(np.abs(s).sum(axis=-1, dtype=np.float64) * np.abs(t).sum(axis=-1, dtype=np.float64))
     return _ratio(balance, untied)
 
 
-def critical_tau(systems: int, alpha: float = 0.05) -> float:
+@checked
+def critical_tau(systems: int, alpha: Chance = 0.05) -> float:
     """The critical value of τ for so many untied systems; 1 if no value is significant.
 
     By the normal approximation; exact for few systems.
@@ -152,7 +155,7 @@ def critical_tau(systems: int, alpha: float = 0.05) -> float:
     >>> round(critical_tau(30, 0.01), 4), critical_tau(4, 0.05)
     (0.3319, 1.0)
     """
-    alpha, n = check_fraction("alpha", alpha), systems
+    n = systems
     if n < 2:
         raise UsageError(f"a critical τ needs at least two systems, got {n}")
     if n <= FEW:
@@ -162,6 +165,7 @@ def critical_tau(systems: int, alpha: float = 0.05) -> float:
     return NormalDist().inv_cdf(1 - alpha / 2) * math.sqrt(2 * (2 * n + 5) / (9 * n * (n - 1)))
 
 
+@checked
 def tau_ap(truth: npt.ArrayLike, estimate: npt.ArrayLike, variant: Variant = "a") -> Floats:
     """AP correlation: a τ that gives more weight to the top (Yilmaz, Aslam and Robertson, SIGIR 2008).
 
@@ -189,7 +193,7 @@ def tau_ap(truth: npt.ArrayLike, estimate: npt.ArrayLike, variant: Variant = "a"
     0.7491182
     """
     a, b = _check_scorings(truth, estimate)
-    if _variant(variant) == "b":
+    if variant == "b":
         return np.asarray((_untied_ap(a, b) + _untied_ap(b, a)) / 2)
     level = levels(b)
     above = (level[..., None, :] > level[..., :, None]).astype(np.float64)
@@ -226,7 +230,8 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
     return _linear(_centred_ranks(a), _centred_ranks(b))
 
 
-def critical_rho(systems: int, alpha: float = 0.05) -> float:
+@checked
+def critical_rho(systems: int, alpha: Chance = 0.05) -> float:
     """The critical value of Spearman's ρ for so many untied systems; 1 if no value is significant.
 
     Exact for up to 10 systems, by all their orders; then by the normal approximation with variance 1 / (n - 1).
@@ -234,7 +239,7 @@ def critical_rho(systems: int, alpha: float = 0.05) -> float:
     >>> round(critical_rho(8, 0.01), 4), critical_rho(4, 0.05)
     (0.8571, 1.0)
     """
-    alpha, n = check_fraction("alpha", alpha), systems
+    n = systems
     if n < 2:
         raise UsageError(f"a critical ρ needs at least two systems, got {n}")
     if n > FEW:
@@ -361,11 +366,6 @@ def _in_one_order(x: Any, y: Any) -> tuple[list[Any], list[Any]]:
     return list(x.values()), [y[system] for system in x]
 
 
-def _variant(variant: str) -> str:
-    check_choice("variant", variant, ("a", "b"))
-    return variant
-
-
 def _signs(x: Floats) -> npt.NDArray[np.float32]:
     """For every pair i < j: 1 if i scores higher than j, -1 if lower, 0 if tied; pairs are the last axis.
 
@@ -464,10 +464,11 @@ class Overlap(NamedTuple):
         return self.max - self.min
 
 
+@checked
 def rbo(
     x: Mapping[str, float] | Sequence[float] | Sequence[str] | Floats,
     y: Mapping[str, float] | Sequence[float] | Sequence[str] | Floats,
-    p: float = 0.9,
+    p: Chance = 0.9,
     ties: TieVariant = "a",
 ) -> Overlap:
     """Rank-biased overlap of two rankings.
@@ -498,8 +499,6 @@ def rbo(
     >>> [round(value, 7) for value in rbo(red, black, p=0.95)]
     [0.6922853, 0.3310519, 0.8930692]
     """
-    p = check_fraction("p", p)
-    check_choice("ties", ties, ("a", "b", "w"))
     short, long = sorted(_as_mappings(x, y), key=len)
     s, n = len(short), len(long)
     if s == 0:

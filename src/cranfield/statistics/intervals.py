@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from math import atan, cos, exp, inf, lgamma, pi, sin, sqrt
-from statistics import NormalDist
+from math import inf, sqrt
 
 import numpy as np
 
@@ -270,11 +269,11 @@ def student(difference: Floats, *, level: Level = 0.95) -> Floats:
 
     If all differences are equal, nothing is known, unless they are all 0: both ends are 0 then, as in `bca`.
     """
+    from scipy.special import stdtrit
+
     difference, queries = equalize(difference), difference.shape[1]
     mean = difference.mean(axis=1)
-    distinct, which = np.unique(level, return_inverse=True)
-    quantile = np.array([t_quantile(one, queries - 1) for one in distinct.tolist()])[which.reshape(np.shape(level))]
-    half = quantile * difference.std(axis=1, ddof=1) / np.sqrt(queries)
+    half = stdtrit(queries - 1, 0.5 + np.asarray(level) / 2) * difference.std(axis=1, ddof=1) / np.sqrt(queries)
     half[(np.ptp(difference, axis=1) == 0) & (mean != 0)] = inf
     return np.stack([mean - half, mean + half], axis=1)
 
@@ -282,31 +281,9 @@ def student(difference: Floats, *, level: Level = 0.95) -> Floats:
 def t_quantile(level: float, degrees: int) -> float:
     """The t that Student's distribution does not exceed in absolute value with probability ``level``.
 
-    For whole degrees of freedom, by Newton's method on the closed form of the distribution (Abramowitz & Stegun, 26.7.3
-    and 26.7.4): an interval of a mean alone is not worth the time that SciPy takes to load.
-
     >>> round(t_quantile(0.95, 10), 4)
     2.2281
     """
-    log_density = lgamma((degrees + 1) / 2) - lgamma(degrees / 2) - 0.5 * np.log(degrees * pi)
-    z = NormalDist().inv_cdf(0.5 + level / 2)
-    t = z + (z**3 + z) / (4 * degrees)  # below the solution, from where Newton's steps rise to it
-    for _ in range(100):
-        density = exp(log_density - (degrees + 1) / 2 * np.log1p(t * t / degrees))
-        step = (_central_probability(t, degrees) - level) / (2 * density)
-        t -= step
-        if abs(step) <= 1e-12 * t:  # the next step would be below rounding
-            break
-    return t
+    from scipy.special import stdtrit
 
-
-def _central_probability(t: float, degrees: int) -> float:
-    """The probability that Student's t is at most ``t`` in absolute value."""
-    angle = atan(t / sqrt(degrees))
-    odd = degrees % 2
-    k = np.arange(2 + odd, degrees - 1, 2)
-    terms = np.cumprod(cos(angle) ** 2 * (k - 1) / k)
-    series = sin(angle) * (1 + float(terms.sum()))
-    if not odd:
-        return series
-    return 2 / pi * (angle + (cos(angle) * series if degrees > 1 else 0.0))
+    return float(stdtrit(degrees, 0.5 + level / 2))

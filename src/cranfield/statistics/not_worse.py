@@ -6,12 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.data import Floats
-from cranfield.errors import check_fraction
+from cranfield.settings import Chance, checked
 from cranfield.statistics.rounding import SAME
 
 FEW = 10  # queries that differ: with fewer, their spread says little of losses that are rare
 
 
+@checked
 def lowest_difference(
     estimate: npt.ArrayLike,
     variance: npt.ArrayLike,
@@ -22,7 +23,7 @@ def lowest_difference(
     differ: npt.ArrayLike,
     lost: npt.ArrayLike,
     largest: npt.ArrayLike,
-    alpha: float = 0.05,
+    alpha: Chance = 0.05,
 ) -> Floats:
     """The bound that the mean difference exceeds with confidence 1 - alpha: the lowest of three.
 
@@ -42,7 +43,7 @@ def lowest_difference(
     """
     from scipy.special import betaincinv, stdtrit
 
-    share = 1 - check_fraction("alpha", alpha)
+    share = 1 - alpha
     mean, error = np.asarray(estimate, np.float64), np.sqrt(np.asarray(variance, np.float64))
     flat = error <= SAME
     error = np.where(flat, 1, error)

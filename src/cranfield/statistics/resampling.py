@@ -18,8 +18,9 @@ import numpy.typing as npt
 from cranfield import native
 from cranfield.codec import plain, typed
 from cranfield.data import Booleans, Floats, Integers
-from cranfield.errors import UsageError, check_choice, check_count, check_fraction
+from cranfield.errors import UsageError
 from cranfield.parallel import parallel
+from cranfield.settings import Chance, Count, Whole, checked
 from cranfield.statistics.portable import addable
 from cranfield.statistics.rounding import SAME, equalize
 
@@ -79,19 +80,21 @@ def pairs(systems: int) -> tuple[Integers, Integers]:
     return first.astype(np.int64), second.astype(np.int64)
 
 
-def draw_queries(queries: int, samples: int, seed: int = 0) -> Integers:
+@checked
+def draw_queries(queries: int, samples: Count, seed: Whole = 0) -> Integers:
     """Bootstrap samples of the queries: (resample, query)."""
-    return random_generator(seed).integers(0, queries, (check_count("samples", samples), queries))
+    return random_generator(seed).integers(0, queries, (samples, queries))
 
 
-def sign_patterns(queries: int, samples: int) -> int | None:
+@checked
+def sign_patterns(queries: int, samples: Count) -> int | None:
     """The number of sign patterns of so many queries; None if there are more than ``samples``.
 
     >>> sign_patterns(7, 100_000), sign_patterns(20, 100_000)
     (128, None)
     """
     patterns = 2 ** min(queries, 63)
-    return patterns if queries < 63 and patterns <= check_count("samples", samples) else None
+    return patterns if queries < 63 and patterns <= samples else None
 
 
 def draw_signs(queries: int, samples: int, seed: int = 0) -> Signs:
@@ -124,8 +127,9 @@ def block_rows(queries: int) -> int:
     return min(BLOCK, max(4, MAX_HELD // queries // 4 * 4))
 
 
+@checked
 def discriminate(
-    scores: npt.ArrayLike, test: Test = "bootstrap", *, samples: int = 1000, alpha: float = 0.05, seed: int = 0
+    scores: npt.ArrayLike, test: Test = "bootstrap", *, samples: Count = 1000, alpha: Chance = 0.05, seed: Whole = 0
 ) -> PairwiseTests:
     """Test all pairs of systems; the same seed gives the same resamples for every measure on the same queries.
 
@@ -133,7 +137,6 @@ def discriminate(
     >>> tests.p.tolist(), tests.significant.tolist()
     ([1.0, 0.0, 0.0], [False, True, True])
     """
-    check_choice("test", test, TESTS)
     x = check_scores(scores)
     if test == "bootstrap":
         return bootstrap(x, draw_queries(x.shape[1], samples, seed), alpha)
@@ -144,7 +147,8 @@ def discriminate(
     return randomised_tukey(x, samples=samples, alpha=alpha, seed=seed)
 
 
-def bootstrap(scores: npt.ArrayLike, resamples: Integers, alpha: float = 0.05) -> PairwiseTests:
+@checked
+def bootstrap(scores: npt.ArrayLike, resamples: Integers, alpha: Chance = 0.05) -> PairwiseTests:
     """The paired bootstrap test (Sakai, SIGIR 2006).
 
     ``resamples`` (resample, query) are drawn by `draw_queries`. The differences of a pair are shifted to a mean of 0,
@@ -152,7 +156,7 @@ def bootstrap(scores: npt.ArrayLike, resamples: Integers, alpha: float = 0.05) -
     p is the share of resamples whose |t| is at least as large as the observed one. ``required`` is the mean
     difference of the resample with the ⌈Bα⌉-th largest |t|; of equal ones the earlier.
     """
-    x, alpha = check_scores(scores), check_fraction("alpha", alpha)
+    x = check_scores(scores)
     samples, n = resamples.shape
     if n != x.shape[1]:
         raise UsageError(f"the resamples are for {n} queries, but there are scores for {x.shape[1]}")
@@ -193,17 +197,18 @@ def query_blocks(queries: int, samples: int, seed: int) -> Iterator[Integers]:
     """The rows of `draw_queries`, a block at a time."""
     rng = random_generator(seed)
     rows = block_rows(4 * queries)  # indices and counts take more memory than signs
-    for begin in range(0, check_count("samples", samples), rows):
+    for begin in range(0, samples, rows):
         yield rng.integers(0, queries, (min(rows, samples - begin), queries))
 
 
-def randomisation(scores: npt.ArrayLike, signs: Signs, alpha: float = 0.05) -> PairwiseTests:
+@checked
+def randomisation(scores: npt.ArrayLike, signs: Signs, alpha: Chance = 0.05) -> PairwiseTests:
     """The paired randomisation test (Fisher).
 
     ``signs`` are drawn by `draw_signs`. c of B resamples have a mean difference at least as large as the observed one;
     p = (c + 1) / (B + 1), or c / B if all sign patterns are enumerated.
     """
-    x, alpha = check_scores(scores), check_fraction("alpha", alpha)
+    x = check_scores(scores)
     samples, n = signs.values.shape
     if n != x.shape[1]:
         raise UsageError(f"the signs are for {n} queries, but there are scores for {x.shape[1]}")
@@ -244,11 +249,12 @@ def randomisation_p_values(scores: npt.ArrayLike, *, samples: int, seed: int = 0
     return (total + observed) / (samples + observed)
 
 
-def students_t(scores: npt.ArrayLike, alpha: float = 0.05) -> PairwiseTests:
+@checked
+def students_t(scores: npt.ArrayLike, alpha: Chance = 0.05) -> PairwiseTests:
     """Student's paired t-test. The required difference is that with p = alpha for a pair of the same spread."""
     from scipy.special import stdtrit
 
-    x, alpha = check_scores(scores), check_fraction("alpha", alpha)
+    x = check_scores(scores)
     n, p, required = x.shape[1], [], []
     quantile = float(stdtrit(n - 1, 1 - alpha / 2))
     for z in _differences(x, n):
@@ -258,8 +264,9 @@ def students_t(scores: npt.ArrayLike, alpha: float = 0.05) -> PairwiseTests:
     return PairwiseTests(_means(x), np.concatenate(p), np.concatenate(required), alpha)
 
 
+@checked
 def randomised_tukey(
-    scores: npt.ArrayLike, *, samples: int = 1000, alpha: float = 0.05, seed: int = 0
+    scores: npt.ArrayLike, *, samples: Count = 1000, alpha: Chance = 0.05, seed: Whole = 0
 ) -> PairwiseTests:
     """The randomised Tukey HSD test (Carterette, TOIS 2012), which controls the error rate over all pairs.
 
@@ -267,11 +274,11 @@ def randomised_tukey(
     c of B ranges are at least as large as the observed difference; p = (c + 1) / (B + 1). The required difference is
     the same for all pairs.
     """
-    x, alpha = check_scores(scores), check_fraction("alpha", alpha)
+    x = check_scores(scores)
     systems, n = x.shape
     rng = random_generator(seed)
     rows = max(1, CELLS // x.size)
-    ranges = np.empty(check_count("samples", samples))
+    ranges = np.empty(samples)
     for begin in range(0, samples, rows):
         copies = np.broadcast_to(x.T, (min(rows, samples - begin), n, systems))
         ranges[begin : begin + rows] = np.ptp(rng.permuted(copies, axis=-1).mean(axis=1), axis=1)
@@ -297,9 +304,10 @@ def check_scores(scores: npt.ArrayLike) -> Floats:
     return x
 
 
-def random_generator(seed: int) -> np.random.Generator:
+@checked
+def random_generator(seed: Whole) -> np.random.Generator:
     """A random number generator; the same seed gives the same numbers."""
-    return np.random.default_rng(check_count("seed", seed, 0))
+    return np.random.default_rng(seed)
 
 
 def draw_counts(resamples: Integers) -> Floats:

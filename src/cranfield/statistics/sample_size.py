@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.data import Floats, Integers
-from cranfield.errors import UsageError, check_count, check_fraction
+from cranfield.errors import UsageError
+from cranfield.settings import Chance, Count, NotNegative, Positive, Whole, checked
 from cranfield.statistics.resampling import CELLS, check_scores, pairs, random_generator
 from cranfield.statistics.rounding import SAME
 
@@ -48,12 +49,13 @@ def power_of_shift(shift: float, freedom: float, alpha: float = 0.05) -> float:
     return float(stats.nct.sf(critical, freedom, shift) + stats.nct.sf(critical, freedom, -shift))
 
 
+@checked
 def queries_needed(
-    variance: float,
-    difference: float,
+    variance: NotNegative,
+    difference: Positive,
     *,
-    alpha: float = 0.05,
-    power: float = 0.8,
+    alpha: Chance = 0.05,
+    power: Chance = 0.8,
     fixed: float = 0.0,
     freedom: float = math.inf,
 ) -> int | None:
@@ -67,9 +69,6 @@ def queries_needed(
     >>> queries_needed(0.04, 0.1, fixed=0.0005, freedom=4)
     62
     """
-    if not (0 <= variance < math.inf and 0 < difference < math.inf):
-        raise UsageError(f"variance must be at least 0 and difference positive; got {variance:g} and {difference:g}")
-    alpha, power = check_fraction("alpha", alpha), check_fraction("power", power)
     if variance == fixed == 0:
         return 2
 
@@ -107,13 +106,13 @@ def detectable_difference(variance: float, queries: int, *, alpha: float = 0.05,
     return detectable_shift(queries - 1, alpha, power) * math.sqrt(variance / queries)
 
 
-def detectable_shift(freedom: float, alpha: float = 0.05, power: float = 0.8) -> float:
+@checked
+def detectable_shift(freedom: float, alpha: Chance = 0.05, power: Chance = 0.8) -> float:
     """The smallest difference, in standard errors, that a two-sided t-test detects with this power.
 
     >>> round(detectable_shift(33), 2)
     2.89
     """
-    alpha, power = check_fraction("alpha", alpha), check_fraction("power", power)
     low, high = 0.0, 1.0
     while power_of_shift(high, freedom, alpha) < power:
         high *= 2
@@ -187,13 +186,13 @@ class SwapRates:
         return float(self.compared[-1, self.edges >= difference - SAME].sum() / self.compared[-1].sum())
 
 
-def swap_rates(scores: npt.ArrayLike, *, trials: int = 100, width: float | None = None, seed: int = 0) -> SwapRates:
+@checked
+def swap_rates(scores: npt.ArrayLike, *, trials: Count = 100, width: float | None = None, seed: Whole = 0) -> SwapRates:
     """Draw two disjoint sets of queries, ``trials`` times for each size, and count the pairs that are swapped.
 
     ``width`` is the width of a bin of differences; by default 0.01, multiplied by the highest score if that exceeds 1.
     """
     x = check_scores(scores)
-    trials = check_count("trials", trials)
     systems, n = x.shape
     step = 0.01 * max(1.0, float(np.abs(x).max())) if width is None else width
     sizes = np.unique(np.linspace(min(SMALLEST, n // 2), n // 2, SIZES).round().astype(np.int64))

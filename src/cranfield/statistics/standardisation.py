@@ -6,17 +6,18 @@ compared.
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
 from cranfield.data import Booleans, Floats
-from cranfield.errors import UsageError, check_choice
+from cranfield.errors import UsageError
+from cranfield.settings import checked
 
 Standardisation = Literal["z", "normal", "empirical"]
-STANDARDISATIONS: tuple[Standardisation, ...] = get_args(Standardisation)
 
 
+@checked
 def standardise(values: Floats, method: Standardisation, reference: Booleans | None = None) -> Floats:
     """The values of runs (run, ...), standardised over the runs; NaN stays NaN and does not count.
 
@@ -30,7 +31,6 @@ def standardise(values: Floats, method: Standardisation, reference: Booleans | N
     >>> standardise(np.array([[1.0], [2.0], [3.0]]), "empirical").round(4).T.tolist()
     [[0.1667, 0.5, 0.8333]]
     """
-    check_choice("standardise", method, STANDARDISATIONS)
     chosen = values if reference is None else values[reference]
     if len(chosen) < 2:
         raise UsageError(f"standardisation compares runs and needs at least two, got {len(chosen)}")

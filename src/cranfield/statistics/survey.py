@@ -13,14 +13,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from cranfield.codec import plain
 from cranfield.data import Booleans, Floats
-from cranfield.errors import InputError, UsageError, check_choice, check_fraction
+from cranfield.errors import InputError, UsageError
+from cranfield.settings import Chance, checked
 from cranfield.statistics.intervals import t_quantile
 from cranfield.statistics.rounding import SAME
 
@@ -122,7 +123,6 @@ def sum_of_precisions(gain: npt.ArrayLike, probability: npt.ArrayLike, predicted
 # Queries are along the last axis; other axes are repetitions.
 
 Method = Literal["loo", "fixed", "ppi++", "ppi", "classical"]
-METHODS = get_args(Method)
 MIN_DIFFERENT = 5  # the least number of human queries with a difference for which a pair of runs has an interval
 NO_SPREAD = 1e-15  # predictions with less spread are constant
 
@@ -232,13 +232,14 @@ def of_these(y: Floats, f: Floats, others: Floats) -> Estimates:
     return Estimates(value, np.sqrt(variance), np.ones(y.shape[:-1]))
 
 
+@checked
 def ppi_mean(
     human: npt.ArrayLike,
     predicted: npt.ArrayLike,
     predicted_only: npt.ArrayLike = (),
     *,
     method: Method = "loo",
-    alpha: float = 0.05,
+    alpha: Chance = 0.05,
 ) -> MeanEstimate:
     """The mean over queries, from human scores, predicted scores of the same queries, and those of other queries.
 
@@ -249,8 +250,6 @@ def ppi_mean(
     0.4743
     """
     y, f, others = (np.asarray(x, np.float64) for x in (human, predicted, predicted_only))
-    check_choice("method", method, METHODS)
-    level = 1 - check_fraction("alpha", alpha)
     if y.shape != f.shape or y.ndim != 1 or others.ndim != 1:
         raise UsageError(f"expected one predicted score for each of {y.size} human scores, got {f.size}")
     n, m = len(y), len(others)
@@ -265,7 +264,7 @@ def ppi_mean(
         estimates, degrees = classical(y), 0
     else:
         estimates, degrees = powered(y, f, others, tuned(y, f, others) if method == "ppi++" else 1.0), 0
-    return interval(method, estimates, degrees, level, n, m)
+    return interval(method, estimates, degrees, 1 - alpha, n, m)
 
 
 def interval(method: str, estimates: Estimates, degrees: int, level: float, human: int, others: int) -> MeanEstimate:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from cranfield.data import Floats, Integers, Judgments, Run, Strings
-from cranfield.errors import InputError, UsageError, check_choice, check_count, optional
+from cranfield.errors import InputError, UsageError, optional
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
@@ -20,6 +20,7 @@ from cranfield.evaluation.scores import number
 from cranfield.io import read_run
 from cranfield.io.faults import quotable
 from cranfield.ranking.tie_rules import Ties
+from cranfield.settings import Count, Whole, checked
 from cranfield.tensors.arrays import (
     Arrays,
     DocumentIds,
@@ -41,9 +42,11 @@ DIGITS = 18  # of numbers that fit into 64 bits
 EXACT = 1 << 24  # the integers up to this are exact as 32-bit floats
 SMALL = 1e-18  # a shorter vector of 32-bit floats has squares that are not exact
 IDS_OF_ROWS = "give the ids of the rows, query_ids=[...], or the judgments as a list"
-TYPES = ("float32", "float16", "bfloat16", "int8")
+NumberType = Literal["float64", "float32", "float16", "bfloat16", "int8"]
+TYPES: tuple[NumberType, ...] = "float32", "float16", "bfloat16", "int8"
 
 
+@checked
 def evaluate_embeddings(
     qrels: Any,
     query_embeddings: Any,
@@ -51,12 +54,12 @@ def evaluate_embeddings(
     measures: Measures,
     *,
     similarity: Similarity = "dot",
-    block: int | None = None,
+    block: Count | None = None,
     query_ids: Sequence[Any] | None = None,
     document_ids: Sequence[Any] | None = None,
     ties: Ties = "expected",
     group: Any = None,
-    first_document: int = 0,
+    first_document: Whole = 0,
     **options: Any,
 ) -> Evaluation:
     """The evaluation of dense retrieval over a whole collection: every document is ranked, and none is cut off.
@@ -107,10 +110,6 @@ def evaluate_embeddings(
     >>> float(evaluate_embeddings([{2}], queries, documents, "RR").scores)
     0.41666666666666663
     """
-    check_choice("similarity", similarity, ("dot", "cosine"))
-    if block is not None:
-        check_count("block", block)
-    check_count("first_document", first_document, 0)
     if group is not None and document_ids is not None:
         raise UsageError(
             "document_ids cannot be combined with group",
@@ -481,16 +480,17 @@ class PrecisionAudit:
         }
 
 
+@checked
 def audit_precision(
     qrels: Any,
     query_embeddings: Any,
     document_embeddings: Any,
     measures: Measures,
     *,
-    types: Sequence[str] = TYPES,
-    k: int = 1000,
+    types: Sequence[NumberType] = TYPES,
+    k: Count = 1000,
     similarity: Similarity = "dot",
-    block: int | None = None,
+    block: Count | None = None,
     query_ids: Sequence[Any] | None = None,
     document_ids: Sequence[Any] | None = None,
     **options: Any,
@@ -502,9 +502,6 @@ def audit_precision(
     largest absolute value. ``k``: the documents that ``torch.topk`` keeps.
     """
     torch = optional("torch", "an audit of precision", "tensors")
-    check_count("k", k)
-    for name in types:
-        check_choice("types", name, ("float64", *TYPES))
 
     def prepared(name: str, embeddings: Any) -> Any:
         tensor = tensor_of(torch, name, embeddings)
