@@ -276,7 +276,10 @@ def as_json(definitions: Iterable[Definition]) -> str:
             "measure": d.symbol,
             **{name: getattr(d, name) for name in names},
             "bounds": [limit if math.isfinite(limit) else None for limit in d.bounds],
-            "parameters": {p.name: {"default": p.default, "allowed": allowed(p)} for p in d.parameters.values()},
+            "parameters": {
+                p.name: {"default": None if p.default is ... else p.default, "allowed": allowed(p)}
+                for p in d.parameters.values()
+            },
             "aggregate": d.aggregate,
             "residual": d.residual is not None,
             "cite": d.cite.split(),
