@@ -291,8 +291,8 @@ class Stopping(Study):
         unanswerable = ~np.isnan(decisions[DECISIONS.index("FalseAnswer")][:, 0])
         if self.max_false_answers is not None and unanswerable.sum() < 2:
             raise UsageError(
-                f"judged queries without a relevant document: {unanswerable.sum()}; a rate of false answers on two halves "
-                "needs at least two",
+                f"judged queries without a relevant document: {unanswerable.sum()}; a rate of false answers on two "
+                "halves needs at least two",
                 hint="leave out --max-false-answers, or add judgments of queries without an answer",
             )
         every = np.ones(len(unanswerable), bool)
