@@ -92,12 +92,17 @@ def gain_notes(grades: Floats, columns: Sequence[Column]) -> Iterator[Note]:
             yield Note("above_one", measure=column.label, values=values)
 
 
-def check_level(grades: Floats, columns: Sequence[Column], name: str) -> None:
-    """Raise if documents have grades, and none is high enough for a measure that counts relevant documents."""
+def check_level(grades: Floats, plan: Plan, name: str) -> None:
+    """Raise if documents have grades, and none is high enough for a measure that counts relevant documents.
+
+    A measure that names its own level, and is undefined where nothing is relevant, is left undefined.
+    """
     highest = float(grades.max(initial=0))
-    for column in columns:
-        level = column.measure.gains.level
-        if level is not None and 0 < highest < level and "rel" in column.measure.definition.parameters:
+    for column in plan.columns:
+        definition, level = column.measure.definition, column.measure.gains.level
+        if level is None or "rel" not in definition.parameters or not 0 < highest < level:
+            continue
+        if level == plan.policy.rel or definition.retrieved_only:
             fitting = 0.5 if 0.5 <= highest < 1 else highest
             raise InputError(
                 [f"{name}: the highest grade is {highest:g}, and {column.label} needs {level:g} or more"],
