@@ -273,3 +273,74 @@ def test_rules_are_no_better_than_the_best_depths(found: StoppingResult) -> None
             assert len(entry.splits.score) == 20
     saved = StoppingResult.from_dict(found.to_dict())
     assert saved.to_dict() == found.to_dict() and saved.results[0].rules[0].rule == found.results[0].rules[0].rule
+
+
+def questions(seed: int, queries: int = 30) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    """Every third question has no answer; scores tie, and some lists are empty."""
+    rng = np.random.default_rng(seed)
+    qrels = {f"q{q}": {} if q % 3 == 0 else {f"d{q}": 1, f"e{q}": int(rng.integers(0, 2))} for q in range(queries)}
+    run = {}
+    for q in range(queries):
+        documents = rng.permutation([f"d{q}", f"e{q}", "x", "y"])[: rng.integers(0, 5)]
+        run[f"q{q}"] = {str(d): float(rng.integers(0 if q % 3 == 0 else 2, 9)) for d in documents}
+    return qrels, run
+
+
+def cut(run: dict[str, dict[str, float]], threshold: float) -> dict[str, dict[str, float]]:
+    return {q: {d: score for d, score in ranking.items() if score >= threshold} for q, ranking in run.items()}
+
+
+def test_answers_by_threshold_are_those_of_cut_runs() -> None:
+    (qrels, run), name = questions(0), "AP[terminal]"
+    result = cf.lab.stopping(qrels, run, name, repeats=20)
+    curve = result.answers[0]
+    assert (curve.rule, curve.queries, curve.unanswerable) == ("score", 30, 10)
+    rates = curve.by_threshold
+    assert rates.threshold.tolist() == sorted({max(r.values()) for r in run.values() if r}, reverse=True)
+    for i, threshold in enumerate(rates.threshold.tolist()):
+        rest = cut(run, threshold)
+        scores = cf.evaluate(qrels, rest, ["Answered", "FalseAnswer", "MissedAnswer", name]).to_dict()["runs"]["run"]
+        means = [scores[measure]["mean"] for measure in ("Answered", "FalseAnswer", "MissedAnswer")]
+        assert rates.row(i) == pytest.approx(means, abs=1e-12)
+        values = [scores[name]["queries"][q] for q, ranking in rest.items() if ranking]
+        assert curve.means[name][i] == pytest.approx(np.mean(values), abs=1e-12)
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.2, 0.5, 1.0])
+def test_the_chosen_threshold_is_the_lowest_within_the_limit(limit: float) -> None:
+    qrels, run = questions(1)
+    curve = cf.lab.stopping(qrels, run, "AP[terminal]", repeats=20, max_false_answers=limit).answers[0]
+    within = [
+        t
+        for t, rate in zip(curve.by_threshold.threshold, curve.by_threshold.false_answers, strict=True)
+        if rate <= limit
+    ]
+    threshold = float(curve.chosen.threshold[0])
+    every = len(within) == len(curve.by_threshold.threshold)
+    assert threshold == (-np.inf if every else min(within, default=np.inf))
+    assert curve.chosen.false_answers[0] <= limit
+    missed = cf.evaluate(qrels, cut(run, threshold), "MissedAnswer").means["run"]["MissedAnswer"]
+    assert curve.chosen.missed_answers[0] == pytest.approx(missed)
+
+
+def test_a_threshold_is_tested_on_the_other_half() -> None:
+    """Half of the unanswerable queries are in each half; all rates are multiples of one over their number."""
+    qrels, run = questions(2)
+    held_out = cf.lab.stopping(qrels, run, "AP[terminal]", repeats=50, max_false_answers=0.2).answers[0].held_out
+    assert len(held_out.threshold) == 50
+    assert np.allclose(held_out.false_answers * 5, np.round(held_out.false_answers * 5))
+    assert held_out.false_answers.mean() > 0.1  # chosen on few queries, it is as often too low as too high
+    again = cf.lab.stopping(qrels, run, "AP[terminal]", repeats=50, max_false_answers=0.2).answers[0].held_out
+    assert again.threshold.tolist() == held_out.threshold.tolist()
+
+
+def test_answers_are_shown_and_saved(tmp_path: Path) -> None:
+    qrels, run = questions(3)
+    result = cf.lab.stopping(qrels, run, repeats=10)
+    assert "5% false answers" in str(result)
+    result.save(tmp_path / "stopping.json")
+    assert str(StoppingResult.load(tmp_path / "stopping.json")) == str(result)
+    assert {"answers-run-score", "answers-run-predicted-R"} <= result.drawings().keys()
+    assert call("study", "show", tmp_path / "stopping.json", "--figures", tmp_path / "figures").exit_code == 0
+    assert (tmp_path / "figures" / "answers-run-score.svg").is_file()
+    assert not cf.lab.stopping({"q": {"a": 1}, "p": {"a": 1}, "r": {}}, run | {"q": {"a": 1.0}}, repeats=2).answers

@@ -21,6 +21,9 @@ from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.notes import SENTENCES, Note
 from cranfield.evaluation.overlap import check_query_overlap
 from cranfield.evaluation.plan import make_columns
+from cranfield.lab import answering
+from cranfield.lab.answering import FEWEST as FEWEST_UNANSWERABLE
+from cranfield.lab.answering import AnswerCurve, answer_curve, first_keys, halves
 from cranfield.lab.study import Measures, Progress, Study, StudyResult
 from cranfield.lab.systems import judged_scores
 from cranfield.measures import Measure
@@ -31,7 +34,7 @@ from cranfield.ranking.tie_rules import TIE_RULES
 from cranfield.report.canvas import BLUE, GREY, ORANGE, SKY, Drawings, panels
 from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import Cell, shown
-from cranfield.settings import Count, Whole
+from cranfield.settings import Count, Share, Whole
 from cranfield.statistics.portable import solve
 from cranfield.statistics.rounding import SAME
 
@@ -146,12 +149,17 @@ class Stopping(Study):
     Reports the scores of uncut lists, and of lists cut in three ways: each at its own best depth, all at the same
     depth, and all at the same score threshold. The threshold is also chosen on one half of the queries and tested on
     the other half. Other rules are tested in the same way: thresholds relative to the top score, on gaps between
-    scores, and on a predicted number of relevant documents. Queries where a measure is undefined are omitted. ::
+    scores, and on a predicted number of relevant documents. Queries where a measure is undefined are omitted.
+
+    With queries that have no relevant document, it also reports for every threshold how many queries are answered, the
+    rates of false and missed answers, and the scores of answered queries; and a threshold with few false answers. ::
 
         cranfield study stopping qrels.txt bm25.run dense.run
         cranfield study stopping qrels.txt llm.run -m "RBP(p=0.5)[terminal]" --figures figures
+        cranfield study stopping qrels.txt rag.run --max-false-answers 0.1
     """
 
+    max_false_answers: Annotated[Share, "Highest rate of false answers for which a threshold is chosen."] = 0.05
     repeats: Annotated[Count, "Number of random splits of the queries."] = 100
     seed: Whole = 0
 
@@ -165,10 +173,13 @@ class Stopping(Study):
         relevant = np.add.reduceat(np.append(judgments.grade > 0, False), judgments.begin[:-1])
         relevant = np.where(np.diff(judgments.begin) > 0, relevant, 0).astype(np.int64)
         results: list[CutResult] = []
+        answers: list[AnswerCurve] = []
+        unanswerable = relevant == 0
         notes: dict[str, Note] = {}
         for run in followed(all_runs, progress, len(all_runs)):
             lists = RankedLists.of(run, aligner)
             check_query_overlap(run, lists.alignment)
+            values: dict[str, Floats] = {}
             for measure in unique_measures:
                 table = lists.scores_by_depth(measure)
                 defined = np.any(~np.isnan(table), axis=1)
@@ -178,9 +189,34 @@ class Stopping(Study):
                     notes.setdefault(str(note), note)
                 cut = self._best_cuts(run.name, measure, lists, table, defined)
                 results.append(replace(cut, rules=tuple(self._best_rules(lists, table, defined, relevant))))
+                values[str(measure)] = table
+            if min(unanswerable.sum(), (~unanswerable).sum()) >= FEWEST_UNANSWERABLE:
+                answers += self._answer_curves(run.name, lists, values, relevant)
             if "ratio" not in {rule.rule for rule in results[-1].rules}:
                 notes[run.name] = Note("no_ratio", run.name)
-        return StoppingResult(self, tuple(results), tuple(notes.values()))
+        return StoppingResult(self, tuple(results), tuple(notes.values()), tuple(answers))
+
+    def _answer_curves(
+        self, run: str, lists: RankedLists, tables: dict[str, Floats], relevant: Integers
+    ) -> Iterator[AnswerCurve]:
+        """What is answered by the rules whose threshold can leave a list empty."""
+        unanswerable, queries = relevant == 0, len(relevant)
+        training = list(halves(unanswerable, self.repeats, self.seed))
+        for rule in RULES.values():
+            if rule.name not in ("score", "predicted R"):
+                continue  # the first document of a list passes every other rule
+
+            def documents(half: Booleans, rule: StoppingRule = rule) -> DocumentsByScore:
+                return lists.documents(rule, relevant, half)  # type: ignore[return-value]
+
+            def keys(half: Booleans) -> Floats:
+                by_key = documents(half)
+                return first_keys(by_key.query, by_key.depth, by_key.score, queries)
+
+            by_key = documents(np.ones(queries, bool))
+            means = {name: partial(by_key.means_of_answered, table) for name, table in tables.items()}
+            limit = self.max_false_answers
+            yield answer_curve(run, rule.name, unanswerable, keys, means, limit, training, rule.threshold)
 
     def _best_cuts(self, run: str, measure: Measure, lists: RankedLists, table: Floats, defined: Booleans) -> CutResult:
         n = int(defined.sum())
@@ -270,6 +306,7 @@ class StoppingResult(StudyResult):
     settings: Stopping
     results: tuple[CutResult, ...]
     notes: tuple[Note, ...] = ()
+    answers: tuple[AnswerCurve, ...] = ()
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -283,7 +320,11 @@ class StoppingResult(StudyResult):
 
     def pages(self, digits: int = 4) -> list[Page]:
         """For each measure the scores at the best cuts, and the scores of thresholds on held-out queries."""
-        return [page for measure in self.measures for page in self._measure_pages(measure, digits)]
+        of_measures = [page for measure in self.measures for page in self._measure_pages(measure, digits)]
+        if not self.answers:
+            return of_measures
+        splits, limit = f"{self.settings.repeats} splits, seed {self.settings.seed}", self.settings.max_false_answers
+        return [*of_measures, *answering.pages(self.answers, limit, splits, rule_threshold, digits)]
 
     def _measure_pages(self, measure: str, digits: int) -> Iterator[Page]:
         cuts = [cut for cut in self.results if cut.measure == measure]
@@ -300,7 +341,8 @@ class StoppingResult(StudyResult):
 
     def drawings(self) -> Drawings:
         """A figure for each run: a row per measure, thresholds on the left, depths on the right."""
-        return {f"stopping-{run}": partial(draw, [c for c in self.results if c.run == run]) for run in self.runs}
+        cuts = {f"stopping-{run}": partial(draw, [c for c in self.results if c.run == run]) for run in self.runs}
+        return cuts | answering.drawings(self.answers)
 
 
 def _check_measure(measure: Measure) -> Measure:
@@ -636,6 +678,17 @@ class DocumentsByScore:
     def totals(self, table: Floats) -> Floats:
         """The sum over queries without any document, and then at every distinct score."""
         return table[:, 0].sum() + np.append(0, np.cumsum(self.steps(table))[self.last])
+
+    def means_of_answered(self, table: Floats, threshold: Floats, key: Floats) -> Floats:
+        """The mean over queries whose key is at least the threshold, with lists cut there; by threshold, descending."""
+        defined = np.any(~np.isnan(table), axis=1)
+        values = np.where(defined[:, None], np.nan_to_num(table), 0)
+        kept = np.searchsorted(-self.score[self.last], -threshold, side="right")
+        order = np.argsort(-key, kind="stable")
+        answered = np.searchsorted(-key[order], -threshold, side="right")
+        empty = values[:, 0].sum() - np.append(0, np.cumsum(values[order, 0]))[answered]
+        count = np.append(0, np.cumsum(defined[order]))[answered]
+        return (self.totals(values)[kept] - empty) / np.where(count, count, np.nan)
 
     def best_threshold(self, steps: Floats, training: Booleans) -> tuple[float, int]:
         """The best threshold on the training queries, and the number of distinct scores that it keeps.
