@@ -13,6 +13,7 @@ from cranfield.data import Booleans, Floats, Integers
 from cranfield.report.canvas import BLUE, GREY, ORANGE, SKY, Drawings, alone, legend_below
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown
+from cranfield.statistics.rounding import SAME
 from cranfield.wording import percent
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Decision:
     def choose(self, limit: float, inside: Booleans) -> float:
         """The lowest threshold with at most this rate of false answers; infinite: no answers, -infinite: no cut."""
         thresholds = self.thresholds(inside)
-        within = int((self.at(thresholds, inside).false_answers <= limit).sum())
+        within = int((self.at(thresholds, inside).false_answers <= limit + SAME).sum())
         if within == len(thresholds):
             return -np.inf
         return float(thresholds[within - 1]) if within else np.inf
