@@ -93,16 +93,10 @@ def gain_notes(grades: Floats, columns: Sequence[Column]) -> Iterator[Note]:
 
 
 def check_level(grades: Floats, plan: Plan, name: str) -> None:
-    """Raise if documents have grades, and none is high enough for a measure that counts relevant documents.
-
-    A measure that names its own level, and is undefined where nothing is relevant, is left undefined.
-    """
-    highest = float(grades.max(initial=0))
-    for column in plan.columns:
-        definition, level = column.measure.definition, column.measure.gains.level
-        if level is None or "rel" not in definition.parameters or not 0 < highest < level:
-            continue
-        if level == plan.policy.rel or definition.retrieved_only:
+    """Raise if documents have grades, and none reaches the level of the collection; a measure may name a higher one."""
+    highest, level = float(grades.max(initial=0)), plan.policy.rel
+    for column in plan.columns if 0 < highest < level else ():
+        if column.measure.gains.level == level and "rel" in column.measure.definition.parameters:
             fitting = 0.5 if 0.5 <= highest < 1 else highest
             raise InputError(
                 [f"{name}: the highest grade is {highest:g}, and {column.label} needs {level:g} or more"],
