@@ -30,6 +30,7 @@ GAINS = {
     "scaled": "gains, divided by the gain of the top grade (`max`).",
     "none": "whether a document is judged; grades are not used.",
     "either": "relevant or not; with `graded=True`, gains in [0, 1].",
+    "attribute": "an attribute of documents, from `Collection(items=...)`; no judgments.",
     "ideal": "gains, divided by the gain of the top grade (`max`), compared with those of the ideal ranking.",
 }
 PREFERS = "preferences between documents instead of grades; see the argument `prefs` of `evaluate`."
