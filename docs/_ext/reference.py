@@ -111,7 +111,7 @@ def ties(d: Definition) -> str:
 def barren(d: Definition) -> bool:
     """Whether a measure is undefined for a query without relevant documents; computed from an example."""
     at = {"none": "", "optional": "", "required": "@5", "recall": "@0.5"}[d.cutoff]
-    if d.preferences:
+    if d.preferences or d.gains == "attribute":
         return False
     return d.subtopics or d.content or d.spans or math.isnan(parse(f"{d.symbol}{at}")([0]))
 
