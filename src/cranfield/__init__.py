@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from cranfield.analysis.exposure import exposure
     from cranfield.analysis.per_query import queries
     from cranfield.codec import load
-    from cranfield.data import Judgments, Repeats, Run
     from cranfield.errors import CranfieldError, InputError, MeasureError
     from cranfield.evaluation.collection import Collection
     from cranfield.evaluation.elsewhere import read_scores
@@ -25,8 +24,9 @@ if TYPE_CHECKING:
     from cranfield.evaluation.plan import Policy
     from cranfield.evaluation.scores import Scores
     from cranfield.experiment.experiment import Experiment
-    from cranfield.io import read_qrels, read_run
+    from cranfield.io import Judgments, Repeats, Run, read_qrels, read_run
     from cranfield.io.formats.letor import read_letor
+    from cranfield.io.named_tables import read_items, read_queries
     from cranfield.io.records import records
     from cranfield.lab.simulation import simulate
     from cranfield.measures import measure, parse
@@ -59,8 +59,10 @@ __all__ = [
     "measures",
     "parse",
     "queries",
+    "read_items",
     "read_letor",
     "read_qrels",
+    "read_queries",
     "read_run",
     "read_scores",
     "records",
@@ -77,7 +79,6 @@ MODULES = {
     "analysis.explain": ("explain",),
     "analysis.exposure": ("exposure",),
     "analysis.per_query": ("queries",),
-    "data": ("Judgments", "Repeats", "Run"),
     "errors": ("CranfieldError", "InputError", "MeasureError"),
     "evaluation.collection": ("Collection",),
     "evaluation.elsewhere": ("read_scores",),
@@ -86,7 +87,8 @@ MODULES = {
     "evaluation.plan": ("Policy",),
     "evaluation.scores": ("Scores",),
     "experiment.experiment": ("Experiment",),
-    "io": ("read_qrels", "read_run"),
+    "io": ("Judgments", "Repeats", "Run", "read_qrels", "read_run"),
+    "io.named_tables": ("read_items", "read_queries"),
     "io.formats.letor": ("read_letor",),
     "io.records": ("records",),
     "lab.simulation": ("simulate",),

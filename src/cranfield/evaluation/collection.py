@@ -26,7 +26,7 @@ from cranfield.wording import did_you_mean, few, one_of
 
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores
-    from cranfield.io.items import Items
+    from cranfield.io.named_tables import Items
     from cranfield.io.side_tables import DocumentMap, Weight
     from cranfield.io.spans import Texts
 
@@ -341,7 +341,7 @@ class Collection:
         """The documents with their attributes; None if there is no table of them."""
         if self._items is None:
             return None
-        from cranfield.io.items import read_items
+        from cranfield.io.named_tables import read_items
 
         return read_items(self._items)
 

@@ -17,8 +17,7 @@ from cranfield.evaluation.plan import Column
 from cranfield.evaluation.provenance import Provenance, Source
 from cranfield.evaluation.scores import Scores
 from cranfield.io.faults import quotable
-from cranfield.io.named_tables import read_queries, read_table
-from cranfield.io.score_tables import SHAPE, Cell, Cells, sources_of
+from cranfield.io.named_tables import SHAPE, Cell, Cells, read_queries, read_table, sources_of
 from cranfield.io.streams import is_stream
 from cranfield.measures import parse
 from cranfield.measures.catalogue import outside_measure
@@ -111,7 +110,8 @@ def with_column(scores: Scores, name: str, parts: Sequence[tuple[str, Scores]], 
         found = list(dict.fromkeys(run for _, part in parts for run in part.runs))
         raise UsageError(
             f"{name} has no score of {plural(len(without), 'run')} ({few(without)})",
-            hint=f"the runs of these scores are {few(found, 10)}, with queries such as {few(parts[0][1].queries, 2)}",
+            hint=f"the runs of these scores are {few(found, 10)}, with queries such as {few(parts[0][1].queries, 2)}; "
+            f"queries are called {few(scores.queries, 2)} here",
         )
     if scores.undefined != "skip" and (np.isnan(added[:, 0]) & scores.counted).any():
         raise UsageError(
@@ -177,6 +177,11 @@ def _table(cells: Sequence[Cell], measures: Sequence[str], queries: Sequence[str
     given = np.zeros(table.shape, bool)
     for cell in cells:
         at = measure_at[cell.measure], query_at[cell.query], repeat_at.get(cell.repeat, 0)
+        if given[at]:
+            message = (
+                f"{cell.place}: the repeat is missing, and other values of query `{quotable(cell.query)}` have one"
+            )
+            raise InputError([message], hint="give every value of a run its repeat, or none")
         table[at], given[at] = cell.value, True
     number = given.sum(axis=2)
     incomplete = np.argwhere((number > 0) & (number < len(labels))).tolist()

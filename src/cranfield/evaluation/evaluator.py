@@ -329,6 +329,10 @@ class Evaluator:
             of_layers = [next(reader.scores([run])) for reader in readers]
             yield GroupScores(list(zip(rows, of_layers, strict=True)))
 
+    def __repr__(self) -> str:
+        names = [column.label for column in self.columns]
+        return f"Evaluator: {', '.join(names)}; {self.judgments!r}"
+
     def evaluation(
         self,
         run: Any,

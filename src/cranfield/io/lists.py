@@ -7,11 +7,11 @@ A ranking is a list of ids, best first; a list of pairs ``(id, score)``; ``{id: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence, Set
+from collections.abc import Callable, ItemsView, Iterable, KeysView, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import pairwise
 from operator import itemgetter
-from typing import Any, NoReturn, SupportsFloat
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -32,7 +32,8 @@ from cranfield.io.records import (
     unwrap,
     usual_field,
 )
-from cranfield.io.tables import Frame, is_column, list_of
+from cranfield.io.tables import Columns, is_column, list_of
+from cranfield.io.values import is_scalar, number
 
 Ranking = Mapping[str, float] | Sequence[str]
 
@@ -46,7 +47,7 @@ class ByPosition(dict[str, Any]):
     """``{"1": first, "2": second, ...}``, from a list."""
 
 
-def shape_of(source: Any, location: Location) -> Mapping[Any, Any] | Frame:
+def shape_of(source: Any, location: Location) -> Mapping[Any, Any] | Columns:
     """An object as a mapping by query, or as a frame."""
     name = location.source_name or ("a run" if location.kind == "run" else "judgments")
     source = unwrap(source)
@@ -60,6 +61,8 @@ def shape_of(source: Any, location: Location) -> Mapping[Any, Any] | Frame:
             repeated = next(query for query in rankings if [label for label, _ in pairs].count(query) > 1)
             _wrong(f"{name}: query {_show(repeated)} appears twice in the index of the series", "give each query once")
         return rankings
+    if hasattr(source, "tocsr") and getattr(source, "ndim", 0) == 2:
+        source = _rows_of_sparse(source.tocsr())
     if is_search_result(source):
         source = _rankings_of_arrays(source[0], source[1], name)
     if is_column(source):
@@ -70,6 +73,8 @@ def shape_of(source: Any, location: Location) -> Mapping[Any, Any] | Frame:
             f"cannot read {what} from {type(source).__name__}",
             hint=f"give a path, an open binary file, {_NESTED[location.kind]} or a data frame",
         )
+    if isinstance(source, ItemsView):
+        _wrong(f"{name}: found the items of a dict", "give the dict itself")
     if isinstance(source, Set) and not isinstance(source, KeysView):
         _wrong(f"{name}: found a set, which has no order", "give a list of lists, or {query: [document, ...]}")
     items = source if isinstance(source, list | tuple) else list(source)
@@ -288,6 +293,12 @@ def _rankings_of_arrays(first: Any, second: Any, name: str) -> list[list[tuple[A
     return [[pair for pair in zip(*row, strict=True) if pair[0] != PADDING] for row in rows]
 
 
+def _rows_of_sparse(matrix: Any) -> list[dict[int, float]]:
+    """The rows of a sparse matrix of SciPy, one for each query: the numbers of columns are ids of documents."""
+    bounds, ids, values = matrix.indptr.tolist(), matrix.indices.tolist(), matrix.data.tolist()
+    return [dict(zip(ids[a:b], values[a:b], strict=True)) for a, b in pairwise(bounds)]
+
+
 def is_scores(value: Any) -> bool:
     """Whether this is a pandas series of scores, with the ids as its index.
 
@@ -313,7 +324,7 @@ def is_pair(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return not isinstance(value, bool) and is_scalar(value) and number(value) is not None
 
 
 def _split(items: Sequence[Any], query: str, location: Location) -> tuple[list[Any], list[Any]]:
@@ -343,7 +354,7 @@ def _keep(
         later = [fault_text(text) for i, text in enumerate(texts) if first.setdefault(text, i) != i]
         FaultList(Fault(0, "duplicate", fault_text(query), text, 0) for text in later).raise_if_any(location)
     for position, score in enumerate(scores, 1):
-        if isinstance(score, str) or not isinstance(score, SupportsFloat):
+        if number(score) is None:
             message = f"{_at(query, location, position)}the score is not a number: {quotable(repr(score))}"
             _wrong(message, "give every document a score")
     kept: dict[str, float] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -19,19 +20,20 @@ from cranfield.errors import InputError, long_numbers
 from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, quotable
 from cranfield.io.ids import texts_of
 from cranfield.io.judgments import Rows, group_judgments
-from cranfield.io.streams import Columns, reject_columns
+from cranfield.io.streams import Roles, reject_columns
+from cranfield.io.values import is_scalar, number
 
 if TYPE_CHECKING:
     from cranfield.io.ids import Duplicates
 
 
-def from_object(kind: TableKind, source: Any, name: str, columns: Columns = None, source_name: str = "") -> Any:
+def from_object(kind: TableKind, source: Any, name: str, columns: Roles = None, source_name: str = "") -> Any:
     """A run or judgments, as `run_from_object` and `qrels_from_object` read them."""
     return (run_from_object if kind == "run" else qrels_from_object)(source, name, columns, source_name)
 
 
 def run_from_object(
-    source: Any, name: str, columns: Columns = None, source_name: str = "", duplicates: Duplicates = "error"
+    source: Any, name: str, columns: Roles = None, source_name: str = "", duplicates: Duplicates = "error"
 ) -> Run:
     """A run from dicts, lists, records or a frame; ``source_name`` is the file it came from, if any."""
     location = Location(source_name, "run", "entry")
@@ -46,11 +48,16 @@ def run_from_object(
         return listed_run(name, shaped, rankings, source_name)
     from cranfield.io import tables
 
+    if callable(shaped):
+        return tables.read_rows("run", shaped, name, columns, source_name, "row")
+    if len(shaped) > tables.ROWS_PER_BATCH:
+        pieces = partial(shaped.slices, tables.ROWS_PER_BATCH)
+        return tables.read_rows("run", pieces, name, columns, source_name, "row")
     location = Location(source_name, "run", "row")
     return Run(name, tables.run_table(shaped, columns, location), source_name)
 
 
-def qrels_from_object(source: Any, name: str, columns: Columns = None, source_name: str = "") -> Judgments:
+def qrels_from_object(source: Any, name: str, columns: Roles = None, source_name: str = "") -> Judgments:
     """Judgments from dicts, the same with subtopics, sets, lists, records or a frame."""
     location = Location(source_name, "qrels", "entry")
     shaped = _shape(source, location)
@@ -61,6 +68,8 @@ def qrels_from_object(source: Any, name: str, columns: Columns = None, source_na
         return dataclasses.replace(judgments, by_position=len(shaped)) if positions else judgments
     from cranfield.io import tables
 
+    if callable(shaped):
+        return tables.read_rows("qrels", shaped, name, columns, source_name, "row")
     return tables.qrels_table(shaped, columns, name, Location(source_name, "qrels", "row"))
 
 
@@ -68,15 +77,15 @@ _ENGINES = {"hits", "error"}  # fields of responses of search engines
 
 
 def _shape(source: Any, location: Location) -> Any:
-    """A mapping by query, or a frame."""
+    """A mapping by query, columns, or a function that opens pieces of columns."""
     if type(source) is dict and source and type(next(iter(source.values()))) is dict and not _ENGINES & source.keys():
         return source  # the usual case: without the modules for all others
     from cranfield.io import tables
 
-    if isinstance(source, tables.Frame):
+    if isinstance(source, tables.Columns):
         return source
     if tables.is_frame(source) and not isinstance(source, Mapping):
-        return tables.frame_of(source)
+        return tables.batches_of(source) or tables.frame_of(source)
     from cranfield.io.lists import shape_of
 
     return shape_of(source, location)
@@ -175,13 +184,6 @@ def _ids(values: list[Any], query_at: Callable[[int], bytes], faults: list[Fault
         return Strings.of([])
 
 
-def _finite(value: Any) -> float:
-    """A finite number; text is not a number, even if it looks like one."""
-    if isinstance(value, str | bytes) or not np.isfinite(number := float(value)):
-        raise TypeError
-    return number
-
-
 def _grades(values: list[Any], query_at: Callable[[int], bytes], faults: list[Fault]) -> Floats:
     if set(map(type, values)) <= {int, float}:  # the usual case, in one step
         try:
@@ -190,12 +192,11 @@ def _grades(values: list[Any], query_at: Callable[[int], bytes], faults: list[Fa
             grades = np.array([np.nan])
         if np.isfinite(grades).all():
             return grades
-    grades = np.zeros(len(values))
-    for row, value in enumerate(values):
-        try:
-            grades[row] = _finite(value)
-        except (TypeError, ValueError, OverflowError):
-            faults.append(Fault(row + 1, "grade", query_at(row), fault_text(repr(value))[:80], 0))
+    grades = np.array([np.nan if (grade := number(value)) is None else grade for value in values], np.float64)
+    faults += [
+        Fault(row + 1, "grade", query_at(row), fault_text(repr(values[row]))[:80], 0)
+        for row in np.flatnonzero(~np.isfinite(grades)).tolist()
+    ]
     return grades
 
 
@@ -222,7 +223,7 @@ def _is_run(item: Any) -> bool:
     if isinstance(item, Mapping):
         if is_response(item) or rankings_of_records([item]) is not None or not item:
             return False
-        return not _is_scalar(next(iter(item.values())))
+        return not _is_one_value(next(iter(item.values())))
     return is_search_result(item) or (is_frame(item) and not is_object(item))
 
 
@@ -234,7 +235,7 @@ def is_mapping_of_runs(run: Any) -> bool:
     first = next((value for value in run.values() if not isinstance(value, Mapping) or value), None)
     if isinstance(first, Mapping):
         inner = next(iter(first.values()))
-        if _is_scalar(inner):
+        if _is_one_value(inner):
             return False
         from cranfield.io.records import is_response
 
@@ -264,10 +265,11 @@ def _is_path(value: Any) -> bool:
     return not isinstance(value, str) or value == "-" or ":" in value or os.path.exists(value) or os.sep in value
 
 
-def _is_scalar(value: Any) -> bool:
+def _is_one_value(value: Any) -> bool:
+    """Whether this is a score or an id, and not a ranking."""
     from cranfield.io.ids import is_id
 
-    return value is None or isinstance(value, float | bool) or is_id(value) or getattr(value, "ndim", None) == 0
+    return is_scalar(value) or is_id(value)
 
 
 def _is_list_of_rankings(value: Sequence[Any], name: str) -> bool:

@@ -14,8 +14,8 @@ from typing import Any
 from cranfield.data import Run
 from cranfield.errors import InputError, UsageError, long_numbers
 from cranfield.io.faults import Location, quotable
-from cranfield.io.ids import check_duplicates
-from cranfield.io.tables import COLUMN_NAMES, RANKINGS, Frame, normalise_name
+from cranfield.io.ids import check_duplicates, is_id
+from cranfield.io.tables import COLUMN_NAMES, RANKINGS, Columns, normalise_name
 
 Accessor = str | Callable[[Any], Any] | None
 
@@ -267,6 +267,9 @@ def read_records(
 ) -> tuple[list[Any], list[Any] | None]:
     """The ids of records, and their scores or grades if they have any."""
     scores: list[Any] | None = None
+    if isinstance(items[0], list) and items[0] and is_id(items[0][0]):
+        message = f"{_where(query, 1)}expected a document, found the list {quotable(repr(items[0]))}"
+        raise InputError([message], hint="write one list for each query: [[document, ...], ...]")
     if _is_two(items[0]):
         if (position := next((at for at, item in enumerate(items, 1) if not _is_two(item)), None)) is not None:
             message = f"{_where(query, position)}expected a pair as before, found {type(items[position - 1]).__name__}"
@@ -338,7 +341,8 @@ def read_chunk_records(
         if role not in columns:
             raise InputError(
                 [f"{where}no usual field for the {name} of a chunk in {_described(items[0])}"],
-                hint='name the fields: cf.records(results, document="metadata.source", start="metadata.start", ...)',
+                hint="give the texts of documents, in which chunks are then searched (documents of the collection); "
+                'or name the fields: cf.records(results, document="metadata.source", start="metadata.start", ...)',
             )
     return list(zip(*(columns[role] for role in ("source", "start", "end", value) if role in columns), strict=True))
 
@@ -449,12 +453,12 @@ def _fields(item: Any) -> Mapping[Any, Any]:
     return {name: getattr(item, name, None) for name in slots if not name.startswith("_")}
 
 
-def frame_of_records(items: Sequence[Any]) -> Frame | None:
+def frame_of_records(items: Sequence[Any]) -> Columns | None:
     """Rows that have a query and a document each, as columns; None if the first record is something else."""
     if not {"query", "document"} <= _roles(_fields(items[0])).keys():
         return None
     names = dict.fromkeys(_roles(_all_fields(items)).values())
-    return Frame.of({name: _field_values(items, name, "") for name in names})
+    return Columns.of({name: _field_values(items, name, "") for name in names})
 
 
 def _all_fields(items: Sequence[Any]) -> dict[Any, Any]:
@@ -467,7 +471,7 @@ def _all_fields(items: Sequence[Any]) -> dict[Any, Any]:
     return fields
 
 
-def columns_of(source: Mapping[Any, Any]) -> Frame | None:
+def columns_of(source: Mapping[Any, Any]) -> Columns | None:
     """``{"query_id": [...], "doc_id": [...], ...}`` as columns; None for everything else."""
     if len(source) > MAX_COLUMNS:
         return None
@@ -477,7 +481,7 @@ def columns_of(source: Mapping[Any, Any]) -> Frame | None:
     lists = [isinstance(source[name], list | tuple) for name in roles.values()]
     if not all(lists) or len({len(source[name]) for name in roles.values()}) > 1:
         return None
-    return Frame.of({name: list(source[name]) for name in roles.values()})
+    return Columns.of({name: list(source[name]) for name in roles.values()})
 
 
 def rankings_of_records(items: Sequence[Any]) -> dict[Any, Any] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from io import BytesIO
 from typing import Any, Literal, NamedTuple, cast
 
@@ -137,9 +138,7 @@ def _top_documents(rows: dict[str, Any]) -> TopDocuments:
 
 
 def _location(run: Run, table: Table) -> Location:
-    if table.line is not None:
-        return Location(run.source_name, "run", literals=True)
-    return Location(run.source_name, "run", "row" if table.numbered else "entry", table.score_column)
+    return Location(run.source_name, "run", table.unit, table.score_column, literals=table.unit == "line")
 
 
 def _join_table(table: Table, index: Any, keys: Sequence[str], by_id: bool, top: int) -> dict[str, Any]:
@@ -167,17 +166,19 @@ def _join_stream(run: Run, source: TableStream, join_piece: Callable[[Table], di
     """The join of every piece, put together; if a query is in several of them, of all rows at once."""
     pieces: list[Joined] = []
     seen: set[str] = set()
-    faults = FaultList()
-    location = Location(run.source_name, "run", literals=True)
+    faults, location = FaultList(), Location(run.source_name, "run")
+    length: Integers | None = None  # of all pieces: one for each would take more memory than the documents
     for table in source.pieces():
-        queries = set(codes_of(table.query)[0])
+        queries, location = set(codes_of(table.query)[0]), _location(run, table)
         if not seen.isdisjoint(queries):
             return _joined(raise_faults(join_piece(concatenate(list(source.pieces()))), location))
         seen |= queries
         result = join_piece(table)
         faults.add(result["faults"], result["faults_total"])
         if not faults.total:
-            pieces.append(_joined(result))
+            piece = _joined(result)
+            length = piece.queries.length if length is None else np.maximum(length, piece.queries.length, out=length)
+            pieces.append(piece._replace(queries=replace(piece.queries, length=length)))
     faults.raise_if_any(location)
     return join_pieces(pieces)
 
@@ -204,7 +205,7 @@ def join_pieces(pieces: Sequence[Joined]) -> Joined:
         positions, order = in_order(top.positions for top in of_key)
         tops.append(TopDocuments(Strings.concatenate([top.ids for top in of_key]).take(order), positions))
     queries = RunQueries(
-        np.max([part.length for part in parts], axis=0),
+        reduce(np.maximum, [part.length for part in parts]),
         Strings.concatenate([part.other for part in parts]),
         np.concatenate([part.other_length for part in parts]),
         b"",

@@ -7,10 +7,11 @@ its largest query. If a query appears again later, all rows are needed at once.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,17 +19,24 @@ import numpy as np
 from cranfield import native
 from cranfield.data import Array, Floats, Integers, Judgments, Run, Strings, Table, TableStream
 from cranfield.errors import InputError, UsageError, available, max_faults, optional
-from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, input_error, quotable
+from cranfield.io.faults import Fault, FaultList, Location, TableKind, Unit, fault_text, input_error, quotable
 from cranfield.io.ids import check_marks, id_text, is_collision, is_id
 from cranfield.io.judgments import Rows, group_judgments
-from cranfield.io.streams import Columns
+from cranfield.io.streams import Roles
+from cranfield.io.values import number
 
 # Usual names of columns, the most reliable ones first: PyTerrier's frames have the text of
 # the query in ``query`` and internal numbers in ``docid``.
 PASSAGE_IDS = ("passage_id", "chunk_id", "pid", "node_id")  # of a passage, which may be what was retrieved
 COLUMN_NAMES: dict[str, tuple[str, ...]] = {
-    "query": ("query_id", "qid", "q_id", "question_id", "topic_id", "topic", "query", "question"),
-    "document": ("doc_id", "docno", "document_id", "corpus_id", "docid", "did", *PASSAGE_IDS, "doc", "document"),
+    "query": (
+        *("query_id", "qid", "q_id", "question_id", "topic_id", "topic", "query", "question"),
+        *("user_id", "userid", "user"),
+    ),
+    "document": (
+        *("doc_id", "docno", "document_id", "corpus_id", "docid", "did", *PASSAGE_IDS, "doc", "document"),
+        *("item_id", "itemid", "item"),
+    ),
     "score": ("score", "sim", "similarity"),
     "rank": ("rank",),
     "grade": ("relevance", "rel", "grade", "label", "rating", "relevance_score", "score"),
@@ -41,52 +49,82 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
 }
 RANKINGS = ("results", "hits", "retrieved", "ranking")  # fields that hold the ranking of a query
 
-NUMBER = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)"
-_NUMBER = re.compile(rf"\s*{NUMBER}\s*", re.ASCII | re.IGNORECASE)
 
+class Columns:
+    """What a reader found: columns by name, and where each row is.
 
-class Frame:
-    """Columns by name: lists, Arrow arrays or series.
-
-    Names may be repeated; `choose_columns` refuses them if it needs one of them. ``line``: the line of each row, if the
-    rows are those of a text file. ``text``: all values are text, numbers included, as in CSV.
+    A column is a list, an Arrow array, a series or `Strings`. Names may be repeated; `choose_columns` refuses them if
+    it needs one of them. ``line``: the line of each row, if the rows are those of a text file. ``text``: all values are
+    text, numbers included, as in CSV.
     """
 
     def __init__(
-        self, names: Iterable[str], column: Callable[[str], Any], line: Integers | None = None, *, text: bool = False
+        self,
+        names: Iterable[str],
+        column: Callable[[str], Any],
+        line: Integers | None = None,
+        *,
+        text: bool = False,
+        source_name: str = "",
     ) -> None:
         self.names, self.column, self.line, self.text = list(names), column, line, text
+        self.source_name = source_name
 
     @classmethod
-    def of(cls, columns: Mapping[str, list[Any]]) -> Frame:
+    def of(cls, columns: Mapping[str, list[Any]], line: Integers | None = None, source_name: str = "") -> Columns:
         """Columns that are lists."""
-        return cls(columns, columns.__getitem__)
+        return cls(columns, columns.__getitem__, line, source_name=source_name)
 
     @classmethod
-    def of_arrow(cls, table: Any) -> Frame:
-        """The columns of an Arrow table."""
-        return cls(table.schema.names, table.column)
+    def of_arrow(cls, table: Any, line: Integers | None = None) -> Columns:
+        """The columns of an Arrow table or batch."""
+        return cls(table.schema.names, table.column, line)
 
     @classmethod
-    def of_records(cls, records: Sequence[Mapping[str, Any]], line: Integers | None = None) -> Frame:
+    def of_records(cls, records: Sequence[Mapping[str, Any]], line: Integers | None = None) -> Columns:
         """Records with fields by name; a field that a record does not have is None."""
         names = dict.fromkeys(name for record in records for name in record)
         return cls(names, lambda name: [record.get(name) for record in records], line)
 
     @classmethod
-    def of_text(cls, names: Sequence[str], records: Sequence[Sequence[str]], line: Integers) -> Frame:
+    def of_text(cls, names: Sequence[str], records: Sequence[Sequence[str]], line: Integers) -> Columns:
         """Records of text, with a field for each name."""
-
-        def column(name: str) -> list[str]:
-            at = names.index(name)
-            return [record[at] for record in records]
-
-        return cls(names, column, line, text=True)
+        return cls(names, lambda name: [record[names.index(name)] for record in records], line, text=True)
 
     @classmethod
-    def of_strings(cls, names: Sequence[str], columns: Sequence[Strings], line: Integers) -> Frame:
+    def of_strings(cls, names: Sequence[str], columns: Sequence[Strings], line: Integers) -> Columns:
         """Columns of text."""
         return cls(names, lambda name: columns[names.index(name)], line, text=True)
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.column(self.names[0])) if self.names else 0
+
+    def slices(self, rows: int) -> Iterator[Piece]:
+        """The columns in pieces of so many rows."""
+        for begin in range(0, len(self), rows):
+            end = min(begin + rows, len(self))
+            columns = {name: _slice(self.column(name), begin, end) for name in self.names}
+            yield Columns(self.names, columns.__getitem__, np.arange(begin, end) + 1), ()
+
+    def place(self, row: int) -> str:
+        """Where a row is, for messages."""
+        return f"{self.source_name}: row {row + 1}" if self.line is None else f"{self.source_name}:{self.line[row]}"
+
+    def values(self, name: str) -> list[Any]:
+        """The values of a column."""
+        return list_of(self.column(name))
+
+    def rows(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The rows by name of column, each with its place."""
+        columns = [self.values(name) for name in self.names]
+        for row, values in enumerate(zip(*columns, strict=True)):
+            yield self.place(row), dict(zip(self.names, values, strict=True))
+
+    def usual(self, names: Sequence[str]) -> str | None:
+        """The column with the first of these names that there is."""
+        normalised = {normalise_name(name): name for name in reversed(self.names)}
+        return next((normalised[name] for name in names if name in normalised), None)
 
 
 class _Faults:
@@ -120,7 +158,7 @@ class _Faults:
 def is_frame(source: object) -> bool:
     """Whether the object is a table with columns."""
     return _is_lazy(source) or (
-        any(hasattr(source, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "columns"))
+        any(hasattr(source, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "columns", "to_batches"))
         and not is_column(source)
     )
 
@@ -143,12 +181,16 @@ def list_of(column: Any) -> list[Any]:
 _TO_LIST = ("to_pylist", "tolist", "to_list")
 
 
+def _slice(column: Any, begin: int, end: int) -> Any:
+    return column.iloc[begin:end] if hasattr(column, "iloc") else column[begin:end]
+
+
 def _is_lazy(source: Any) -> bool:
     # By name: polars may compute, and warn, when a lazy frame is asked for an attribute.
     return type(source).__name__ == "LazyFrame"
 
 
-def frame_of(source: Any) -> Frame:
+def frame_of(source: Any) -> Columns:
     """A table of another library as a frame."""
     if _is_lazy(source):
         source = source.collect()
@@ -158,10 +200,10 @@ def frame_of(source: Any) -> Frame:
     pyarrow = None if pandas else available("pyarrow")
     if pyarrow is not None and (hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")):
         with suppress(pyarrow.ArrowInvalid):  # polars has numbers that Arrow does not have
-            return Frame.of_arrow(pyarrow.table(source))
+            return Columns.of_arrow(pyarrow.table(source))
     if hasattr(source, "columns") and hasattr(source, "__getitem__"):
         by_name = {str(label): label for label in source.columns}
-        return Frame(map(str, source.columns), lambda name: source[by_name[name]])
+        return Columns(map(str, source.columns), lambda name: source[by_name[name]])
     optional("pyarrow", "reading this table", "arrow")
     raise UsageError(f"cannot read a table from {type(source).__name__}")
 
@@ -175,7 +217,7 @@ def normalise_name(name: str) -> str:
     return name.strip().lower().replace("-", "_").replace(" ", "_")
 
 
-def choose_columns(names: Sequence[str], roles: Sequence[str], columns: Columns, source_name: str) -> dict[str, str]:
+def choose_columns(names: Sequence[str], roles: Sequence[str], columns: Roles, source_name: str) -> dict[str, str]:
     """The column for each role: from ``columns``, else by its name. Ranks and iterations may be missing."""
     columns = columns or {}
     for role in columns:
@@ -191,7 +233,8 @@ def choose_columns(names: Sequence[str], roles: Sequence[str], columns: Columns,
         elif column := next((normalised[name] for name in COLUMN_NAMES[role] if name in normalised), None):
             chosen[role] = column
     for role in roles[:3]:
-        if role not in chosen and not (role == "score" and "rank" in chosen):
+        implicit = role == "grade" and len(names) == len(chosen) == 2
+        if role not in chosen and not (role == "score" and "rank" in chosen) and not implicit:
             hint = f"name it {COLUMN_NAMES[role][0]}, or in Python name the columns: {_columns_call(roles)}"
             if {"start", "end"} <= normalised.keys():
                 hint = "for passages and chunks, use --judgments spans, or Collection(spans=...)"
@@ -239,19 +282,19 @@ SAMPLE_ROLES = ("stratum", "probability")
 QRELS_COLUMNS = ("query", "document", "grade", "iteration", "stratum", "probability")
 
 
-def run_table(frame: Frame, columns: Columns, location: Location) -> Table:
+def run_table(frame: Columns, columns: Roles, location: Location) -> Table:
     """A run from a frame. Without a column of scores, the score is the negative rank."""
     named = choose_columns(frame.names, RUN_COLUMNS, columns, location.source_name)
     faults = _Faults(location)
     table = _run_columns(frame, named, faults)
     faults.raise_if_any(table.query, table.document)
-    return replace(table, numbered=location.unit == "row", score_column=location.score_column)
+    return replace(table, unit=location.unit, score_column=location.score_column)
 
 
-def run_piece(frame: Frame, named: Mapping[str, str], location: Location) -> Table:
+def run_piece(frame: Columns, named: Mapping[str, str], location: Location) -> Table:
     """The rows of a piece of a text file; faulty ones are left out, and the table has their faults."""
     faults = _Faults(location, frame.line)
-    table = replace(_run_columns(frame, named, faults), line=frame.line)
+    table = replace(_run_columns(frame, named, faults), line=frame.line, unit=location.unit)
     if faults.by_row:
         first = faults.first(table.query)
         kept = np.delete(np.arange(len(table.score)), np.array(list(faults.by_row)) - 1)
@@ -259,7 +302,7 @@ def run_piece(frame: Frame, named: Mapping[str, str], location: Location) -> Tab
     return replace(table, score_column=location.score_column)
 
 
-def _run_columns(frame: Frame, named: Mapping[str, str], faults: _Faults) -> Table:
+def _run_columns(frame: Columns, named: Mapping[str, str], faults: _Faults) -> Table:
     query, document = _ids(frame, named["query"], faults), _ids(frame, named["document"], faults)
     rank = None
     if "rank" in named:
@@ -273,7 +316,7 @@ def _run_columns(frame: Frame, named: Mapping[str, str], faults: _Faults) -> Tab
 
 
 def qrels_table(
-    frame: Frame, columns: Columns, name: str, location: Location, *, subtopics: bool | None = None
+    frame: Columns, columns: Roles, name: str, location: Location, *, subtopics: bool | None = None
 ) -> Judgments:
     """Judgments from a frame; ``subtopics`` as in `group_judgments`."""
     named = choose_columns(frame.names, QRELS_COLUMNS, columns, location.source_name)
@@ -297,6 +340,7 @@ class JudgedColumns(NamedTuple):
     grade: Floats
     sample: Mapping[str, list[Any]]  # the stratum and the probability of each row, if there are such columns
     subtopics: bool | None  # as in `group_judgments`
+    remarks: tuple[str, ...] = ()
 
 
 def group_rows(
@@ -305,6 +349,7 @@ def group_rows(
     """`group_judgments` of columns."""
     rows = Rows.of(judged.query, judged.document, judged.grade, line, judged.iteration)
     judgments = group_judgments(name, rows, location, subtopics=judged.subtopics if subtopics is None else subtopics)
+    judgments = replace(judgments, remarks=judged.remarks)
     if not judged.sample:
         return judgments
     from cranfield.io.side_tables import with_sample
@@ -319,9 +364,12 @@ def group_rows(
     return with_sample(judgments, given["stratum"], given["probability"])
 
 
-def _judged_columns(frame: Frame, named: Mapping[str, str], faults: _Faults) -> JudgedColumns:
+def _judged_columns(frame: Columns, named: Mapping[str, str], faults: _Faults) -> JudgedColumns:
     query, documents = _ids(frame, named["query"], faults), _ids(frame, named["document"], faults)
     iteration = _ids(frame, named["iteration"], faults) if "iteration" in named else None
+    if "grade" not in named:
+        ones = np.ones(len(documents))
+        return JudgedColumns(query, documents, iteration, ones, {}, None, ("every row is relevant: it has no grade",))
     grade = _numbers(frame, named["grade"], "grade", faults)
     for row in np.flatnonzero(~np.isfinite(grade)).tolist():
         faults.add(row + 1, "grade", repr(float(grade[row])))
@@ -329,7 +377,7 @@ def _judged_columns(frame: Frame, named: Mapping[str, str], faults: _Faults) -> 
     return JudgedColumns(query, documents, iteration, grade, sample, are_subtopics(named))
 
 
-def _ids(frame: Frame, name: str, faults: _Faults) -> Strings:
+def _ids(frame: Columns, name: str, faults: _Faults) -> Strings:
     column = frame.column(name)
     if isinstance(column, Strings):
         return _not_empty(column, name, faults)
@@ -439,7 +487,7 @@ def _null_rows(array: Any) -> list[int]:
     return [int(row) + 1 for row in np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))]
 
 
-def _numbers(frame: Frame, name: str, kind: str, faults: _Faults | None) -> Floats:
+def _numbers(frame: Columns, name: str, kind: str, faults: _Faults | None) -> Floats:
     """The column as floats; other values are faults, or NaN if ``faults`` is None."""
     column = frame.column(name)
     if isinstance(column, Strings):
@@ -461,7 +509,8 @@ def _numbers_of_text(texts: list[str]) -> list[Any]:
     if joined.isascii() and joined.isprintable() and "_" not in joined:  # then `float` takes the same texts
         with suppress(ValueError):
             return list(map(float, texts))
-    return [float(text) if _NUMBER.fullmatch(text) else _Raw(text) for text in texts]
+    numbers = ((text, number(text, text=True)) for text in texts)
+    return [_Raw(text) if value is None else value for text, value in numbers]
 
 
 def _numeric(series: Any) -> Floats | None:
@@ -497,50 +546,42 @@ class _Raw(str):
         return f'"{self}"'
 
 
-def _number(value: Any) -> float:
-    if isinstance(value, str | bytes):  # text is not a number, even if it looks like one
-        raise TypeError
-    return float(value)
-
-
 def _numbers_from_list(values: list[Any], kind: str, faults: _Faults | None) -> Floats:
     if set(map(type, values)) == {float}:  # the usual case, in one step
         return np.array(values, np.float64)
-    numbers = np.full(len(values), np.nan)
-    for row, value in enumerate(values, 1):
-        try:
-            numbers[row - 1] = _number(value)
-        except (TypeError, ValueError, OverflowError):
-            if faults is not None:
-                faults.add(row, kind, repr(value))
-    return numbers
+    numbers = [number(value) for value in values]
+    for row, value in enumerate(numbers, 1):
+        if value is None and faults is not None:
+            faults.add(row, kind, repr(values[row - 1]))
+    return np.array([np.nan if value is None else value for value in numbers], np.float64)
 
 
-# Text files, piece by piece
+# Tables that are read piece by piece: text files, and long tables of Arrow and of data frames
 
 ROWS_PER_PIECE = 1 << 15
+ROWS_PER_BATCH = 1 << 18
 
-Piece = tuple[Frame, Sequence[Fault]]  # rows, and the faults of lines that are not rows
+Piece = tuple[Columns, Sequence[Fault]]  # rows, and the faults of lines that are not rows
 Pieces = Callable[[], Iterator[Piece]]  # opens the file and reads it from the beginning
 
 
-def read_rows(kind: TableKind, pieces: Pieces, name: str, columns: Columns, source_name: str) -> Any:
+def read_rows(kind: TableKind, pieces: Pieces, name: str, columns: Roles, source_name: str, unit: Unit = "line") -> Any:
     """A run, in memory if it is one piece, else a stream; or all judgments."""
-    location = Location(source_name, kind, literals=True)
+    location = Location(source_name, kind, unit, literals=unit == "line")
     return (_read_run if kind == "run" else _read_qrels)(pieces, name, columns, location)
 
 
-def _read_run(pieces: Pieces, name: str, columns: Columns, location: Location) -> Run:
+def _read_run(pieces: Pieces, name: str, columns: Roles, location: Location) -> Run:
     stream = TableStream(lambda: _whole_queries(_tables(pieces, columns, location)))
     tables = _tables(pieces, columns, location)
     first = next(tables, None)
     if first is None:
-        raise InputError([f"{location.source_name}: the file has no rows"])
+        raise _no_rows(location)
     source = first if next(tables, None) is None else stream
     return Run(name, source, location.source_name)
 
 
-def _read_qrels(pieces: Pieces, name: str, columns: Columns, location: Location) -> Judgments:
+def _read_qrels(pieces: Pieces, name: str, columns: Roles, location: Location) -> Judgments:
     faults, named = FaultList(), _ColumnChoice(QRELS_COLUMNS, columns, location)
     parts: list[JudgedColumns] = []
     lines = []
@@ -555,7 +596,7 @@ def _read_qrels(pieces: Pieces, name: str, columns: Columns, location: Location)
         lines.append(frame.line)
     faults.raise_if_any(location)
     if not parts:
-        raise InputError([f"{location.source_name}: the file has no rows"])
+        raise _no_rows(location)
     iterations = [part.iteration for part in parts if part.iteration is not None]
     joined = JudgedColumns(
         Strings.concatenate([part.query for part in parts]),
@@ -564,19 +605,82 @@ def _read_qrels(pieces: Pieces, name: str, columns: Columns, location: Location)
         np.concatenate([part.grade for part in parts]),
         {role: [value for part in parts for value in part.sample[role]] for role in parts[0].sample},
         parts[0].subtopics,
+        parts[0].remarks,
     )
     check_marks(joined.query, location.source_name)
     return group_rows(joined, np.concatenate(lines), name, location)
 
 
+def _no_rows(location: Location) -> InputError:
+    return InputError(
+        [f"{location.source_name}: the file has no rows" if location.source_name else "the table has no rows"]
+    )
+
+
+def batches_of(source: Any) -> Pieces | None:
+    """The pieces of a table that need not be in memory as a whole: of Arrow's datasets and readers, and of DuckDB."""
+    kind = type(source)
+    pyarrow = available("pyarrow")
+    if pyarrow is None:
+        return None
+    if hasattr(source, "to_batches") and hasattr(source, "scanner"):  # a dataset
+        open_batches: Callable[[], Iterable[Any]] = partial(source.to_batches, batch_size=ROWS_PER_BATCH, **READ_AHEAD)
+    elif isinstance(source, pyarrow.RecordBatchReader):
+        open_batches = _CopiedBatches(source)
+    elif kind.__name__ == "DuckDBPyRelation":
+        open_batches = partial(pyarrow.RecordBatchReader.from_stream, source)
+    else:
+        return None
+    return lambda: pieces_of_batches(open_batches())
+
+
+READ_AHEAD = {"batch_readahead": 2, "fragment_readahead": 1}
+
+
+def pieces_of_batches(batches: Iterable[Any]) -> Iterator[Piece]:
+    """Batches of Arrow with the numbers of their rows."""
+    row = 1
+    for batch in batches:
+        if len(batch):
+            yield Columns.of_arrow(batch, np.arange(row, row + len(batch))), ()
+        row += len(batch)
+
+
+class _CopiedBatches:
+    """A reader that can be read once, copied to a file while it is read so that it can be read again."""
+
+    def __init__(self, reader: Any) -> None:
+        import tempfile
+
+        import pyarrow as pa
+
+        self._reader, self._copied = reader, 0
+        self._file = tempfile.NamedTemporaryFile(suffix=".arrow")  # noqa: SIM115 - closed with this object
+        self._writer = pa.ipc.new_stream(pa.OSFile(self._file.name, "wb"), reader.schema)
+
+    def __call__(self) -> Iterator[Any]:
+        import pyarrow as pa
+
+        if self._copied:
+            with pa.OSFile(self._file.name) as file:
+                yield from islice(pa.ipc.open_stream(file), self._copied)
+        for batch in self._reader:
+            self._writer.write_batch(batch)
+            self._copied += 1
+            yield batch
+
+    def __del__(self) -> None:
+        self._file.close()
+
+
 class _ColumnChoice:
     """The column for each role, from the names in the first piece; names in later pieces must agree."""
 
-    def __init__(self, roles: Sequence[str], columns: Columns, location: Location) -> None:
+    def __init__(self, roles: Sequence[str], columns: Roles, location: Location) -> None:
         self._roles, self._columns, self._location = roles, columns, location
         self._named: dict[str, str] = {}
 
-    def of(self, frame: Frame) -> dict[str, str]:
+    def of(self, frame: Columns) -> dict[str, str]:
         if not frame.names and not (frame.line is not None and len(frame.line)):  # a piece without rows
             return self._named
         named = choose_columns(frame.names, self._roles, self._columns, self._location.source_name)
@@ -591,7 +695,7 @@ class _ColumnChoice:
         return self._named
 
 
-def _tables(pieces: Pieces, columns: Columns, location: Location) -> Iterator[Table]:
+def _tables(pieces: Pieces, columns: Roles, location: Location) -> Iterator[Table]:
     named = _ColumnChoice(RUN_COLUMNS, columns, location)
     for frame, line_faults in pieces():
         faults, total = list(line_faults), len(line_faults)
@@ -639,7 +743,7 @@ def concatenate(tables: Sequence[Table]) -> Table:
         Strings.concatenate([table.document for table in with_rows]),
         np.concatenate([table.score for table in with_rows]),
         None if first.rank is None else np.concatenate([table.rank for table in with_rows]),
-        first.numbered,
+        first.unit,
         first.score_column,
         np.concatenate([table.line for table in with_rows]),
         tuple(faults.first),

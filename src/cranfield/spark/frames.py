@@ -29,7 +29,8 @@ from cranfield.evaluation.plan import Plan
 from cranfield.io import check_qrels, check_run
 from cranfield.io.faults import Fault, Location, TableKind, input_error, quotable
 from cranfield.io.streams import short_name
-from cranfield.io.tables import NUMBER, QRELS_COLUMNS, RUN_COLUMNS, choose_columns
+from cranfield.io.tables import QRELS_COLUMNS, RUN_COLUMNS, choose_columns
+from cranfield.io.values import NUMBER
 from cranfield.spark.shards import RUN_BITS, RUN_MASK
 
 DEFAULT_RUN = "run"  # the name of the run if there is no column of runs

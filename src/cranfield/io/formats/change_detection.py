@@ -21,9 +21,9 @@ from cranfield.io.formats.json import InvalidJson, load_json
 from cranfield.io.ids import id_text
 from cranfield.io.streams import (
     BOM,
-    Columns,
     ContentKind,
     FileFormat,
+    Roles,
     SourceFormat,
     Stream,
     open_stream,
@@ -162,13 +162,13 @@ class _Reader:
         return Run(name, rankings, self.source_name, days=AnsweredDays(items, self.days, listed))
 
 
-def is_change_run(stream: Stream, kind: ContentKind, _columns: Columns = None) -> bool:
+def is_change_run(stream: Stream, kind: ContentKind, _columns: Roles = None) -> bool:
     """Whether JSON Lines have topics with results by day."""
     head = stream.head.removeprefix(BOM)
     return kind == "run" and head.lstrip().startswith(b"{") and bool(_TOPIC.search(head) and _RESULTS.search(head))
 
 
-def read_run(stream: Stream, name: str, columns: Columns) -> Run:
+def read_run(stream: Stream, name: str, columns: Roles) -> Run:
     """The rankings of documents."""
     reject_columns(columns)
     return _Reader(stream).run(name, "documents")

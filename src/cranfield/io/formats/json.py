@@ -25,20 +25,20 @@ from cranfield.io.documents import (
 )
 from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, quotable
 from cranfield.io.objects import from_object
-from cranfield.io.streams import BOM, Columns, ContentKind, FileFormat, Stream, WritableTable
-from cranfield.io.tables import COLUMN_NAMES, ROWS_PER_PIECE, Frame, normalise_name, read_rows, strings_of
+from cranfield.io.streams import BOM, ContentKind, FileFormat, Roles, Stream, WritableTable
+from cranfield.io.tables import COLUMN_NAMES, ROWS_PER_PIECE, Columns, normalise_name, read_rows, strings_of
 from cranfield.io.write import check_ids
 
 # A query id may begin with a bracket, so the next character decides.
 _BEGINNING = re.compile(rb'\s*(?:\{\s*["}]|\[\s*[{\]]|\[\s*\[\s*(?:["\[{\]]|-?\d+\s*[,\]]))')
 
 
-def is_json(stream: Stream, _kind: ContentKind = "run", _columns: Columns = None) -> bool:
+def is_json(stream: Stream, _kind: ContentKind = "run", _columns: Roles = None) -> bool:
     """Whether the first bytes of a stream are JSON."""
     return _BEGINNING.match(stream.head.removeprefix(BOM)) is not None
 
 
-def read_json(kind: TableKind, stream: Stream, name: str, columns: Columns) -> Any:
+def read_json(kind: TableKind, stream: Stream, name: str, columns: Roles) -> Any:
     """A run or judgments from nested objects or from rows."""
     if is_json_lines(stream):
         return read_rows(kind, lambda: parse_json_lines(stream), name, columns, stream.source_name)
@@ -46,7 +46,7 @@ def read_json(kind: TableKind, stream: Stream, name: str, columns: Columns) -> A
     if isinstance(value, list) and value and isinstance(value[0], list):  # the rankings of queries 1, 2, 3, ...
         return from_object(kind, value, name, columns, stream.source_name)
     content = _rows_or_objects(value, stream)
-    if not (content.names if isinstance(content, Frame) else content):
+    if not (content.names if isinstance(content, Columns) else content):
         raise InputError([f"{stream.source_name}: the file has no rows"])
     return from_object(kind, content, name, columns, stream.source_name)
 
@@ -87,7 +87,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def parse_json(stream: Stream) -> Mapping[Any, Any] | Frame:
+def parse_json(stream: Stream) -> Mapping[Any, Any] | Columns:
     """The content of a JSON file: nested objects as they are, rows as columns."""
     if is_json_lines(stream):
         frame, faults = next(parse_json_lines(stream, sys.maxsize))
@@ -110,7 +110,7 @@ def parse_value(text: str, source_name: str, line: int = 1) -> Any:
         raise InputError([f"{where}: {error.reason}"]) from error
 
 
-def _rows_or_objects(value: Any, stream: Stream) -> Mapping[Any, Any] | Frame:
+def _rows_or_objects(value: Any, stream: Stream) -> Mapping[Any, Any] | Columns:
     if isinstance(value, list):
         return _frame(value, stream.source_name)
     return _frame([value], stream.source_name) if _is_row(value) else dict(value)
@@ -135,7 +135,7 @@ def is_json_lines(stream: Stream) -> bool:
         return "digits" in error.reason  # of an object that is otherwise complete
 
 
-def parse_json_lines(stream: Stream, rows: int | None = None) -> Iterator[tuple[Frame, list[Fault]]]:
+def parse_json_lines(stream: Stream, rows: int | None = None) -> Iterator[tuple[Columns, list[Fault]]]:
     """The objects of a file, one per line, so many at a time; some thousand by default."""
     records: list[dict[str, Any]] = []
     numbers: list[int] = []
@@ -155,12 +155,12 @@ def parse_json_lines(stream: Stream, rows: int | None = None) -> Iterator[tuple[
             else:
                 faults.append(Fault(number, "object", b"", fault_text(repr(record))[:80], 0))
             if len(records) >= (rows or ROWS_PER_PIECE):
-                yield Frame.of_records(records, np.array(numbers, np.int64)), faults
+                yield Columns.of_records(records, np.array(numbers, np.int64)), faults
                 records, numbers, faults = [], [], []
-    yield Frame.of_records(records, np.array(numbers, np.int64)), faults
+    yield Columns.of_records(records, np.array(numbers, np.int64)), faults
 
 
-def _frame(rows: list[Any], source_name: str) -> Frame:
+def _frame(rows: list[Any], source_name: str) -> Columns:
     faults = [
         f"{source_name}: row {row}: expected an object"
         for row, value in enumerate(rows, 1)
@@ -168,7 +168,7 @@ def _frame(rows: list[Any], source_name: str) -> Frame:
     ]
     if faults:
         raise InputError(faults)
-    return Frame.of_records(rows)
+    return Columns.of_records(rows)
 
 
 def write_json(table: WritableTable) -> Iterator[bytes]:

@@ -24,7 +24,7 @@ from cranfield.errors import InputError
 from cranfield.io.faults import TableKind, quotable
 from cranfield.io.formats.json import is_json, parse_value, read_value
 from cranfield.io.objects import from_object
-from cranfield.io.streams import Columns, ContentKind, FileFormat, Stream, reject_columns
+from cranfield.io.streams import ContentKind, FileFormat, Roles, Stream, reject_columns
 from cranfield.io.tables import COLUMN_NAMES, RANKINGS
 
 Head = Callable[[bytes], Any]  # whether the first bytes of a file have the shape
@@ -34,11 +34,11 @@ Value = Callable[[Stream], Any]  # what a file holds, as an object that `objects
 def _format(name: str, priority: int, run: tuple[Head, Value] | None, qrels: tuple[Head, Value] | None) -> FileFormat:
     shapes: dict[TableKind, tuple[Head, Value] | None] = {"run": run, "qrels": qrels}
 
-    def recognises(stream: Stream, kind: ContentKind, _columns: Columns = None) -> bool:
+    def recognises(stream: Stream, kind: ContentKind, _columns: Roles = None) -> bool:
         shape = None if kind == "documents" else shapes[kind]
         return shape is not None and is_json(stream) and bool(shape[0](stream.head))
 
-    def read(kind: TableKind, value: Value, stream: Stream, name: str, columns: Columns) -> Any:
+    def read(kind: TableKind, value: Value, stream: Stream, name: str, columns: Roles) -> Any:
         reject_columns(columns)
         return from_object(kind, value(stream), name, None, stream.source_name)
 

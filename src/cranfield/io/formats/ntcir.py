@@ -15,7 +15,7 @@ from cranfield.data import Judgments, Run, Strings
 from cranfield.io.faults import Fault, FaultList, Location
 from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.runs import no_rows_error
-from cranfield.io.streams import BOM, HEAD, Columns, ContentKind, Continued, FileFormat, Stream, reject_columns
+from cranfield.io.streams import BOM, HEAD, ContentKind, Continued, FileFormat, Roles, Stream, reject_columns
 
 _SEPARATORS = re.compile(rb"[\x00-\x20]+")
 _GRADE = re.compile(rb"L?([+-]?\d+(?:\.\d*)?)")
@@ -24,7 +24,7 @@ _DESCRIPTION = re.compile(rb"\s*<SYSDESC>(?:.*?</SYSDESC>[^\n]*|[^\n]*)(?:\n|\Z)
 MAX_DESCRIPTION = 1 << 20
 
 
-def is_ntcir(stream: Stream, kind: ContentKind, columns: Columns = None) -> bool:
+def is_ntcir(stream: Stream, kind: ContentKind, columns: Roles = None) -> bool:
     """Whether judgments have three columns, or a grade such as L2; or whether a run begins with a description."""
     head = stream.head.removeprefix(BOM)
     if kind == "run":
@@ -43,7 +43,7 @@ def _columns(line: bytes) -> list[bytes]:
     return [column for column in _SEPARATORS.split(line) if column]
 
 
-def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
+def read_qrels(stream: Stream, name: str, columns: Roles) -> Judgments:
     """The judgments of all lines."""
     reject_columns(columns)
     location = Location(stream.source_name, "qrels")
@@ -78,7 +78,7 @@ def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
     return group_judgments(name, judged, location)
 
 
-def read_run(stream: Stream, name: str, columns: Columns) -> Run:
+def read_run(stream: Stream, name: str, columns: Roles) -> Run:
     """A run that is read when it is joined to judgments."""
     reject_columns(columns)
     return Run(name, partial(_without_description, stream), stream.source_name)

@@ -30,9 +30,9 @@ from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.runs import no_rows_error, raise_faults
 from cranfield.io.streams import (
     HEAD,
-    Columns,
     ContentKind,
     FileFormat,
+    Roles,
     Row,
     SourceFormat,
     Stream,
@@ -42,24 +42,25 @@ from cranfield.io.streams import (
     open_stream,
     reject_columns,
 )
+from cranfield.io.values import number
 from cranfield.io.write import ROWS_PER_PIECE, unwritable_id
 
 SAMPLED_WIDTH = 5
 _BLANK = re.compile(r"[\x00\t-\r ]+")
 
 
-def is_table(_stream: Stream, kind: ContentKind, _columns: Columns = None) -> bool:
+def is_table(_stream: Stream, kind: ContentKind, _columns: Roles = None) -> bool:
     """Any run or judgments that no other format recognises."""
     return kind != "documents"
 
 
-def read_run(stream: Stream, name: str, columns: Columns) -> Run:
+def read_run(stream: Stream, name: str, columns: Roles) -> Run:
     """A run that is read when it is joined to judgments."""
     reject_columns(columns)
     return Run(name, stream.opener, stream.source_name)
 
 
-def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
+def read_qrels(stream: Stream, name: str, columns: Roles) -> Judgments:
     """The judgments of all lines."""
     reject_columns(columns)
     if is_sampled(stream):
@@ -142,19 +143,19 @@ def is_answers(path: str) -> bool:
 def read_answers(path: str, name: str | None) -> Run:
     """The answers of a system. NIL may be repeated; an evaluation with ``nil`` counts the first one."""
     stream = open_stream(path.removeprefix(ANSWERS), "run")
-    queries, documents, numbers = list[str](), list[str](), list[tuple[float, float]]()
+    queries, documents, numbers = list[str](), list[str](), list[tuple[float | None, float | None]]()
     faults: list[str] = []
     for line, (query, _, document, rank, score, _, *answer) in _answer_lines(stream, 6, RUN_FIELDS, faults):
-        try:
-            numbers.append((_number(score), _number(rank)))
-        except ValueError:
+        values = number(score, text=True), number(rank, text=True)
+        if any(value is None or np.isnan(value) for value in values):
             shown = quotable(f"{rank} {score}")
             faults.append(f"{stream.source_name}:{line}: the rank and the score must be numbers, found `{shown}`")
             continue
+        numbers.append(values)
         queries.append(query)
         documents.append(answer_id(document, answer[0] if answer else ""))
     _check_answers(stream, faults, len(queries))
-    score_of, rank_of = np.array(numbers).T
+    score_of, rank_of = np.array(numbers, np.float64).T
     table = Table(Strings.of(queries), Strings.of(documents), np.ascontiguousarray(score_of), rank_of.copy())
     return Run(name or stream.name, table, stream.source_name)
 
@@ -181,21 +182,14 @@ def read_answer_judgments(path: str, name: str | None) -> Judgments:
 
 def _answer_lines(stream: Stream, width: int, fields: str, faults: list[str]) -> Iterator[tuple[int, list[str]]]:
     """The fields of each line; the answer, if there is one, is the rest of the line."""
-    for number, line in enumerate(stream.read_text().split("\n"), 1):
+    for at, line in enumerate(stream.read_text().split("\n"), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         parts = line.split(None, width)
         if len(parts) < width:
-            faults.append(f"{stream.source_name}:{number}: expected `{fields}`, found `{quotable(line.strip())}`")
+            faults.append(f"{stream.source_name}:{at}: expected `{fields}`, found `{quotable(line.strip())}`")
             continue
-        yield number, parts
-
-
-def _number(text: str) -> float:
-    value = float(text)
-    if np.isnan(value):
-        raise ValueError
-    return value
+        yield at, parts
 
 
 def _check_answers(stream: Stream, faults: list[str], rows: int) -> None:
@@ -255,7 +249,7 @@ def without_elements(text: bytes, opening: re.Pattern[bytes]) -> bytes:
     return b" ".join([*parts, text[at:]])
 
 
-def is_sgml(stream: Stream, kind: ContentKind, _columns: Columns = None) -> bool:
+def is_sgml(stream: Stream, kind: ContentKind, _columns: Roles = None) -> bool:
     """Whether a collection has a <DOC> tag in its first bytes; a .tsv file may be about such tags."""
     return kind == "documents" and DOC_TAG.search(stream.head) is not None and delimiter_of(stream.source_name) != "\t"
 
