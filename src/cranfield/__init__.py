@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cranfield.codec import load
     from cranfield.errors import CranfieldError, InputError, MeasureError
     from cranfield.evaluation.collection import Collection
-    from cranfield.evaluation.elsewhere import read_scores
+    from cranfield.evaluation.elsewhere import concat, read_scores
     from cranfield.evaluation.evaluation import Evaluation
     from cranfield.evaluation.evaluator import Evaluator, evaluate
     from cranfield.evaluation.plan import Policy
@@ -49,6 +49,7 @@ __all__ = [
     "Scores",
     "audit",
     "compare",
+    "concat",
     "evaluate",
     "explain",
     "exposure",
@@ -81,7 +82,7 @@ MODULES = {
     "analysis.per_query": ("queries",),
     "errors": ("CranfieldError", "InputError", "MeasureError"),
     "evaluation.collection": ("Collection",),
-    "evaluation.elsewhere": ("read_scores",),
+    "evaluation.elsewhere": ("concat", "read_scores"),
     "evaluation.evaluation": ("Evaluation",),
     "evaluation.evaluator": ("Evaluator", "evaluate"),
     "evaluation.plan": ("Policy",),

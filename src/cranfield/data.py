@@ -287,16 +287,21 @@ class TableStream:
 ListedItems = Literal["documents", "questions"]
 
 
-@dataclass(frozen=True, eq=False)
-class AnsweredDays:
-    """The days that a run of lists of lists answers; ``ranks``: what it ranks for each of its queries.
+class DailyRankings(dict[str, dict[str, float]]):
+    """The rankings of a run of lists of lists, and the days that it answers; ``ranks``: what is ranked.
 
     ``line``: the line of each topic and day; ``listed``: the topic, day and question of each answer.
     """
 
-    ranks: ListedItems
-    line: Mapping[tuple[str, str], int]
-    listed: tuple[tuple[str, str, str], ...]
+    def __init__(
+        self,
+        rankings: Mapping[str, dict[str, float]],
+        ranks: ListedItems,
+        line: Mapping[tuple[str, str], int],
+        listed: Sequence[tuple[str, str, str]],
+    ) -> None:
+        super().__init__(rankings)
+        self.ranks, self.line, self.listed = ranks, line, listed
 
 
 Opener = Callable[[], Any]  # returns a file descriptor or an object with ``readinto``; may be called again
@@ -317,7 +322,6 @@ class Run:
     rising: bool = False  # in every list of documents, scores rise from first to last, as distances do
     remarks: tuple[str, ...] = ()  # what reading it had to assume
     system: str | None = None  # of a repeat: the system that gave it
-    days: AnsweredDays | None = None  # of lists of lists: the days that they answer
     empty: tuple[str, ...] = ()  # of chunks: the queries for which nothing is retrieved
     records: tuple[Any, Any] | None = None  # of chunks: the records and how to read them; they may be judged passages
 

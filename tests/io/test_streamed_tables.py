@@ -52,7 +52,6 @@ FORMS: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
 @pytest.fixture(autouse=True)
 def short_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "ROWS_PER_BATCH", 16)
-    monkeypatch.setattr("cranfield.io.formats.parquet.ROWS_PER_BATCH", 16)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -19,9 +19,9 @@ from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.scores import Scores
 from cranfield.io.faults import quotable
 from cranfield.io.formats.json import parse_json
-from cranfield.io.ids import by_text
 from cranfield.io.side_tables import read_run_groups
 from cranfield.io.streams import is_stream, open_stream
+from cranfield.io.values import by_text
 from cranfield.ranking.alignment import Aligner
 from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
 from cranfield.settings import Count, NotNegative, checked

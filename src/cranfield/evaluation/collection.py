@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast, get_ar
 import numpy as np
 
 from cranfield import io
-from cranfield.data import Integers, Intents, Judgments, Labels, Navigational, Repeats, Run, Strings
+from cranfield.data import DailyRankings, Integers, Intents, Judgments, Labels, Navigational, Repeats, Run, Strings
 from cranfield.errors import InputError, UsageError, check_choice
 from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.evaluation.plan import Inference, Negative, Plan, Policy
 from cranfield.evaluation.scores import check_rankings
+from cranfield.io.columns import is_frame
 from cranfield.io.faults import quotable
-from cranfield.io.judgments import with_queries
-from cranfield.io.tables import is_frame
+from cranfield.io.tables import with_queries
 from cranfield.settings import Count, Limits, Positive
 from cranfield.wording import did_you_mean, few, one_of
 
@@ -347,7 +347,7 @@ class Collection:
 
     def prepared(self, run: Run) -> Run:
         """The run with source documents in place of chunks, and with all days of lists of lists."""
-        if run.days is not None and self.queries:
+        if isinstance(run.source, DailyRankings) and self.queries:
             from cranfield.evaluation.days import fill_days
 
             run = fill_days(run, self.queries, self.judgments, self.absent_days)

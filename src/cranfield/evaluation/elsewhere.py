@@ -1,8 +1,9 @@
-"""`read_scores`: per-query scores that another program computed."""
+"""Scores from elsewhere: those that another program computed, and those of parts of the queries, put together."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from cranfield.data import Booleans, Floats
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.collection import checked_keywords
-from cranfield.evaluation.notes import Note
+from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.provenance import Provenance, Source
 from cranfield.evaluation.scores import Scores
@@ -82,6 +83,70 @@ def _combined(parts: Sequence[Scores]) -> Scores:
                 raise UsageError(f"two of the saved scores have a run `{run}`", hint="save it with another name")
             scores = scores.with_run(part, run)
     return scores
+
+
+def concat(parts: Sequence[Scores]) -> Scores:
+    """The scores of all queries from scores of parts of them, which have the same runs and measures.
+
+    So a run that is too long for one machine is evaluated in parts of whole queries; all is then as if it had been
+    evaluated at once. Judgments of one part must not change the scores of others: where gains depend on the highest
+    grade of the collection, it must be the same in all parts, or given as ``max``.
+
+    >>> import cranfield as cf
+    >>> halves = [cf.evaluate({q: {"a": 1}}, {q: ["b", "a"]}, "RR") for q in ("q1", "q2")]
+    >>> cf.concat(halves)["RR"].per_query["run"]
+    {'q1': 0.5, 'q2': 0.5}
+    """
+    parts = list(parts)
+    if not parts or not all(isinstance(part, Scores) for part in parts):
+        raise UsageError("concat takes a list of scores", hint="give those of cf.evaluate for each part of the queries")
+    first = parts[0]
+    for number, part in enumerate(parts[1:], 2):
+        _check_part(first, part, number)
+    queries = tuple(query for part in parts for query in part.queries)
+    if repeated := next((query for query, times in Counter(queries).items() if times > 1), None):
+        raise UsageError(f"two parts have the query `{quotable(repeated)}`", hint="a part has queries of its own")
+    rows = [[part.runs.index(run) for run in first.runs] for part in parts]
+    known = [part.provenance for part in parts if part.provenance is not None]
+    return replace(
+        first,
+        queries=queries,
+        values=np.concatenate([part.values[order] for part, order in zip(parts, rows, strict=True)], axis=2),
+        counted=np.concatenate([part.counted[order] for part, order in zip(parts, rows, strict=True)], axis=1),
+        repeats={run: np.concatenate([part.repeats[run] for part in parts], axis=1) for run in first.repeats},
+        attributes={query: about for part in parts for query, about in part.attributes.items()},
+        notes=tuple(
+            Note.saved(f"part {number}: {text}")
+            for number, part in enumerate(parts, 1)
+            for text in sentences(part.notes)
+        ),
+        provenance=Provenance.of_parts(known) if len(known) == len(parts) else None,
+    )
+
+
+def _check_part(first: Scores, part: Scores, number: int) -> None:
+    """Raise unless the scores of a part can stand beside those of the first one."""
+
+    def about(scores: Scores) -> dict[str, Any]:
+        depends = {} if scores.provenance is None else scores.provenance.depends.get("", {})
+        return {
+            "runs": sorted(scores.runs),
+            "measures": scores.measures,
+            "policy": scores.undefined,
+            "numbers of repeats": {run: table.shape[2] for run, table in scores.repeats.items()},
+            "highest grade": depends.get("highest_grade"),
+            "judged documents": depends.get("judged_documents"),
+        }
+
+    if part.predicted or first.predicted or part.judges or first.judges:
+        raise UsageError("scores with predicted judgments, or of several judges, cannot be put together from parts")
+    for what, (one, other) in {key: (value, about(part)[key]) for key, value in about(first).items()}.items():
+        if one != other:
+            shown = f": {one:g} and {other:g}" if what == "highest grade" else ""
+            raise UsageError(
+                f"part {number} has other {what} than part 1{shown}",
+                hint="name the grade that gains are divided by: max=GRADE" if shown else "",
+            )
 
 
 def with_column(scores: Scores, name: str, parts: Sequence[tuple[str, Scores]], *, lower: bool = False) -> Scores:

@@ -16,10 +16,10 @@ from typing import Any, get_args
 from cranfield.data import Judgments, Repeats, Run
 from cranfield.errors import InputError, check_choice, long_numbers
 from cranfield.io.faults import TableKind
-from cranfield.io.ids import Duplicates, check_duplicates
 from cranfield.io.objects import from_object, run_from_object
 from cranfield.io.runs import ScoreKind, check, directed, held, join, load, load_unchecked, with_query_ids
 from cranfield.io.streams import Roles, detect_file, detect_source, is_stream, open_stream, reject_columns
+from cranfield.io.values import Duplicates, check_duplicates
 from cranfield.io.write import write_qrels, write_run
 
 __all__ = [
@@ -71,7 +71,7 @@ def read_run(
     if duplicates == "error":
         run: Run = _read("run", source, name, columns)
     else:
-        from cranfield.io.lists import without_repeats
+        from cranfield.io.records import without_repeats
 
         if isinstance(source, Run) or is_stream(source):
             run = _read("run", source, name, columns)

@@ -16,15 +16,14 @@ import numpy as np
 
 from cranfield.data import Floats, Integers, Strings
 from cranfield.errors import InputError, UsageError
-from cranfield.io.faults import FaultList, Location, quotable
+from cranfield.io.columns import COLUMN_NAMES, Columns, frame_of, is_frame, normalise_name
+from cranfield.io.faults import FaultList, Location, TableKind, quotable
 from cranfield.io.formats.delimited import DELIMITERS, delimiter_of, parse_delimited
 from cranfield.io.formats.json import is_json, is_json_lines, parse_json, parse_json_lines
-from cranfield.io.formats.parquet import is_parquet, read_columns
+from cranfield.io.formats.parquet import column_names, is_parquet, read_columns
 from cranfield.io.formats.trec import elements, without_tags
-from cranfield.io.ids import by_text, first_rows, id_text
-from cranfield.io.streams import Roles, Stream, is_stream, open_stream, reject_columns, short_name
-from cranfield.io.tables import Columns, frame_of, is_frame, normalise_name
-from cranfield.io.values import MAX_NUMBER, is_missing, number
+from cranfield.io.streams import Roles, Stream, detect_source, is_stream, open_stream, reject_columns, short_name
+from cranfield.io.values import MAX_NUMBER, by_text, first_rows, id_text, is_missing, number
 from cranfield.wording import did_you_mean, few
 
 # Usual names of the columns with the id and with the text of a query, the most reliable ones first.
@@ -67,6 +66,30 @@ def read_table(source: Any, what: str, *, has_names: bool = True) -> Columns | M
         return content if isinstance(content, Mapping) else _named(content, stream.source_name)
     delimiter = named_by(stream) or (delimiter_of(stream.source_name) if has_names else "")
     return _of_pieces(stream, parse_delimited(stream, delimiter)) if delimiter else stream
+
+
+def kind_of(source: str) -> TableKind | None:
+    """What a file holds, as the names of its columns say, or the number of those of TREC; None if they do not."""
+    if detect_source(source) is not None:
+        return None
+    stream = open_stream(source, "table")
+    names: list[str] = []
+    if is_parquet(stream):
+        names = column_names(stream)
+    elif is_json(stream) and is_json_lines(stream):
+        names = next(parse_json_lines(stream, 1))[0].names
+    elif not is_json(stream) and (delimiter := delimiter_of(stream.source_name)):
+        names = next(parse_delimited(stream, delimiter))[0].names
+    known = set(map(normalise_name, names))
+    scored, judged = (not known.isdisjoint(usual) for usual in (RUN_ONLY, QRELS_ONLY))
+    if scored == judged:
+        _, fields, _ = next(stream.columns(), (0, [], ""))
+        return {6: "run", 4: "qrels"}.get(len(fields)) if not names and not is_json(stream) else None  # type: ignore[return-value]
+    return "run" if scored else "qrels"
+
+
+RUN_ONLY = (*COLUMN_NAMES["score"], *COLUMN_NAMES["rank"])
+QRELS_ONLY = ("relevance", "rel", "grade", "label", "rating")
 
 
 def named_by(stream: Stream) -> str:
@@ -385,7 +408,7 @@ class Cells:
 
     def add(self, run: Any, measure: Any, query: Any, value: Any, place: str, repeat: str = "") -> None:
         """One cell; a list of values has the repeats of the run."""
-        if isinstance(value, (list, tuple, np.ndarray)) and getattr(value, "ndim", 1) and not repeat:
+        if (isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim)) and not repeat:
             for i, one in enumerate(value, 1):
                 self.add(run, measure, query, one, place, str(i))
             if not len(value):

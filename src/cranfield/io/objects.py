@@ -17,14 +17,15 @@ import numpy as np
 from cranfield import native
 from cranfield.data import Floats, Judgments, Repeats, Run, Strings
 from cranfield.errors import InputError, long_numbers
+from cranfield.io import tables
+from cranfield.io.columns import COLUMN_NAMES, Columns, frame_of, is_frame, normalise_name
 from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, quotable
-from cranfield.io.ids import texts_of
-from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.streams import Roles, reject_columns
-from cranfield.io.values import is_scalar, number
+from cranfield.io.tables import Rows, group_judgments
+from cranfield.io.values import is_scalar, number, texts_of
 
 if TYPE_CHECKING:
-    from cranfield.io.ids import Duplicates
+    from cranfield.io.values import Duplicates
 
 
 def from_object(kind: TableKind, source: Any, name: str, columns: Roles = None, source_name: str = "") -> Any:
@@ -43,11 +44,9 @@ def run_from_object(
         rankings = _rankings(shaped, location, duplicates)
         if rankings is shaped and not any("hits" in ranking for ranking in shaped.values()):
             return Run(name, rankings, source_name)
-        from cranfield.io.lists import listed_run
+        from cranfield.io.records import listed_run
 
         return listed_run(name, shaped, rankings, source_name)
-    from cranfield.io import tables
-
     if callable(shaped):
         return tables.read_rows("run", shaped, name, columns, source_name, "row")
     if len(shaped) > tables.ROWS_PER_BATCH:
@@ -66,8 +65,6 @@ def qrels_from_object(source: Any, name: str, columns: Roles = None, source_name
         judgments = qrels_from_dict(shaped, name, location)
         positions = type(shaped).__name__ == "ByPosition"
         return dataclasses.replace(judgments, by_position=len(shaped)) if positions else judgments
-    from cranfield.io import tables
-
     if callable(shaped):
         return tables.read_rows("qrels", shaped, name, columns, source_name, "row")
     return tables.qrels_table(shaped, columns, name, Location(source_name, "qrels", "row"))
@@ -80,21 +77,17 @@ def _shape(source: Any, location: Location) -> Any:
     """A mapping by query, columns, or a function that opens pieces of columns."""
     if type(source) is dict and source and type(next(iter(source.values()))) is dict and not _ENGINES & source.keys():
         return source  # the usual case: without the modules for all others
-    from cranfield.io import tables
-
-    if isinstance(source, tables.Columns):
+    if isinstance(source, Columns):
         return source
-    if tables.is_frame(source) and not isinstance(source, Mapping):
-        return tables.batches_of(source) or tables.frame_of(source)
-    from cranfield.io.lists import shape_of
+    if is_frame(source) and not isinstance(source, Mapping):
+        return tables.batches_of(source) or frame_of(source)
+    from cranfield.io.records import shape_of
 
     return shape_of(source, location)
 
 
 def may_be_fields(queries: Sequence[str]) -> bool:
     """Whether a dict of lists with such keys may be a table or a response, and not ``{query: [document, ...]}``."""
-    from cranfield.io.tables import COLUMN_NAMES, normalise_name
-
     names = {*COLUMN_NAMES["document"], "responses", "ids", "matches", "hits", "error"}
     return not names.isdisjoint(map(normalise_name, queries))
 
@@ -103,7 +96,7 @@ def _rankings(source: Mapping[Any, Any], location: Location, duplicates: Duplica
     """The dict itself if it has the right shape; ids and scores are checked when they are used."""
     if type(source) is dict and set(map(type, source.values())) <= {dict}:
         return source
-    from cranfield.io.lists import rankings_of
+    from cranfield.io.records import rankings_of
 
     return rankings_of(source, location, duplicates)
 
@@ -119,7 +112,7 @@ def qrels_from_dict(source: Mapping[Any, Any], name: str, location: Location) ->
     columns = native.scan_nested(source)
     repeated = 0
     if columns is None:
-        from cranfield.io.lists import judged_of
+        from cranfield.io.records import judged_of
 
         source, repeated = judged_of(source, location)
         columns = native.scan_nested(source)
@@ -216,9 +209,7 @@ def _is_run(item: Any) -> bool:
         return True
     if isinstance(item, str | os.PathLike | Run | Repeats) or hasattr(item, "read"):
         return True
-    from cranfield.io.lists import is_object, is_search_result
-    from cranfield.io.records import is_response, rankings_of_records
-    from cranfield.io.tables import is_frame
+    from cranfield.io.records import is_object, is_response, is_search_result, rankings_of_records
 
     if isinstance(item, Mapping):
         if is_response(item) or rankings_of_records([item]) is not None or not item:
@@ -241,8 +232,7 @@ def is_mapping_of_runs(run: Any) -> bool:
 
         return not is_response(first)
     if isinstance(first, list | tuple) and first:
-        from cranfield.io.lists import is_search_result
-        from cranfield.io.records import unwrap
+        from cranfield.io.records import is_search_result, unwrap
 
         if is_search_result(first):
             return True
@@ -256,7 +246,6 @@ def is_mapping_of_runs(run: Any) -> bool:
         raise InputError([f"query `{quotable(str(name))}`: {found}"], hint=f"write [{quotable(repr(first))}]")
     if isinstance(first, str | os.PathLike | Run | Repeats) or hasattr(first, "read"):
         return True
-    from cranfield.io.tables import is_frame
 
     return is_frame(first)
 
@@ -267,16 +256,15 @@ def _is_path(value: Any) -> bool:
 
 def _is_one_value(value: Any) -> bool:
     """Whether this is a score or an id, and not a ranking."""
-    from cranfield.io.ids import is_id
+    from cranfield.io.values import is_id
 
     return is_scalar(value) or is_id(value)
 
 
 def _is_list_of_rankings(value: Sequence[Any], name: str) -> bool:
     """Whether a value of a dict is a list of rankings, as a run is, and not one ranking; ``name`` is its key."""
-    from cranfield.io.ids import is_id
-    from cranfield.io.lists import is_pair
-    from cranfield.io.records import is_response
+    from cranfield.io.records import is_pair, is_response
+    from cranfield.io.values import is_id
 
     first = value[0]
     if isinstance(first, Mapping):

@@ -18,10 +18,9 @@ from cranfield.data import Integers, Judgments, JudgmentSample, Strings
 from cranfield.errors import InputError, UsageError, long_numbers
 from cranfield.io.faults import Location, quotable
 from cranfield.io.formats.json import InvalidJson, is_json, is_json_lines, load_json
-from cranfield.io.ids import by_text, id_text
 from cranfield.io.objects import qrels_from_dict
 from cranfield.io.streams import Stream, is_stream, open_stream
-from cranfield.io.values import MAX_NUMBER, number
+from cranfield.io.values import MAX_NUMBER, by_text, id_text, number
 from cranfield.wording import NO_BYTE
 
 
@@ -195,8 +194,8 @@ DOCUMENT_COLUMNS = ("document", "document_id", "doc_id", "docid", "doc", "source
 
 def read_document_map(source: Any) -> DocumentMap:
     """The source document of each chunk, from ``{chunk: document}``, a function, a table, or lines `chunk document`."""
+    from cranfield.io.columns import Columns
     from cranfield.io.named_tables import no_column, read_table
-    from cranfield.io.tables import Columns
 
     if callable(source) and not is_stream(source):
         return partial(_mapped_by, source)

@@ -19,16 +19,14 @@ import numpy as np
 from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Passages, Repeats, Run, Strings, Table
 from cranfield.errors import InputError, UsageError
+from cranfield.io.columns import COLUMN_NAMES, PASSAGE_IDS, Columns, is_frame
 from cranfield.io.faults import Location, TableKind, Unit, quotable
-from cranfield.io.ids import Duplicates, check_duplicates, codes_of, id_text, passage_ids
-from cranfield.io.judgments import Rows, group_judgments, with_queries
-from cranfield.io.lists import without_repeats
 from cranfield.io.named_tables import no_column, read_table
-from cranfield.io.records import FIELDS, Accessors, columns_of, read_chunk_records
+from cranfield.io.records import FIELDS, Accessors, columns_of, read_chunk_records, without_repeats
 from cranfield.io.runs import load, load_unchecked
 from cranfield.io.streams import Stream, detect_file, is_stream, open_stream
-from cranfield.io.tables import COLUMN_NAMES, PASSAGE_IDS, Columns, is_frame
-from cranfield.io.values import is_missing, number
+from cranfield.io.tables import Rows, group_judgments, with_queries
+from cranfield.io.values import Duplicates, check_duplicates, codes_of, id_text, is_missing, number, passage_ids
 from cranfield.wording import plural
 
 # Usual names of columns. Grades are not called `score` here, because a table of chunks has scores.

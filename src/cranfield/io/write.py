@@ -17,10 +17,10 @@ import numpy as np
 from cranfield.data import Judgments, Run, Strings, Table, with_files
 from cranfield.errors import InputError, UsageError, optional
 from cranfield.io.faults import quotable
-from cranfield.io.ids import is_marked
-from cranfield.io.judgments import NO_SUBTOPIC
 from cranfield.io.runs import load
 from cranfield.io.streams import Row, WritableTable, compression_of_name, compressor, without_compression, writer
+from cranfield.io.tables import NO_SUBTOPIC
+from cranfield.io.values import is_marked
 
 if TYPE_CHECKING:
     from pathlib import Path

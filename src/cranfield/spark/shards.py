@@ -30,8 +30,9 @@ from cranfield.evaluation.run_notes import (
     unknown_tie_effect,
 )
 from cranfield.evaluation.run_scores import RunScores
+from cranfield.io.columns import Columns, arrow_binary
 from cranfield.io.faults import Location, quotable
-from cranfield.io.tables import Columns, arrow_binary, qrels_table, run_table
+from cranfield.io.tables import qrels_table, run_table
 from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.views import with_nil
 

@@ -41,9 +41,7 @@ class RetrievalMetric(torchmetrics.Metric):  # type: ignore[misc,name-defined]
         self._exchange = False
 
     def __repr__(self) -> str:
-        measures = self.accumulator.measures
-        names = measures if isinstance(measures, str) else ", ".join(map(str, measures))
-        return f"RetrievalMetric: {names}"
+        return f"RetrievalMetric: {', '.join(map(str, _listed(self.accumulator.measures)))}"
 
     def update(self, preds: Any, target: Any, indexes: Any) -> None:
         """Add the scores, the grades and the numbers of the queries of some candidates."""

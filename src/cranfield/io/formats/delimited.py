@@ -23,6 +23,7 @@ import numpy as np
 from cranfield import native
 from cranfield.data import Booleans, Floats, Strings
 from cranfield.errors import InputError, UsageError, reading
+from cranfield.io.columns import COLUMN_NAMES, Columns, normalise_name
 from cranfield.io.documents import (
     ID_FIELDS,
     NUL_IN_LINE,
@@ -47,7 +48,7 @@ from cranfield.io.streams import (
     Stream,
     WritableTable,
 )
-from cranfield.io.tables import COLUMN_NAMES, ROWS_PER_PIECE, Columns, Piece, normalise_name, read_rows
+from cranfield.io.tables import ROWS_PER_PIECE, Piece, read_rows
 from cranfield.io.values import NUMBER
 from cranfield.io.write import ROWS_PER_PIECE as ROWS_PER_WRITE
 from cranfield.io.write import check_ids, unwritable_id

@@ -18,7 +18,6 @@ import numpy as np
 from cranfield.data import Floats, Integers, Judgments, Run, Strings, Table
 from cranfield.errors import InputError, max_faults
 from cranfield.io.faults import Location, quotable
-from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.runs import no_rows_error
 from cranfield.io.streams import (
     BOM,
@@ -30,6 +29,7 @@ from cranfield.io.streams import (
     open_stream,
     reject_columns,
 )
+from cranfield.io.tables import Rows, group_judgments
 
 LINES_PER_BLOCK = 20_000
 # What is matched is never tried again in another way (++, *+): a line takes time that grows with its length.

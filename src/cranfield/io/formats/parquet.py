@@ -9,6 +9,8 @@ from typing import Any
 
 from cranfield.data import Strings
 from cranfield.errors import InputError, optional, reading_failed
+from cranfield.io import tables
+from cranfield.io.columns import QRELS_COLUMNS, RUN_COLUMNS, Columns, arrow_binary, choose_columns, strings_of
 from cranfield.io.documents import (
     ROWS_PER_BLOCK,
     Block,
@@ -19,17 +21,7 @@ from cranfield.io.documents import (
 )
 from cranfield.io.faults import TableKind, quotable
 from cranfield.io.streams import ContentKind, FileFormat, Roles, Stream, WritableTable
-from cranfield.io.tables import (
-    QRELS_COLUMNS,
-    ROWS_PER_BATCH,
-    RUN_COLUMNS,
-    Columns,
-    arrow_binary,
-    choose_columns,
-    pieces_of_batches,
-    read_rows,
-    strings_of,
-)
+from cranfield.io.tables import pieces_of_batches, read_rows
 from cranfield.io.write import check_ids
 
 
@@ -69,12 +61,18 @@ def read_parquet(kind: TableKind, stream: Stream, name: str, columns: Roles) -> 
         with _open(source, stream.source_name) as file:
             chosen = choose_columns(file.schema_arrow.names, roles, columns, stream.source_name)
             try:
-                yield from file.iter_batches(ROWS_PER_BATCH, columns=list(dict.fromkeys(chosen.values())))
+                yield from file.iter_batches(tables.ROWS_PER_BATCH, columns=list(dict.fromkeys(chosen.values())))
             except (pyarrow.ArrowException, OSError, MemoryError) as error:
                 raise _damaged(stream.source_name, error) from error
 
     pyarrow = optional("pyarrow", "reading Parquet", "arrow")
     return read_rows(kind, lambda: pieces_of_batches(batches()), name, columns, stream.source_name, "row")
+
+
+def column_names(stream: Stream) -> list[str]:
+    """The names of the columns of a file."""
+    with _open(_seekable(stream), stream.source_name) as file:
+        return list(file.schema_arrow.names)
 
 
 def read_columns(stream: Stream, choose: Callable[[list[str]], list[str]] = list) -> Columns:
