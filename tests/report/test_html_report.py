@@ -188,8 +188,7 @@ def test_commands_give_the_numbers_again(
     limits = [[one["queries"]["low"] for one in run["measures"].values()] for run in audits]
     assert limits == [pytest.approx(row, abs=1e-12) for row in data["low"]]
     if "study" in found:
-        agreed = found["study"][0]["measures"].values()
-        assert [list(one["agreement"].values()) for one in agreed] == data["agreement"]
+        assert found["study"][0]["matrix"] == data["agreement"]
     else:
         assert more == TOLD
 
@@ -980,7 +979,7 @@ def test_a_report_of_files_of_scores(tmp_path: Path) -> None:
     packed = np.frombuffer(base64.b64decode(data["pairs"]["low"]), "<f8").tolist()
     assert [pair["low"] for pair in compared["pairs"]] == packed
     assert grouped["groups"]["difference"] == data["groups"]["difference"]
-    assert [list(one["agreement"].values()) for one in agreed["measures"].values()] == data["agreement"]
+    assert agreed["matrix"] == data["agreement"]
 
 
 def test_a_report_of_runs_by_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
