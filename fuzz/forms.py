@@ -383,9 +383,8 @@ def main() -> None:
             if found:
                 failed += 1
                 print(f"input {number}, ties={ties}: {', '.join(found)}\nrun = {run}\ngrades = {grades}", flush=True)
-    print(
-        f"{done:,} inputs x {len(MEASURES)} measures in {len(FORMS) + len(POSITIONS) + len(NUMBERED) + 4} forms: {failed} differ"
-    )
+    forms = len(FORMS) + len(POSITIONS) + len(NUMBERED) + 4
+    print(f"{done:,} inputs x {len(MEASURES)} measures in {forms} forms: {failed} differ")
     sys.exit(1 if failed else 0)
 
 

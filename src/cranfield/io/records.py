@@ -817,7 +817,9 @@ def is_pair(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return not isinstance(value, bool) and is_scalar(value) and number(value) is not None
+    if isinstance(value, bool | int):
+        return not isinstance(value, bool)
+    return is_scalar(value) and number(value) is not None
 
 
 def _split(items: Sequence[Any], query: str, location: Location) -> tuple[list[Any], list[Any]]:
