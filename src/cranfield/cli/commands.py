@@ -17,7 +17,6 @@ module of verbs is imported only when one of them is called: reading one run sho
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from inspect import cleandoc, get_annotations
@@ -27,8 +26,7 @@ import click
 
 from cranfield.cli.output import emit, note
 from cranfield.errors import UsageError
-from cranfield.io import remarks_on_judgments
-from cranfield.io.write import check_replaced
+from cranfield.io import register, remarks_on_judgments
 from cranfield.settings import RARE as RARE
 from cranfield.settings import Choice, Items, Limits, ListOf, MapOf, OneOf, Scalar, Type, declared, walk
 from cranfield.settings import Option as Option
@@ -51,7 +49,7 @@ class Argument(NamedTuple):
 
 
 class OutputFile(click.Path):
-    """A file to write; see `check_outputs`."""
+    """A file to write."""
 
 
 class OutputFolder(click.Path):
@@ -235,21 +233,17 @@ def parameter(name: str, field: Field) -> click.Parameter:
     )
 
 
-def check_outputs(ctx: click.Context, more_inputs: Sequence[str] = ()) -> None:
-    """Raise if a file to write is an input of the command, in any spelling, or two outputs are one file."""
-    outputs: list[str] = []
-    inputs = [*more_inputs]
+def _register_files(ctx: click.Context) -> None:
+    """Register the files of a command line; raise if an output is an input, or two outputs are one file."""
+    files = register.active()
     for param in ctx.command.params:
-        values = ctx.params.get(param.name or "")
-        several = values if isinstance(values, tuple | list) else [values]
-        texts = [value for value in several if isinstance(value, str)]
+        value = ctx.params.get(param.name or "")
+        texts = [text for text in (value if isinstance(value, tuple | list) else [value]) if isinstance(text, str)]
         if isinstance(param.type, OutputFile):
-            outputs += texts
+            files.declare(texts)
         elif type(param.type) is click.Path:
-            inputs += texts
-        elif type(param.type) is type(click.STRING):  # a baseline is the name of a run, or a file
-            inputs += [text for text in texts if not os.path.isdir(text)]
-    check_replaced(outputs, inputs)
+            for text in texts:
+                files.read(text)
 
 
 def _show_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -296,7 +290,7 @@ def command_of(
     """A command with these fields that calls a function with their values; ``facts`` are further arguments of click."""
 
     def callback(**values: Any) -> None:
-        check_outputs(click.get_current_context())
+        _register_files(click.get_current_context())
         with remarks_on_judgments() as remarks:
             try:
                 run(**values)

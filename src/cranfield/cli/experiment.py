@@ -15,7 +15,7 @@ from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, emit, note, replace, run_notes, say_written, width
 from cranfield.codec import with_origin
 from cranfield.errors import InputError, UsageError
-from cranfield.io.write import check_replaced
+from cranfield.io.register import active
 from cranfield.report import answer
 from cranfield.report import groups as by_group
 from cranfield.report import write as write_scores
@@ -50,6 +50,9 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
     """
 
     file: Annotated[options.File, Argument("[FILE]", _default_file)] = ""
+    into: Annotated[
+        options.Folder | None, "Folder for the files that the experiment writes.", Option(default="that of FILE")
+    ] = None
     allow_code: Annotated[bool, "Allow the Python files of the experiment (measures_files) to run."] = False
 
     details: Annotated[bool, "Show means and all pairs of runs, with intervals and p-values, too."] = False
@@ -73,9 +76,8 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
             raise InputError(
                 [f"{self.file}: there is no such file"], hint="`cranfield run --init` writes one from qrels and runs"
             )
-        experiment = Experiment.read(self.file)
-        written = [text for path in experiment.outputs if (text := experiment.output(*path))]
-        check_replaced([*written, *filter(None, (self.output, self.summary))], experiment.inputs.files)
+        experiment = Experiment.read(self.file, self.into)
+        active().declare(experiment.output(*path) for path in experiment.outputs if path[0] != "history")
         outcome = experiment.run(allow_code=self.allow_code, allow_changed_judgments=self.allow_changed_judgments)
         comparison, layout = outcome.comparison, dict[str, Any](width=width(), colour=colour(self.output))
         pages: list[Page] = [] if comparison is None else answer.pages(comparison, self.digits, details=self.details)

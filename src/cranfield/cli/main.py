@@ -23,6 +23,7 @@ from cranfield import __version__, native
 from cranfield.cli.commands import LazyGroup
 from cranfield.cli.output import say
 from cranfield.errors import CranfieldError
+from cranfield.io.register import registering
 
 INTERRUPTED = 130
 TERMINATED = 128  # plus the number of the signal, as in shells
@@ -76,7 +77,8 @@ class Verbs(LazyGroup):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with registering():
+                return super().invoke(ctx)
         except BrokenPipeError:
             ctx.exit(BROKEN_PIPE)  # the reader closed the pipe
 

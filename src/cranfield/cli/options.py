@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import click
 
-from cranfield.cli.commands import Argument, OutputFile, OutputFolder, Settings, check_outputs, groups_of
+from cranfield.cli.commands import Argument, OutputFile, OutputFolder, Settings, groups_of
 from cranfield.cli.output import QUIET, progress
 from cranfield.data import Repeats
 from cranfield.errors import InputError, UsageError
@@ -321,7 +321,6 @@ class CollectionFacts(DocumentText, QueryTexts, Level):
                     hint=f"write {KINDS[self.judgments]} = FILE there",
                 )
             collection = Collection.read(qrels)
-            check_outputs(click.get_current_context(), collection.files)
         else:
             judged: dict[str, Any] = {KINDS[self.judgments]: qrels}
             collection = Collection(**judged)

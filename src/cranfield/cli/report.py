@@ -16,6 +16,7 @@ from cranfield.cli.compare import Design, Testing
 from cranfield.cli.output import emit, note, progress, say_written
 from cranfield.errors import UsageError
 from cranfield.evaluation.collection import is_collection_file
+from cranfield.io.register import REPORT_MARK, is_foreign
 from cranfield.io.streams import digesting
 from cranfield.parallel import in_background
 from cranfield.settings import Limits
@@ -90,7 +91,7 @@ class Report(
                 hint="eval, compare, audit and queries take them",
             )
         output = self.output or REPORT
-        if self.output is None and not _is_report(Path(output)):
+        if self.output is None and is_foreign(output, REPORT_MARK):
             raise UsageError(
                 f"{output}: the file exists and is not a Cranfield report",
                 hint="give another name, or this one, with -o FILE",
@@ -268,11 +269,3 @@ def _exists(path: str) -> bool:
 def _word(path: str) -> str:
     """The path of a run as it was given: with its name, if it has one."""
     return f"{path.run_name}={path}" if isinstance(path, options.RunPath) else path
-
-
-def _is_report(path: Path) -> bool:
-    """Whether a file is an earlier report, which a new one may replace, or does not exist."""
-    if not path.exists():
-        return True
-    with path.open("rb") as file:
-        return b'<meta name="generator" content="Cranfield' in file.read(2000)

@@ -19,9 +19,10 @@ from cranfield.evaluation.collection import JUDGED, Collection
 from cranfield.evaluation.collection_file import KEYS, collection_of
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.evaluation.plan import Policy
+from cranfield.io import register
+from cranfield.io.register import REPORT_MARK, is_foreign, replaced_input
 from cranfield.io.streams import digesting
 from cranfield.io.toml_file import File, KeyPath, Output, Pattern, TomlFile, cut, keywords_of
-from cranfield.io.write import replaced_input
 from cranfield.measures import parse
 from cranfield.settings import Limits, walk
 from cranfield.statistics.design import Repeated
@@ -31,6 +32,13 @@ if TYPE_CHECKING:
     from cranfield.experiment.running import Outcome
 
 FILE = "cranfield.toml"
+# What the files that an experiment may replace have in them.
+MARKS: dict[KeyPath, bytes] = {
+    ("report", "file"): REPORT_MARK,
+    ("save", "scores"): b'{"kind": "scores"',
+    ("save", "comparison"): b'{"kind": "comparison"',
+    ("save", "junit"): b'<testsuite name="cranfield',
+}
 POLICY = keywords_of(evaluate, without=("qrels", "run", "measures", "show", "names"))
 ELSEWHERE = "seed", "cluster", "collection", "repeats", "baseline", "together"
 COMPARING = keywords_of(ComparisonSettings, without=ELSEWHERE)
@@ -142,21 +150,28 @@ class Experiment:
     report: Annotated[Report | None, "The HTML report."] = None
     save: Annotated[Save, "Files to write."] = field(default_factory=Save)
     history: Annotated[HistoryFile | None, "The history of the experiment."] = None
-    file: TomlFile = field(default=None, repr=False)  # type: ignore[assignment]  # no key: `read` sets it
+    # No keys of the file: `open` sets them.
+    file: TomlFile = field(default=None, repr=False)  # type: ignore[assignment]
+    folder: Path = Path()  # where outputs are written
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str] = FILE) -> Self:
-        """Read and check an experiment; an error lists all faults of the file, each with its line."""
-        experiment = cls.open(path)
+    def read(cls, path: str | os.PathLike[str] = FILE, into: str | os.PathLike[str] | None = None) -> Self:
+        """Read and check an experiment; an error lists all faults of the file, each with its line.
+
+        ``into``: the folder for its outputs; by default that of the file.
+        """
+        experiment = cls.open(path, into)
         experiment.file.raise_faults()
         return experiment
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str] = FILE) -> Self:
+    def open(cls, path: str | os.PathLike[str] = FILE, into: str | os.PathLike[str] | None = None) -> Self:
         """An experiment that may have faults, which its ``file`` knows."""
         file = TomlFile(os.fsdecode(path))
-        experiment: Self = replace(file.read(walk(cls)), file=file)
-        _ = experiment.inputs
+        folder = file.folder if into is None else Path(into)
+        experiment: Self = replace(file.read(walk(cls)), file=file, folder=folder)
+        for name in experiment.inputs.files:
+            register.active().read(name)
         experiment._check()
         return experiment
 
@@ -281,20 +296,25 @@ class Experiment:
                     check_gate(measure, gate)
 
     def _check_outputs(self) -> None:
-        """Faults of outputs that are outside the folder, in no folder, an input, or another output."""
+        """Faults of outputs: only files inside the folder are written, and only those of Cranfield are replaced."""
         taken = {Path(self.path).resolve(): "this file"}
         for path, text in self.outputs.items():
-            if not self.file.is_path(path, text) or not self.file.is_inside(path, text, self.file.folder / text):
+            if not self.file.is_path(path, text):
                 continue
-            file, is_folder = (self.file.folder / text).resolve(), path == ("save", "figures")
-            if not file.parent.is_dir():
+            file, is_folder = (self.folder / text).resolve(), path == ("save", "figures")
+            if not file.is_relative_to(self.folder.resolve()):
+                another = "`cranfield run --into FOLDER` chooses another one"
+                self.file.fault(path, f"`{text}` is outside the folder for outputs, {self.folder}; {another}")
+            elif not file.parent.is_dir():
                 self.file.fault(path, f"there is no folder for `{text}`")
             elif file in taken:
                 self.file.fault(path, f"`{text}` would replace {taken[file]}")
             elif replaced_input(str(file), self.inputs.files) is not None:
                 self.file.fault(path, f"`{text}` would replace an input")
-            elif file.exists() and file.is_dir() != is_folder:
-                self.file.fault(path, f"`{text}` is {'not ' if is_folder else ''}a folder")
+            elif file.exists() and not (file.is_dir() if is_folder else file.is_file()):
+                self.file.fault(path, f"`{text}` is not a {'folder' if is_folder else 'file'}")
+            elif path in MARKS and is_foreign(file, MARKS[path]):
+                self.file.fault(path, f"`{text}` exists, and Cranfield did not write it; choose another name")
             taken[file] = "another output"
 
     @property
@@ -309,7 +329,7 @@ class Experiment:
     def output(self, *path: str) -> str | None:
         """The path of something to write, if it is to be written."""
         text = self.outputs.get(path)
-        return None if text is None else str(self.file.folder / text)
+        return None if text is None else str(self.folder / text)
 
     def settings(self) -> ComparisonSettings:
         design = self.design or Design()
@@ -336,6 +356,10 @@ class Experiment:
                 hint="read the files, then use --allow-code, or run(allow_code=True)",
             )
         with ExitStack() as stack:
+            if history := self.output("history", "file"):
+                from cranfield.experiment.history import History
+
+                History.before(history)  # raises if the file is something else
             for file in self.inputs.code:
                 from cranfield.measures.own import load_measures
 
