@@ -267,7 +267,7 @@ def test_no_output_replaces_an_input(name: str, world: Path, monkeypatch: pytest
                 if option == "OUT":
                     line = f"convert x.run {spelled} --kind run"
                 if option == "--junit":
-                    line += " --fail-below RR=0" if name in ("eval", "compare") else ""
+                    line += " --at-least RR=0" if name in ("eval", "compare") else ""
                 if option == "--page" and name == "explain":
                     line = line.replace("-m RR", "-m nDCG@10")
                 result = call(line)

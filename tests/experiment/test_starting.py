@@ -75,7 +75,9 @@ def test_the_schema_accepts_the_whole_experiment_and_knows_all_keys() -> None:
     inside = schema["properties"]["collections"]["additionalProperties"]["properties"]
     assert set(inside) == set(PARTS) - {"name", "types", "strata", "inclusion", "method"}
     assert schema["properties"]["policy"]["properties"]["ties"]["enum"][0] == "trec"
-    assert schema["properties"]["gates"]["additionalProperties"]["properties"]["not_worse_by"]["exclusiveMinimum"] == 0
+    one, several = schema["properties"]["gates"]["additionalProperties"]["anyOf"]
+    assert one["properties"]["not_worse_by"]["exclusiveMinimum"] == 0
+    assert several["items"]["properties"] == one["properties"]
     described = {name: key["properties"] for name, key in schema["properties"].items() if "properties" in key}
     for section in (schema["properties"], inside, *described.values()):
         for name, key in section.items():

@@ -48,7 +48,12 @@ class ShownScores(options.Measures, gate.Limits, options.Writing, options.Verbos
     def check_limits(self) -> None:
         """Raise if a file of checks is to be written, and there are none."""
         if self.junit and not self.limited:
-            raise UsageError("--junit needs --fail-below", hint="for example: --fail-below nDCG@10=0.70")
+            raise UsageError("--junit needs --at-least", hint="for example: --at-least nDCG@10=0.70")
+
+    @property
+    def limited(self) -> list[str]:
+        """The measures with a limit."""
+        return gate.measures_of(self, gate.LIMITS)
 
     def present(
         self,
@@ -93,7 +98,7 @@ class ShownScores(options.Measures, gate.Limits, options.Writing, options.Verbos
     def _verdict(self, table: ScoreTable, label_of: Mapping[str, str]) -> Verdict | None:
         from cranfield.analysis.gates import verdict
 
-        gates = gate.gates_of(label_of, self.limits, at_most=self.upper_limits)
+        gates = gate.gates_of(self, gate.LIMITS, label_of)
         return verdict(gates, table) if gates else None
 
 
@@ -123,7 +128,7 @@ class Eval(ShownScores, options.Evaluating, options.Standardising, options.Avera
         report.accept(self.format, interval)
         self.check_limits()
         if self.limited and self.standardise is not None:
-            raise UsageError("--standardise does not work with --fail-below")
+            raise UsageError("--standardise does not work with --at-least")
         chosen = self.choose(self.measures, self.limited, self.show)
         runs, names, _ = options.named_runs(self.runs)
         how: dict[str, Any] = {"names": names, "duplicates": self.duplicates}

@@ -40,7 +40,8 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
     """Run the experiment in FILE: evaluate, compare, check gates, and write the report, scores and history.
 
     FILE is cranfield.toml, or the table [tool.cranfield] of pyproject.toml, unless another one is given. Paths in it
-    are relative to it. Exit codes: 0 all gates passed, 3 one failed, 4 one is not decided, 1 or 2 for errors.
+    are relative to it. With --quiet, only failed checks are printed. Exit codes: 0 all gates passed, 3 one failed, 4
+    one is not decided, 1 or 2 for errors.
 
     \b
     cranfield run
@@ -90,7 +91,8 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
             text = write_scores(outcome.scores, self.format, digits=self.digits, **layout) + text
         if self.format == "markdown" and outcome.verdict.checks:
             text = f"{markdown(outcome.verdict)}{text}"
-        emit(text, self.output)
+        if not self.quiet or self.output is not None or self.format != "table":
+            emit(text, self.output)
         if self.format != "json":
             note(run_notes(outcome.compared.notes, verbose=self.verbose))
             note([] if comparison is None else answer.notes(comparison, details=self.details))

@@ -358,7 +358,7 @@ class Quiet(Settings):
 
     quiet: Annotated[
         bool,
-        "Print only errors and failed checks: no notes, no progress.",
+        "Print no notes and no progress.",
         Option(rare=True, callback=_be_quiet, eager=True),
     ] = False
 

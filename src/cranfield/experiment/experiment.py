@@ -146,7 +146,9 @@ class Experiment:
     compare: Annotated[Mapping[str, Any], COMPARING, "How differences are tested: keywords of `compare`."] = field(
         default_factory=dict
     )
-    gates: Annotated[Mapping[str, Gate], "What must hold of each measure."] = field(default_factory=dict)
+    gates: Annotated[
+        Mapping[str, Gate | tuple[Gate, ...]], "What must hold of each measure: a gate, or a list of them."
+    ] = field(default_factory=dict)
     report: Annotated[Report | None, "The HTML report."] = None
     save: Annotated[Save, "Files to write."] = field(default_factory=Save)
     history: Annotated[HistoryFile | None, "The history of the experiment."] = None
@@ -253,18 +255,8 @@ class Experiment:
             close = nearest(baseline, runs)
             also = f"; did you mean `{close}`?" if close else f"; the runs are {few(list(runs), 10)}"
             fault(("baseline",), f"the baseline `{baseline}` is not one of the runs{also}")
-        for name, gate in (self.gates or {}).items():
-            at = ("gates", name)
-            if gate is None or self.file.is_faulty(at):
-                continue
-            if not gate.limits and not gate.compares:
-                rules = "at_least, at_most, not_worse_by, may_drop or no_significant_loss"
-                fault(at, f"the gate of {name} checks nothing; give {rules}")
-            if gate.compares and not baseline:
-                fault(at, f"the gate of {name} compares with a baseline; give baseline = RUN at the top")
-            for run in listed(gate.runs) if runs else ():
-                if run not in runs:
-                    fault((*at, "runs"), f"`{run}` is not one of the runs; these are {few(list(runs), 10)}")
+        for name, gate in self._gates():
+            self._check_gate(name, gate)
         for key, value in (self.policy or {}).items():
             if key in Policy.__dataclass_fields__ and not self.file.is_faulty(("policy", key)):
                 with self.file.fault_at(("policy", key)):
@@ -278,6 +270,32 @@ class Experiment:
                 self.settings()
         self._check_outputs()
 
+    def _gates(self) -> Iterator[tuple[str, Gate]]:
+        """The gates that have no fault, each with the name of its measure."""
+        for name, given in (self.gates or {}).items():
+            if not self.file.is_faulty(("gates", name)):
+                yield from ((name, gate) for gate in ([given] if isinstance(given, Gate) else given))
+
+    def _check_gate(self, name: str, gate: Gate) -> None:
+        """Faults of a gate that checks nothing, or something that is not there."""
+        at, names = ("gates", name), listed(gate.runs)
+        if not gate.limits and not gate.comparing:
+            rules = "at_least, at_most, not_worse_by, may_drop or no_significant_loss"
+            self.file.fault(at, f"the gate of {name} checks nothing; give {rules}")
+        if gate.comparing and not self.baseline:
+            self.file.fault(at, f"the gate of {name} compares with a baseline; give baseline = RUN at the top")
+        elif gate.comparing and names == (self.baseline,):
+            self.file.fault(at, f"the gate of {name} checks nothing: `{self.baseline}` is the baseline")
+        known = {"runs": self.inputs.runs if names else {}, "collection": self.collections or {}}
+        asked = {"runs": names if self.inputs.runs else (), "collection": listed(gate.collection)}
+        for key, asked_names in asked.items():
+            for one in asked_names:
+                if one not in known[key]:
+                    kind = "runs" if key == "runs" else "collections"
+                    self.file.fault(
+                        (*at, key), f"`{one}` is not one of the {kind}; these are {few(list(known[key]), 10)}"
+                    )
+
     def _check_measures(self) -> None:
         known = set()
         for name in listed(self.measures):
@@ -287,13 +305,10 @@ class Experiment:
             with suppress(CranfieldError):
                 if parse(name) in known:
                     self.file.fault(("scores", name), f"`{name}` is one of the measures; give the scores another name")
-        for name, gate in (self.gates or {}).items():
-            if name in (self.scores or {}):
-                continue
-            with self.file.fault_at(("gates", name)):
-                measure = parse(name)
-                if gate is not None:
-                    check_gate(measure, gate)
+        for name, gate in self._gates():
+            if name not in (self.scores or {}):
+                with self.file.fault_at(("gates", name)):
+                    check_gate(parse(name), gate)
 
     def _check_outputs(self) -> None:
         """Faults of outputs: only files inside the folder are written, and only those of Cranfield are replaced."""
@@ -355,6 +370,7 @@ class Experiment:
                 ("measures_files",),
                 hint="read the files, then use --allow-code, or run(allow_code=True)",
             )
+        self._require_packages()
         with ExitStack() as stack:
             if history := self.output("history", "file"):
                 from cranfield.experiment.history import History
@@ -373,6 +389,17 @@ class Experiment:
             outcome = running()
             running.write(outcome)
         return outcome
+
+    def _require_packages(self) -> None:
+        """Raise if a package that an output needs is missing, before anything is computed."""
+        if self.report is not None:
+            from cranfield.report.html import require
+
+            require()
+        if self.save.figures is not None:
+            from cranfield.report import canvas
+
+            canvas.require()
 
 
 def listed(names: Names | None) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from cranfield.analysis.compare import Comparison, compare_scores, with_baseline
-from cranfield.analysis.gates import OUTCOMES, Check, Verdict, verdict
+from cranfield.analysis.gates import OUTCOMES, Check, Gate, Verdict, verdict
 from cranfield.codec import now
 from cranfield.data import Repeats
 from cranfield.evaluation.designs import INDEPENDENT, Groups, together
@@ -186,10 +186,13 @@ class Running:
 
     def _verdict(self, scores: Scores, comparison: Comparison | None, compared: Scores) -> Verdict:
         checks: list[Check] = []
-        for name, gate in self.of.gates.items():
+        for name, given in self.of.gates.items():
+            gates_of_measure = [given] if isinstance(given, Gate) else given
+            if len(self.inputs.collections) == 1:  # all queries are of this one
+                gates_of_measure = [replace(gate, collection=None) for gate in gates_of_measure]
             with self.error_at(("gates", name)):
                 label = scores.measures[scores._column_of(name)]
-                checks += verdict({label: gate}, scores, comparison, compared).checks
+                checks += verdict({label: gates_of_measure}, scores, comparison, compared).checks
         return Verdict(tuple(checks), comparison)
 
     def write(self, outcome: Outcome) -> None:
