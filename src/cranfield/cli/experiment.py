@@ -20,6 +20,7 @@ from cranfield.report import answer
 from cranfield.report import groups as by_group
 from cranfield.report import write as write_scores
 from cranfield.report.pages import Page, write
+from cranfield.wording import plural
 
 PYPROJECT = "pyproject.toml"
 
@@ -107,14 +108,20 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
         gate.conclude(outcome.verdict, None, "cranfield run", gate.MORE)
 
     def _start(self) -> None:
+        from cranfield.experiment.experiment import Experiment
         from cranfield.experiment.starting import first_experiment, schema
 
         if self.schema:
             return emit(json.dumps(schema(_described()), indent=2) + "\n", self.output)
         if Path(self.file).exists():
             raise UsageError(f"{self.file}: the file exists", hint="give the name of another one: --init FILE")
-        replace(self.file, first_experiment(Path(self.file).parent).encode())
-        say_written(f"{self.file} written; `cranfield run` runs it")
+        draft = first_experiment(Path(self.file).parent)
+        replace(self.file, draft.text().encode())
+        Experiment.read(self.file)
+        note(f"left out: {text}" for text in draft.left_out)
+        counts = f"{plural(len(draft.collections), 'collection')} and {plural(len(draft.runs), 'run')}"
+        guess = f"the baseline {draft.baseline} is a guess"
+        say_written(f"{self.file} written with {counts}; {guess}; `cranfield run` runs it")
         return None
 
 
