@@ -37,7 +37,7 @@ def test_json_is_the_comparison(call: Call) -> None:
 
 
 def test_letters_and_pairs(call: Call) -> None:
-    result = call("compare", QRELS, BM25, DENSE, "-m", "AP", "--details")
+    result = call("compare", QRELS, BM25, DENSE, "-m", "AP", "--verbose")
     words = " ".join(result.stdout.split())
     for part in ("paired randomisation test, all 128 sign patterns;", "p < 0.05"):
         assert part in words
@@ -266,7 +266,7 @@ def test_letters_are_raised_in_papers(call: Call, tmp_path: Path) -> None:
     qrels = judged(tmp_path)
     runs = [made(tmp_path, f"r{i:02}", i < 10) for i in range(20)]
     ask = ["compare", qrels, *runs, "-m", "RR", "--no-audit", "--correction", "none"]
-    assert re.search(r"190 pairs .*--table pairs", call(*ask, "--details").stderr)
+    assert re.search(r"190 pairs .*--table pairs", call(*ask, "--verbose").stderr)
     assert call(*ask, "--table", "pairs").stdout.count("\nr") > 190
     assert "\\textbf{1.0000}\\textsuperscript{k--t}" in call(*ask, "--format", "latex").stdout
     assert "**1.0000**<sup>k–t</sup>" in call(*ask, "--format", "markdown", "--table", "means").stdout

@@ -83,7 +83,7 @@ def test_a_run_may_be_given_a_name() -> None:
 
 @pytest.mark.parametrize("format", ["table", "markdown", "latex", "csv", "json"])
 def test_groups_in_every_format(format: str) -> None:
-    words = ["--queries-file", "queries.csv", "--group-by", "segment", "--format", format]
+    words = ["--queries-file", "queries.csv", "--by", "segment", "--format", format]
     for verb in (["compare", "--scores", "judge.csv"], ["eval", "qrels.txt", "bm25.run", "seed1.run", "-m", "RR"]):
         result = call(*verb, *words)
         assert result.exit_code == 0, result.stderr
@@ -106,7 +106,7 @@ def test_a_limit_is_for_the_mean_of_the_design() -> None:
 
 
 def test_groups_have_the_design_of_the_comparison() -> None:
-    words = ["--baseline", "old", "--queries-file", "queries.csv", "--group-by", "segment"]
+    words = ["--baseline", "old", "--queries-file", "queries.csv", "--by", "segment"]
     design = ["--cluster", "topic", "--alpha", "0.1"]
     found = json.loads(call("compare", "--scores", "judge.csv", *words, *design, "--format", "json").stdout)["groups"]
     scores = cf.read_scores("judge.csv", queries="queries.csv")
@@ -171,7 +171,7 @@ def test_queries_of_scores_show_texts() -> None:
         (["queries", "--scores", "judge.csv", "--query", "q01"], "have no rankings"),
         (["compare", "qrels.txt", "bm25.run", "seed1.run", "--lower", "AP"], "--lower needs --scores"),
         (["compare", "--scores", "judge.csv", "-m", "fidelity"], "not one of the measures"),
-        (["compare", "--scores", "judge.csv", "--group-by", "segment"], "give a table of queries"),
+        (["compare", "--scores", "judge.csv", "--by", "segment"], "give a table of queries"),
         (
             [
                 "compare",

@@ -166,9 +166,9 @@ def test_an_option_has_one_meaning() -> None:
 
 def test_a_collection_file_has_the_parameters_of_collection() -> None:
     columns = {"name", "types", "strata", "inclusion", "method"}  # a name, and columns of the files
-    assert set(KEYS.keys) == set(signature(cf.Collection).parameters) - columns
-    assert {"rel", "nil"} <= set(groups_of(options.CollectionFacts)) & set(KEYS.keys)
-    assert set(options.KINDS.values()) <= set(KEYS.keys)
+    assert set(KEYS.fields) == set(signature(cf.Collection).parameters) - columns
+    assert {"rel", "nil"} <= set(groups_of(options.CollectionFacts)) & set(KEYS.fields)
+    assert set(options.KINDS.values()) <= set(KEYS.fields)
 
 
 @pytest.mark.parametrize("name", ["costs", "intents", "predicted", "full-length", "map-documents"])

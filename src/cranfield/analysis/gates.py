@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 
@@ -193,7 +193,8 @@ def _query_names(gate: Gate, scores: Scores) -> list[str]:
         raise UsageError(f"`{missing[0]}` is not one of the queries", hint=f"these are {few(scores.queries, 10)}")
     found = list(asked or scores.queries)
     for attribute, value in gate.conditions.items():
-        values = {scores.attributes.get(name, {}).get(attribute) for name in scores.queries} - {None}
+        about = [scores.attributes.get(name, {}) for name in scores.queries]
+        values = {of_query[attribute] for of_query in about if attribute in of_query}
         if value not in values:
             also = did_you_mean(value, values, f"its values are {few(sorted(map(str, values)), 10)}") if values else ""
             raise UsageError(
@@ -294,8 +295,9 @@ def _against_baseline(
     for pair, p_worse in zip(one.pairs, p, strict=True):
         gain = pair.difference * one.sign
         lost = () if compared is None else lost_queries(compared, one.measure, pair.run, pair.other)
-        behind: dict[str, Any] = {"comparison": comparison, "compared": compared}
-        check = partial(Check, pair.run, one.measure, mean=pair.mean, pair=pair, lost=lost, **behind)
+        check = partial(
+            Check, pair.run, one.measure, mean=pair.mean, pair=pair, lost=lost, comparison=comparison, compared=compared
+        )
         if gate.comparing == NO_LOSS:
             yield check("no_loss", 0.0, "failed" if lost else "passed")
         if gate.not_worse_by is not None:

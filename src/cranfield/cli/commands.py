@@ -34,10 +34,11 @@ from cranfield.wording import did_you_mean, nearest
 
 Callback = Callable[[click.Context, click.Parameter, Any], Any]
 
-SCREEN = 22  # arguments and options of which help shows all
+SCREEN = 10  # arguments and options of which help shows all
 WIDEST = 22  # characters of the column of options; a longer one has a line of its own
 HELP_ALL = "cranfield.help_all"  # where the context of click keeps --help-all
 # How click writes the range of a number, which the error for a wrong number names as well.
+SENTENCE_END = re.compile(r"(?<=[.;:]) |[;:] |, such as | \(")
 RANGE = re.compile(r"  \[[^][; ]*x[^][; ]*\]|; [^][; ]*x[^][; ]*(?=\])")
 
 
@@ -259,7 +260,7 @@ def _visible(params: Sequence[click.Parameter]) -> int:
 
 
 class Verb(click.Command):
-    """A command whose help page shows its options in titled groups, and the rare ones only for --help-all."""
+    """A command whose help shows options in titled groups; rare ones, and all that is said, only for --help-all."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         params = super().get_params(ctx)
@@ -275,13 +276,26 @@ class Verb(click.Command):
         for param in params:
             record = param.get_help_record(ctx)
             if isinstance(param, click.Option) and record is not None and (every or not getattr(param, "rare", False)):
-                name, text = record
-                groups.setdefault(getattr(param, "group", ""), []).append((name, RANGE.sub("", text)))
+                name, text = record[0], RANGE.sub("", record[1])
+                if not every:
+                    name, text = _without_choices(name), _first_sentence(text)
+                groups.setdefault(getattr(param, "group", ""), []).append((name, text))
         own = groups.pop("")
         for title, records in {"Options": own, **groups}.items():
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records, col_max=WIDEST)
+
+
+def _without_choices(name: str) -> str:
+    """An option with all its choices; NAME stands for many."""
+    return re.sub(r"\[[^]]*\|[^]]*\]", "NAME", name) if len(name) > WIDEST else name
+
+
+def _first_sentence(text: str) -> str:
+    """The first sentence of the help of an option, and its default; --help-all has the others."""
+    sentences, sign, default = text.partition("  [")
+    return f"{re.split(SENTENCE_END, sentences, maxsplit=1)[0].rstrip('.')}.{sign}{default}"
 
 
 def command_of(
@@ -349,6 +363,7 @@ MEANINGS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("--limit", "--head", "-n", "--first", "--most", "--max-runs", "--best"), "--top", "use --top N"),
     (("--silent", "-s", "--no-notes", "--no-warnings", "--no-progress"), "--quiet", "use --quiet"),
     (("--debug", "--all-notes", "--details"), "--verbose", "use -v"),
+    (("--group-by", "--group", "--segment"), "--by", "use --by ATTRIBUTE"),
     (("--out", "--outfile", "--output-file", "--save", "--write", "--to"), "--output", "use -o FILE"),
     (("--precision", "--decimals", "--round", "--places"), "--digits", "use --digits N"),
     (("--per-topic", "--by-query", "--by-topic", "--all-queries", "--query-scores"), "--per-query", "use -q"),

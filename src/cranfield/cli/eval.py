@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import click
 
 from cranfield.cli import gate, options
-from cranfield.cli.commands import Option, verb
+from cranfield.cli.commands import RARE, Option, verb
 from cranfield.cli.output import colour, emit, note, progress, run_notes, width
 from cranfield.cli.results import digests_for, for_file, with_groups
 from cranfield.errors import UsageError
@@ -31,19 +31,18 @@ class ShownScores(options.Measures, gate.Limits, options.Writing, options.Verbos
 
     show: Annotated[
         tuple[Shown, ...],
-        "Also show the lowest and highest scores that judging the unjudged documents could give (bounds; of graded "
-        "measures, those with unjudged documents at grade 0 or at the top grade), how much higher scores would be if "
-        "all unjudged documents were relevant (residuals), or the sampling errors of estimates from a sample of "
-        "judgments (standard-errors); may be repeated.",
+        "Also show bounds: the lowest and highest scores that judging the unjudged documents could give (of graded "
+        "measures, those with unjudged documents at grade 0 or at the top grade); residuals: how much higher scores "
+        "would be if all unjudged documents were relevant; or the standard-errors of estimates from a sample of "
+        "judgments. May be repeated.",
+        RARE,
     ] = ()
     order: Annotated[
         str | None,
-        "Order of the runs: by a measure, best first, by `name`, or as in the `input`.",
-        Option(metavar="MEASURE", default="the first measure; in json, csv and trec, the input unless --top is given"),
+        "Order of the runs: by a measure, by `name`, or as in the `input`.",
+        Option(metavar="MEASURE", default="the first measure; in json, csv and trec, the input"),
     ] = None
-    top: Annotated[
-        options.Count | None, "Show only the N best runs, by the measure of --order or by the first measure."
-    ] = None
+    top: Annotated[options.Count | None, "Show only the N best runs, by the measure of --order."] = None
 
     def check_limits(self) -> None:
         """Raise if a file of checks is to be written, and there are none."""
@@ -105,9 +104,8 @@ class ShownScores(options.Measures, gate.Limits, options.Writing, options.Verbos
 class Eval(ShownScores, options.Evaluating, options.Standardising, options.Averaging):
     """Score RUNs against the judgments in QRELS.
 
-    Files may be TREC text, JSON, CSV or Parquet, compressed or not; `-` is standard input. QRELS may also be a
-    collection file (FILE.toml). If QRELS has judgments by subtopic, the default is a set of diversity measures.
-    `cranfield measures` lists all measures.
+    Files may be TREC text, JSON, CSV or Parquet, compressed or not; `-` is standard input, and QRELS may be a
+    collection file (FILE.toml). `cranfield measures` lists all measures.
 
     \b
     cranfield eval qrels.txt bm25.run dense.run -m "AP nDCG@10 RBP(p=0.8)"

@@ -37,7 +37,7 @@ def _in_pyproject() -> bool:
     return path.is_file() and "[tool.cranfield" in path.read_text(encoding="utf-8", errors="replace")
 
 
-class Run(gate.Baselines, results.Pages, options.Verbose):
+class Run(gate.Baselines, results.Pages):
     """Run the experiment in FILE: evaluate, compare, check gates, and write the report, scores and history.
 
     FILE is cranfield.toml, or the table [tool.cranfield] of pyproject.toml, unless another one is given. Paths in it
@@ -46,7 +46,6 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
 
     \b
     cranfield run
-    cranfield run experiments/dense.toml --format markdown
     cranfield run --init
     cranfield run --schema > cranfield.schema.json
     """
@@ -57,7 +56,9 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
     ] = None
     allow_code: Annotated[bool, "Allow the Python files of the experiment (measures_files) to run."] = False
 
-    details: Annotated[bool, "Show means and all pairs of runs, with intervals and p-values, too."] = False
+    verbose: Annotated[
+        bool, "Also show means, all pairs of runs, and the notes on each run.", Option("-v --verbose")
+    ] = False
     summary: Annotated[
         options.OutputPath | None,
         "Write a summary as Markdown: gates, leaderboard, the queries that lost most, and a link to the report.",
@@ -82,7 +83,7 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
         active().declare(experiment.output(*path) for path in experiment.outputs if path[0] != "history")
         outcome = experiment.run(allow_code=self.allow_code, allow_changed_judgments=self.allow_changed_judgments)
         comparison, layout = outcome.comparison, dict[str, Any](width=width(), colour=colour(self.output))
-        pages: list[Page] = [] if comparison is None else answer.pages(comparison, self.digits, details=self.details)
+        pages: list[Page] = [] if comparison is None else answer.pages(comparison, self.digits, details=self.verbose)
         pages += [page for found in outcome.groups.values() for page in by_group.pages(found, self.digits)]
         result = outcome.to_dict() if self.format == "json" else {}
         if self.output not in (None, "-"):
@@ -96,7 +97,7 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
             emit(text, self.output)
         if self.format != "json":
             note(run_notes(outcome.compared.notes, verbose=self.verbose))
-            note([] if comparison is None else answer.notes(comparison, details=self.details))
+            note([] if comparison is None else answer.notes(comparison, details=self.verbose))
             note(line for found in outcome.groups.values() for line in by_group.notes(found))
         if self.summary is not None:
             from cranfield.experiment.running import summary

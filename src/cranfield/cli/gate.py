@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
@@ -55,9 +55,10 @@ def _check(rule: str, measure: str, number: float) -> None:
         check(declared(Gate)[rule].type, f"--{rule.replace('_', '-')} {measure}", number)
     elif number < 0:
         check(declared(Gate)["margin"].type, f"the margin of {measure}", number)
+    one: dict[str, Any] = {rule: number}
     if rule in LIMITS:
         with suppress(MeasureError):  # of scores from elsewhere, any text is a measure; others are refused later
-            check_gate(parse(measure), Gate(**{rule: number}))
+            check_gate(parse(measure), Gate(**one))
 
 
 class Baselines(Settings):
@@ -79,19 +80,18 @@ class Regressions(Settings):
 
     no_significant_loss: Annotated[
         Numbers,
-        "No run may be significantly worse than the baseline in this measure; MEASURE=VALUE ignores differences up to "
-        "this size.",
+        "No run may be significantly worse than the baseline; MEASURE=VALUE ignores differences up to this size.",
         Option(metavar="MEASURE", callback=_numbers),
     ] = {}  # noqa: RUF012 - the value of click's callback
     may_drop: Annotated[
         Numbers,
-        "The mean of no run may be lower than that of the baseline by more than this, significant or not.",
-        Option(metavar="MEASURE=VALUE", callback=_numbers),
+        "No mean may be lower than the baseline's by more; significant or not.",
+        Option(metavar="MEASURE=X", callback=_numbers),
     ] = {}  # noqa: RUF012
     not_worse_by: Annotated[
         Numbers,
         "Each run must be shown not to be worse than the baseline by this or more.",
-        Option(metavar="MEASURE=VALUE", callback=_numbers),
+        Option(metavar="MEASURE=X", callback=_numbers, rare=True),
     ] = {}  # noqa: RUF012
 
 
@@ -104,12 +104,12 @@ class Limits(Settings):
         Numbers,
         "The mean of no run may be below this value, such as nDCG@10=0.70; may be repeated. Exit codes of checks: 0 "
         "passed, 3 failed, 4 not decided.",
-        Option(metavar="MEASURE=VALUE", callback=_numbers),
+        Option(metavar="MEASURE=X", callback=_numbers),
     ] = {}  # noqa: RUF012
     at_most: Annotated[
         Numbers,
         "The mean of no run may be above this value, such as FalseAnswer=0.05.",
-        Option(metavar="MEASURE=VALUE", callback=_numbers),
+        Option(metavar="MEASURE=X", callback=_numbers, rare=True),
     ] = {}  # noqa: RUF012
     junit: Annotated[options.OutputPath | None, "Write the results as JUnit XML, for CI servers.", RARE] = None
 
@@ -123,13 +123,14 @@ def gates_of(settings: Settings, rules: Iterable[str], label_of: Mapping[str, st
     """What must hold of each column; of several numbers of one measure under different names, the strictest."""
     from cranfield.analysis.gates import Gate
 
-    found: dict[str, dict[str, float]] = {}
+    found: dict[str, dict[str, Any]] = {}
     for rule in rules:
         for measure, number in getattr(settings, rule).items():
-            numbers = found.setdefault(label_of[measure], {})
-            numbers[rule] = _strictest(rule)(number, numbers.get(rule, number))
-    tested = {label: {"margin": of.pop(TEST), TEST: True} if TEST in of else {} for label, of in found.items()}
-    return {label: Gate(**tested[label], **numbers) for label, numbers in found.items()}
+            fields = found.setdefault(label_of[measure], {})
+            name = "margin" if rule == TEST else rule
+            fields[name] = _strictest(rule)(number, fields.get(name, number))
+            fields |= {TEST: True} if rule == TEST else {}
+    return {label: Gate(**fields) for label, fields in found.items()}
 
 
 def _strictest(rule: str) -> Callable[..., float]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
-from datetime import date as today
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +13,7 @@ from cranfield.cli import options, results
 from cranfield.cli.commands import Option, OutputFile, groups_of, verb
 from cranfield.cli.compare import Design, Testing
 from cranfield.cli.output import emit, note, progress, say_written
+from cranfield.codec import now
 from cranfield.errors import UsageError
 from cranfield.evaluation.collection import is_collection_file
 from cranfield.io.register import REPORT_MARK, is_foreign
@@ -57,7 +57,7 @@ class Report(
     cranfield report qrels.txt bm25.run dense.run -m "nDCG@10 RR" \\
       --texts documents.jsonl
     cranfield report --scores judge.csv --lower latency \\
-      --queries-file queries.csv --group-by segment
+      --queries-file queries.csv --by segment
     """
 
     DEFAULT = ("AP", "nDCG@10", "RR", "P@10")  # quick to audit: bounds over the whole ranking take long
@@ -66,7 +66,6 @@ class Report(
         str | None, OutputFile(dir_okay=False), "Write the report to this file.", Option("-o --output", default=REPORT)
     ] = None
     title: Annotated[str, "Title of the report.", Option(metavar="TEXT")] = "Evaluation"
-    date: Annotated[str | None, "Date of the report.", Option(metavar="TEXT", default="today", rare=True)] = None
     baseline: Annotated[str | None, "The run to compare with: a file name or a run name.", Option(metavar="RUN")] = None
     top_documents: Annotated[int, Limits(1, 1000), "How many top documents of each ranking to include."] = 20
     texts: Annotated[
@@ -132,7 +131,7 @@ class Report(
                 evaluation,
                 texts=texts,
                 group_by=self.grouping_attributes,
-                date=self.date if self.date is not None else today.today().isoformat(),
+                date=now()[:10],
                 commands=commands,
                 progress=step,
             )
@@ -181,7 +180,7 @@ class Report(
     def grouping(self, words: Sequence[str], baseline: str | None, scores: Scores) -> list[list[str]]:
         """The command for the section on groups, if there is one."""
         against = [] if baseline else ["--baseline", scores.runs[0]]
-        return [["compare", *words, *self.typed("group_by"), *against]] if self.group_by else []
+        return [["compare", *words, *self.typed("by"), *against]] if self.by else []
 
     @property
     def averaging(self) -> list[str]:

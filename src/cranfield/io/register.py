@@ -76,11 +76,21 @@ def _check(output: str, inputs: Iterable[str]) -> None:
 
 
 def replaced_input(output: str, inputs: Iterable[str]) -> str | None:
-    """The input that a file to write would replace. A pipe that is both would wait for itself."""
+    """The input that a file to write would replace: it is the input, or lies in this folder.
+
+    A pipe that is both would wait for itself.
+    """
     if not os.path.exists(output) or not (os.path.isfile(output) or stat.S_ISFIFO(os.stat(output).st_mode)):
         return None
-    paths = ((text, "/dev/stdin" if text == "-" else text) for text in inputs)
-    return next((text for text, path in paths if os.path.exists(path) and os.path.samefile(output, path)), None)
+    real = os.path.realpath(output)
+    for text in inputs:
+        path = "/dev/stdin" if text == "-" else text
+        if os.path.isdir(path):
+            if os.path.commonpath([real, folder := os.path.realpath(path)]) == folder:
+                return text
+        elif os.path.exists(path) and os.path.samefile(output, path):
+            return text
+    return None
 
 
 def is_special(path: str | os.PathLike[str]) -> bool:

@@ -40,12 +40,11 @@ def lost_lines(check: Check, most: int = MOST_LOST) -> list[str]:
     """The queries that lost most in a check that did not just pass, with their texts."""
     if check.pair is None or check.compared is None or not (check.outcome == "failed" or check.lets_through):
         return []
-    values = check.compared[check.measure].per_query
-    old, new, texts = values[check.pair.other], values[check.run], check.compared._texts
-    lines = [
-        f"  {query}  {shown(old[query], 4)} → {shown(new[query], 4)}  {shortened(texts.get(query, ''))}".rstrip()
-        for query in check.lost[:most]
-    ]
+    values, texts = check.compared[check.measure].per_query, check.compared._texts
+    lines = []
+    for query in check.lost[:most]:
+        old, new = (shown(values[run][query] or 0.0, 4) for run in (check.pair.other, check.run))
+        lines.append(f"  {query}  {old} → {new}  {shortened(texts.get(query, ''))}".rstrip())
     more = len(check.lost) - most
     return [*lines, f"  ... and {plural(more, 'more query')}"] if more > 0 else lines
 
