@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.data import Judgments, Run, Strings, Table
-from cranfield.errors import InputError
+from cranfield.data import Judgments, Run, Strings, Table, with_files
+from cranfield.errors import InputError, optional
 from cranfield.io.faults import quotable
-from cranfield.io.ids import is_marked
-from cranfield.io.judgments import NO_SUBTOPIC
 from cranfield.io.register import atomic_write
 from cranfield.io.runs import load
 from cranfield.io.streams import Row, WritableTable, compression_of_name, compressor, without_compression, writer
+from cranfield.io.tables import NO_SUBTOPIC
+from cranfield.io.values import is_marked
 
 ROWS_PER_PIECE = 10_000
 _BLANK = re.compile(r"[\x00\t-\r ]+")
@@ -44,6 +44,17 @@ def write_run(run: Run | Table, path: str | os.PathLike[str], *, tag: str | None
 
     columns = {"query_id": table.query, "doc_id": table.document, "rank": np.array(ranks), "score": table.score}
     _write(WritableTable(os.fspath(path), "run", columns, rows, trec_rows, nested))
+
+
+def to_pandas(run: Run) -> Any:
+    """The rows of a run as a data frame."""
+    pandas = optional("pandas", "a data frame", "pandas")
+    table = load(run)
+    ids = {"query_id": list(table.query), "doc_id": list(table.document)}
+    return pandas.DataFrame({**ids, "score": table.score, "rank": _ranks(table)})
+
+
+with_files(load=load, to_pandas=to_pandas, write_run=write_run)
 
 
 def write_qrels(judgments: Judgments, path: str | os.PathLike[str]) -> None:
