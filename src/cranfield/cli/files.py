@@ -43,14 +43,9 @@ class Check(options.Inputs, options.CollectionFacts, options.Output):
     """Report all errors in QRELS and RUNs, with file and line, and warnings.
 
     Warnings are about queries that only one file has, tied scores, scores that contradict ranks, unjudged documents,
-    and queries without relevant documents. The exit code is that of `cranfield eval`: 1 if there are errors; warnings
-    do not change it. In runs of Change Detection, unknown questions (with --queries-file) and documents of another day
-    are errors, too.
-
-    --stats prints how many documents per query are judged, relevant (R) and not relevant (N), and how many have each
-    grade. For each run it prints the lengths of lists, ties and unjudged documents.
-
-    For an experiment or a collection (FILE.toml), it reports errors in the file and in everything that is read from it.
+    and queries without relevant documents. If there are errors, the exit code is 1. --stats prints how many documents
+    per query are judged and relevant, and the lengths, ties and unjudged documents of each run. For an experiment or a
+    collection (FILE.toml), all that it reads is checked.
 
     \b
     cranfield check qrels.txt bm25.run dense.run
