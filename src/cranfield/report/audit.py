@@ -7,7 +7,6 @@ The figure has every score as a point, with bands for the values that it could h
 from __future__ import annotations
 
 import math
-import re
 import shlex
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +25,21 @@ from cranfield.evaluation.plan import Column
 from cranfield.evaluation.predicted import PredictedMean
 from cranfield.report import canvas
 from cranfield.report import predicted as prediction
-from cranfield.report.pages import BOLD, DIM, GAP, Page, check_format, draw, markdown, piped, render, styled, widths
+from cranfield.report.pages import (
+    BOLD,
+    DIM,
+    GAP,
+    PROSE,
+    Page,
+    check_format,
+    draw,
+    markdown,
+    piped,
+    render,
+    styled,
+    widths,
+    wrapped,
+)
 from cranfield.report.pages import sheet as titled_sheet
 from cranfield.report.sheet import UNDEFINED, Cell, Layout, Row, Sheet
 from cranfield.statistics.rounding import SAME
@@ -48,8 +61,6 @@ SHOWN_OF_MANY = 1  # the same for many runs
 FEW_RUNS = 5  # more runs do not get a table each by default
 BEST = 10  # of many runs, those with the highest scores are listed
 MOST_DIGITS = 12
-PROSE_WIDTH = 100  # lines of text are no longer, however wide the screen
-INTERVAL = re.compile(r"\[[^\s\]]+, [^\s\]]+\]")
 MORE = "A table for each of the {runs} runs: -v. All numbers: --format json."
 # Causes that give a range for the same queries, and for others too.
 OWN_RANGES: tuple[Cause, ...] = ("ties", "unjudged")
@@ -146,7 +157,7 @@ def write(
             _screen_summary(audit, layout, width, colour=colour, all_pairs=all_pairs),
             _screen_runs(audit, layout, width, colour=colour, all_runs=all_runs),
         ]
-        last = styled(textwrap.fill(audit.policy, width), DIM, colour=colour)
+        last = styled(wrapped(audit.policy, width), DIM, colour=colour)
     text = "\n".join(chain(first, *(parts if len(audit.runs) > 1 else reversed(parts)), [last])) + "\n"
     return text + (prediction.text(predicted, format, digits, width=width, colour=colour) if predicted else "")
 
@@ -244,7 +255,7 @@ def _screen_summary(audit: Audit, layout: Layout, width: int, *, colour: bool, a
 def _screen_runs(audit: Audit, layout: Layout, width: int, *, colour: bool, all_runs: bool) -> Iterator[str]:
     if not all_runs:
         for page in overview(audit, layout):
-            yield styled("\n".join(textwrap.wrap(page.title, width)), BOLD, colour=colour)
+            yield styled(wrapped(page.title, width), BOLD, colour=colour)
             yield render(page.sheet, width=width, colour=colour)
         yield _wrapped(MORE.format(runs=len(audit.runs)), width)
         return
@@ -288,20 +299,15 @@ def _range(layout: Layout, audit: Audit, m: int, low: float, high: float) -> str
 
 
 def _wrapped(text: str, width: int, bold: str = "", *, colour: bool = False) -> str:
-    """Text in lines that break neither a name at a hyphen nor an interval at its comma."""
+    """A text whose beginning may be bold; the lines after the first are indented."""
     text, bold = printable(text), printable(bold)
-    joined = INTERVAL.sub(lambda match: match[0].replace(" ", "\xa0"), text)
-    indent = " " * (len(text) - len(text.lstrip())) + "  "
-    lines = textwrap.wrap(
-        joined, min(width, PROSE_WIDTH), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
-    shown = "\n".join(lines).replace("\xa0", " ")
+    shown = wrapped(text, width, " " * (len(text) - len(text.lstrip())) + "  ")
     return styled(bold, BOLD, colour=colour) + shown.removeprefix(bold)
 
 
 def _continued(command: str, width: int) -> str:
     """A command in lines that a shell reads as one."""
-    lines = textwrap.wrap(printable(command), width - 4, break_long_words=False, break_on_hyphens=False)
+    lines = textwrap.wrap(printable(command), min(width, PROSE) - 4, break_long_words=False, break_on_hyphens=False)
     return "  " + " \\\n    ".join(lines)
 
 

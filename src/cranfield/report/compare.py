@@ -53,7 +53,7 @@ def means_page(comparison: Comparison, digits: int = 4) -> Page:
         marks = f"{WORSE} significantly worse, {BETTER} significantly better than {baseline}"
     ranks = f"; rank: the ranks that a run may have by {comparison.measures[0]}" if comparison.baseline is None else ""
     title = f"Means over {queries_of(comparison)}; {marks} ({method(comparison)}){ranks}"
-    return Page(title, leaderboard(comparison, digits), tuple(filter(None, [comparison.policy])))
+    return Page(title, leaderboard(comparison, digits), tuple(filter(None, [comparison.policy])), "means")
 
 
 def pair_pages(comparison: Comparison, digits: int = 4) -> list[Page]:
@@ -64,6 +64,7 @@ def pair_pages(comparison: Comparison, digits: int = 4) -> list[Page]:
         Page(
             f"{result.measure}: {pairs}, {plural(len(result.queries), 'query')}; {intervals}",
             _pairs(comparison, result, digits),
+            label=f"pairs-{result.measure}",
         )
         for result in comparison.by_measure
     ]
@@ -228,27 +229,26 @@ def _with_marks(
     best: list[str],
     digits: int,
 ) -> Sheet:
-    """After each mean a cell with a mark against the baseline, or with numbers of significantly worse/better runs."""
+    """Beside each mean a mark against the baseline, or the numbers of significantly worse and better runs."""
     losses = Counter((m, order[loser]) for (m, _), losers in beaten.items() for loser in losers)
 
-    def mark(m: int, r: int) -> Cell:
-        wins = len(beaten.get((m, r), ()))
+    def cell(m: int, r: int) -> Cell:
+        text, wins = shown(float(comparison.by_measure[m].means[r]), digits), len(beaten.get((m, r), ()))
+        lost = losses[m, r]
         if comparison.baseline is None:
-            return Cell(f"{wins}/{losses[m, r]}")
-        if not wins + losses[m, r] or r == comparison.by_measure[m].places[0, 1]:
-            return Cell("")
-        return Cell(BETTER, tone="good") if wins else Cell(WORSE, tone="bad")
+            return Cell(text, text == best[m], mark=f"{wins}/{lost}")
+        if not wins + lost or r == comparison.by_measure[m].places[0, 1]:
+            return Cell(text, text == best[m])
+        return Cell(text, text == best[m], mark=BETTER if wins else WORSE, tone="good" if wins else "bad")
 
     rows = []
     for rank, r in enumerate(order, 1):
-        cells = []
-        for m, result in enumerate(comparison.by_measure):
-            text = shown(float(result.means[r]), digits)
-            cells += [Cell(text, text == best[m]), mark(m, r)]
+        cells = [cell(m, r) for m in range(len(comparison.by_measure))]
         ranked = [] if comparison.baseline is not None else [rank_cell(comparison, r)]
-        rows.append(((str(rank), comparison.runs[r]), [*cells, *ranked]))
-    heads = [head for measure in comparison.measures for head in (measure, "")]
-    heads += [] if comparison.baseline is not None else [rank_head(comparison)]
+        name = comparison.runs[r]
+        names = (str(rank), f"{name} (baseline)" if name == comparison.baseline else name)
+        rows.append((names, [*cells, *ranked]))
+    heads = [*comparison.measures, *([] if comparison.baseline is not None else [rank_head(comparison)])]
     return sheet(("", "run"), heads, rows)
 
 

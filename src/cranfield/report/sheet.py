@@ -74,13 +74,15 @@ MEAN = "mean"  # the column of the mean over collections
 class Cell:
     """One number as text; ``aside`` is its interval, if any, or a superscript if ``raised``.
 
-    Several intervals are lines. ``tone`` colours good and bad answers.
+    Several intervals are lines. ``mark`` stands beside the number, as that of a significant difference. ``tone``
+    colours good and bad answers.
     """
 
     text: str
     best: bool = False
     aside: str = ""
     raised: bool = False
+    mark: str = ""
     tone: Literal["", "good", "bad"] = ""
 
     def __post_init__(self) -> None:
