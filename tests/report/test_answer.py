@@ -70,7 +70,11 @@ def test_the_best_of_many_runs() -> None:
     page = answer.answer(found)
     assert [row.names[1] for row in page.sheet.rows] == ["up", "near", "low"]
     last = [cell.text for cell in page.sheet.rows[2].cells]
-    assert last[1] == "-0.4167" and page.sheet.rows[2].cells[0].mark == "▼" and "▼ significantly worse than the best" in page.below[0]
+    assert (
+        last[1] == "-0.4167"
+        and page.sheet.rows[2].cells[0].mark == "▼"
+        and "▼ significantly worse than the best" in page.below[0]
+    )
     against = said(of({"low": DOWN, "up": UP, "near": NEAR}, baseline="low"))
     assert "It is significantly better than the baseline low (+0.4167" in against
     assert "of 2 runs, 2 are significantly better and 0 significantly worse" in against

@@ -167,6 +167,8 @@ class Audit(Displayed):
     documents. ``passages``: the judgments are of passages, and the runs of chunks.
     """
 
+    SHOWN_BY = "audit"
+
     runs: tuple[str, ...]
     columns: tuple[Column, ...]
     interval: Interval

@@ -84,6 +84,8 @@ class Exposure(Displayed):
     Coverage and Gini depend on the number of queries and have no intervals.
     """
 
+    SHOWN_BY = "exposure"
+
     k: int
     queries: int
     left_out: int

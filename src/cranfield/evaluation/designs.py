@@ -109,6 +109,8 @@ class Groups(Saved):
     ``better``: whether higher or lower values of each measure are better.
     """
 
+    SHOWN_BY = "groups"
+
     _KIND: ClassVar[str] = "groups"
     _WHAT: ClassVar[str] = "saved groups"
     _HINT: ClassVar[str] = "save groups with `scores.by(attribute).save(FILE)`"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import Literal, NamedTuple
 
@@ -27,7 +26,7 @@ from cranfield.report.compare import (
     method,
     no_confidence,
     pair_pages,
-    plot,
+    panel,
     quantity,
     queries_of,
     rank_cell,
@@ -38,12 +37,12 @@ from cranfield.report.compare import (
     within,
 )
 from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell, Sheet, shown, signed
+from cranfield.report.sheet import Cell, Row, Sheet, shown, signed
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import one_of, plural, printable
 
 # The figures of a comparison are shown with its answer.
-__all__ = ["answer", "drawings", "notes", "pages", "plot"]
+__all__ = ["answer", "drawings", "notes", "pages", "panel"]
 
 ALL_ROWS = 40  # runs that the table shows; of more, so many that the answer fits two screens of 25 lines
 FEW_MEASURES = 3  # whose columns fit 80 characters
@@ -344,7 +343,8 @@ def _table_of_many(
         cells: list[Cell] = []
         for measure, versus in zip(comparison.by_measure, against, strict=True):
             versus_run = versus.get(r)
-            mean, best = shown(float(measure.means[r]), digits), measure.order[0] == r
+            mean, highest = (shown(float(measure.means[run]), digits) for run in (r, measure.order[0]))
+            best = mean == highest
             cells.append(Cell(mean, best) if versus_run is None else versus_run.marked(mean, best=best))
             if alone:
                 gap = (
@@ -354,8 +354,9 @@ def _table_of_many(
                 )
                 cells += map(Cell, gap)
             cells.append(Cell(word if versus_run is None else chance(versus_run.p)))
-        rows.append(((str(rank[r]), comparison.runs[r]), [*cells, *([rank_cell(comparison, r)] if ranked else [])]))
+        cells += [rank_cell(comparison, r)] if ranked else []
+        rows.append(Row((str(rank[r]), comparison.runs[r]), tuple(cells), kept=not ranked and r in references))
     between = [quantity(comparison), _interval_head(comparison)] if alone else []
     heads = [head for measure in comparison.measures for head in (measure, *between, "p")]
-    found_sheet = sheet(("", "run"), (*heads, *([rank_head(comparison)] if ranked else [])), rows)
-    return found_sheet if alone else replace(found_sheet, together=2)
+    columns = (*heads, *([rank_head(comparison)] if ranked else []))
+    return Sheet(("", "run"), columns, tuple(rows), together=1 if alone else 2)

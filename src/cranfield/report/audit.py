@@ -678,19 +678,19 @@ def drawn(audit: Audit) -> Figure:
     order = np.argsort(-np.nan_to_num(audit.score[:, 0], nan=-np.inf), kind="stable")
     for m, axis in enumerate(axes.flat):
         if m < len(audit.measures):
-            panel(audit, m, axis, order)
+            draw_measure(audit, m, axis, order)
         else:
             axis.set_axis_off()
     figure.legend(handles=list(_legend(audit)), loc="outside upper center", ncols=6, frameon=False, columnspacing=1.2)
     return figure
 
 
-def plot(audit: Audit, m: int, *, top: int | None, ax: Axes | None) -> Axes:
-    """One measure of the best runs, on these axes or on new ones."""
+def panel(audit: Audit, m: int, *, top: int | None) -> canvas.Panel:
+    """One measure of the best runs."""
     order = np.argsort(-np.nan_to_num(audit.score[:, m], nan=-np.inf), kind="stable")[:top]
 
     def draw(axis: Axes) -> Axes:
-        panel(audit, m, axis, order)
+        draw_measure(audit, m, axis, order)
         if len(order) < len(audit.runs):
             axis.set_title(f"{audit.measures[m]}, the best {len(order)} of {len(audit.runs)} runs")
         below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": 3.2}
@@ -698,10 +698,10 @@ def plot(audit: Audit, m: int, *, top: int | None, ax: Axes | None) -> Axes:
         return axis
 
     size = max(len(order), 3) * ROW
-    return canvas.plotted_axes(draw, 1.5 * canvas.COLUMN, size + MARGIN, ax)
+    return canvas.Panel(draw, 1.5 * canvas.COLUMN, size + MARGIN)
 
 
-def panel(audit: Audit, measure: int, axis: Axes, order: Any = None) -> Axes:
+def draw_measure(audit: Audit, measure: int, axis: Axes, order: Any = None) -> Axes:
     """One measure: a row for each run with its score and the values that it could have had."""
     order = np.arange(len(audit.runs)) if order is None else order
     rows = np.arange(len(order))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from cranfield.analysis.compare import BEST, NOT_AUDITED, Comparison
 from cranfield.analysis.significance import SIGNIFICANCE_TESTS, MeasureComparison, PairComparison
 from cranfield.data import Integers
 from cranfield.evaluation.designs import INDEPENDENT
-from cranfield.report.canvas import BLUE, COLUMN, GREY, PAGE, Drawings, figure_of, ink, name_rows, plotted_axes
+from cranfield.report.canvas import BLUE, COLUMN, DIVERGING, GREY, PAGE, Drawings, Panel, ink, name_rows
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, csv_lines, shown, signed
 from cranfield.statistics.resampling import sign_patterns
@@ -354,34 +354,24 @@ MOST_PAIRS = 45  # pairs that are drawn with their intervals: those of ten runs;
 
 
 def drawings(comparison: Comparison) -> Drawings:
-    """A figure for each measure: what `plot` draws."""
-    names = enumerate(comparison.measures)
-    return {f"compare-{measure}": partial(figure_of, *_drawing(comparison, m)) for m, measure in names}
+    """A figure for each measure."""
+    return {f"compare-{measure}": panel(comparison, m) for m, measure in enumerate(comparison.measures)}
 
 
-def plot(comparison: Comparison, m: int, *, top: int | None, ax: Axes | None) -> Axes:
-    """Differences with their intervals, or of many pairs the matrix, on these axes or on new ones."""
-    return plotted_axes(*_drawing(comparison, m, top), ax)
-
-
-def _drawing(comparison: Comparison, m: int, top: int | None = None) -> tuple[Callable[[Axes], Axes], float, float]:
-    """The function that draws a measure on axes, and the size of the figure in inches."""
+def panel(comparison: Comparison, m: int, top: int | None = None) -> Panel:
+    """Differences with their intervals, or of many pairs the matrix."""
     runs, result = len(comparison.runs), comparison.by_measure[m]
     if comparison.baseline is None and comparison.size > MOST_PAIRS:
         best = result.order[:top]
         size = float(np.clip(0.16 * len(best) + 1.4, COLUMN, PAGE))
         title = "significant differences" + (f", the best {len(best)} of {runs} runs" if len(best) < runs else "")
-        return partial(_draw_matrix, result=result, order=best, title=title), size, size * 0.95
+        return Panel(partial(_draw_matrix, result=result, order=best, title=title), size, size * 0.95)
     against = comparison.baseline is not None
     order = np.argsort(-result.estimate if against else -np.abs(result.estimate), kind="stable")
     order = order[: top or MOST_ROWS] if against else order
     title = f"the best {len(order)} of {runs} runs" if len(order) < comparison.size else ""
-    height = 0.7 + 0.16 * max(len(order), 3)
-    return (
-        partial(_draw_forest, comparison=comparison, result=result, order=order[::-1], title=title),
-        1.3 * COLUMN,
-        height,
-    )
+    draw = partial(_draw_forest, comparison=comparison, result=result, order=order[::-1], title=title)
+    return Panel(draw, 1.3 * COLUMN, 0.7 + 0.16 * max(len(order), 3))
 
 
 def _draw_forest(axis: Axes, comparison: Comparison, result: MeasureComparison, order: Integers, title: str) -> Axes:
@@ -404,6 +394,7 @@ def _draw_forest(axis: Axes, comparison: Comparison, result: MeasureComparison, 
 
 def _draw_matrix(axis: Axes, result: MeasureComparison, order: Sequence[int], title: str) -> Axes:
     """Row minus column, best runs first; coloured if significant, with a dot if ties or judgments could reverse it."""
+    from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -418,7 +409,8 @@ def _draw_matrix(axis: Axes, result: MeasureComparison, order: Sequence[int], ti
     sizes = np.abs(gaps[np.isfinite(gaps)])
     # One bad run differs much from all others: its differences may be off the scale.
     most = min(float(sizes.max()), 2 * float(np.median(sizes))) if len(sizes) else 1.0
-    image = axis.imshow(np.ma.masked_invalid(gaps), cmap="PuOr", vmin=-most, vmax=most)
+    colours = LinearSegmentedColormap.from_list("differences", DIVERGING)
+    image = axis.imshow(np.ma.masked_invalid(gaps), cmap=colours, vmin=-most, vmax=most)
     if not len(sizes):
         axis.text(0.5, 0.5, "no significant difference", ha="center", va="center", transform=axis.transAxes)
     labels: list[Patch | Line2D] = [Patch(facecolor="white", edgecolor=GREY, linewidth=0.5, label="not significant")]

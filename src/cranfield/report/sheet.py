@@ -98,11 +98,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """Names, then numbers; ``last``: the last row of a run, below which a line may be drawn."""
+    """Names, then numbers; ``last``: the last row of a run, below which a line may be drawn.
+
+    ``kept``: the row is shown even if the table is cut above it, as that of a baseline.
+    """
 
     names: tuple[str, ...]
     cells: tuple[Cell, ...]
     last: bool = False
+    kept: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(map(printable, self.names)))
