@@ -139,7 +139,9 @@ def widths(sheet: Sheet) -> list[int]:
 
 
 _MINUS = re.compile(r"(?<![\w.)\]])-(?=[\d.∞])")  # the sign of a number, not of an exponent or within a name
-_TAG_OR_LINK = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(")
+# What begins a tag, the address or the text of a link, or an entity.
+_TAG_OR_LINK = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])[(\[:]|&(?=[#\w])")
+_BLOCK = re.compile(r"^(\d*)([#>+=.)-])")
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -158,8 +160,17 @@ def piped(text: str) -> str:
     >>> piped("my_run|2")
     'my\\_run\\|2'
     """
-    escaped = "".join(f"\\{sign}" if sign in "\\|*_`" else sign for sign in printable(text))
+    escaped = "".join(f"\\{sign}" if sign in "\\|*_`~" else sign for sign in printable(text))
     return _TAG_OR_LINK.sub(r"\\\g<0>", escaped)
+
+
+def paragraph(text: str) -> str:
+    r"""Text escaped for Markdown at the beginning of a line, where it is no heading and no item of a list.
+
+    >>> paragraph("# run"), paragraph("1. run")
+    ('\\# run', '1\\. run')
+    """
+    return _BLOCK.sub(r"\1\\\2", piped(text))
 
 
 def escaped(text: str) -> str:
@@ -343,7 +354,11 @@ def comma_separated(page: Page) -> str:
 
 WRITERS: dict[str, Callable[[Page], str]] = {
     "markdown": lambda page: "\n".join(
-        [f"**{piped(page.title)}**\n", markdown(page.sheet), *(f"{piped(line)}\n" for line in page.below)]
+        [
+            *([f"**{piped(page.title)}**\n"] if page.title.strip() else []),
+            markdown(page.sheet),
+            *(f"{paragraph(line)}\n" for line in page.below),
+        ]
     ),
     "latex": lambda page: latex(
         page.sheet, ". ".join(part.rstrip(".") for part in (page.title, *page.below) if part), page.label

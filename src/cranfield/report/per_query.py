@@ -54,7 +54,7 @@ def queries(
             cells = [Cell(shown(float(v), digits), bool(v == values.max() > values.min())) for v in values]
         else:
             ends = int(values.argmin()), int(values.argmax())
-            cells = [Cell(shown(float(values[r]), digits), aside=scores.runs[r]) for r in ends]
+            cells = [Cell(shown(float(values[r]), digits), aside=printable(scores.runs[r])) for r in ends]
         if pair:
             gap = float(scores.difference[q])
             cells += [signed(gap, digits), *([bar(gap, longest)] if bars else [])]

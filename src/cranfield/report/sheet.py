@@ -74,8 +74,8 @@ MEAN = "mean"  # the column of the mean over collections
 class Cell:
     """One number as text; ``aside`` is its interval, if any, or a superscript if ``raised``.
 
-    Several intervals are lines. ``mark`` stands beside the number, as that of a significant difference. ``tone``
-    colours good and bad answers.
+    Several intervals are lines; a name from outside is one line by `printable`. ``mark`` stands beside the number, as
+    that of a significant difference. ``tone`` colours good and bad answers.
     """
 
     text: str

@@ -838,7 +838,8 @@
   addEventListener("hashchange", follow);
 
   // Tables as files.
-  const quoted = (x) => (x === null || Number.isNaN(x) ? "" : /[",\n\r]/.test(String(x)) ? `"${String(x).replaceAll('"', '""')}"` : String(x));
+  const quoted = (x) => (typeof x === "string" && /^[=+\-@]/.test(x) && !/^[+-][\d.,]*$/.test(x) ? quotedText(`'${x}`) : quotedText(x));  // no formulas
+  const quotedText = (x) => (x === null || Number.isNaN(x) ? "" : /[",\n\r]/.test(String(x)) ? `"${String(x).replaceAll('"', '""')}"` : String(x));
   const lines = (rows) => rows.map((row) => row.map(quoted).join(",") + "\n").join("");
   const CSV = {
     scores: () => {
