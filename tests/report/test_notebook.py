@@ -418,7 +418,7 @@ def test_a_baseline_below_the_shown_rows_is_shown() -> None:
     runs = {f"run{i:02}": [1 / (1 + i)] * 3 for i in range(30)}
     scores = cf.read_scores({run: {"m": dict(zip("abc", xs, strict=True))} for run, xs in runs.items()})
     html = cf.compare(scores, baseline="run29", test="t")._repr_html_()
-    assert "run19</td>" in html and "run20</td>" not in html and "run29</td>" in html and "... and 9 more rows" in html
+    assert "run19</td>" in html and "run20</td>" not in html and "run29</td>" in html and "... and 9 more runs" in html
     tied = cf.read_scores(
         {run: {"m": {"a": 0.5, "b": x}, "n": {"a": 0.1, "b": x}} for run, x in (("x", 1), ("y", 1), ("z", 0))}
     )
