@@ -290,7 +290,7 @@ def test_markdown(museum: Audit) -> None:
     assert text.startswith("### Bottom line\n") and "\n### What could change the order of the runs\n" in text
     assert "\n**bm25**: " in text
     head = next(line for line in text.splitlines() if line.startswith("| measure") and "score" in line)
-    assert [name.strip() for name in head.split("|")][1:5] == ["measure", "score", "queries 95% interval", "ties worst"]
+    assert [name.strip() for name in head.split("|")][1:5] == ["measure", "score", "95% interval", "ties worst"]
     assert "- AP: `dense` and `bm25` could swap if ties" in text
 
 

@@ -82,14 +82,14 @@ EFFECTS: dict[Cause, str] = {
     "terminal": "swap if the end of a list counts as an answer",
     "queries": "have overlapping confidence intervals",
 }
-UNJUDGED, LEFT_OUT = "unjudged", "left out"
-# The columns of the table of a run, by the titles over them.
+# The columns of the table of a run, by their cause.
 GROUPS = {
-    "": ("score",),
-    "queries": ("95%\ninterval",),
-    "ties": ("worst", "expected", "best", "place"),
-    UNJUDGED: ("plausible", "lowest", "highest", ""),
-    LEFT_OUT: ("share", "condensed"),
+    "queries": ("score", "95%\ninterval"),
+    "ties": ("ties\nworst", "ties\nexpected", "ties\nbest", "place\nin ties"),
+    "unjudged": (
+        *("unjudged\nplausible", "unjudged\nlowest", "unjudged\nhighest", "bounds\nor range"),
+        *("unjudged\nshare", "condensed"),
+    ),
     "lists": ("terminal",),
 }
 
@@ -224,13 +224,12 @@ def sheet(audit: Audit, run: int, layout: Layout) -> Sheet:
             *shown(audit.condensed, audit.terminal),
         ]
         rows.append(Row((measure,), tuple(map(Cell, compress(texts, kept)))))
-    heads = (f"{group}\n{name}".strip("\n") for group, names in shown_groups(audit).items() for name in names)
-    return Sheet(("measure",), tuple(heads), tuple(rows))
+    return Sheet(("measure",), tuple(chain(*shown_groups(audit).values())), tuple(rows))
 
 
 def shown_groups(audit: Audit) -> dict[str, tuple[str, ...]]:
     """The columns of the table of a run, without those on unjudged documents if judgments are complete."""
-    return {title: names for title, names in GROUPS.items() if not (audit.complete and title in (UNJUDGED, LEFT_OUT))}
+    return {cause: names for cause, names in GROUPS.items() if not (audit.complete and cause == "unjudged")}
 
 
 def _plus_minus(layout: Layout, audit: Audit, r: int, m: int) -> str:
