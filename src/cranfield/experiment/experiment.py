@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cranfield.experiment.running import Outcome
 
 FILE = "cranfield.toml"
-POLICY = keywords_of(evaluate, without=("qrels", "run", "measures", "show", "names"))
+POLICY = keywords_of(evaluate, without=("qrels", "run", "measures", "show", "names", "progress"))
 ELSEWHERE = "seed", "cluster", "collection", "repeats", "baseline", "together"
 COMPARING = keywords_of(ComparisonSettings, without=ELSEWHERE)
 Names = str | tuple[str, ...]
