@@ -229,7 +229,7 @@ def test_figures_need_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = call("study", "truncation", QRELS, *RUNS, "--figures", tmp_path / "figures")
     assert result.exit_code == 1
-    assert result.stderr == "error: a figure needs an optional package\n\nhint: pip install 'cranfield[plot]'\n"
+    assert result.stderr == "error: a figure needs an optional package\n\nhint: pip install '.[plot]'\n"
     assert not (tmp_path / "figures").exists()
 
 
