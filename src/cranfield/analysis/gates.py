@@ -114,15 +114,15 @@ def verdict(
     checks: list[Check] = []
     p = {} if comparison is None else _one_sided(comparison)
     for label, gate in gates.items():
-        found: list[Check] = []
+        of_measure: list[Check] = []
         if (table := means or compared) is not None:
             check_gate(table.columns[table.measures.index(label)].measure, gate)
         if means is not None:
-            found += [check for rule, limit in gate.limits.items() for check in _limits(means, label, rule, limit)]
+            of_measure += [check for rule, limit in gate.limits.items() for check in _limits(means, label, rule, limit)]
         if comparison is not None and gate.compares:
-            found += _against_baseline(gate, comparison, comparison[label], p[comparison[label].measure], compared)
+            of_measure += _against_baseline(gate, comparison, comparison[label], p[comparison[label].measure], compared)
         wanted = (gate.runs,) if isinstance(gate.runs, str) else gate.runs
-        checks += [check for check in found if not wanted or check.run in wanted]
+        checks += [check for check in of_measure if not wanted or check.run in wanted]
     return Verdict(tuple(checks), comparison)
 
 
@@ -173,12 +173,12 @@ def _one_sided(comparison: Comparison) -> dict[str, list[float]]:
     """
     alone = replace(comparison.settings, together=1)
     halves = []
-    for one in comparison.by_measure:
-        worse = one.direction * one.sign < 0
-        half = np.maximum(one.p / 2, lowest_p(alone, one.units, sides=1))
+    for compared in comparison.by_measure:
+        worse = compared.direction * compared.sign < 0
+        half = np.maximum(compared.p / 2, lowest_p(alone, compared.units, sides=1))
         halves.append(np.where(worse, half, 1 - half))
     corrected = correct(halves, comparison.settings)
-    return {one.measure: of.p.tolist() for one, of in zip(comparison.by_measure, corrected, strict=True)}
+    return {compared.measure: of.p.tolist() for compared, of in zip(comparison.by_measure, corrected, strict=True)}
 
 
 def _bounds(pair: PairComparison, one: MeasureComparison, alpha: float) -> tuple[float, float]:
@@ -204,31 +204,31 @@ def _bounds(pair: PairComparison, one: MeasureComparison, alpha: float) -> tuple
 
 
 def _against_baseline(
-    gate: Gate, comparison: Comparison, one: MeasureComparison, p: list[float], compared: Scores | None
+    gate: Gate, comparison: Comparison, of_measure: MeasureComparison, p: list[float], compared: Scores | None
 ) -> Iterator[Check]:
     """Each run against the baseline; ``p``: one-sided, by pair."""
     alpha = comparison.settings.alpha
-    for pair, p_worse in zip(one.pairs, p, strict=True):
-        gain = pair.difference * one.sign
-        lost = () if compared is None else lost_queries(compared, one.measure, pair.run, pair.other)
-        check = partial(Check, pair.run, one.measure, mean=pair.mean, pair=pair, lost=lost)
+    for pair, p_worse in zip(of_measure.pairs, p, strict=True):
+        gain = pair.difference * of_measure.sign
+        lost = () if compared is None else lost_queries(compared, of_measure.measure, pair.run, pair.other)
+        check = partial(Check, pair.run, of_measure.measure, mean=pair.mean, pair=pair, lost=lost)
         if gate.not_worse_by is not None:
             margin = gate.not_worse_by
-            worst, best = _bounds(pair, one, alpha)
+            worst, best = _bounds(pair, of_measure, alpha)
             shown: Outcome = "passed" if worst > -margin else "failed" if best < -margin else "undecided"
-            low, high = (worst, best) if one.sign > 0 else (-best, -worst)
+            low, high = (worst, best) if of_measure.sign > 0 else (-best, -worst)
             yield check("not_worse_by", margin, shown, low=low, high=high)
         unknown = math.isnan(pair.difference)
         if gate.no_significant_loss:
             # By the direction of the test: few large wins may outweigh many losses in the mean.
-            beyond = pair.estimate * one.sign < -gate.margin - SAME
+            beyond = pair.estimate * of_measure.sign < -gate.margin - SAME
             worse = p_worse < alpha and (beyond or not gate.margin)
             signs = SIGNIFICANCE_TESTS[comparison.settings.chosen].signs  # other tests need a spread
-            undecided = unknown or lowest_p(comparison.settings, one.units, sides=1) >= alpha
+            undecided = unknown or lowest_p(comparison.settings, of_measure.units, sides=1) >= alpha
             undecided |= not pair.decides and not signs
-            found: Outcome = "undecided" if undecided else "failed" if worse else "passed"
-            through = found == "passed" and beyond
-            yield check("no_significant_loss", gate.margin, found, p=p_worse, lets_through=through)
+            outcome: Outcome = "undecided" if undecided else "failed" if worse else "passed"
+            through = outcome == "passed" and beyond
+            yield check("no_significant_loss", gate.margin, outcome, p=p_worse, lets_through=through)
         if gate.may_drop is not None:
             dropped: Outcome = "undecided" if unknown else "failed" if gain < -gate.may_drop - SAME else "passed"
             yield check("may_drop", gate.may_drop, dropped)
