@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.conformance import worked
 from cranfield.io import pieces
+from golden_cases import golden
 
 
-@pytest.mark.parametrize("case", worked("exposure"), ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", golden("exposure"), ids=lambda case: case["id"])
 def test_golden(case: dict[str, Any]) -> None:
     found = cf.exposure({"r": case["run"]}, k=case["k"], items=case["items"], by="group")["r"]
     expected, tol = case["expected"], case["tol"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from operator import itemgetter
 from pathlib import Path
@@ -14,9 +13,9 @@ import pytest
 
 import cranfield as cf
 from cranfield.errors import InputError, MeasureError, UsageError
-from golden_cases import FOLDER
+from golden_cases import SPANS
 
-GOLDEN = json.loads((FOLDER / "golden-3.json").read_text())["spans"]
+GOLDEN = SPANS
 Passage = tuple[str, int, int]
 
 

@@ -225,7 +225,7 @@ def raise_faults(
 
 def no_rows_error(source_name: str) -> InputError:
     """The error for a text file without data."""
-    return InputError([f"{source_name}: the file has only blank lines and comments"])
+    return InputError([f"{source_name}: the file has only blank lines and comments"], kinds=frozenset({"blank"}))
 
 
 @long_numbers()
