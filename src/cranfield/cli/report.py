@@ -111,7 +111,7 @@ class Report(
                     scores = self.averaged(evaluation.scores)
                     names = {run.run.source_name: run.run.system or run.run.name for run in evaluation.run_scores}
                 else:
-                    scores = self.averaged(self.scores_of_judges(chosen.plan))
+                    scores = self.averaged(self.score(chosen.plan))
         baseline = self._baseline(scores, names)
         settings = ComparisonSettings(seed=self.seed, baseline=baseline, **self.values_of(Testing, Design))
         comparison = None
@@ -200,11 +200,12 @@ class Report(
         """Judgments and runs, as they were given."""
         return [self.qrels, *map(_word, self.runs)]
 
-    def commands(self, evaluation: Evaluation, scores: Scores, baseline: str | None) -> list[list[str]]:
+    def commands(self, evaluation: Evaluation | None, scores: Scores, baseline: str | None) -> list[list[str]]:
         """The commands that reproduce the numbers of a report, part by part."""
         from cranfield.report.html import POINTS, opened
 
-        files, columns, ranked = self.inputs, evaluation.columns, not scores.repeats and not self.average
+        files, columns = self.inputs, scores.columns if evaluation is None else evaluation.columns
+        ranked = evaluation is not None and not scores.repeats and not self.average
         paths = options.named_runs(self.runs)[2]
         facts = (*groups_of(options.CollectionFacts), "queries", "undefined", "seed")
         others = [fact for fact in facts if fact not in ("corpus", "queries_file")]
