@@ -41,11 +41,6 @@ def symbol(case: dict[str, Any]) -> str:
     return cf.parse(case["name"]).symbol
 
 
-def cases_of(family: str) -> Any:
-    """The cases of the measures in one module of ``cranfield.measures``, as a parameter of a test."""
-    return pytest.mark.parametrize("case", golden(f"cases/{family}"), ids=lambda case: case["id"])
-
-
 def check(case: dict[str, Any]) -> None:
     """Evaluate a case and compare."""
     given = {name: {"q": case[name]} for name in INPUTS if name in case and name != "qrels"}

@@ -10,12 +10,6 @@ import pytest
 
 import cranfield as cf
 from cranfield.lab.studies.truncation import c_at_1
-from golden_cases import cases_of, check
-
-
-@cases_of("answering")
-def test_golden(case: dict[str, Any]) -> None:
-    check(case)
 
 
 def collection(n: int, correct: int, unanswered: int) -> tuple[dict, dict]:

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 
 import cranfield as cf
-from golden_cases import cases_of, check
-
-
-@cases_of("gain")
-def test_golden(case: dict[str, Any]) -> None:
-    check(case)
 
 
 def equation_3(gains: list[float], pool: list[float]) -> float:

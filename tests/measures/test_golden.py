@@ -1,4 +1,4 @@
-"""The golden cases as a whole: every measure has one, and every one is tested by a file of its family."""
+"""Every golden case has its value, and every measure has a case."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 
 import cranfield as cf
 from cranfield.measures import FAMILIES
-from golden_cases import CASES, SPANS, cases_of, check, symbol
+from golden_cases import CASES, SPANS, check, symbol
 
 
-@cases_of("diversity")
-def test_diversity(case: dict[str, Any]) -> None:
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{cf.measures.CATALOGUE[symbol(case)].family}-{case['id']}")
+def test_golden(case: dict[str, Any]) -> None:
     check(case)
 
 
@@ -23,6 +23,6 @@ def test_every_measure_has_a_case(name: str) -> None:
     assert any(symbol(case) == name for case in (*CASES, *SPANS))
 
 
-def test_every_family_has_a_file() -> None:
+def test_cases_are_of_known_families() -> None:
     families = {module.__name__.rpartition(".")[2] for module in FAMILIES}
     assert {cf.measures.CATALOGUE[symbol(case)].family for case in CASES} <= families

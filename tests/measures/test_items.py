@@ -9,15 +9,9 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from golden_cases import cases_of, check
 
 ITEMS = {"a": {"price": 4.0}, "b": {"price": -8.0}, "c": {"price": 30.0}, "d": {"price": 0.0}, "e": {"price": 30.5}}
 NAME = "DocMean(of='price')"
-
-
-@cases_of("items")
-def test_golden(case: dict[str, Any]) -> None:
-    check(case)
 
 
 def value_of(run: dict[str, float], name: str, items: Any = ITEMS, **views: Any) -> float | None:

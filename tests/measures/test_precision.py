@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import cranfield as cf
-from golden_cases import cases_of, check
-
-
-@cases_of("precision")
-def test_golden(case: dict[str, Any]) -> None:
-    check(case)
 
 
 @pytest.mark.parametrize("negative", ["unjudged", "nonrel"])

@@ -10,13 +10,6 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from golden_cases import cases_of, check
-
-
-@cases_of("sampled")
-def test_golden(case: dict[str, Any]) -> None:
-    check(case)
-
 
 QRELS = {"q": {"a": 2, "b": 0, "c": -1, "d": 1, "e": -1, "missed": 1, "nope": 0}}
 STRATA = {"q": {"a": "1", "b": "2", "c": "1", "d": "2", "e": "2", "missed": "1", "nope": "2"}}
