@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 DISPLAY = "cranfield.report.notebook"  # the module with the tables and figures of all classes of results
 
@@ -11,8 +11,11 @@ DISPLAY = "cranfield.report.notebook"  # the module with the tables and figures 
 class Displayed:
     """Tables and figures of a result; what makes them is loaded when a result is shown.
 
-    ``repr`` is one line, which each class writes.
+    ``repr`` is one line, which each class writes. ``SHOWN_BY``: the module of `cranfield.report` with the functions
+    ``pages``, ``notes`` and ``drawings`` of a class; a class above the reports has them as methods instead.
     """
+
+    SHOWN_BY: ClassVar[str] = ""
 
     def _repr_html_(self) -> str:
         """The tables for notebooks."""
