@@ -237,7 +237,6 @@ WRONG: dict[str, tuple[Any, str]] = {
     "empty lines": ("\n\n", "scores.csv: there are no scores"),
     "no rows": ([], "scores: there are no scores"),
     "lists of repeats": ({"a": {"m": {"q1": [[1, 2]]}}}, "the value of m is not a number: [1, 2]"),
-    "a boolean": ([{"query": "q", "m": True}], "the value of m is not a number: True"),
     "a float as a query": ([{"query": 1.5, "m": 1}], "1.5 is not the name of a query"),
     "repeats of other lengths": ({"a": {"m": {"q1": [1, 2], "q2": [1]}}}, "1 of 2 repeats"),
     "no dict": ({"a": {"m": 0.5}}, "run `a`, m: expected a dict, found float"),

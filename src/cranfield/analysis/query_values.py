@@ -19,8 +19,8 @@ from cranfield.evaluation.elsewhere import read_scores
 from cranfield.evaluation.scores import Scores
 from cranfield.io.faults import quotable
 from cranfield.io.formats.json import parse_json
-from cranfield.io.ids import by_text
 from cranfield.io.streams import is_stream, open_stream
+from cranfield.io.values import by_text
 from cranfield.settings import Count, NotNegative, checked
 from cranfield.statistics.rounding import SAME
 

@@ -24,9 +24,10 @@ from cranfield.evaluation.evaluator import check_argument_order
 from cranfield.evaluation.notes import percent, scores_against_ranks
 from cranfield.evaluation.overlap import check_query_overlap, find_disjoint
 from cranfield.evaluation.run_notes import judged_documents
-from cranfield.io.ids import Duplicates
+from cranfield.io.named_tables import kind_of
 from cranfield.io.spans import read_chunks
 from cranfield.io.toml_file import TomlFile
+from cranfield.io.values import Duplicates
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.spans import judge_chunks
 from cranfield.report.pages import FORMATS, write
@@ -321,6 +322,8 @@ def detect_kind(source: str, duplicates: Duplicates = "error") -> str:
     hint = "use --kind run or --kind qrels"
     if source == "-":
         raise UsageError("cannot detect whether standard input holds a run or judgments", hint=hint)
+    if (kind := kind_of(source)) is not None:
+        return kind
     run, qrels = io.check_run(source, duplicates=duplicates), io.check_qrels(source)
     if run is not None and qrels is not None:
         # Neither: report whichever has fewer errors.

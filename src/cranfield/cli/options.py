@@ -14,7 +14,7 @@ from cranfield.cli.output import QUIET, progress
 from cranfield.data import Repeats
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.plan import DEFAULT_MEASURES, DIVERSITY_MEASURES, Queries, Shown, Undefined, default_measures
-from cranfield.io.ids import Duplicates
+from cranfield.io.values import Duplicates
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report import FORMATS
 from cranfield.settings import RARE, Choices, Limits, Option, Positive, Whole

@@ -14,9 +14,9 @@ import numpy as np
 
 from cranfield.corpus.models import Settings
 from cranfield.errors import InputError, UsageError, available, optional
+from cranfield.io.columns import arrow_binary, strings_of
 from cranfield.io.documents import document_files
 from cranfield.io.formats.json import load_json
-from cranfield.io.tables import arrow_binary, strings_of
 from cranfield.io.write import write_pieces
 
 VERSION = 1

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.data import Judgments, Run, Strings, Table
-from cranfield.errors import InputError, UsageError
+from cranfield.data import Judgments, Run, Strings, Table, with_files
+from cranfield.errors import InputError, UsageError, optional
 from cranfield.io.faults import quotable
-from cranfield.io.ids import is_marked
-from cranfield.io.judgments import NO_SUBTOPIC
 from cranfield.io.runs import load
 from cranfield.io.streams import Row, WritableTable, compression_of_name, compressor, without_compression, writer
+from cranfield.io.tables import NO_SUBTOPIC
+from cranfield.io.values import is_marked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +47,17 @@ def write_run(run: Run | Table, path: str | os.PathLike[str], *, tag: str | None
 
     columns = {"query_id": table.query, "doc_id": table.document, "rank": np.array(ranks), "score": table.score}
     _write(WritableTable(os.fspath(path), "run", columns, rows, trec_rows, nested))
+
+
+def to_pandas(run: Run) -> Any:
+    """The rows of a run as a data frame."""
+    pandas = optional("pandas", "a data frame", "pandas")
+    table = load(run)
+    ids = {"query_id": list(table.query), "doc_id": list(table.document)}
+    return pandas.DataFrame({**ids, "score": table.score, "rank": _ranks(table)})
+
+
+with_files(load=load, to_pandas=to_pandas, write_run=write_run)
 
 
 def write_qrels(judgments: Judgments, path: str | os.PathLike[str]) -> None:

@@ -25,15 +25,15 @@ from cranfield.errors import InputError, UsageError, max_faults
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.evaluation.scores import Scores
 from cranfield.io import read_qrels, write_qrels
+from cranfield.io.columns import QRELS_COLUMNS, Columns, choose_columns
 from cranfield.io.documents import read_texts
 from cranfield.io.faults import quotable
 from cranfield.io.formats.delimited import csv_lines, delimiter_of
 from cranfield.io.formats.json import load_json
 from cranfield.io.formats.trec import trec_lines
-from cranfield.io.ids import id_text
-from cranfield.io.named_tables import NamedTable, read_query_texts, read_table
+from cranfield.io.named_tables import read_query_texts, read_table
 from cranfield.io.streams import compression_of_name, is_stream, open_stream, without_compression
-from cranfield.io.tables import QRELS_COLUMNS, choose_columns
+from cranfield.io.values import id_text
 from cranfield.io.write import check_ids, qrels_table, shorten, write_pieces
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import shown, signed
@@ -225,11 +225,11 @@ def _finite(value: Any) -> float | None:
 def _origins(content: bytes, name: str) -> dict[tuple[str, str], tuple[str, str, str]]:
     """Assessor, time and source of the judgments of a CSV or TSV file; nothing if it has no such columns."""
     table = read_table(_named(content, name), "qrels") if delimiter_of(name) else None
-    if not isinstance(table, NamedTable) or not set(COLUMNS[3:]) & set(table.columns):
+    if not isinstance(table, Columns) or not set(COLUMNS[3:]) & set(table.names):
         return {}
-    chosen = choose_columns(list(table.columns), QRELS_COLUMNS, None, name)
+    chosen = choose_columns(table.names, QRELS_COLUMNS, None, name)
     origins: dict[tuple[str, str], tuple[str, str, str]] = {}
-    for _, row in table:
+    for _, row in table.rows():
         assessor, time, source = (str(row.get(column) or "") for column in COLUMNS[3:])
         origins.setdefault((row[chosen["query"]], row[chosen["document"]]), (assessor, time, source))
     return origins

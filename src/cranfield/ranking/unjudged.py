@@ -20,7 +20,7 @@ from cranfield.ranking.batch import Key
 from cranfield.ranking.rankings import Judged, Pool, Rankings, Shown
 
 if TYPE_CHECKING:
-    from cranfield.io.items import Items
+    from cranfield.io.named_tables import Items
     from cranfield.measures import Measure
 
 Negative = Literal["unjudged", "nonrel"]
