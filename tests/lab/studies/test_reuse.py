@@ -185,9 +185,9 @@ def test_saved_and_read_again(found: ReuseResult, tmp_path: Path) -> None:
         ({"split": {"x": "left"}}, "all judged documents are in the part `other`"),
         ({"pattern": "("}, "invalid regular expression"),
         ({"seed": 1.5}, "seed must be a whole number of at least 0, not 1.5"),
-        ({"share": 1}, "share must be between 0 and 1, not 1"),
+        ({"share": 1}, "share must be a number greater than 0 and less than 1, not 1"),
         ({"corpus": None}, "ABSNB@20 needs a corpus, because it uses document text"),
-        ({"coefficient": "tau"}, "unknown coefficient `tau`"),
+        ({"coefficient": "tau"}, "coefficient must be one of tau-a"),
     ],
 )
 def test_wrong_settings(lab: Simulation, how: dict[str, Any], message: str) -> None:

@@ -138,10 +138,10 @@ def test_documents_that_the_corpus_lacks_are_counted(lab: Simulation) -> None:
     ("how", "message"),
     [
         ({"rates": [0]}, "rates must be whole numbers from 1 to 100, not 0"),
-        ({"rates": [2.5]}, "rates must be whole numbers from 1 to 100, not 2.5"),
+        ({"rates": [2.5]}, "each of rates must be a whole number, not 2.5"),
         ({"rates": []}, "rates must be whole numbers from 1 to 100, at least one"),
         ({"repeats": 0}, "repeats must be a whole number of at least 1, not 0"),
-        ({"coefficient": "tau"}, "unknown coefficient `tau`"),
+        ({"coefficient": "tau"}, "coefficient must be one of tau-a"),
         ({"measures": ["DELTARB@20"]}, "all requested measures read document text"),
         ({"measures": ["NRBP[condensed]"]}, "this study evaluates raw and condensed lists itself"),
         ({"corpus": None}, "ABSRB@20 needs a corpus, because it uses document text"),

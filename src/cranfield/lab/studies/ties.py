@@ -292,8 +292,8 @@ class Ties(Study):
         labels, queries = tuple(column.label for column in plan.columns), evaluation.queries
         by_rule = [_values(evaluation, rule) for rule in RULES]
         # A run for which a measure is undefined scores 0; a query counts unless it is undefined for all runs.
-        undefined = np.isnan(by_rule[EXPECTED])
-        defined = ~undefined.all(axis=0)
+        undefined: Booleans = np.isnan(by_rule[EXPECTED])
+        defined: Booleans = np.any(~undefined, axis=0)
         scores = _means(by_rule, defined)
         drawn = np.empty((len(loaded), len(labels), self.samples))
         for r, run in enumerate(followed(evaluation.run_scores, progress, steps)):
@@ -692,7 +692,7 @@ def range_figure(result: TiesResult) -> Figure:
 def draw_ranges(result: TiesResult, measure: int, axis: Axes) -> None:
     """For each run: worst to best order, 90% of random orders, the expectation, and the order of trec_eval."""
     order = np.argsort(result.scores[EXPECTED, measure], kind="stable")
-    order = order[result.moves.any(axis=0)[order]]
+    order = order[np.any(result.moves[:, order], axis=0)]
     trec, expected, best, worst = result.scores[[TREC, EXPECTED, BEST, WORST], measure][:, order]
     y = np.arange(len(order))
     axis.hlines(y, worst, best, color=SKY, linewidth=0.8, label="worst to best")
