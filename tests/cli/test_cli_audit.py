@@ -140,7 +140,7 @@ def test_figures_without_matplotlib_are_refused_before_the_work(call: Call, monk
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = call("audit", QRELS, BM25, "--figures", "drawn")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "pip install 'cranfield[plot]'" in result.stderr
+    assert "pip install '.[plot]'" in result.stderr
 
 
 def test_many_runs_fit_two_screens(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

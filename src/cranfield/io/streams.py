@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cranfield.data import Opener
 from cranfield.errors import InputError, UsageError, available, optional, reading, reading_failed
+from cranfield.io import register
 from cranfield.parallel import in_background
 
 if TYPE_CHECKING:
@@ -217,6 +218,7 @@ def open_stream(source: Any, default_name: str) -> Stream:
     if isinstance(source, str) and source == "-":
         if sys.stdin is None:  # `<&-`
             raise InputError(["<stdin>: standard input is closed"])
+        register.active().read("-")
         return _open_object(sys.stdin, "<stdin>", "stdin")
     if isinstance(source, str | os.PathLike):
         return _open_path(os.fsdecode(source))
@@ -241,6 +243,7 @@ def short_name(path: str) -> str:
 
 
 def _open_file(path: str) -> int:
+    register.active().read(path)
     try:
         return os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     except FileNotFoundError as error:
@@ -786,6 +789,7 @@ def active() -> Digests | None:
 
 def digest_of_file(path: str) -> str | None:
     """The digest of a regular file; None if it cannot be read."""
+    register.active().read(path)
     try:
         with open(path, "rb") as file:
             method = detect_compression(file.read(64))

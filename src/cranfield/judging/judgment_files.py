@@ -123,7 +123,8 @@ Drawn = Mapping[tuple[str, str], tuple[Any, ...]]  # how each document of a samp
 def read_new(source: Any, drawn: Drawn | None = None) -> list[NewJudgment]:
     """New judgments from a file: JSON of the judging page, a CSV with assessors, or any file of judgments.
 
-    ``drawn``: how the documents of the old judgments were drawn; a new file that says otherwise is an error.
+    ``drawn``: how the documents of the old judgments were drawn; a new file that says otherwise is an error. In a
+    sample, a document with a negative grade is not judged yet; elsewhere that is a grade like others.
     """
     if is_stream(source):
         stream = open_stream(source, "qrels")
@@ -135,7 +136,7 @@ def read_new(source: Any, drawn: Drawn | None = None) -> list[NewJudgment]:
             except ValueError:
                 saved = None
             if isinstance(saved, Mapping) and isinstance(saved.get("judgments"), list):
-                return _from_page(saved, name)
+                return _from_page(saved, name, drawn)
         content = stream.read()  # standard input is read once
         judgments = read_qrels(_named(content, name))
         origins = _origins(content, name)
@@ -147,7 +148,7 @@ def read_new(source: Any, drawn: Drawn | None = None) -> list[NewJudgment]:
         _with_origin(NewJudgment(query, document, grade, source=name), origins)
         for query, documents in mapping_of(judgments).items()
         for document, grade in documents.items()
-        if grade >= 0
+        if grade >= 0 or not drawn
     ]
 
 
@@ -195,7 +196,7 @@ def _check_drawn(judgments: Judgments, name: str, drawn: Drawn) -> None:
             )
 
 
-def _from_page(content: Mapping[str, Any], name: str) -> list[NewJudgment]:
+def _from_page(content: Mapping[str, Any], name: str, drawn: Drawn | None) -> list[NewJudgment]:
     assessor = str(content.get("assessor") or "")
     faults, found = [], []
     for number, entry in enumerate(content["judgments"], 1):
@@ -209,7 +210,7 @@ def _from_page(content: Mapping[str, Any], name: str) -> list[NewJudgment]:
         found.append(NewJudgment(query, document, grade, assessor, str(entry.get("time") or ""), name))
     if faults:
         raise InputError(faults[: max_faults()], total=len(faults))
-    return [entry for entry in found if entry.grade >= 0]
+    return [entry for entry in found if entry.grade >= 0 or not drawn]
 
 
 def _finite(value: Any) -> float | None:
@@ -244,7 +245,8 @@ def merge(qrels: Any, files: Sequence[Any], *, settle: Settle = "error") -> Merg
     """The judgments with all new ones; raises, and merges nothing, if two grades of a document differ.
 
     ``settle``: which grade a document gets instead of an error: the median, the lowest or the highest of its grades,
-    old and new. A negative grade in ``qrels`` (pooled, or drawn and not yet judged) is replaced by a new judgment.
+    old and new. A negative grade in ``qrels`` (pooled, or drawn and not yet judged) is replaced by a new
+    one that is not negative.
 
     >>> merged = merge({"q": {"a": 1}}, [{"q": {"b": 0}}, {"q": {"a": 1}}])
     >>> merged.grades, len(merged.new), merged.repeated
@@ -269,11 +271,11 @@ def merge(qrels: Any, files: Sequence[Any], *, settle: Settle = "error") -> Merg
     for of_file in entries:
         for entry in of_file:
             pair = entry.query, entry.document
-            old = grades.get(entry.query, {}).get(entry.document, -1.0)
+            old = grades.get(entry.query, {}).get(entry.document)
             if judgments.sample is not None and entry.document not in grades.get(entry.query, {}):
                 what = f"document `{quotable(entry.document)}` of query `{quotable(entry.query)}`"
                 faults.append(f"{entry.source}: {what} is not in the pool of the sample {judgments.name}")
-            elif old < 0:
+            elif old is None or old < 0 <= entry.grade:
                 votes[pair] = [entry.grade]
                 grades.setdefault(entry.query, {})[entry.document] = entry.grade
                 origin[pair], known[pair] = entry.source, entry

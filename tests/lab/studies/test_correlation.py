@@ -89,12 +89,13 @@ def test_worked_by_hand() -> None:
 
 
 def test_significance_of_the_paper() -> None:
-    def critical(coefficient: str) -> float | None:
-        settings = Correlation(coefficient=coefficient, alpha=0.01)
-        return CorrelationResult(settings, tuple("r" * 30), ("AP", "Q"), 42, np.zeros((2, 30)), np.eye(2)).critical
-
-    assert critical("tau-a") == pytest.approx(0.3319, abs=1e-4)  # the paper has .34
-    assert critical("rbo") is None
+    empty = np.zeros((2, 30))
+    results = [
+        CorrelationResult(Correlation(coefficient, alpha=0.01), tuple("r" * 30), ("AP", "Q"), 42, empty, np.eye(2))
+        for coefficient in ("tau-a", "rbo")
+    ]
+    assert results[0].critical == pytest.approx(0.3319, abs=1e-4)  # the paper has .34
+    assert results[1].critical is None
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 8])
@@ -175,7 +176,7 @@ def test_what_cannot_be_compared(runs: Any, qrels: Any, measures: Any, message: 
 
 
 def test_wrong_settings() -> None:
-    with pytest.raises(cf.CranfieldError, match=r"coefficient must be one of tau-a, .*; not 'tau'"):
+    with pytest.raises(cf.CranfieldError, match="coefficient must be one of"):
         cf.lab.correlation(QRELS, RUNS, MEASURES, coefficient="tau")
     with pytest.raises(cf.CranfieldError, match="alpha must be a number greater than 0 and less than 1, not 2"):
         cf.lab.correlation(QRELS, RUNS, MEASURES, alpha=2)
@@ -296,6 +297,12 @@ def test_measures_against_others_saved_shown_and_averaged(tmp_path: Path) -> Non
     (mean,) = CorrelationResult.mean_pages([result, loaded])
     assert mean.sheet.columns == ("bpref",)
     assert [float(row.cells[0].text) for row in mean.sheet.rows] == pytest.approx(result.matrix[:2, 2], abs=1e-4)
+
+
+def test_files_without_a_choice_of_columns_are_square(found: CorrelationResult, tmp_path: Path) -> None:
+    data = found.to_dict()
+    del data["against"]
+    assert CorrelationResult.from_dict(data).columns == CorrelationResult.from_dict(data).rows == found.measures
 
 
 def test_the_reference_of_a_coefficient_is_named_where_rows_may_become_columns() -> None:

@@ -191,7 +191,7 @@ def test_samples_without_an_order_are_counted() -> None:
         ({"samples": 0}, "samples must be a whole number of at least 1, not 0"),
         ({"least": (1, -1)}, "least must be a whole number of at least 0, not -1"),
         ({"alpha": 1}, "alpha must be a number greater than 0 and less than 1, not 1"),
-        ({"coefficient": "tau"}, "coefficient must be one of tau-a"),
+        ({"coefficient": "tau"}, "coefficient must be one of"),
     ],
 )
 def test_wrong_settings(how: dict[str, Any], message: str) -> None:
@@ -215,9 +215,8 @@ def test_tables(format: str, how: tuple[str, ...]) -> None:
     assert result.exit_code == 0
     assert "AP[condensed]" in result.stdout
     if format == "json":
-        assert (
-            len(json.loads(result.stdout)["measures"]["AP"]["power"]) == {0: 6, 2: 3 if "3,1" in how else 2}[len(how)]
-        )
+        levels = len(json.loads(result.stdout)["power"][0])
+        assert levels == {0: 6, 2: 3 if "3,1" in how else 2}[len(how)]
     else:
         assert "nan" not in result.stdout
         assert "iscriminative power" in result.stdout
