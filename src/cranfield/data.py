@@ -23,6 +23,7 @@ Bytes = np.ndarray[tuple[Any, ...], np.dtype[np.uint8]]
 Array = np.ndarray[tuple[Any, ...], np.dtype[Any]]
 LONG_BLOCK = 8  # adjacent strings from which copying them together saves time
 LONG_TEXT = 64  # bytes from which strings are compared one by one
+LARGEST = 1e100  # sums and ratios of numbers up to this, of their squares and of their inverses, stay finite
 Smoothing = Literal["dirichlet", "printed"]  # of language models; printed: as Hui et al. (2017) print it
 
 

@@ -78,8 +78,11 @@ class reading:  # noqa: N801 - called like a function; a class takes a third of 
             raise reading_failed(self._source_name, error) from error
 
 
-class long_numbers(ContextDecorator):  # noqa: N801 - as above
-    """Whole numbers with more digits than Python writes as text, as an error of the input."""
+class reading_objects(ContextDecorator):  # noqa: N801 - as above
+    """What Python objects raise while they are read, as an error of the input.
+
+    These are whole numbers with more digits than Python writes as text, and dicts that change meanwhile.
+    """
 
     def __enter__(self) -> None:
         pass
@@ -90,6 +93,10 @@ class long_numbers(ContextDecorator):  # noqa: N801 - as above
             raise InputError(
                 [f"a whole number in the input has more than {most:,} digits"], hint="give long ids as text"
             ) from None
+        if isinstance(error, RuntimeError) and str(error).endswith("during iteration"):
+            raise InputError(
+                ["the input changed while it was read"], hint="give a copy that nothing else changes: dict(run)"
+            ) from error
 
 
 def reading_failed(source_name: str, error: OSError | MemoryError) -> InputError:

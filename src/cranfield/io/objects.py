@@ -15,7 +15,7 @@ import numpy as np
 
 from cranfield import native
 from cranfield.data import Floats, Judgments, Repeats, Run, Strings
-from cranfield.errors import InputError, long_numbers
+from cranfield.errors import InputError, reading_objects
 from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, quotable
 from cranfield.io.ids import texts_of
 from cranfield.io.judgments import Rows, group_judgments
@@ -226,7 +226,7 @@ def _is_run(item: Any) -> bool:
     return is_search_result(item) or (is_frame(item) and not is_object(item))
 
 
-@long_numbers()
+@reading_objects()
 def is_mapping_of_runs(run: Any) -> bool:
     """Whether this is ``{name: run}`` and not ``{query: ranking}``."""
     if not isinstance(run, Mapping) or not run:

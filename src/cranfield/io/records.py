@@ -12,7 +12,7 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 from cranfield.data import Run
-from cranfield.errors import InputError, UsageError, long_numbers
+from cranfield.errors import InputError, UsageError, reading_objects
 from cranfield.io.faults import Location, quotable
 from cranfield.io.ids import check_duplicates
 from cranfield.io.tables import COLUMN_NAMES, RANKINGS, Frame, normalise_name
@@ -125,7 +125,7 @@ class Accessors:
             )
 
 
-@long_numbers()
+@reading_objects()
 def records(
     results: Any,
     *,

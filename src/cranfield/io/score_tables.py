@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cranfield.data import LARGEST
 from cranfield.errors import InputError, UsageError
 from cranfield.io.faults import quotable
 from cranfield.io.ids import id_text
@@ -67,6 +68,10 @@ class Cells:
         number = _number(value)
         if number is None:
             self._faults.append(f"{place}: the value of {quotable(str(names[1]))} is not a number: {_shown(value)}")
+            return
+        if abs(number) > LARGEST:
+            limit = f"scores are at most {LARGEST:g}, so that their sums are numbers"
+            self._faults.append(f"{place}: the value of {quotable(str(names[1]))} is {number:g}; {limit}")
             return
         key = str(names[0]), str(names[1]), str(names[2]), repeat
         if first := self._first.get(key):

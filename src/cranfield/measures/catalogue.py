@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 import numpy as np
 
-from cranfield.data import Booleans
+from cranfield.data import LARGEST, Booleans
 from cranfield.errors import MeasureError
 from cranfield.measures.ties.strategies import (
     FULL,
@@ -41,6 +41,7 @@ __all__ = [
     "Positive",
     "Rank",
     "Share",
+    "UpToOne",
     "measure",
 ]
 
@@ -546,8 +547,9 @@ GainKind = Literal["binary", "graded", "grades", "scaled", "either", "ideal", "n
 
 
 Rank = Annotated[int, Limits(1, 10_000_000)]  # weights are tabulated for every rank down to the cutoff
-Positive = Annotated[float, Limits(0, 1e6, "(]")]
-LARGEST = 1e100  # sums and ratios of gains up to this, and of their inverses, stay finite
+LEAST = 1e-6  # smaller parameters overflow when they are squared or inverted, and mean nothing
+Positive = Annotated[float, Limits(LEAST, 1e6)]
+UpToOne = Annotated[float, Limits(LEAST, 1)]
 
 
 @dataclass(frozen=True, eq=False)

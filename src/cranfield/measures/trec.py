@@ -10,13 +10,12 @@ from typing import Annotated
 
 import numpy as np
 
-from cranfield.data import Floats, Integers
-from cranfield.measures.catalogue import FIXED, LARGEST, UNORDERED, Chance, Limits, Positive, Rank, measure
+from cranfield.data import LARGEST, Floats, Integers
+from cranfield.measures.catalogue import FIXED, UNORDERED, Chance, Limits, Positive, Rank, measure
 from cranfield.measures.gain import dcg, ideal_dcg
 from cranfield.measures.precision import Rule, hits, interpolated, number, of_judged, one_open
 from cranfield.measures.preference import binary_preference
 from cranfield.measures.ties.expectation import mean_over_ranges
-from cranfield.measures.user_model import unjudged_weight
 from cranfield.measures.weights import count, geometric, log_discount, log_gamma
 from cranfield.ranking.batch import Batch, GainSums, Preferences, Weights
 from cranfield.ranking.row_math import ratio, running, summed
@@ -330,4 +329,4 @@ def rank_biased_precision_residual(b: Batch, *, p: Chance = 0.9) -> Floats:
     >>> round(cf.parse("RBPres(p=0.5)")([1, None, 0]), 6)
     0.375
     """
-    return unjudged_weight(b, geometric(p), None)
+    return 1 - b.judged_weight(geometric(p), None)
