@@ -46,8 +46,9 @@ def expected(rows: list, k: int, ties: str) -> dict[str, set[str]]:
 
 def read(source: object, k: int, ties: str) -> dict[str, set[str]]:
     measure = cf.parse(f"DELTARB@{k}[ties={ties}]")
-    aligned = Aligner(JUDGMENTS).read(io.read_run(source), [KEYS[ties]], top=k)  # type: ignore[list-item]
-    return documents_read_by(aligned, [measure], JUDGMENTS.queries)
+    alignments = Aligner(JUDGMENTS).read(io.read_run(source), [KEYS[ties]], top=k)  # type: ignore[list-item]
+    tops = {key: alignment.tops for key, alignment in alignments.items() if alignment.tops is not None}
+    return documents_read_by(tops, [measure], JUDGMENTS.queries)
 
 
 @settings(max_examples=60, deadline=None)

@@ -98,6 +98,11 @@ class AlignmentKey(NamedTuple):
     collection: bool = False
     documents: bool = False
 
+    @property
+    def plain(self) -> bool:
+        """Whether only the judged documents of the query are needed."""
+        return not (self.content or self.costs or self.collection or self.documents)
+
 
 @dataclass(frozen=True)
 class Column:

@@ -15,7 +15,7 @@ import numpy as np
 from cranfield.data import Booleans, Floats, Integers, Judgments, Strings, TextView
 from cranfield.errors import InputError, MeasureError
 from cranfield.io.runs import WHOLE_RANKING, Positions, TopDocuments
-from cranfield.ranking.alignment import AlignedRun, Aligner, Alignment
+from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import Key
 from cranfield.ranking.rankings import Judged, Pool, Rankings, Shown
 
@@ -47,10 +47,12 @@ def documents_read(tops: TopDocuments, measure: Measure) -> Booleans:
     return np.asarray(rank < last_rank_read(measure))
 
 
-def documents_read_by(aligned: AlignedRun, measures: Sequence[Measure], queries: Strings) -> dict[str, set[str]]:
+def documents_read_by(
+    tops_by_key: Mapping[Key, TopDocuments], measures: Sequence[Measure], queries: Strings
+) -> dict[str, set[str]]:
     """The documents of a run, judged or not, that these measures read, for each judged query."""
     documents: dict[str, set[str]] = {}
-    for key, tops in aligned.tops.items():
+    for key, tops in tops_by_key.items():
         masks = [documents_read(tops, measure) for measure in measures if measure.views.rule.key == key]
         number = tops.positions.query
         rows = np.flatnonzero(np.any(masks, axis=0) & (number < len(queries))) if masks else np.zeros(0, np.int64)
@@ -138,10 +140,9 @@ def with_unjudged(
     return replace(judgments, begin=begin + before, documents=ids, grade=grade, labels=labels, sample=None)
 
 
-def align_content(aligned: AlignedRun, key: Key, aligner: Aligner) -> Alignment:
+def align_content(alignment: Alignment, aligner: Aligner) -> Alignment:
     """The alignment of a run that was read with judgments that contain some of its unjudged documents."""
-    alignment, tops = aligned.alignments[key], aligned.tops.get(key)
-    queries = aligner.judgments.queries
+    tops, queries = alignment.tops, aligner.judgments.queries
     moved = aligner.judgments.begin - alignment.aligner.judgments.begin
     positions = alignment.positions
     judged = positions._replace(document=positions.document + moved[positions.query])
@@ -162,32 +163,32 @@ def align_content(aligned: AlignedRun, key: Key, aligner: Aligner) -> Alignment:
     return replace(alignment, aligner=aligner, positions=merged.take(order))
 
 
-def align_collection(aligned: AlignedRun, key: Key, judged: Collection[str]) -> Alignment:
+def align_collection(alignment: Alignment, judged: Collection[str]) -> Alignment:
     """The alignment of a run in which each of its top documents that is judged for any query counts as judged.
 
     All of them have the grade 1. Queries without judgments have such documents, too.
     """
-    tops = aligned.tops[key]
-    chosen = np.flatnonzero([document in judged for document in tops.ids])
-    return _align_tops(aligned, key, chosen, np.ones(len(tops.ids)))
+    assert alignment.tops is not None
+    chosen = np.flatnonzero([document in judged for document in alignment.tops.ids])
+    return _align_tops(alignment, chosen, np.ones(len(alignment.tops.ids)))
 
 
-def align_documents(aligned: AlignedRun, key: Key, items: Items | None) -> Alignment:
+def align_documents(alignment: Alignment, items: Items | None) -> Alignment:
     """The alignment of a run with all its top documents, judged or not, their ids and items."""
-    judged, tops = aligned.alignments[key].aligner.judged, aligned.tops[key]
+    judged, tops = alignment.aligner.judged, alignment.tops
+    assert tops is not None
     row = tops.positions.document
     grade = np.where(row >= 0, np.append(judged.grade, -1)[row], 0 if judged.complete else -1)
     number = np.full(len(row), -1) if items is None else items.rows(tops.ids)
     absent = np.flatnonzero(np.bincount(row[row >= 0], minlength=len(judged.grade)) == 0)
-    return _align_tops(aligned, key, np.arange(len(row)), grade, Shown(tops.ids, number, items), absent)
+    return _align_tops(alignment, np.arange(len(row)), grade, Shown(tops.ids, number, items), absent)
 
 
 NO_ROWS = np.zeros(0, np.int64)
 
 
 def _align_tops(
-    aligned: AlignedRun,
-    key: Key,
+    alignment: Alignment,
     chosen: Integers,
     grade: Floats,
     shown: Shown | None = None,
@@ -197,8 +198,9 @@ def _align_tops(
 
     ``absent``: rows of the judgments that are judged documents, too, and not among the top documents.
     """
-    alignment, tops = aligned.alignments[key], aligned.tops[key]
-    own, top = alignment.aligner, tops.positions
+    tops, own = alignment.tops, alignment.aligner
+    assert tops is not None
+    top = tops.positions
     queries, complete = len(own.judgments.queries), own.judged.complete
     chosen = chosen[np.lexsort((top.by_input[chosen], top.start[chosen], top.query[chosen]))]
     positions = top.take(chosen)
