@@ -1,19 +1,32 @@
 """Are tests, gates and histories valid? How often they see a difference between equal systems, by simulation.
 
-.venv/bin/python benchmarks/validity.py --replications 2000 [--table clusters] [--cell skewed] [--save FILE]
+.venv/bin/python benchmarks/validity.py --replications 2000 --jobs 2 [--table clusters] [--output FILE]
+.venv/bin/python benchmarks/validity.py --page
 
-Gates and histories are those that users call. P-values come from the function that `compare` calls; ``--public`` calls
-`compare` itself, which takes ten times as long, because it computes intervals, too. ``--before FILE`` shows the rates
-that ``--save`` kept of an earlier version. To add a table is to add a function with the decorator `table`.
+The first command keeps the rates in benchmarks/validity.json; the second writes docs/validity.md from them.
+
+Everything is computed by what users call: `compare`, the gates of a comparison, a history, intervals from predictions.
+Rates depend on ``--seed`` and ``--replications`` only, not on ``--jobs``. The compiled core is not needed: on a machine
+that has Python, NumPy and SciPy, copy the packages rich, click, pygments, markdown_it and mdurl into a folder, and run
+
+PYTHONPATH=src:FOLDER python3 benchmarks/validity.py --replications 2000 --jobs 16 --output FILE
+
+To add a table is to add a function with the decorator `table`; its docstring is the text on the page.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import multiprocessing
+import os
+import platform
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,27 +34,31 @@ import numpy as np
 from scipy import stats
 
 import cranfield as cf
+from cranfield import native
 from cranfield.analysis.gates import Gate, verdict
-from cranfield.analysis.significance import ComparisonSettings, p_values
-from cranfield.evaluation.designs import matched_sample
 from cranfield.experiment.history import History
-from cranfield.statistics.design import Sample
-from cranfield.statistics.intervals import bca
 from cranfield.statistics.survey import ppi_mean
 
 LEVEL = 0.05
 SAMPLES = 999
+CHUNK = 50  # replications that are simulated together, with a seed of their own
 DESIGNED = ("t", "randomisation", "bootstrap")  # the tests that know clusters
 SIZES = (5, 8, 12, 25, 50, 200)
 COMMITS = 50
 DRIFT = -0.002
+RATES = Path(__file__).with_suffix(".json")
+PAGE = Path(__file__).parents[1] / "docs" / "validity.md"
+
+INTRODUCTION = """\
+Are tests, gates and histories valid? Each cell simulates systems whose true differences are known, and counts how often
+something happens, in %. A valid test at level .05 calls equal systems different in 5 % of the comparisons.
+{doc}`designs` and {doc}`compare` say what the tests do. `python benchmarks/validity.py` computes the rates, and with
+`--page` writes this page from them."""
 
 Generator = np.random.Generator
-Rates = dict[str, float]
 Outcomes = dict[str, bool]  # what happened in a replication
 Cells = Iterator[tuple[str, Callable[[], Outcomes]]]
 TABLES: dict[str, Callable[[Generator], Cells]] = {}
-PUBLIC = False  # whether p-values come from `compare`
 
 
 def table(function: Callable[[Generator], Cells]) -> Callable[[Generator], Cells]:
@@ -60,19 +77,8 @@ def scores_of(values: Mapping[str, Any], **attributes: Sequence[Any]) -> cf.Scor
 
 def rejected(scores: cf.Scores, tests: Sequence[Any] = ("t",), **design: Any) -> Outcomes:
     """Which tests call the two runs different."""
-    if PUBLIC:
-        comparison = cf.compare(scores, test=tests[0], tests=tests, samples=SAMPLES, audit=False, **design)
-        columns = comparison.to_columns()
-        return {test: columns[f"p {test}"][0] < LEVEL for test in tests}
-    settings = ComparisonSettings(test=tests[0], tests=tests, samples=SAMPLES)
-    p = p_values(matched_sample(scores, 0, **design)[0], np.array([[0, 1]]), settings)
-    return {test: bool(p[test][0] < LEVEL) for test in tests}
-
-
-def rates(replications: int, draw: Callable[[], Outcomes]) -> Rates:
-    """The share of replications in which each thing happens."""
-    every = [draw() for _ in range(replications)]
-    return {name: float(np.mean([one[name] for one in every])) for name in every[0]}
+    compared = cf.compare(scores, test=tests[0], tests=tests, samples=SAMPLES, audit=False, **design)["m"]
+    return {test: bool(compared.tests[test][0] < LEVEL) for test in tests}
 
 
 def in_clusters(rng: Generator, number: int, correlation: float, *, even: bool, skewed: bool) -> Outcomes:
@@ -110,12 +116,12 @@ def with_repeats(
         own = hard + rng.normal(0, 0.1, (queries, 1)) + rng.normal(0, 0.1, (queries, number))
         seeds = rng.normal(0, spread, (seeded.max() + 2, number))
         seeds[-1] = 0
-        found = own + seeds[seeded]
-        values[run] = found if number > 1 else found[:, 0]
+        scored = own + seeds[seeded]
+        values[run] = scored if number > 1 else scored[:, 0]
     scores, design = scores_of(values, **attributes), {name: name for name in attributes}
     random = rejected(scores, ("t", "bootstrap"), **design)
     return {
-        **{f"random, {test}": found for test, found in random.items()},
+        **{f"random, {test}": different for test, different in random.items()},
         "fixed, t": rejected(scores, repeats="fixed", **design)["t"],
     }
 
@@ -178,9 +184,9 @@ def bca_coverage(rng: Generator) -> Cells:
     """How often the 95 % BCa interval of a mean difference has the true one: normal differences."""
 
     def draw(queries: int) -> Outcomes:
-        x = np.stack([rng.normal(size=queries), np.zeros(queries)])
-        ((low, high),) = bca(Sample(x), np.array([[0, 1]])).tolist()
-        return {"coverage": low <= 0 <= high}
+        scores = scores_of({"a": rng.normal(size=queries), "b": np.zeros(queries)})
+        pair = cf.compare(scores, test="t", audit=False)["m"].pairs[0]
+        return {"coverage": pair.bca_low <= 0 <= pair.bca_high}
 
     for queries in (5, 8, 12, 25, 50):
         yield f"{queries} queries", partial(draw, queries)
@@ -188,7 +194,7 @@ def bca_coverage(rng: Generator) -> Cells:
 
 @table
 def all_pairs(rng: Generator) -> Cells:
-    """Ten runs, all pairs: how often any two equal ones are called different."""
+    """All pairs of ten runs: how often any two equal ones are called different."""
     number = 10
     clone = np.repeat([True, False], [8, 2])[:, None]  # eight variants of one system, and two others
 
@@ -198,13 +204,12 @@ def all_pairs(rng: Generator) -> Cells:
             x = np.where(clone, rng.normal(size=queries) + 0.1 * x, x)
         equal = number - ("bad" in what)
         x[equal:] -= 3
-        pairs = np.array([*combinations(range(equal), 2)])
-        means = x[:equal].mean(axis=1)
-        ends = np.array([[means.argmax(), means.argmin()]])  # the largest difference of equal runs
-        lowest = {"t, Holm": len(pairs) * p_values(Sample(x), pairs, ComparisonSettings(test="t"))["t"].min()}
-        for name in ("tukey", "randomised-tukey"):
-            lowest[name] = p_values(Sample(x), ends, ComparisonSettings(test=name, samples=499))[name][0]
-        return {name: bool(p < LEVEL) for name, p in lowest.items()}
+        scores = scores_of({f"r{r}": row for r, row in enumerate(x)})
+        compared = cf.compare(scores, test="t", tests=("tukey", "randomised-tukey"), samples=499, audit=False)["m"]
+        null = (compared.places < equal).all(axis=1)
+        different = {"t, Holm": compared.significant}
+        different |= {name: compared.tests[name] < LEVEL for name in ("tukey", "randomised-tukey")}
+        return {name: bool(pairs[null].any()) for name, pairs in different.items()}
 
     for what in ("10 equal runs", "8 near clones and 2 others", "9 equal runs and a bad one"):
         for queries in (12, 50):
@@ -218,11 +223,11 @@ def ranks(rng: Generator) -> Cells:
     def draw(systems: int = 6, queries: int = 40) -> Outcomes:
         truth = np.sort(rng.choice([0.0, 0.02, 0.05, 0.1, 0.2], systems))[::-1]
         x = truth[:, None] + rng.normal(0.4, 0.2, queries) + rng.normal(0, 0.1, (systems, queries))
-        found = cf.compare(scores_of({f"s{s}": row for s, row in enumerate(x)}), test="t", audit=False).ranks["m"]
+        intervals = cf.compare(scores_of({f"s{s}": row for s, row in enumerate(x)}), test="t", audit=False).ranks["m"]
         # Equal systems share their ranks: an interval is right if it has all of them.
         held = (
             low <= 1 + np.count_nonzero(truth > truth[s]) and high >= np.count_nonzero(truth >= truth[s])
-            for s, (low, high) in enumerate(found.values())
+            for s, (low, high) in enumerate(intervals.values())
         )
         return {"all ranks right": all(held)}
 
@@ -298,10 +303,10 @@ def marks(rng: Generator, queries: int, share: float, drift: float, *, add_up: b
     for e, row in enumerate(rows):
         about = {"mean": float(row.mean()), "values": {f"q{i}": value for i, value in enumerate(row.tolist())}}
         lines.append({"runs": {"x": {"m": about}}, "commit": str(e), "provenance": {"time": f"{e:03}"}})
-    shown = (one["runs"]["x"]["m"] for one in History(tuple(lines)).to_dict()["entries"])
+    shown = (entry["runs"]["x"]["m"] for entry in History(tuple(lines)).to_dict()["entries"])
     return {
         "each change alone": any(steps),
-        "last against first": last,
+        "last against first": bool(last),
         "history": any(change.get("marked") for change in shown),
     }
 
@@ -329,11 +334,11 @@ def covers(rng: Generator, what: str, human: int, others: int) -> Outcomes:
     else:
         y = rng.normal(0.5, 0.2, number)
         truth, f = 0.5, y + rng.normal(0, 0.1, number)
-    found = {}
+    covered = {}
     for method, mean in (("loo", truth), ("fixed", y.mean())):
         estimate = ppi_mean(y[:human], f[:human], f[human:], method=method)
-        found[method] = estimate.low - 1e-9 <= mean <= estimate.high + 1e-9
-    return found
+        covered[method] = bool(estimate.low - 1e-9 <= mean <= estimate.high + 1e-9)
+    return covered
 
 
 @table
@@ -345,37 +350,98 @@ def predictions(rng: Generator) -> Cells:
         yield f"{what}, {human} human queries and {others} others", partial(covers, rng, what, human, others)
 
 
+Task = tuple[str, str, int, int, int]  # table, cell, seed, number of the chunk, replications
+
+
+def simulate(task: Task) -> Counter[str]:
+    """How often each thing happens in a chunk of replications of a cell."""
+    name, wanted, seed, chunk, replications = task
+    rng = np.random.default_rng([seed, zlib.crc32(f"{name} {wanted}".encode()), chunk])
+    draw = dict(TABLES[name](rng))[wanted]
+    counts: Counter[str] = Counter()
+    for _ in range(replications):
+        counts.update({outcome: int(happened) for outcome, happened in draw().items()})
+    return counts
+
+
+def tasks_of(name: str, text: str, seed: int, replications: int) -> list[Task]:
+    """The chunks of every cell of a table whose name has the text."""
+    cells = [cell for cell, _ in TABLES[name](np.random.default_rng(0)) if text in cell]
+    starts = range(0, replications, CHUNK)
+    return [
+        (name, cell, seed, chunk, min(CHUNK, replications - start))
+        for cell in cells
+        for chunk, start in enumerate(starts)
+    ]
+
+
+def rates_of(tasks: Sequence[Task], counts: Iterable[Counter[str]], replications: int) -> dict[str, dict[str, float]]:
+    """The share of replications in which each thing happens, by cell; printed when the last chunk of a cell is done."""
+    totals: dict[str, Counter[str]] = {}
+    for number, (task, counted) in enumerate(zip(tasks, counts, strict=True), 1):
+        cell = task[1]
+        totals.setdefault(cell, Counter()).update(counted)
+        if number == len(tasks) or tasks[number][1] != cell:
+            texts = [f"{outcome} {100 * count / replications:.1f}" for outcome, count in totals[cell].items()]
+            print(f"{cell}: {', '.join(texts)}", flush=True)
+    return {cell: {name: count / replications for name, count in of.items()} for cell, of in totals.items()}
+
+
+def page(rates: Mapping[str, Any]) -> str:
+    """The page of the documentation that shows the rates."""
+    lines = ["# Simulations", "", INTRODUCTION]
+    for name, function in TABLES.items():
+        if name not in rates:
+            continue
+        of_table = rates[name]
+        outcomes = list(next(iter(of_table["cells"].values())))
+        error = 100 * (LEVEL * (1 - LEVEL) / of_table["replications"]) ** 0.5
+        lines += [
+            "",
+            f"## {name.replace('-', ' ').capitalize()}",
+            "",
+            str(function.__doc__).replace("\n    ", "\n"),
+            "",
+        ]
+        lines += [
+            f"{of_table['replications']:,} replications of each cell; the standard error of 5 % is {error:.1f} %.",
+            "",
+        ]
+        lines += [f"|  | {' | '.join(outcomes)} |", "|---" * (len(outcomes) + 1) + "|"]
+        for cell, of_cell in of_table["cells"].items():
+            lines.append(f"| {cell} | {' | '.join(f'{100 * of_cell[outcome]:.1f}' for outcome in outcomes)} |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
-    """Print the tables, and keep their rates."""
-    global PUBLIC
+    """Print and keep the rates, or write the page from them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replications", type=int, default=2000)
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--table", action="append", choices=list(TABLES), help="by default all")
     parser.add_argument("--cell", default="", help="only cells whose name has this text")
-    parser.add_argument("--public", action="store_true", help="call compare for every p-value")
-    parser.add_argument("--save", type=Path, help="write the rates to this file, as JSON")
-    parser.add_argument("--before", type=Path, help="the rates of an earlier version")
+    parser.add_argument("--output", type=Path, default=RATES, help="the file of rates; other tables in it are kept")
+    parser.add_argument("--page", action="store_true", help="only write docs/validity.md from the file of rates")
     options = parser.parse_args()
-    PUBLIC = options.public
-    before = json.loads(options.before.read_text()) if options.before else {}
-    found: dict[str, dict[str, Rates]] = {}
-    print(f"cranfield {cf.__version__}; {options.replications} replications of each cell, level {LEVEL:g}, in %")
-    for name in options.table or TABLES:
-        print(f"\n{name}: {TABLES[name].__doc__}", flush=True)
-        of_table = found.setdefault(name, {})
-        for cell, draw in TABLES[name](np.random.default_rng(options.seed)):
-            if options.cell not in cell:
-                continue
-            old, of_table[cell] = before.get(name, {}).get(cell, {}), rates(options.replications, draw)
-            texts = [f"{of} {_change(old.get(of), value)}" for of, value in of_table[cell].items()]
-            print(f"{cell}: {', '.join(texts)}", flush=True)
-            if options.save:
-                options.save.write_text(json.dumps(found, indent=1) + "\n")
-
-
-def _change(old: float | None, new: float) -> str:
-    return f"{100 * new:.1f}" if old is None else f"{100 * old:.1f} -> {100 * new:.1f}"
+    rates = json.loads(options.output.read_text()) if options.output.exists() else {}
+    if options.page:
+        PAGE.write_text(page(rates))
+        return
+    core = "compiled core" if native.NATIVE else "no compiled core: plain Python"
+    print(f"cranfield {cf.__version__} ({core}), Python {platform.python_version()}, NumPy {np.__version__}; ", end="")
+    print(f"{options.replications} replications of each cell, level {LEVEL:g}, in %", flush=True)
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # for the other processes: each has a core
+    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
+        for name in options.table or TABLES:
+            started = time.perf_counter()
+            print(f"\n{name}: {TABLES[name].__doc__}", flush=True)
+            tasks = tasks_of(name, options.cell, options.seed, options.replications)
+            counts = pool.imap(simulate, tasks) if options.jobs > 1 else map(simulate, tasks)
+            cells = rates_of(tasks, counts, options.replications)
+            print(f"({time.perf_counter() - started:.0f} s)", flush=True)
+            rates[name] = {"replications": options.replications, "seed": options.seed, "cells": cells}
+            options.output.write_text(json.dumps(rates, indent=1) + "\n")
 
 
 if __name__ == "__main__":

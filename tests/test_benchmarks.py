@@ -409,17 +409,24 @@ def test_measures_that_read_beside_their_formulas(load: Any) -> None:
     assert dense.compared.endswith("x ours, from one ranking")
 
 
-def test_the_simulation_of_designs_has_what_is_documented(
+def test_simulated_rates_do_not_depend_on_the_number_of_processes(
     load: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    rates = tmp_path / "rates.json"
-    for more in (["--save", str(rates)], ["--before", str(rates), "--table", "judges"]):
-        monkeypatch.setattr(sys, "argv", ["validity.py", "--replications", "4", *more])
-        load("validity").main()
-    assert "8 queries, 2 judges: t, other queries" in (printed := capsys.readouterr().out)
-    assert "->" in printed.splitlines()[-1]
-    cells = {cell for table in json.loads(rates.read_text()).values() for cell in table}
-    page = (BENCHMARKS.parent / "docs" / "designs.md").read_text().partition("## Are the designs valid?")[2]
-    documented = [line.split(" | ")[0].removeprefix("| ") for line in page.splitlines() if line.startswith("| ")]
-    assert {cell for cell in documented if cell[:1].isdigit()} <= cells
-    assert len(documented) > 20
+    validity = load("validity")
+    monkeypatch.setattr(validity, "CHUNK", 2)
+    files = [tmp_path / f"{jobs}.json" for jobs in (1, 2)]
+    for jobs, file in enumerate(files, 1):
+        table = ["--table", "judges", "--table", "predictions", "--replications", "4"]
+        monkeypatch.setattr(sys, "argv", ["validity.py", *table, "--jobs", str(jobs), "--output", str(file)])
+        validity.main()
+    assert "8 queries, 2 judges: t, other queries" in capsys.readouterr().out
+    assert files[0].read_text() == files[1].read_text()
+
+
+def test_every_simulated_cell_can_be_drawn(load: Any) -> None:
+    validity = load("validity")
+    for name in validity.TABLES:
+        tasks = validity.tasks_of(name, "", seed=0, replications=1)
+        counts = validity.simulate(tasks[0])
+        assert counts
+        assert set(counts.values()) <= {0, 1}

@@ -158,7 +158,6 @@ def test_queries_that_cannot_be_explained() -> None:
     qrels = {"q": QRELS["q"], "r": {"D1": {"1": 0, "2": 0}}, "s": QRELS["q"]}
     for query, message in {
         None: "q, r, s",
-        "s": "query `s`",
         "r": "undefined for query `r`",
     }.items():
         with pytest.raises(cf.CranfieldError) as caught:
@@ -166,3 +165,6 @@ def test_queries_that_cannot_be_explained() -> None:
                 cf.Collection(qrels, documents=TEXTS), {"q": {"D1": 1.0}, "r": {"D1": 1.0}}, "DELTARB", query=query
             )
         assert message in str(caught.value)
+    silent = cf.explain(cf.Collection(qrels, documents=TEXTS), {"q": {"D1": 1.0}}, "DELTARB", query="s")
+    assert (silent.score, silent.steps) == (0, ())
+    assert str(silent)

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import cranfield as cf
-from cranfield.errors import UsageError
+from cranfield.analysis.explain import END
+from cranfield.errors import InputError, UsageError
 from cranfield.measures import parse
 from cranfield.report.explanation import lesson
 
@@ -63,13 +64,14 @@ def test_the_script_computes_the_same_scores() -> None:
             shown: list[list[int | None]] = []
             for one in data["documents"]:
                 shown = [*shown[:-1], [*shown[-1], one["grade"]]] if one["tied"] else [*shown, [one["grade"]]]
-            cases.append([data["measures"][0], shown, data["missed"]])
-            expected.append(found.score)
-            assert data["measures"][0]["score"] == pytest.approx(found.score, abs=1e-12)
+            for offered in data["measures"]:
+                cases.append([offered, shown, data["missed"]])
+                expected.append(offered["score"])
+            assert data["measures"][0]["score"] == found.score
     page = lesson(cf.explain(QRELS, RUN, "nDCG@3", query="q"))
     functions = page.partition("/* measures */")[2].partition("/* page */")[0]
     script = f"{functions}\nconsole.log(JSON.stringify({json.dumps(cases)}.map((one) => score(...one))))"
-    done = subprocess.run([str(NODE), "-e", script], capture_output=True, text=True, check=True)
+    done = subprocess.run([str(NODE), "-"], input=script, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == pytest.approx(expected, abs=1e-9)
 
 
@@ -106,13 +108,13 @@ def test_controls_change_the_score() -> None:
     const grade = press("Grade of x");
     grade.value = "2";
     grade.acts.change();
-    shown.push(parts.score.textContent, parts.ranks.children.map((row) => row.children[3].textContent));
+    shown.push(parts.score.textContent, parts.ranks.children.map((row) => row.children[5].textContent));
     parts.reset.acts.click();
     shown.push(parts.score.textContent, parts.change.textContent);
     console.log(JSON.stringify(shown));
     """
     script = DOCUMENT.replace("DATA", json.dumps(json.dumps(data_of(page)))) + code + act
-    done = subprocess.run([str(NODE), "-e", script], capture_output=True, text=True, check=True)
+    done = subprocess.run([str(NODE), "-"], input=script, capture_output=True, text=True, check=True)
     *scores, adds, again, before = json.loads(done.stdout)
     measure = parse("nDCG@3[ties=expected]")
     rankings = [[0, (3, None)], [0, 3, None], [3, 0, None], [3, 0, 2]]
@@ -140,7 +142,31 @@ def test_what_the_page_holds() -> None:
     assert "http://" not in page and "https://" not in page
 
 
-@pytest.mark.parametrize("name", ["Q", "nDCG(R='retrieved')", "AP[condensed]", "AP(graded=True)", "RR(rel=4)"])
+def test_an_empty_list_is_a_list() -> None:
+    found = cf.explain({"q": {"a": 0}, "r": {"b": 1}}, {"r": ["b"]}, "RR[terminal]", query="q")
+    assert [(step.rank, step.document, step.gain, step.earned) for step in found.steps] == [(1, END, 1, 1)]
+    assert "or 1 if no document is relevant" in str(found)
+    data = data_of(lesson(found))
+    assert (data["documents"], data["measures"][0]["score"]) == ([], 1)
+    with pytest.raises(InputError, match="the run has no query `q`"):
+        cf.explain({"q": {"a": 0}, "r": {"b": 1}}, {"r": ["b"]}, "RR[terminal]", query="q", queries="both")
+
+
+def test_ties_of_the_run_and_removed_documents_are_shown() -> None:
+    qrels, run = {"q": {"a": 1, "b": 0, "c": 1}}, {"q": {"x": 5.0, "a": 3.0, "b": 3.0, "c": 2.0, "y": 2.0, "z": 1.0}}
+    data = data_of(lesson(cf.explain(qrels, run, "AP"), texts={"a": "a bell " * 20}))
+    assert [(one["document"], one["same"], one["tied"]) for one in data["documents"]] == [
+        *(("x", False, False), ("b", False, False), ("a", True, False)),
+        *(("y", False, False), ("c", True, False), ("z", False, False)),
+    ]
+    assert data["documents"][2]["text"].endswith("...")
+    data = data_of(lesson(cf.explain(qrels, run, "AP[condensed]")))
+    assert [(one["document"], one["grade"]) for one in data["documents"]] == [
+        *(("x", None), ("b", 0), ("a", 1), ("y", None), ("c", 1), ("z", None)),
+    ]
+
+
+@pytest.mark.parametrize("name", ["Q", "nDCG(R='retrieved')", "AP[depth=3]", "AP(graded=True)"])
 def test_what_the_page_cannot_compute(name: str) -> None:
     with pytest.raises(UsageError, match="cannot compute"):
         lesson(cf.explain(QRELS, RUN, name, query="q"))
@@ -166,6 +192,7 @@ def browser() -> Iterator[Any]:
     options.binary_location = str(CHROMIUM)
     for flag in ("headless=new", "no-sandbox", "disable-gpu", "no-first-run", "window-size=400,800"):
         options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(DRIVER))
     yield driver
     driver.quit()
@@ -187,3 +214,18 @@ def test_a_class_moves_documents(browser: Any, tmp_path: Path) -> None:
     browser.find_element(By.CSS_SELECTOR, "select[aria-label='Grade of x'] option[value='2']").click()
     assert shown() == f"nDCG@3 = {measure([3, 0, 2], missed=[2, 1]):.4f}"
     assert browser.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
+    unused = browser.execute_script(
+        "return [...document.querySelectorAll('button:disabled')].map((one) => one.ariaLabel)"
+    )
+    assert unused == ["Move a up", "Tie a with the document above", "Move x down"]
+    assert browser.get_log("browser") == []
+
+
+def test_the_page_runs_only_its_own_script(browser: Any, tmp_path: Path) -> None:
+    page = lesson(cf.explain(QRELS, RUN, "nDCG@3", query="q"))
+    path = tmp_path / "lesson.html"
+    path.write_text(page.replace("</main>", "<script>document.title = 'other'</script></main>"), encoding="utf-8")
+    browser.get(path.as_uri())
+    assert browser.title == "Why this score?"
+    assert browser.find_element("id", "score").text.startswith("nDCG@3 = ")
+    browser.get_log("browser")

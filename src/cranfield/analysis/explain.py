@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 
 CLOSE = 1e-9
 SAME_SUM = "the same sum for the ideal ranking"
-OF_RANK = "that of its rank"
+OF_RANK = "that of its rank, for a tie the mean over its ranks"
 PRECISION = "the mean gain of the documents down to its rank, which is precision if gains are 0 and 1"
-IN_ORDER = "the share of its pairs with documents that are not relevant that are in the right order"
+IN_ORDER = "the share of the documents judged not relevant that stand below it"
 SIZES = {
     "R": "the number of relevant documents",
     "mass": "the gain of all relevant documents",
@@ -309,6 +309,7 @@ class Explanation(Displayed):
     ``weight_name``: what this number and the weights are, if known.
     ``ideal_score``: the score of the ideal ranking, NaN where that is not known. ``ties``: the rule for equal scores.
     ``missed``: the grades of judged documents that are not among the steps; ``top``: the highest of the collection.
+    ``removed``: the unjudged documents that a condensed ranking leaves out, each with the number of steps above it.
     """
 
     run: str
@@ -326,6 +327,7 @@ class Explanation(Displayed):
     ideal_score: float = math.nan
     missed: tuple[float, ...] = ()
     top: float = 0.0
+    removed: tuple[tuple[int, str], ...] = ()
     notes: tuple[Note, ...] = ()
 
     def __repr__(self) -> str:
@@ -420,7 +422,7 @@ def explain(
         raise UsageError(f"explain takes one run, not {len(evaluation.runs)}")
     scores, name = evaluation.run_scores[0], evaluation.judgments.queries[q]
     alignment = scores.alignments[column.alignment]
-    if alignment.length[q] < 0:
+    if alignment.length[q] < 0 and evaluation.policy.queries != "judged":  # there, it is an empty list
         raise InputError([f"{scores.run.source_name or scores.run.name}: the run has no query `{name}`"])
     check_measurable(scores.run, alignment, column.measure)
     part = next(rankings for rankings in alignment.rankings if q in rankings.query)
@@ -454,7 +456,8 @@ def _explain_ranks(scores: RunScores, column: Column, rankings: Rankings, q: int
         nothing, show = "no judged document of the query has a gain", f"`cranfield show {measure.symbol}` says when"
         raise _undefined(aligner, measure, name, nothing if actual.batch.mass[0] == 0 else show)
     definition, judgments = measure.definition, aligner.judgments
-    steps = tuple(_Ranks(measure, aligner, actual, best).steps(_tie_groups(scores, column, q)))
+    ranks = _Ranks(measure, aligner, actual, best)
+    steps = tuple(ranks.steps(_tie_groups(scores, column, q)))
     listed, rows = {step.document for step in steps}, range(judgments.begin[q], judgments.begin[q + 1])
     missed = [float(aligner.grade[row]) for row in rows if judgments.documents[row] not in listed]
     return Explanation(
@@ -473,6 +476,7 @@ def _explain_ranks(scores: RunScores, column: Column, rankings: Rankings, q: int
         ideal_score=math.nan if best is None else best.score,
         missed=tuple(grade for grade in missed if grade >= 0),
         top=aligner.judged.top,
+        removed=tuple(ranks.removed),
     )
 
 
@@ -497,15 +501,20 @@ class _Ranks:
         number = len(found.adds) - found.terminated
         self.start, self.grade = found.batch.start[0, :number], found.batch.grade[0, :number]
         self.open = measure.views.rule.leaves_ties
+        self.removed: list[tuple[int, str]] = []
 
     def steps(self, groups: Iterable[list[tuple[str, int | None]]]) -> Iterator[Step]:
         """The documents down to the last rank that the measure looks at, in the order in which it sees them."""
         found, views = self.found, self.measure.views
         length = int(found.batch.length[0]) - found.terminated
-        end = min(length, self.measure.rank_cutoff or length)
+        # The gain of a terminal document depends on the whole list.
+        end = length if views.terminal else min(length, self.measure.rank_cutoff or length)
         above, so_far = 0, found.before
         for documents in groups:
             if views.condensed:
+                self.removed += [
+                    (above, name) for name, row in documents if not self.grade_of(row) >= 0 and above <= end
+                ]
                 documents = [(name, row) for name, row in documents if self.grade_of(row) >= 0]
             size = len(documents)
             for rank, name, row, j in self.placed(documents, above):

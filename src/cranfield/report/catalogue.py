@@ -185,6 +185,19 @@ READING = (
     {"q": {"b": 3.0, "c": 2.0, "d": 2.0, "a": 1.0}},
 )
 
+UNANSWERABLE = (
+    "an unjudged document for a query without relevant documents",
+    {"qrels": {"q": {"a": 0}}},
+    {"q": {"x": 1}},
+)
+PRICED = (
+    "documents with the prices 4, then 8 tied with 30",
+    {"items": {"a": {"price": 4}, "b": {"price": 8}, "c": {"price": 30}}},
+    {"q": {"a": 3.0, "b": 2.0, "c": 2.0}},
+)
+OWN_EXAMPLES = {"FalseAnswer": UNANSWERABLE, "DocMean": PRICED}
+OWN_FORMS = {"DocMean": "DocMean(of='price')@2"}
+
 
 def find(name: str) -> tuple[Definition, Measure | None]:
     """The measure of this name, in any tool, and the parsed measure; a symbol without its cutoff is enough."""
@@ -263,7 +276,10 @@ def as_json(definitions: Iterable[Definition]) -> str:
             "measure": d.symbol,
             **{name: getattr(d, name) for name in names},
             "bounds": [limit if math.isfinite(limit) else None for limit in d.bounds],
-            "parameters": {p.name: {"default": p.default, "allowed": allowed(p)} for p in d.parameters.values()},
+            "parameters": {
+                p.name: {"default": None if p.default is ... else p.default, "allowed": allowed(p)}
+                for p in d.parameters.values()
+            },
             "aggregate": d.aggregate,
             "residual": d.residual is not None,
             "cite": d.cite.split(),
@@ -375,9 +391,10 @@ def _bounds(d: Definition) -> str:
 
 
 def _example(d: Definition, measure: Measure | None, width: int, *, colour: bool) -> Iterator[str]:
-    base = str(measure) if measure else f"{d.symbol}@{0.5 if d.cutoff == 'recall' else 3}"
+    form = OWN_FORMS.get(d.symbol, f"{d.symbol}@{0.5 if d.cutoff == 'recall' else 3}")
+    base = str(measure) if measure else form
     needed = {"content": READING, "preferences": PREFERRING, "subtopics": DIVERSE, "spans": SPANNING}
-    example: Any = next((story for name, story in needed.items() if getattr(d, name)), None)
+    example: Any = next((story for name, story in needed.items() if getattr(d, name)), OWN_EXAMPLES.get(d.symbol))
     scored = {}
     for name in [base] if base.endswith("]") else [base + variant for variant in VARIANTS]:
         with suppress(CranfieldError):  # the measure does not apply to the example

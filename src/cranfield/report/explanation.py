@@ -5,30 +5,28 @@ The page lets its readers move a document, change a grade or break a tie, and sh
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import fields, replace
 from functools import partial
-from html import escape
-from importlib.resources import files
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield import __version__
 from cranfield.analysis.explain import END, Explanation, Step, TextExplanation, TextStep
-from cranfield.errors import UsageError
+from cranfield.errors import MeasureError, UsageError
 from cranfield.evaluation.notes import sentences
 from cranfield.measures import Measure, parse
 from cranfield.ranking.views import Views
 from cranfield.report.canvas import BLUE, COLUMN, GREEN, GREY, ORANGE, PAGE, SKY, Drawings, new_figure, plotted_axes
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, shown, signed
+from cranfield.report.web_page import page_of_data
 from cranfield.settings import Choice, check
 from cranfield.statistics.rounding import SAME
-from cranfield.wording import decodable, plural, shortened
+from cranfield.wording import decodable, plural, printable, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,6 +74,13 @@ def how(explanation: Explanation, digits: int = 4) -> Iterator[str]:
         yield f"A document adds gain × weight{divided}{weight}."
     if abs(explanation.before) > SAME:
         yield f"Without any judged document the score is {shown(explanation.before, digits)}."
+    if any(step.document == END for step in explanation.steps):
+        yield (
+            "The end of the list counts as a document: its gain is the share of the relevant gain that the list has, "
+            "or 1 if no document is relevant."
+        )
+    if explanation.removed:
+        yield f"{plural(len(explanation.removed), 'unjudged document')} removed before ranks were given."
     if not np.isnan(explanation.ideal_score):
         yield "ideal: all documents with gain, in descending order of gain."
     if any(step.open for step in explanation.steps):
@@ -286,97 +291,129 @@ PAGE_FORMS = {
 }
 PAGE_MEASURES = ("nDCG", "DCG", "P", "R", "AP", "RR", "RBP", "ERR")
 PAGE_PARAMETERS = {"rel", "gain", "max", "min", "p", "a", "b", "discount", "base", "norm"}
+PAGE_VIEWS = {"ties", "condensed", "terminal"}
 PAGE_DOCUMENTS = 100  # documents of a page
 PAGE_CUTOFF = 10  # of measures that need one, if the explained one has none
+# What the page calls weights and divisors.
+PAGE_WEIGHTS = {
+    "sum": "that of the rank, for a tie the mean over its ranks",
+    "precision": "the precision at the rank",
+    "cascade": "that of the rank, for a reader who has not stopped above it",
+}
+PAGE_DIVISORS = {"ideal": "the same sum of the ideal ranking", "all": "gain of all relevant documents"}
 
 
-def lesson(explanation: Explanation, text: str = "") -> str:
-    """The HTML of the page; ``text``: that of the query. Its script computes scores by formulas of its own."""
+def lesson(explanation: Explanation, text: str = "", texts: Mapping[str, str] | None = None) -> str:
+    """The HTML of the page; ``text``: that of the query, ``texts``: those of documents.
+
+    Its script computes scores by formulas of its own.
+    """
     measure = parse(explanation.measure)
     given = {name for name, value in measure.parameters if value is not None}
-    if measure.symbol not in PAGE_FORMS or given - PAGE_PARAMETERS or replace(measure.views, ties=None) != Views():
-        hint = f"it has {', '.join(PAGE_FORMS)}, with their gains and weights, and without views"
+    others = any(getattr(measure.views, view.name) for view in fields(Views) if view.name not in PAGE_VIEWS)
+    if measure.symbol not in PAGE_FORMS or given - PAGE_PARAMETERS or others:
+        hint = f"it computes {', '.join(PAGE_FORMS)}, with a cutoff, rel, gain and discount, condensed and terminal"
         raise UsageError(f"the page cannot compute {measure}", hint=hint)
-    if len(explanation.steps) > PAGE_DOCUMENTS:
+    documents = [
+        one | {"text": shortened(texts.get(one["document"], ""))} if texts else one for one in _listed(explanation)
+    ]
+    if len(documents) > PAGE_DOCUMENTS:
         raise UsageError(
-            f"the page would have {len(explanation.steps):,} documents, more than {PAGE_DOCUMENTS}",
+            f"the page would have {len(documents):,} documents, more than {PAGE_DOCUMENTS}",
             hint=f"choose a measure with a cutoff, such as {measure.symbol}@{PAGE_CUTOFF}",
         )
-    groups = _page_groups(explanation)
-    judged_grades = [grade for group in groups for _, grade in group if grade is not None]
+    judged_grades = [one["grade"] for one in documents if one["grade"] is not None]
     if any(grade != int(grade) for grade in (*judged_grades, *explanation.missed, explanation.top)):
         raise UsageError("the page needs grades that are whole numbers")
-    documents = [
-        {"document": name, "grade": grade, "tied": i > 0} for group in groups for i, (name, grade) in enumerate(group)
-    ]
     query = f"{explanation.query} ({shortened(text)})" if text else explanation.query
     data: dict[str, Any] = {
-        "title": f"{explanation.run}, query {query}",
+        "title": printable(f"{explanation.run}, query {query}"),
         "top": int(explanation.top),
         "missed": [int(grade) for grade in explanation.missed],
         "documents": documents,
-        "measures": [_entry(offered, explanation, groups) for offered in _offered(measure)],
+        "order": TIE_ORDERS.get(explanation.ties, explanation.ties),
+        "weights": PAGE_WEIGHTS,
+        "divisors": PAGE_DIVISORS,
+        "measures": [_entry(offered, explanation, documents) for offered in _offered(measure)],
     }
-    if not any(data["measures"][0]["gains"]):
+    data["measures"][0]["score"] = explanation.score
+    if not any(data["measures"][0]["gains"]) and not measure.views.terminal:
         raise UsageError(f"the page cannot compute {measure}: no grade of the collection has a gain")
     return page_of_data("cranfield.report", "lesson.html", data)
 
 
-def page_of_data(package: str, template: str, data: Any) -> str:
-    """The HTML of a template of a package, with the version and the data that its script reads."""
-    before, _, after = files(package).joinpath(template).read_text(encoding="utf-8").partition("{data}")
-    # Nothing in a script may look like its end tag.
-    script = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-    return before.replace("{version}", escape(__version__)) + script + after
-
-
 def _offered(measure: Measure) -> list[Measure]:
-    """The measure itself, then the others with its cutoff."""
-    k = measure.rank_cutoff
-    needed = dict.fromkeys(("P", "R"), f"@{k or PAGE_CUTOFF}")
-    names = [f"{s}{needed.get(s, '' if k is None else f'@{k}')}" for s in PAGE_MEASURES if s != measure.symbol]
-    return [measure, *(parse(name) for name in names)]
+    """The measure itself, then the others with its cutoff and its views."""
+    k, views = measure.rank_cutoff, str(replace(measure.views, ties=None))
+    offered = [measure]
+    for symbol in PAGE_MEASURES:
+        cutoff = f"@{k or PAGE_CUTOFF}" if k or symbol in ("P", "R") else ""
+        if symbol != measure.symbol:
+            with suppress(MeasureError):  # not every measure has a terminal form
+                offered.append(parse(f"{symbol}{cutoff}{views}"))
+    return offered
 
 
-def _page_groups(explanation: Explanation) -> list[list[tuple[str, float | None]]]:
-    """The documents and their grades, those whose order a tie leaves open together."""
-    groups: list[list[tuple[str, float | None]]] = []
-    for step in explanation.steps:
-        document = step.document, None if step.judged is None else max(step.judged.values())
-        if step.open and step.tie is not None and step.rank > step.tie[0]:
-            groups[-1].append(document)
-        else:
-            groups.append([document])
-    return groups
+def _listed(explanation: Explanation) -> list[dict[str, Any]]:
+    """The documents with their grades, best first; ``same``: with the score of the one above, ``tied``: in no order."""
+    documents: list[dict[str, Any]] = []
+    removed = list(explanation.removed)
+    steps = [step for step in explanation.steps if step.document != END]
+    for above, step in enumerate(steps):
+        documents += [_document(name) for at, name in removed if at == above]
+        below = step.tie is not None and step.rank > step.tie[0]
+        grade = None if step.judged is None else max(step.judged.values())
+        documents.append(_document(step.document, grade, same=below, tied=below and step.open))
+    return [*documents, *(_document(name) for at, name in removed if at >= len(steps))]
 
 
-def _entry(measure: Measure, explanation: Explanation, groups: list[list[tuple[str, float | None]]]) -> dict[str, Any]:
+def _document(name: str, grade: float | None = None, *, same: bool = False, tied: bool = False) -> dict[str, Any]:
+    return {"document": printable(name), "grade": grade, "same": same, "tied": tied}
+
+
+def _entry(measure: Measure, explanation: Explanation, documents: list[dict[str, Any]]) -> dict[str, Any]:
     """A measure for the script, with the score of the ranking as it is; None if it is undefined.
 
-    ``gains``: of each grade from 0; ``weights``: of each rank that counts; ``most``: the highest divisor.
+    ``gains``: of each grade from 0; ``weights``: of each rank that counts; ``most``: the highest divisor; ``total``:
+    the weight of all ranks, where every rank below the end of the list has the gain of the end.
     """
     kind, divisor = PAGE_FORMS[measure.symbol]
     # The highest grade may be that of another query.
     by_top = measure.gains.kind == "scaled" or measure.definition.gains == "grades"
     scale = (("max", explanation.top),) if by_top and measure.chosen.get("max") is None else ()
-    scaled = replace(measure, parameters=(*measure.parameters, *scale), views=Views(ties="expected"))
-    value = scaled([tuple(grade for _, grade in group) for group in groups], explanation.missed)
+    plain = replace(measure, parameters=(*measure.parameters, *scale), views=Views(ties="expected"))
+    viewed = replace(measure, parameters=measure.parameters if divisor else plain.parameters)
+    viewed = replace(viewed, views=replace(measure.views, ties="expected"))
+    groups: list[list[float | None]] = []
+    for one in documents:
+        if one["tied"]:
+            groups[-1].append(one["grade"])
+        else:
+            groups.append([one["grade"]])
+    value = viewed([tuple(group) for group in groups], explanation.missed)
     grades, k = range(int(explanation.top) + 1), measure.rank_cutoff
+    of_ideal = (
+        replace(measure.gains, kind="graded") if divisor == "ideal" and measure.gains.level is None else plain.gains
+    )
     if kind == "cascade":
-        gains = [scaled([grade]) for grade in grades]
+        gains = [plain([grade]) for grade in grades]
     else:
-        gains = scaled.gains.of(np.array(grades, float), explanation.top).tolist()
-    # A class may give every document a gain, so that the ideal ranking has all of them.
-    length = len(explanation.steps) + sum(gains[int(grade)] > 0 for grade in explanation.missed)
-    of_rank = [scaled([None] * i + [explanation.top]) for i in range(length if k is None else min(k, length))]
+        gains = of_ideal.of(np.array(grades, float), explanation.top).tolist()
+    # A class may give every document a gain, so that the ideal ranking has all of them; and it may add documents.
+    length = len(documents) + PAGE_CUTOFF + sum(gains[int(grade)] > 0 for grade in explanation.missed)
+    of_rank = [plain([None] * i + [max(explanation.top, 1)]) for i in range(length if k is None else min(k, length))]
     # The best document alone has the weight of its rank, unless the score is relative to it.
     unit = gains[-1] if kind == "sum" and not divisor else of_rank[0]
     return {
-        "name": str(replace(measure, views=Views())),
+        "name": str(replace(measure, views=replace(measure.views, ties=None))),
+        "about": f"{measure.definition.summary} {measure.definition.formula}.",
         "kind": kind,
         "divisor": divisor,
         "most": k if measure.chosen.get("norm") == "min" else None,
         "gains": gains,
         "weights": [weight / unit if unit else 0.0 for weight in of_rank],
+        "total": viewed([]) if measure.views.terminal and kind == "sum" and not divisor else None,
+        "condensed": measure.views.condensed,
+        "terminal": measure.views.terminal,
         "score": None if math.isnan(value) else value,
     }
