@@ -15,14 +15,12 @@ if TYPE_CHECKING:
     from cranfield.analysis.explain import explain
     from cranfield.analysis.exposure import exposure
     from cranfield.analysis.per_query import queries
-    from cranfield.codec import load
     from cranfield.data import Judgments, Repeats, Run
     from cranfield.errors import CranfieldError, InputError, MeasureError
     from cranfield.evaluation.collection import Collection
     from cranfield.evaluation.elsewhere import read_scores
     from cranfield.evaluation.evaluation import Evaluation
     from cranfield.evaluation.evaluator import Evaluator, evaluate
-    from cranfield.evaluation.plan import Policy
     from cranfield.evaluation.scores import Scores
     from cranfield.experiment.experiment import Experiment
     from cranfield.io import read_qrels, read_run
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from cranfield.io.records import records
     from cranfield.lab.simulation import simulate
     from cranfield.measures import measure, parse
+    from cranfield.saved import load
 
 __version__ = "0.1.0"
 
@@ -43,7 +42,6 @@ __all__ = [
     "InputError",
     "Judgments",
     "MeasureError",
-    "Policy",
     "Repeats",
     "Run",
     "Scores",
@@ -83,7 +81,6 @@ MODULES = {
     "evaluation.elsewhere": ("read_scores",),
     "evaluation.evaluation": ("Evaluation",),
     "evaluation.evaluator": ("Evaluator", "evaluate"),
-    "evaluation.plan": ("Policy",),
     "evaluation.scores": ("Scores",),
     "experiment.experiment": ("Experiment",),
     "io": ("read_qrels", "read_run"),
@@ -91,7 +88,7 @@ MODULES = {
     "io.records": ("records",),
     "lab.simulation": ("simulate",),
     "measures": ("measure", "parse"),
-    "codec": ("load",),
+    "saved": ("load",),
 }
 
 

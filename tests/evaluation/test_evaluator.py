@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -109,6 +111,14 @@ def test_public_names_are_visible_and_nothing_else() -> None:
     assert set(dir(cf)) == {*cf.__all__, "spark", "__version__"}
     for name in cf.__all__:
         assert getattr(cf, name) is not None
+
+
+@pytest.mark.parametrize("module", [cf.judging, cf.lab, cf.measures, cf.stats, cf.tensors])
+def test_other_modules_show_their_public_names(module: Any) -> None:
+    names = [name for name in dir(module) if not name.startswith("__")]
+    assert names and all(inspect.getmodule(getattr(module, name)) is not None or name.isupper() for name in names)
+    assert not any(isinstance(getattr(module, name), ModuleType) for name in names)
+    assert not {"Any", "TYPE_CHECKING", "import_module"} & set(names)
 
 
 GROUPS = {

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield import io
 from cranfield.corpus.corpus import top_documents
+from cranfield.evaluation.reader import documents_read_by
 from cranfield.ranking.alignment import Aligner
-from cranfield.ranking.unjudged import documents_read_by
 
 rows = st.lists(
     st.tuples(st.sampled_from("qr"), st.integers(0, 30), st.sampled_from([0.1, 0.2, 0.20000000001, 3.0, -1.0])),

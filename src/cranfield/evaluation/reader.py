@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.data import Integers, Judgments, Run
-from cranfield.errors import InputError
-from cranfield.evaluation.plan import AlignmentKey, Column, Policy
+from cranfield.data import Booleans, Integers, Judgments, Run, Strings, TextView
+from cranfield.errors import InputError, MeasureError
+from cranfield.evaluation.plan import AlignmentKey, Column, Policy, last_rank_read
 from cranfield.evaluation.run_scores import RunScores
+from cranfield.io.runs import TopDocuments
+from cranfield.measures import Measure
 from cranfield.parallel import followed
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import Key
@@ -21,11 +24,8 @@ from cranfield.ranking.unjudged import (
     align_collection,
     align_content,
     align_documents,
-    check_corpus_overlap,
-    check_readable,
     cost_aligner,
-    documents_read_by,
-    last_rank_read,
+    no_overlap_error,
     with_unjudged,
 )
 
@@ -197,3 +197,53 @@ class RunReader:
                 yield waiting.pop(0).result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)  # after an error or interrupt, do not read the other runs
+
+
+def documents_read(tops: TopDocuments, measure: Measure) -> Booleans:
+    """Which of the top documents of a run the measure reads; if ties stay open, all that may be above its last rank."""
+    position = measure.views.rule.position
+    start = tops.positions.start
+    rank = start if position is None else start + getattr(tops.positions, position)
+    return np.asarray(rank < last_rank_read(measure))
+
+
+def documents_read_by(
+    tops_by_key: Mapping[Key, TopDocuments], measures: Sequence[Measure], queries: Strings
+) -> dict[str, set[str]]:
+    """The documents of a run, judged or not, that these measures read, for each judged query."""
+    documents: dict[str, set[str]] = {}
+    for key, tops in tops_by_key.items():
+        masks = [documents_read(tops, measure) for measure in measures if measure.views.rule.key == key]
+        number = tops.positions.query
+        rows = np.flatnonzero(np.any(masks, axis=0) & (number < len(queries))) if masks else np.zeros(0, np.int64)
+        for query, document in zip(number[rows].tolist(), tops.ids.take(rows), strict=True):
+            documents.setdefault(queries[query], set()).add(document)
+    return documents
+
+
+def check_corpus_overlap(aligner: Aligner, measures: Sequence[Measure]) -> None:
+    """Raise if the corpus has none of the relevant documents."""
+    reading = aligner.reading
+    assert reading is not None
+    for measure in measures:
+        view = TextView.of(measure.chosen)
+        absent, relevant = reading.absent(view)
+        if relevant and absent == relevant:
+            example = aligner.judgments.documents[int(reading.relevant(view).row[0])]
+            raise no_overlap_error(aligner.judgments.name, relevant, example)
+
+
+def check_readable(measures: Sequence[Measure], corpus: Any, name: str, *, subtopics: bool) -> None:
+    """Raise if these measures need judgments by subtopic or a corpus, and it is missing."""
+    for measure in measures:
+        if not subtopics and not measure.chosen["whole"]:
+            one_subtopic = replace(measure, parameters=(*measure.parameters, ("whole", True)))
+            raise InputError(
+                [f"{name}: {measure} needs judgments by subtopic"],
+                hint=f"`{one_subtopic}` treats each query as one subtopic",
+            )
+    if corpus is None:
+        raise MeasureError(
+            f"{measures[0]} needs a corpus, because it uses document text",
+            hint="documents= of a Collection, or --corpus, takes a corpus file, a collection, or {document: text}",
+        )

@@ -16,7 +16,7 @@ from cranfield.data import Booleans, Floats, Integers, Judgments, Run, Strings
 from cranfield.errors import InputError, MeasureError
 from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.evaluation.overlap import Disjoint
-from cranfield.evaluation.plan import AlignmentKey, Column
+from cranfield.evaluation.plan import AlignmentKey, Column, last_rank_read
 from cranfield.io.runs import TopDocuments
 from cranfield.measures import Measure
 from cranfield.measures.ties.strategies import QUICK, Estimate
@@ -24,7 +24,7 @@ from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import Key
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.tie_rules import DEFAULT, Ties
-from cranfield.ranking.unjudged import CollectionAlignment, last_rank_read
+from cranfield.ranking.unjudged import CollectionAlignment
 from cranfield.wording import few, plural
 
 if TYPE_CHECKING:

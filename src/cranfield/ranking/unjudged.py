@@ -6,59 +6,22 @@ and condensed lists then apply to them as to judged documents.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from cranfield.data import Booleans, Floats, Integers, Judgments, Strings, TextView
-from cranfield.errors import InputError, MeasureError
-from cranfield.io.runs import WHOLE_RANKING, Positions, TopDocuments
+from cranfield.data import Floats, Integers, Judgments, Strings
+from cranfield.errors import InputError
+from cranfield.io.runs import Positions
 from cranfield.ranking.alignment import Aligner, Alignment
-from cranfield.ranking.batch import Key
 from cranfield.ranking.rankings import Judged, Pool, Rankings, Shown
 
 if TYPE_CHECKING:
     from cranfield.io.items import Items
-    from cranfield.measures import Measure
 
 Negative = Literal["unjudged", "nonrel"]
-
-
-def last_rank_read(measure: Measure) -> int:
-    """The last rank at which the measure reads unjudged documents; 0 if it reads none."""
-    definition = measure.definition
-    if not (definition.content or definition.collection or definition.documents):
-        return 0
-    if measure.views.condensed:
-        # Documents judged for other queries stay in a condensed list, so that its ranks may be far down.
-        return 0 if definition.content else WHOLE_RANKING
-    cutoff = None if definition.is_own else measure.cutoff  # a user's function gets all ranks
-    ends = [int(end) for end in (cutoff, measure.views.depth) if end is not None]
-    return min(ends, default=WHOLE_RANKING)
-
-
-def documents_read(tops: TopDocuments, measure: Measure) -> Booleans:
-    """Which of the top documents of a run the measure reads; if ties stay open, all that may be above its last rank."""
-    position = measure.views.rule.position
-    start = tops.positions.start
-    rank = start if position is None else start + getattr(tops.positions, position)
-    return np.asarray(rank < last_rank_read(measure))
-
-
-def documents_read_by(
-    tops_by_key: Mapping[Key, TopDocuments], measures: Sequence[Measure], queries: Strings
-) -> dict[str, set[str]]:
-    """The documents of a run, judged or not, that these measures read, for each judged query."""
-    documents: dict[str, set[str]] = {}
-    for key, tops in tops_by_key.items():
-        masks = [documents_read(tops, measure) for measure in measures if measure.views.rule.key == key]
-        number = tops.positions.query
-        rows = np.flatnonzero(np.any(masks, axis=0) & (number < len(queries))) if masks else np.zeros(0, np.int64)
-        for query, document in zip(number[rows].tolist(), tops.ids.take(rows), strict=True):
-            documents.setdefault(queries[query], set()).add(document)
-    return documents
 
 
 def cost_aligner(
@@ -71,34 +34,6 @@ def cost_aligner(
     of_query = [costs.get(query, {}) for query in extended.queries]
     values = [of_query[q].get(document, np.nan) for q, document in zip(queries, extended.documents, strict=True)]
     return Aligner(extended, top=top_grade, costs=np.array(values, np.float64))
-
-
-def check_corpus_overlap(aligner: Aligner, measures: Sequence[Measure]) -> None:
-    """Raise if the corpus has none of the relevant documents."""
-    reading = aligner.reading
-    assert reading is not None
-    for measure in measures:
-        view = TextView.of(measure.chosen)
-        absent, relevant = reading.absent(view)
-        if relevant and absent == relevant:
-            example = aligner.judgments.documents[int(reading.relevant(view).row[0])]
-            raise no_overlap_error(aligner.judgments.name, relevant, example)
-
-
-def check_readable(measures: Sequence[Measure], corpus: Any, name: str, *, subtopics: bool) -> None:
-    """Raise if these measures need judgments by subtopic or a corpus, and it is missing."""
-    for measure in measures:
-        if not subtopics and not measure.chosen["whole"]:
-            one_subtopic = replace(measure, parameters=(*measure.parameters, ("whole", True)))
-            raise InputError(
-                [f"{name}: {measure} needs judgments by subtopic"],
-                hint=f"`{one_subtopic}` treats each query as one subtopic",
-            )
-    if corpus is None:
-        raise MeasureError(
-            f"{measures[0]} needs a corpus, because it uses document text",
-            hint="documents= of a Collection, or --corpus, takes a corpus file, a collection, or {document: text}",
-        )
 
 
 def no_overlap_error(name: str, relevant: int, example: str) -> InputError:
