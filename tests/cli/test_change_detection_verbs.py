@@ -39,7 +39,7 @@ def test_check_finds_unknown_questions_and_documents_of_another_day(files: tuple
     assert result.exit_code == 1
     assert f"{run}:2: topic `t1`, day `d1`: unknown question `q9`\n" in result.stdout
     assert f"{run}:2: topic `t1`, day `d1`, question `q1`: document `b` is of day `d2`\n" in result.stdout
-    assert "2 files: 2 errors" in result.stderr
+    assert "3 files: 2 errors" in result.stderr
 
 
 def test_without_a_table_an_unknown_question_is_a_warning(files: tuple[Path, ...], call: Call) -> None:

@@ -62,7 +62,7 @@ def test_check_lists_every_error(call: Call, here: Path) -> None:
 def test_check_ends_as_eval_does(call: Call, here: Path, qrels: str, run: str) -> None:
     Path("qrels").write_text(qrels)
     Path("run").write_text(run)
-    assert call("check", "qrels", "run").exit_code == call("eval", "qrels", "run", "-m", "AP").exit_code
+    assert call("check", "qrels", "run").exit_code == call("eval", "qrels", "run", "-m", "nDCG").exit_code
 
 
 def test_scores_that_contradict_the_ranks(call: Call, here: Path) -> None:

@@ -125,7 +125,8 @@ def test_ids_of_options_are_utf8_in_any_terminal(tmp_path: Path) -> None:
     """A terminal that is not UTF-8 gives bytes that Python cannot decode; ids in files are UTF-8 all the same."""
     (tmp_path / "qrels").write_text("qü 0 a 1\n")
     (tmp_path / "run").write_text("qü Q0 a 1 2.0 t\nqü Q0 nö 2 1.0 t\n")
-    for options in (["queries", "qrels", "run", "run", "--query", "qü"], ["eval", "qrels", "run", "--nil", "nö"]):
+    (tmp_path / "other").write_text("qü Q0 nö 1 2.0 t\nqü Q0 a 2 1.0 t\n")
+    for options in (["queries", "qrels", "run", "other", "--query", "qü"], ["eval", "qrels", "run", "--nil", "nö"]):
         outputs = []
         for encoding in ({"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}, {"PYTHONUTF8": "1"}):
             done = subprocess.run(

@@ -64,6 +64,7 @@ def test_notes_say_what_a_reader_must_know() -> None:
     run = {"q1": {"a": 1.0, "b": 1.0, "x": 1.0}, "q2": {"c": 1.0}, "q4": {"a": 1.0}}
     expected = [
         ("AP is undefined for 1 query (q2)",),
+        ("1 query (q2) has no relevant document",),
         ("run has no ranking for 1 query (q3)", "empty"),
         ("run has 1 query (q4) without judgments", "left out"),
         ("run: ", "22% of the top 2", "25%", "unjudged"),
@@ -177,7 +178,7 @@ def test_unknown_policies_are_named(name: str) -> None:
         ({"nil": "NIL"}, "Collection(qrels, nil=...)"),
         ({"intents": {}}, "Collection(qrels, intents=...)"),
         ({"residuals": True}, "show='residuals'"),
-        ({"standard_errors": True}, "show='standard errors'"),
+        ({"standard_errors": True}, "show='standard-errors'"),
     ],
 )
 def test_unknown_keywords_get_a_hint_everywhere(option: dict[str, Any], hint: str) -> None:

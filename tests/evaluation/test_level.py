@@ -76,12 +76,14 @@ def test_no_error_without_need() -> None:
 
 @pytest.mark.parametrize("rel", [0, -1, "2", True, float("inf"), float("nan")])
 def test_what_is_no_level(rel: object) -> None:
-    with pytest.raises(cf.CranfieldError, match="rel must be a grade above 0"):
+    with pytest.raises(cf.CranfieldError, match="rel must be a number greater than 0"):
         cf.Collection(QRELS, rel=rel)  # type: ignore[arg-type]
 
 
 def test_every_binary_measure_takes_it() -> None:
     for definition in CATALOGUE.values():
+        if definition.gains == "attribute":
+            continue
         try:
             measure = cf.parse(definition.symbol)
         except cf.MeasureError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -74,6 +75,7 @@ def test_ties_are_the_mean_over_all_orders(name: str) -> None:
     for _ in range(30):
         spans = random_passages(rng, 3)
         chunks = [(*chunk, float(rng.randint(1, 2))) for chunk in random_passages(rng, 6)]
+        chunks.sort(key=itemgetter(3), reverse=True)
         if "condensed" in name:
             chunks = [chunk for chunk in chunks if chunk[0] in {document for document, _, _ in spans}]
         groups = [[c[:3] for c in chunks if c[3] == score] for score in (2.0, 1.0)]

@@ -169,7 +169,7 @@ def test_records_with_fields_by_name() -> None:
     assert cf.evaluate(cf.Collection(spans=SPANS), run, MEASURES).values.tolist() == EXPECTED
     run = cf.records(list(nested.values()), document="metadata.file", start=lambda r: r["metadata"]["from"],
                      end=lambda r: r["metadata"]["to"], score="sim")  # fmt: skip
-    assert cf.evaluate(cf.Collection(spans=SPANS), run, MEASURES).values.tolist() == EXPECTED
+    assert cf.evaluate(cf.Collection(spans=list(SPANS.values())), run, MEASURES).values.tolist() == EXPECTED
     with pytest.raises(InputError, match="query `1`: no usual field for the start of a chunk in dict; it has"):
         cf.evaluate(cf.Collection(spans=SPANS), {"1": [{"document": "a", "at": 3}]}, "RR")
 
@@ -330,7 +330,7 @@ def nested(source: dict[str, Any]) -> Rows:
 def test_tables_of_records_with_nested_fields_and_with_lists(tmp_path: Path) -> None:
     results = [{"query": q, "results": [dict(zip(FIELD_NAMES, c, strict=True)) for c in cs]} for q, cs in RUN.items()]
     columns = {name: [row[name] for row in rows(RUN, "score")] for name in ("query", *FIELD_NAMES)}
-    for source in (nested(RUN), results, columns, list(RUN.values()), {q: np.array(c, object) for q, c in RUN.items()}):
+    for source in (nested(RUN), results, columns, {q: np.array(c, object) for q, c in RUN.items()}):
         assert cf.evaluate(cf.Collection(spans=SPANS), source, MEASURES).values.tolist() == EXPECTED
     for name, table in (("nested", nested(RUN)), ("results", results)):
         as_json_lines(tmp_path / f"{name}.jsonl", table)

@@ -12,6 +12,7 @@ import shlex
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import chdir
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -25,6 +26,7 @@ from cranfield.cli.study import Studies
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.notes import SENTENCES, Note, QueryNames, sentences
 from cranfield.evaluation.overlap import Disjoint
+from cranfield.lab.studies import study_names
 from wrong_shapes import SHAPES
 
 SNAPSHOT = Path(__file__).with_name("messages.txt")
@@ -297,7 +299,7 @@ PYTHON_ERRORS: dict[str, Callable[[], Any]] = {
     "cf.evaluate(qrels, run, 'AP', tie='best')": lambda: cf.evaluate(QRELS, RUN, "AP", tie="best"),  # type: ignore[call-arg]
     "cf.evaluate(qrels, run, 'AP', depth=0)": lambda: cf.evaluate(QRELS, RUN, "AP", depth=0),
     "cf.compare(qrels, run, 'AP')": lambda: cf.compare(QRELS, RUN, "AP"),
-    "cf.compare(qrels, [run, run])": lambda: cf.compare(QRELS, [RUN, RUN]),
+    "cf.compare(qrels)": lambda: cf.compare(QRELS),
     "cf.compare(scores, 'AP')": lambda: cf.compare(cf.evaluate(QRELS, [RUN, RUN], "AP"), "AP"),
     "cf.compare(qrels, [run, run], 'AP', alpha=5)": lambda: cf.compare(QRELS, [RUN, RUN], "AP", alpha=5),
     "cf.compare(qrels, [run, run], 'AP', samples=0)": lambda: cf.compare(QRELS, [RUN, RUN], "AP", samples=0),
@@ -311,6 +313,8 @@ NOTES = (
         "compared",
         values={"measures": ["AP"], "queries": QueryNames.of(["q1", "q2"]), "left_out": QueryNames.of(["q3"])},
     ),
+    Note("unanswerable_queries", values={"queries": QueryNames.of(["q3"])}),
+    Note("below_level", measure="AP", values={"documents": 2, "level": 2.0}),
     Note("resamples_raised", values={"resamples": 200_000, "default": 100_000, "pairs": 7875}),
     Note(
         "none_significant",
@@ -430,7 +434,10 @@ def write_inputs(folder: Path) -> None:
 
 def messages() -> str:
     """The whole snapshot."""
-    assert {note.kind for note in NOTES} == set(SENTENCES), "every kind of note has an example"
+    for name in study_names():  # a study adds the sentences of its own notes
+        import_module(f"cranfield.lab.studies.{name}")
+    written = {note.kind for note in NOTES}
+    assert {kind for kind, sentence in SENTENCES.items() if callable(sentence)} <= written <= set(SENTENCES)
     with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, {"COLUMNS": "80"}):
         return "\n".join(_sections(Path(folder)))
 
@@ -445,6 +452,9 @@ def _sections(folder: Path) -> Iterator[str]:
         yield f"$ cranfield {verb} --help\n{call(f'{verb} --help').stdout}"
     yield "# Notes\n"
     yield "".join(f"note: {sentence}\n" for sentence in sentences(NOTES))
+    shown = {note.kind for note in NOTES}
+    templates = [sentence for kind, sentence in SENTENCES.items() if kind not in shown]
+    yield "".join(f"note: {template}\n" for template in sorted(map(str, templates)))
     yield "# Errors\n"
     (folder / "faulty").mkdir()
     write_inputs(folder / "faulty")

@@ -91,13 +91,21 @@ def test_nil_among_ties_of_others_moves_no_bit() -> None:
     np.testing.assert_array_equal(together[:, :1], alone)
 
 
-def test_a_judged_nil_is_refused() -> None:
-    with pytest.raises(cf.InputError) as caught:
-        cf.evaluate(cf.Collection({"q": {"a": 1, "NIL": 0}}, nil="NIL"), {"q": {"a": 1.0}}, "AP")
-    assert str(caught.value) == (
-        "qrels: `NIL` is judged for query `q`\n\n"
-        'hint: the id for "no answer" must not be the id of a document; choose another one'
-    )
+@pytest.mark.parametrize(
+    ("judged", "expected", "remark"),
+    [
+        ({"a": 1, "NIL": 0}, 0.5, False),
+        ({"a": 0, "NIL": 1}, 1.0, False),
+        ({"a": 1, "NIL": 1}, 1.0, True),
+    ],
+)
+def test_nil_that_is_judged_relevant_is_the_only_right_answer(
+    judged: dict[str, int], expected: float, remark: bool
+) -> None:
+    scores = cf.evaluate(cf.Collection({"q": judged}, nil="NIL"), {"q": {"NIL": 2.0, "a": 1.0}}, "RR")
+    assert float(scores) == expected
+    contradiction = "`NIL` and other documents are judged relevant for 1 query; the others count as not relevant"
+    assert any(contradiction in str(note) for note in scores.notes) == remark
 
 
 def test_a_list_longer_than_full_is_refused() -> None:

@@ -122,7 +122,7 @@ def test_texts_are_read_from_the_collection() -> None:
     runs, qrels = museum()
     source = Path(example.__file__).parent / "documents.jsonl"
     found = page_of(evaluated(qrels, runs, ["AP"], page=3), texts=[source])["texts"]
-    records = {one["id"]: f"{one['title']} {one['text']}" for one in map(json.loads, source.read_text().splitlines())}
+    records = {one["id"]: f"{one['title']}\n{one['text']}" for one in map(json.loads, source.read_text().splitlines())}
     assert found
     for name, text in found.items():
         assert text.removesuffix("…") in records[name]
@@ -188,8 +188,7 @@ def test_commands_give_the_numbers_again(
     limits = [[one["queries"]["low"] for one in run["measures"].values()] for run in audits]
     assert limits == [pytest.approx(row, abs=1e-12) for row in data["low"]]
     if "study" in found:
-        agreed = found["study"][0]["measures"].values()
-        assert [list(one["agreement"].values()) for one in agreed] == data["agreement"]
+        assert found["study"][0]["matrix"] == data["agreement"]
     else:
         assert more == TOLD
 
@@ -231,7 +230,8 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
     page = report(evaluated(qrels, runs, MEASURES))
     outside = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
     assert not re.search(r"(src|href)=\"(?!#)", outside)
-    assert "default-src 'none'" in page
+    allowed = page.partition('Content-Security-Policy" content="')[2].partition('"')[0]
+    assert allowed.startswith("default-src 'none'; script-src 'sha256-") and "unsafe" not in allowed.split(";")[1]
     assert not re.search(r"\{(title|version|style|data|charts|app)\}", outside)
 
 
@@ -297,7 +297,7 @@ def test_numbers_are_those_of_the_library(opened: Any) -> None:
         return out;""")
     assert found == {run: {m: one["queries"] for m, one in by.items()} for run, by in expected.items()}
     cell = texts(browser, "#scores tbody tr[data-run='llm'] td")[1]
-    assert cell.startswith(f"{expected['llm']['AP']['mean']:.4f}[")
+    assert cell.startswith(f"{expected['llm']['AP']['mean']:.4f} [")
     assert len(texts(browser, ".chart svg")) == 5
     assert len(texts(browser, ".chart canvas")) == 1
 
@@ -376,7 +376,7 @@ def test_ids_are_text_and_never_run(opened: Any) -> None:
     assert browser.execute_script("return window.hacked") is None
     assert texts(browser, "h1") == [NASTY]
     assert texts(browser, "#scores tbody td:first-child")[0] == NASTY
-    assert texts(browser, ".rankings > div:first-child .document summary")[0] == NASTY
+    assert texts(browser, ".rankings > div:first-child .document summary")[0] == NASTY + NASTY
     assert texts(browser, ".rankings details p")[0] == NASTY
     assert browser.execute_script("return document.images.length") == 0
 
@@ -445,7 +445,11 @@ def test_names_that_every_object_has_are_names(opened: Any) -> None:
     run = {name: {one: float(i) for i, one in enumerate(names)} for name in names}
     browser = opened([run, run], qrels, ["AP"], names=names[:2], texts={"toString": "a text"})
     browser.execute_script("report.open(1)")
-    assert texts(browser, ".rankings > div:first-child .document") == ["toStringa text", "__proto__", "constructor"]
+    assert texts(browser, ".rankings > div:first-child .document") == [
+        "toStringa texta text",
+        "__proto__",
+        "constructor",
+    ]
     assert texts(browser, ".rankings details p") == ["a text"] * 2
 
 
@@ -893,7 +897,7 @@ def test_ranks_are_those_of_the_comparison(shown: Any) -> None:
         found = {run: texts(browser, f'#scores tr[data-run="{run}"] td:nth-child(4)')[0] for run in scores.runs}
         assert found == {run: str(a) if a == b else f"{a} to {b}" for run, (a, b) in ranks[measure].items()}
     assert len(set(ranks["latency"].values())) == 4  # all of them differ
-    assert "right together with 95% confidence" in texts(browser, "#ranks")[0]
+    assert "with 95% confidence, the ranks of all runs in a measure are in their ranges" in texts(browser, "#ranks")[0]
     found = page_of(scores, correction="bh")
     assert "no known confidence" in found["ranks"] and any("no known confidence" in note for note in found["notes"])
     lines = list(csv.DictReader(StringIO(browser.execute_script("return report.csv('scores')"))))
@@ -980,7 +984,7 @@ def test_a_report_of_files_of_scores(tmp_path: Path) -> None:
     packed = np.frombuffer(base64.b64decode(data["pairs"]["low"]), "<f8").tolist()
     assert [pair["low"] for pair in compared["pairs"]] == packed
     assert grouped["groups"]["difference"] == data["groups"]["difference"]
-    assert [list(one["agreement"].values()) for one in agreed["measures"].values()] == data["agreement"]
+    assert agreed["matrix"] == data["agreement"]
 
 
 def test_a_report_of_runs_by_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -1076,6 +1080,8 @@ def test_history_and_inputs_in_a_browser(shown: Any, tmp_path: Path) -> None:
     page = shown(html(found, "Now"))
     assert not page.find_element("id", "history").is_displayed()
     assert not page.find_element("id", "to-history").is_displayed()
+    assert not page.find_element("id", "inputs").is_displayed()
+    page.find_element("css selector", "#origin summary").click()
     rows = [row.text.split() for row in page.find_elements("css selector", "#inputs tbody tr")]
     digests = {one["name"]: one["digest"] for one in scores.to_dict()["provenance"]["inputs"]}
     assert sorted((row[0], row[-1]) for row in rows) == sorted(
@@ -1096,3 +1102,36 @@ def test_history_and_inputs_in_a_browser(shown: Any, tmp_path: Path) -> None:
     assert texts(page, "#caption-history") == ["AP at 2 times, the latest last."]
     assert page.execute_script("return document.querySelectorAll('#chart-history .mark-symbol path').length") >= 4
     assert page.execute_script("return window.hacked") is None
+
+
+def test_texts_of_queries_are_found_beside_the_judgments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runs, qrels = copied(tmp_path)
+    queries = tmp_path / "queries.jsonl"
+    queries.write_text('{"id": "q1", "text": "how loud is the horn"}\n{"id": "other", "text": "why"}\n')
+    data = written(tmp_path, qrels, *runs)
+    assert data["queryTexts"] == {"q1": "how loud is the horn"}
+    assert "the texts of queries are those of queries.jsonl" in data["notes"]
+    queries.write_text("{")
+    data = written(tmp_path, qrels, *runs)
+    assert data["queryTexts"] == {} and any("not used for the texts of queries" in note for note in data["notes"])
+
+
+def test_a_file_given_twice_is_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runs, qrels = copied(tmp_path)
+    data = written(tmp_path, qrels, runs[0], *runs, "--baseline", runs[0])
+    assert len(data["runs"]) == len(runs)
+
+
+def test_many_runs_have_one_line_each(opened: Any) -> None:
+    runs, qrels = museum()
+    browser = opened([runs[i % 3] for i in range(14)], qrels, ["AP", "RR"], names=[f"run{i}" for i in range(14)])
+    shown = lambda: texts(browser, "#scores tbody tr:first-child td:not(.id) small")  # noqa: E731
+    assert [bool(text) for text in shown()] == [True, False]
+    browser.execute_script("report.select({measure: 1})")
+    assert [bool(text) for text in shown()] == [False, True]
+    assert browser.execute_script("return document.querySelector('#scores tbody tr').offsetHeight") < 30
+    assert browser.execute_script(
+        "return [...document.querySelectorAll('.scroll')].every((one) => one.scrollWidth <= one.clientWidth)"
+    )

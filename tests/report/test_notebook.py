@@ -54,7 +54,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "Truncation": lambda: cf.lab.truncation(QRELS, RUNS, ["AP", "RR"]),
     "Properties": lambda: cf.lab.properties(["AP", "bpref"], documents=3),
     "SeveralCollections": lambda: SeveralCollections(
-        "correlation", {year: cf.lab.correlation(QRELS, RUNS, ["AP", "P@5"]) for year in ("2023", "2024")}
+        {year: cf.lab.correlation(QRELS, RUNS, ["AP", "P@5"]) for year in ("2023", "2024")}
     ),
 }
 WITHOUT_FIGURES = {"NextDocuments", "CollectionStatistics", "Properties"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Sequence
 from datetime import date as today
@@ -14,12 +15,12 @@ from cranfield.cli import options, results
 from cranfield.cli.commands import Option, OutputFile, groups_of, verb
 from cranfield.cli.compare import Design, Testing
 from cranfield.cli.output import emit, note, progress, say_written
-from cranfield.errors import UsageError
+from cranfield.errors import CranfieldError, UsageError
 from cranfield.evaluation.collection import is_collection_file
 from cranfield.io.streams import digesting
 from cranfield.parallel import in_background
 from cranfield.settings import Limits
-from cranfield.wording import few
+from cranfield.wording import few, shortened
 
 if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 REPORT = "report.html"
 TESTING = (*groups_of(Testing), *groups_of(Design))
+QUERY_FILE = re.compile(r"queries\.(jsonl?|csv|tsv|parquet)(\.(gz|zst|bz2|xz))?")
 FAR = ("..", "..")  # the beginning of the path of a file that is more than one folder up
 
 
@@ -105,8 +107,7 @@ class Report(
                 chosen = self.choose(self.measures)
                 evaluation, notes = self.read(chosen.plan, page=self.top_documents), chosen.notes
                 scores = self.averaged(evaluation.scores)
-            systems = [one.run.system or one.run.name for one in evaluation.run_scores]
-            names = dict(zip(options.named_runs(self.runs)[2], systems, strict=True))
+            names = {one.run.source_name: one.run.system or one.run.name for one in evaluation.run_scores}
         baseline = self._baseline(scores, names)
         settings = ComparisonSettings(seed=self.seed, baseline=baseline, **self.values_of(Testing, Design))
         comparison = None
@@ -137,6 +138,9 @@ class Report(
             )
         if self.texts and not data["texts"]:
             note([f"{', '.join(self.texts)}: no text for any of the shown documents"])
+        if not data["queryTexts"] and evaluation is not None:
+            data["queryTexts"], found = query_texts_beside(self.qrels, scores.queries)
+            notes += found
         data["notes"] = [*notes, *data["notes"]]
         data["files"] = beside(files, folder)
         text = html(data, self.title)
@@ -225,6 +229,23 @@ class Report(
 
 
 command = verb(Report, "Write an HTML report.")
+
+
+def query_texts_beside(qrels: str, queries: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """The texts of queries from the only file ``queries.*`` beside the judgments, and a note that says so."""
+    from cranfield.io.named_tables import read_query_texts
+
+    files = [
+        file for file in Path(qrels).parent.glob("queries.*") if file.is_file() and QUERY_FILE.fullmatch(file.name)
+    ]
+    if len(files) != 1:
+        return {}, []
+    try:
+        texts = read_query_texts(str(files[0]), queries)
+    except CranfieldError as error:
+        return {}, [f"{files[0]}: not used for the texts of queries: {str(error).splitlines()[0]}"]
+    shown = {name: shortened(text) for name, text in texts.items() if text}
+    return shown, [f"the texts of queries are those of {files[0].name}"] if shown else []
 
 
 def _compared(

@@ -209,7 +209,7 @@ class Evaluator:
         self._notes = [*remark_notes(self.judgments), *subtopic_notes(judgments, plan.columns)]
         self._notes += unanswerable_notes(self.judgments, self._nil) if not self._layers else ()
         grades = np.concatenate([layer.grade for layer in self._layers or [judgments]])
-        check_level(grades, plan.columns, judgments.name)
+        check_level(grades, plan, judgments.name)
         below = int(((grades > 0) & (grades < plan.policy.rel)).sum())
         self._notes += [*gain_notes(judgments.grade, plan.columns), *level_notes(below, plan), *divisor_notes(plan)]
         if self.corpus is not None and not plan.content_columns and collection.spans is None:

@@ -92,12 +92,11 @@ def gain_notes(grades: Floats, columns: Sequence[Column]) -> Iterator[Note]:
             yield Note("above_one", measure=column.label, values=values)
 
 
-def check_level(grades: Floats, columns: Sequence[Column], name: str) -> None:
-    """Raise if documents have grades, and none is high enough for a measure that counts relevant documents."""
-    highest = float(grades.max(initial=0))
-    for column in columns:
-        level = column.measure.gains.level
-        if level is not None and 0 < highest < level and "rel" in column.measure.definition.parameters:
+def check_level(grades: Floats, plan: Plan, name: str) -> None:
+    """Raise if documents have grades, and none reaches the level of the collection; a measure may name a higher one."""
+    highest, level = float(grades.max(initial=0)), plan.policy.rel
+    for column in plan.columns if 0 < highest < level else ():
+        if column.measure.gains.level == level and "rel" in column.measure.definition.parameters:
             fitting = 0.5 if 0.5 <= highest < 1 else highest
             raise InputError(
                 [f"{name}: the highest grade is {highest:g}, and {column.label} needs {level:g} or more"],

@@ -181,10 +181,10 @@ def rank_head(comparison: Comparison) -> str:
 
 def rank_meaning(comparison: Comparison) -> str:
     """What ranks follow from, and whether they are a confidence statement."""
-    rule = "behind the runs that are significantly better, ahead of those that are significantly worse"
+    rule = "below the runs that are significantly better, above those that are significantly worse"
     if ranks_hold(comparison):
         confidence = percent(1 - comparison.settings.alpha)
-        return f"{rule}; all ranks in a measure are right together with {confidence} confidence"
+        return f"{rule}; with {confidence} confidence, the ranks of all runs in a measure are in their ranges"
     return f"{rule}; {no_confidence(comparison)}"
 
 

@@ -14,29 +14,26 @@ from cranfield import __version__
 
 SCRIPT = re.compile("<script>(.*?)</script>", re.DOTALL)
 STYLE = re.compile("<style>(.*?)</style>", re.DOTALL)
-PLACE = re.compile(r"\{(\w+)\}")
+PLACE = re.compile(r"\{(data|policy|version|title|style|predicted|exposure|exposure_link|charts|app)\}")
+UNCHECKED = "'unsafe-inline'"
 
 
-def page_of_data(package: str, template: str, data: Any, **parts: str) -> str:
+def page_of_data(package: str, template: str, data: Any, *, own_styles: bool = True, **parts: str) -> str:
     """The HTML of a template of a package, with the data that its script reads, and with other ``parts`` by name.
 
     Parts are HTML, scripts or styles of our own; everything from outside is in the data, or is escaped in a part. The
-    page loads nothing, and runs only its own scripts: their digests are in its content security policy.
+    page loads nothing, and a browser runs only its own scripts: their digests are in its content security policy.
+    ``own_styles``: the same of its styles.
     """
     text = files(package).joinpath(template).read_text(encoding="utf-8")
     # Nothing in a script may look like its end tag.
     script = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-    parts = {"version": escape(__version__), **parts}
-    page = PLACE.sub(lambda place: parts.get(place[1], place[0]), text)
-    return page.replace("{policy}", policy(page), 1).replace("{data}", script, 1)
-
-
-def policy(page: str) -> str:
-    """The content security policy of a page: its own scripts, styles and pictures, and nothing from the network."""
-    styles = "'unsafe-inline'" if " style=" in SCRIPT.sub("", page) else " ".join(map(_digest, STYLE.findall(page)))
-    scripts = " ".join(map(_digest, SCRIPT.findall(page)))
-    sources = {"default": "'none'", "script": scripts, "style": styles, "img": "data:", "base-uri": ""}
-    return escape("; ".join(f"{name}-src {source}" for name, source in sources.items() if source), quote=True)
+    parts |= {"version": escape(__version__), "data": script, "policy": ""}
+    page = PLACE.sub(lambda place: parts[place[1]], text)
+    scripts, styles = (" ".join(map(_digest, kind.findall(page))) for kind in (SCRIPT, STYLE))
+    sources = f"script-src {scripts}; style-src {styles if own_styles else UNCHECKED}; img-src data:"
+    parts["policy"] = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
+    return PLACE.sub(lambda place: parts[place[1]], text)
 
 
 def _digest(content: str) -> str:

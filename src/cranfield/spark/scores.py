@@ -99,7 +99,7 @@ def evaluate(
         job = _with_corpus(job, runs.sparkSession, corpus)
     rows = frames.rankings(runs, run_columns)
     notes: list[Note] = [Note("corpus_unused")] if corpus is not None and not plan.content_columns else []
-    check_level(facts["grades"], plan.columns, "qrels")
+    check_level(facts["grades"], plan, "qrels")
     below = _below(judgments, facts["grades"], plan.policy.rel)
     notes += [*gain_notes(facts["grades"], plan.columns), *level_notes(below, plan), *divisor_notes(plan)]
     if facts["bytes"] <= broadcast:

@@ -29,7 +29,7 @@ from cranfield.ranking.tie_rules import TIE_RULES, TieRule, Ties, tie_rule
 from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, Drawings, alone, each
 from cranfield.report.pages import Page, column, exchanged, table
 from cranfield.report.sheet import Cell, shown
-from cranfield.settings import Choices, Option
+from cranfield.settings import Choices, Count, Option
 from cranfield.statistics.correlation import Agreement, kendall, swapped_pairs, swaps
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import plural
@@ -103,7 +103,7 @@ class Truncation(Study):
     """
 
     nil: str | None = None
-    full_length: int | None = None
+    full_length: Annotated[Count | None, "Length of a list that did not end early."] = None
     ties: Annotated[Ties, Choices(DEFINITE), "How to order documents with equal scores."] = "trec"
 
     def run(

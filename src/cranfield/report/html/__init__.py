@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import os
 import stat
 import subprocess
@@ -51,6 +50,7 @@ from cranfield.report.audit import EFFECTS, bottom_line
 from cranfield.report.compare import interval_name, method, quantity, rank_meaning
 from cranfield.report.notebook import table
 from cranfield.report.sheet import Layout
+from cranfield.report.web_page import page_of_data
 from cranfield.statistics.correlation import tau
 from cranfield.statistics.design import Sample
 from cranfield.statistics.intervals import bca
@@ -64,6 +64,7 @@ LONGEST_LABEL = 30  # characters of a label
 LONGEST_TAG = 80  # characters of the tag of a run
 SHOWN = 10  # documents of a list that the section on exposure looks at
 MOST_GROUPS = 12  # values of an attribute that make groups of documents
+LONGEST_TITLE = 120  # characters of a first line that is a title
 SNIPPET = 400  # characters of a document's text
 
 
@@ -230,6 +231,7 @@ def _of_rankings(
             "recall": {"x": list(RECALL), "y": by_run(curves._means[:, : len(RECALL)])},
             "gain": {"x": list(CUTS), "y": by_run(curves._means[:, len(RECALL) :])},
         },
+        "audited": AUDITED_COLUMNS + ("." if len(audit.leading) == len(audit.runs) else _only_leading(audit)),
         "audit": {name: by_run(getattr(audit, name)) for name in AUDITED},
         "bottomLine": [printable(line).replace("`", "") for line in bottom_line(audit, Layout(digits=4))],
         "swaps": [_swap_sentences(audit, m) for m in range(len(audit.measures))],
@@ -348,6 +350,16 @@ def _tags(evaluation: Evaluation) -> list[str]:
     return tags
 
 
+AUDITED_COLUMNS = (
+    "Condensed: without unjudged documents. Terminal: the end of a list counts as an answer. Plausible: unjudged "
+    "documents are relevant as often as judged ones at the same depth"
+)
+
+
+def _only_leading(audit: Audit) -> str:
+    return f"; computed for the best {len(audit.leading)} runs by {audit.measures[0]}, and – for the others."
+
+
 AUDITED = (
     *("score", "low", "high", "worst", "expected", "best"),
     *("lowest", "highest", "unjudged", "condensed", "terminal", "plausible", "plausible_low", "plausible_high"),
@@ -461,7 +473,9 @@ def _grade(grade: float | None) -> float | int | None:
 
 
 def _snippet(text: str) -> str:
-    text = " ".join(text.split())
+    """The beginning of a document: its title, if its first line is short, and its text in the next line."""
+    title, _, body = (" ".join(part.split()) for part in text.strip().partition("\n"))
+    text = f"{title}\n{body}" if body and len(title) <= LONGEST_TITLE else f"{title} {body}".strip()
     return text if len(text) <= SNIPPET else f"{text[:SNIPPET]}…"
 
 
@@ -514,24 +528,18 @@ def html(data: dict[str, Any], title: str) -> str:
     """The page with its data."""
     library = chart_library().result()
     predicted = "".join(f'<div class="scroll" tabindex="0">{part}</div>' for part in data.pop("predicted"))
+    exposed = data.pop("exposure")
     parts = {
-        "version": escape(__version__),
         "title": escape(printable(title)),
         "style": _asset("style.css"),
         "predicted": decodable(predicted),
-        "exposure": decodable(exposed := data.pop("exposure")),
+        "exposure": decodable(exposed),
         "exposure_link": '<a href="#exposure">What is shown</a>' if exposed else "",
-        # Nothing in a script may look like its end tag.
-        "data": json.dumps(compact(data), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
         "charts": "(() => {" + library.replace("</script", "<\\/script") + "})();",
         "app": _asset("app.js"),
     }
-    before, *pieces = _asset("page.html").split("{")
-    text = [before]
-    for piece in pieces:
-        name, _, rest = piece.partition("}")
-        text += [parts[name], rest]
-    return "".join(text)
+    # The chart library sets styles of elements.
+    return page_of_data("cranfield.report.html", "page.html", compact(data), own_styles=False, **parts)
 
 
 def _asset(name: str) -> str:

@@ -62,8 +62,7 @@
     stronger: (x) => `strongest colour: a difference of ${x} or more`,
     group: "group",
     groupRuns: "runs",
-    groupFrom: "from",
-    groupTo: "to",
+    groupNames: "first … last",
     groupMeans: (measure) => `mean ${measure}`,
     oneRun: "There is only one run, so there is nothing to compare.",
     sameRun: "Select two different runs.",
@@ -148,7 +147,7 @@
       body.replaceChildren(...order.filter((row) => !wanted || (columns[0].find || columns[0].of)(row).toLowerCase().includes(wanted))
         .map((row) => h("tr", { ...attributes(row), "data-row": row }, ...columns.map((c) => {
           const content = c.show(row);
-          const cell = h("td", { class: [c.left && "left", c.id && "id", c.best && c.best(row) && "best"].filter(Boolean).join(" ") || null });
+          const cell = h("td", { class: [(c.left || c.text) && "left", c.id && "id", c.best && c.best(row) && "best"].filter(Boolean).join(" ") || null });
           cell.append(...(Array.isArray(content) ? content : [content]));
           return cell;
         }))));
@@ -157,7 +156,7 @@
       columns.forEach((column, i) => { if (typeof column.title === "function") head.children[i].firstChild.textContent = column.title(); });
       [...head.children].forEach((cell, i) => cell.setAttribute("aria-sort", i === at ? (falling ? "descending" : "ascending") : "none"));
     }
-    columns.forEach((column, i) => head.append(h("th", { scope: "col", class: column.left ? "left" : null }, h("button", {
+    columns.forEach((column, i) => head.append(h("th", { scope: "col", class: column.left || column.text ? "left" : null }, h("button", {
       type: "button",
       onclick: () => {
         falling = i === at ? !falling : !column.text && !column.rising;
@@ -204,11 +203,12 @@
     spec.background = "transparent";
     spec.config = {
       view: { stroke: null }, font: "system-ui, sans-serif",
-      axis: { labelColor: t.soft, titleColor: t.soft, gridColor: t.line, domainColor: t.line, tickColor: t.line, titleFontWeight: "normal", labelLimit: 240 },
+      axis: { labelColor: t.soft, titleColor: t.soft, gridColor: t.line, domainColor: t.line, tickColor: t.line, titleFontWeight: "normal", titlePadding: 8, labelLimit: 240 },
+      axisY: { minExtent: 36 },
       legend: { labelColor: t.ink, titleColor: t.soft, titleFontWeight: "normal" },
     };
     // Without warnings: a chart may be empty because there are too few queries or runs.
-    drawing.done = vegaEmbed($(id), spec, { actions: false, logLevel: 1, renderer: "svg", tooltip: { theme: document.documentElement.dataset.theme } })
+    drawing.done = vegaEmbed($(id), spec, { actions: false, ast: true, logLevel: 1, renderer: "svg", tooltip: { theme: document.documentElement.dataset.theme } })
       .then((made) => { if (drawing.view) drawing.view.finalize(); drawing.view = made.view; if (drawing.ready) drawing.ready(made.view); });
     return drawing.done;
   }
@@ -264,7 +264,8 @@
   }
   const rankOf = (m, r) => { const { won, lost } = tally(m, r); return [1 + lost, runs.length - won]; };
   const rankShown = (m, r) => (pairs.difference && pairs.difference[m][0] !== null ? TEXT.range(...rankOf(m, r)) : "–");
-  // Leaderboard
+  // Leaderboard. Of many runs, it shows the intervals of the selected measure; the chart below it does, too.
+  const many = runs.length > 12;
   const best = measures.map((_, m) => signs[m] * Math.max(...runs.map((_, r) => rated(r, m))));
   const marked = (r) => ({ class: r === state.a ? "a" : r === state.b ? "b" : null, "data-run": runs[r] });
   const board = table("scores", [
@@ -273,7 +274,7 @@
       title: name,
       of: (r) => data.means[r][m],
       best: (r) => runs.length > 1 && shown(data.means[r][m]) === shown(best[m]) && data.ranked[m],
-      show: (r) => [shown(data.means[r][m], data.ranked[m] ? digits : 0), h("small", {}, data.low[r][m] === null ? "" : `[${shown(data.low[r][m])}, ${shown(data.high[r][m])}]`)],
+      show: (r) => [shown(data.means[r][m], data.ranked[m] ? digits : 0), h("small", {}, data.low[r][m] === null || (many && m !== state.measure) ? "" : ` [${shown(data.low[r][m])}, ${shown(data.high[r][m])}]`)],
       rising: signs[m] < 0,
       selected: () => select({ measure: m }),
     })),
@@ -291,6 +292,7 @@
     { title: TEXT.queries, of: (r) => Math.max(...data.sizes[r]), show: (r) => sizeOf(r) },
   ], runs.map((_, r) => r), { sort: 1, down: signs[0] > 0, attributes: marked });
   $("find-run").addEventListener("input", (event) => board.find(event.target.value));
+  $("scores").classList.toggle("compact", many);
   $("scores").parentElement.classList.toggle("long", runs.length > 40);
   $("audited").parentElement.classList.toggle("long", runs.length > 40);
   const rowHeight = Math.max(12, Math.min(22, 700 / runs.length));
@@ -590,12 +592,11 @@
     table("groups", [
       { title: TEXT.group, of: (g) => -g, show: (g) => h("button", { type: "button", class: "link", onclick: () => { const { from, to } = matrix.groups[g], n = to - from + 1; look(from + n / 2, from + n / 2, n + 2); $("matrix").scrollIntoView({ block: "nearest" }); } }, g + 1) },
       { title: TEXT.groupRuns, of: (g) => matrix.groups[g].to - matrix.groups[g].from + 1, show: (g) => matrix.groups[g].to - matrix.groups[g].from + 1 },
-      { title: TEXT.groupFrom, of: (g) => -matrix.groups[g].from, show: (g) => name(matrix.groups[g].from), left: true, id: true },
-      { title: TEXT.groupTo, of: (g) => -matrix.groups[g].to, show: (g) => (matrix.groups[g].to > matrix.groups[g].from ? name(matrix.groups[g].to) : ""), left: true, id: true },
+      { title: TEXT.groupNames, of: (g) => -matrix.groups[g].from, show: (g) => (matrix.groups[g].to > matrix.groups[g].from ? [name(matrix.groups[g].from), " … ", name(matrix.groups[g].to)] : name(matrix.groups[g].from)), left: true, id: true },
       { title: TEXT.ranks, of: (g) => -matrix.groups[g].from, show: (g) => { const ranks = inGroup(g).map((r) => rankOf(m, r)); return TEXT.range(Math.min(...ranks.map(([low]) => low)), Math.max(...ranks.map(([, high]) => high))); } },
       { title: TEXT.groupMeans(measures[m]), of: (g) => data.means[matrix.order[matrix.groups[g].from]][m], show: (g) => [...new Set([mean(matrix.groups[g].from), mean(matrix.groups[g].to)])].join("–") },
     ], matrix.groups.map((_, g) => g), { sort: 0 });
-    const sample = (colour, text) => h("span", { class: "sample" }, h("i", { style: `background:var(--${colour})` }), text);
+    const sample = (colour, text) => h("span", { class: "sample" }, h("i", { class: colour }), text);
     $("pairs-legend").replaceChildren(sample("accent", TEXT.rowBetter), sample("other", TEXT.rowWorse), sample("paper", TEXT.notSignificant), h("span", {}, TEXT.stronger(shown(matrix.most))));
     const { top, cell } = layout();
     $("chart-pairs").style.minHeight = `${top + edge(view.count, cell) + 8}px`;
@@ -636,10 +637,10 @@
       { title: TEXT.query, of: (q) => queries[q], show: (q) => h("button", { type: "button", class: "link", onclick: () => open(q) }, queryLabel(q)), text: true, id: true },
       { title: labels[a], of: (q) => value(a, m, q), show: (q) => shown(value(a, m, q)) },
       { title: labels[b], of: (q) => value(b, m, q), show: (q) => shown(value(b, m, q)) },
-      { title: TEXT.differenceTitle, of: (q) => Math.abs(gap(q)), show: (q) => (Number.isNaN(gap(q)) ? "–" : signed(gap(q))) },  // by size
+      { title: TEXT.differenceTitle, of: gap, show: (q) => (Number.isNaN(gap(q)) ? "–" : signed(gap(q))), rising: signs[m] < 0 },
       { title: TEXT.meanOfAll, of: (q) => spread(q).mean, show: (q) => shown(spread(q).mean) },
       { title: TEXT.disagreement, of: (q) => spread(q).deviation, show: (q) => shown(spread(q).deviation) },
-    ], queries.map((_, q) => q).filter(both), { sort: 3, attributes: (q) => ({ "data-query": queries[q] }) });
+    ], queries.map((_, q) => q).filter(both), { sort: 3, down: signs[m] > 0, attributes: (q) => ({ "data-query": queries[q] }) });
     listed.find($("find-query").value);
     $("caption-queries").textContent = TEXT.queriesCaption(runs[a], runs[b], measures[m], signs[m] < 0);
   }
@@ -649,6 +650,13 @@
     remember();
     $("detail").focus({ preventScroll: true });
     $("detail").scrollIntoView({ block: "nearest" });
+  }
+  // A document with its text: the first line, and all of it on a click. A title stands in a line of its own.
+  function withText(name, text) {
+    const [title, body] = data.marked || !text.includes("\n") ? ["", text] : text.split("\n", 2);
+    const whole = data.marked ? body.map((part, at) => (at % 2 ? h("mark", {}, part) : part)) : [body];
+    const first = h("span", { class: "line" }, ...(title ? [h("b", {}, title), " "] : []), data.marked ? body.join("") : body);
+    return h("details", { class: "document" }, h("summary", {}, name, first), ...(title ? [h("b", {}, title)] : []), h("p", {}, ...whole));
   }
   function show(q) {
     state.query = q;
@@ -671,12 +679,12 @@
           items.push(h("li", { class: tied },
             h("span", { class: "rank" }, rank + 1),
             h("span", { class: `grade ${kind}`, title: grade === null ? TEXT.unjudgedDocument : TEXT.grade(grade) }, grade === null ? "?" : grade),
-            text === undefined ? h("span", { class: "document" }, name) : h("details", { class: "document" }, h("summary", {}, name), h("p", {}, ...(data.marked ? text.map((part, at) => at % 2 ? h("mark", {}, part) : part) : [text]))),
+            text === undefined ? h("span", { class: "document" }, name) : withText(name, text),
             h("span", { class: "only" }, r !== other && !there.has(d) ? TEXT.onlyHere : "")));
         }
       }
       const rest = page.length - page.documents.length;
-      return h("div", {}, h("h4", {}, `${runs[r]}: ${shown(value(r, state.measure, q))}`), h("ol", {}, ...items), h("p", { class: "only" }, rest > 0 ? TEXT.more(rest) : TEXT.end));
+      return h("div", {}, h("h4", {}, `${runs[r]}: ${measures[state.measure]} ${shown(value(r, state.measure, q))}`), h("ol", {}, ...items), h("p", { class: "only" }, rest > 0 ? TEXT.more(rest) : TEXT.end));
     };
     detail.replaceChildren(
       h("h3", {}, TEXT.queryTitle(queryLabel(q))),
@@ -787,6 +795,7 @@
     if (!data.audit) return;
     const m = state.measure, of = (name) => (r) => data.audit[name][r][m];
     const column = (heading, name, d = digits) => ({ title: heading, of: of(name), show: (r) => shown(of(name)(r), d) });
+    const share = (x) => (x === null ? "–" : x > 0 && x < 0.0005 ? "<0.1%" : `${(100 * x).toFixed(1)}%`);
     const range = (heading, low, high) => ({ title: heading, of: (r) => of(high)(r) - of(low)(r), show: (r) => (of(low)(r) === null ? "–" : `${shown(of(low)(r))} … ${shown(of(high)(r))}`) });
     table("audited", [
       { title: TEXT.run, of: (r) => runs[r], show: (r) => h("span", { title: runs[r] }, labels[r]), text: true, id: true },
@@ -796,11 +805,12 @@
       column(TEXT.tieExpected, "expected"),
       range(TEXT.unjudgedRange, "lowest", "highest"),
       { title: TEXT.plausible, of: of("plausible"), show: (r) => (of("plausible")(r) === null ? "–" : `${shown(of("plausible")(r))} ± ${shown((of("plausible_high")(r) - of("plausible_low")(r)) / 2)}`) },
-      { title: TEXT.unjudgedShare, of: of("unjudged"), show: (r) => (of("unjudged")(r) === null ? "–" : `${(100 * of("unjudged")(r)).toFixed(1)}%`) },
+      { title: TEXT.unjudgedShare, of: of("unjudged"), show: (r) => share(of("unjudged")(r)) },
       column(TEXT.condensed, "condensed"),
       column(TEXT.terminal, "terminal"),
     ], runs.map((_, r) => r), { sort: 1, attributes: marked });
     $("bottom-line").replaceChildren(...data.bottomLine.map((text) => h("p", {}, text)));
+    $("about-audited").textContent = data.audited;
     $("swaps").replaceChildren(...data.swaps[m].map((text) => h("li", {}, text)));
   }
 
@@ -894,6 +904,7 @@
     root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
     repaint(...Object.keys(charts));
   });
+  addEventListener("beforeprint", () => { $("origin").querySelector("details").open = true; });
   addEventListener("beforeprint", () => Object.keys(charts).forEach((id) => { charts[id].near = true; paint(id); }));
   if (!data.rankings) {
     $("click-query").hidden = true;
