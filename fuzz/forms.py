@@ -20,6 +20,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -29,6 +31,7 @@ import numpy as np
 import cranfield as cf
 from cranfield import native
 from cranfield.errors import available
+from cranfield.io import tables
 from cranfield.native import plain
 from cranfield.tensors import evaluate as evaluate_tensors
 
@@ -69,6 +72,7 @@ def random_input(rng: random.Random) -> tuple[Run, Grades]:
     grades = grades or {"q0": {"d0": 1}}
     if not run.keys() & grades.keys():
         grades[next(iter(run))] = {"d0": 1}
+    next(iter(grades.values()))["top"] = 3  # grades that never reach the level of a measure are an error
     return run, grades
 
 
@@ -140,6 +144,18 @@ def parquet(run: Run, grades: Grades, folder: Path) -> tuple[Any, Any]:
     return paths
 
 
+def dataset(path: Path) -> Any:
+    """A dataset of Arrow."""
+    import pyarrow.dataset
+
+    return pyarrow.dataset.dataset(path)
+
+
+def reader(path: Path) -> Any:
+    """Batches of Arrow that can be read once."""
+    return dataset(path).scanner(batch_size=4).to_reader()
+
+
 def scored(lists: Any) -> Any:
     """Lists of random scores, which may rise in every list."""
     return cf.read_run(lists, scores="similarity")
@@ -166,6 +182,33 @@ POSITIONS: dict[str, Form] = {
     ),
     "arrays": lambda run, grades, _: (scored(arrays(run)), [*grades.values()]),
 }
+# Forms without ids of queries and with numbers of documents, which have an order of their own among equal scores.
+NUMBERED: dict[str, Form] = {
+    "dicts": lambda run, grades, _: (list(run.values()), list(grades.values())),
+    "sparse matrices": lambda run, grades, _: (sparse_rows(run), sparse_rows(grades)),
+    "sparse columns": lambda run, grades, _: (sparse_rows(run).tocsc(), sparse_rows(grades).tocoo()),
+}
+
+
+def numbered(run: Run, grades: Grades) -> tuple[Any, Any]:
+    """The same input with numbers of documents as ids, in their order."""
+    number = {
+        name: i for i, name in enumerate(sorted({name for of in (*run.values(), *grades.values()) for name in of}))
+    }
+    by_number = (
+        {query: dict(sorted((number[name], value) for name, value in of.items())) for query, of in table.items()}
+        for table in (run, grades)
+    )
+    return next(by_number), next(by_number)
+
+
+def sparse_rows(table: dict[str, dict[Any, Any]]) -> Any:
+    """A row for each query, with explicit zeros."""
+    from scipy.sparse import csr_matrix
+
+    ends = np.cumsum([0, *map(len, table.values())])
+    ids, values = [d for of in table.values() for d in of], [x for of in table.values() for x in of.values()]
+    return csr_matrix((np.array(values, np.float64), np.array(ids, np.int64), ends), shape=(len(table), 64))
 
 
 def arrays(run: Run) -> tuple[Any, Any]:
@@ -193,6 +236,10 @@ FORMS: dict[str, Form] = {
         {query: {name: np.float64(score) for name, score in of.items()} for query, of in run.items()},
         {query: {name: np.int64(grade) for name, grade in of.items()} for query, of in grades.items()},
     ),
+    "fractions": lambda run, grades, _: (
+        {query: {name: Fraction(score) for name, score in of.items()} for query, of in run.items()},
+        {query: {name: Decimal(grade) for name, grade in of.items()} for query, of in grades.items()},
+    ),
     "rows": lambda run, grades, _: (records(run, "score"), records(grades, "relevance")),
     "TREC text": lambda run, grades, folder: files(folder, ".txt", *trec(run, grades)),
     "TREC text, gzip": lambda run, grades, folder: files(folder, ".txt.gz", *map(gzip.compress, trec(run, grades))),
@@ -206,12 +253,26 @@ FORMS: dict[str, Form] = {
     "JSON": lambda run, grades, folder: files(folder, ".json", json.dumps(run).encode(), json.dumps(grades).encode()),
     "JSON Lines": lambda run, grades, folder: files(folder, ".jsonl", lines(run, "score"), lines(grades, "relevance")),
     "Parquet": parquet,
+    "Arrow datasets": lambda run, grades, folder: tuple(map(dataset, parquet(run, grades, folder))),  # type: ignore[return-value]
+    "Arrow readers": lambda run, grades, folder: tuple(reader(path) for path in parquet(run, grades, folder)),  # type: ignore[return-value]
+    "users and items": frame(
+        "pandas",
+        lambda pandas, columns: pandas.DataFrame(columns).rename(
+            columns={"query_id": "user_id", "doc_id": "item_id", "relevance": "rating"}
+        ),
+    ),
     "Arrow": frame("pyarrow", lambda library, columns: library.table(columns)),
     "pandas": frame("pandas", lambda library, columns: library.DataFrame(columns)),
     "Polars": frame("polars", lambda library, columns: library.DataFrame(columns)),
     "read first": lambda run, grades, _: (cf.read_run(run), cf.read_qrels(grades)),
 }
-NEEDS = {"Parquet": "pyarrow", "Arrow": "pyarrow", "pandas": "pandas", "Polars": "polars"}
+NEEDS = {
+    **dict.fromkeys(("Parquet", "Arrow datasets", "Arrow readers"), "pyarrow"),
+    "users and items": "pandas",
+    "Arrow": "pyarrow",
+    "pandas": "pandas",
+    "Polars": "polars",
+}
 
 
 @contextmanager
@@ -285,6 +346,14 @@ def differences(run: Run, grades: Grades, ties: str, folder: Path) -> Iterator[s
         given_run, given_grades = form(*complete, folder)
         if in_order(evaluated(given_grades, given_run)) != of_lists:
             yield name
+    of_numbers = numbered(*complete)
+    for name, form in NUMBERED.items():
+        given_run, given_grades = form(*of_numbers, folder)
+        found = in_order(evaluated(given_grades, given_run))
+        if name == "dicts":
+            of_lists = found
+        elif found != of_lists:
+            yield name
     libraries: dict[str, Callable[[Any], Any]] = {"NumPy": np.asarray}
     if (torch := available("torch")) is not None:
         libraries["PyTorch"] = torch.from_numpy
@@ -308,12 +377,14 @@ def main() -> None:
             rng = random.Random(f"{given.seed} {number}")
             run, grades = random_input(rng)
             ties = rng.choice(TIES)
+            tables.ROWS_PER_BATCH = rng.choice((3, 1 << 18))  # long tables are read in pieces
             found = list(differences(run, grades, ties, Path(folder)))
             done += 1
             if found:
                 failed += 1
                 print(f"input {number}, ties={ties}: {', '.join(found)}\nrun = {run}\ngrades = {grades}", flush=True)
-    print(f"{done:,} inputs x {len(MEASURES)} measures in {len(FORMS) + len(POSITIONS) + 4} forms: {failed} differ")
+    forms = len(FORMS) + len(POSITIONS) + len(NUMBERED) + 4
+    print(f"{done:,} inputs x {len(MEASURES)} measures in {forms} forms: {failed} differ")
     sys.exit(1 if failed else 0)
 
 

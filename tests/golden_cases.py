@@ -1,18 +1,39 @@
-"""Worked cases with the values of papers and reference programs, from the folder that the package ships."""
+"""Worked cases with the values of papers and reference programs.
+
+``golden/cases`` has a file for each family of measures, one case per line. The package ships them compressed; after a
+change, ``python tests/golden`` packs them again. The other files of ``golden`` are for single tests.
+"""
 
 from __future__ import annotations
 
+import gzip
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import cranfield as cf
-from cranfield.conformance import FOLDER as FOLDER
-from cranfield.conformance import INPUTS, worked
+from cranfield.conformance import INPUTS
 
-CASES = worked("cases")
-STRUCTURED = worked("structured")
-SPANS = worked("spans")
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def golden(name: str) -> list[dict[str, Any]]:
+    """The cases of one file."""
+    cases: list[dict[str, Any]] = json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
+    return cases
+
+
+def packed() -> bytes:
+    """All cases of measures as the package ships them; the same bytes for the same cases."""
+    families = {path.stem: golden(f"cases/{path.stem}") for path in sorted((GOLDEN / "cases").glob("*.json"))}
+    return gzip.compress(json.dumps(families, ensure_ascii=False).encode(), 9, mtime=0)
+
+
+CASES = [case for path in sorted((GOLDEN / "cases").glob("*.json")) for case in golden(f"cases/{path.stem}")]
+STRUCTURED = golden("structured")
+SPANS = golden("spans")
 
 
 def symbol(case: dict[str, Any]) -> str:
@@ -22,8 +43,7 @@ def symbol(case: dict[str, Any]) -> str:
 
 def cases_of(family: str) -> Any:
     """The cases of the measures in one module of ``cranfield.measures``, as a parameter of a test."""
-    cases = [case for case in CASES if cf.measures.CATALOGUE[symbol(case)].family == family]
-    return pytest.mark.parametrize("case", cases, ids=lambda case: case["id"])
+    return pytest.mark.parametrize("case", golden(f"cases/{family}"), ids=lambda case: case["id"])
 
 
 def check(case: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import cranfield as cf
@@ -430,3 +431,12 @@ def test_every_simulated_cell_can_be_drawn(load: Any) -> None:
         counts = validity.simulate(tasks[0])
         assert counts
         assert set(counts.values()) <= {0, 1}
+
+
+def test_the_page_of_simulations_is_that_of_its_rates(load: Any) -> None:
+    validity = load("validity")
+    rates = json.loads(validity.RATES.read_text())
+    assert {name: [*table["cells"]] for name, table in rates.items()} == {
+        name: [cell for cell, _ in cells(np.random.default_rng(0))] for name, cells in validity.TABLES.items()
+    }
+    assert validity.PAGE.read_text() == validity.page(rates)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import golden_cases
 from cranfield import conformance
 from cranfield.errors import CranfieldError, UsageError
+from cranfield.measures import CATALOGUE
 
 # A program that knows reciprocal rank alone, written without this package.
 PROGRAM = """
@@ -51,8 +55,8 @@ def test_the_file_fits_its_schema() -> None:
 
 
 def test_every_case_is_published_once_with_its_source() -> None:
-    published, worked = conformance.cases(), conformance.worked("cases")
-    assert [case["id"] for case in published] == [case["id"] for case in worked]
+    published = conformance.cases()
+    assert [case["id"] for case in published] == [case["id"] for case in golden_cases.CASES]
     assert len({case["id"] for case in published}) == len(published)
     assert all(case["source"].strip() for case in published)
 
@@ -62,6 +66,19 @@ def test_a_case_has_what_a_program_needs_without_parsing_names() -> None:
     assert found["views"] == {"ties": "expected"}
     assert found["measure"].startswith(found["symbol"])
     assert f"@{found['cutoff']}" in found["measure"]
+
+
+def test_the_package_ships_the_cases_of_the_tests() -> None:
+    """After a change of a case: ``python tests/golden``."""
+    families = json.loads(gzip.decompress(golden_cases.packed()))
+    assert json.loads(gzip.decompress(conformance.CASES.read_bytes())) == families
+    for family, cases in families.items():
+        assert {CATALOGUE[golden_cases.symbol(case)].family for case in cases} == {family}
+
+
+def test_a_name_of_another_tool_is_said_once() -> None:
+    for symbol, entry in conformance.document()["measures"].items():
+        assert len(set(entry["names_elsewhere"])) == len(entry["names_elsewhere"]), symbol
 
 
 def test_cases_of_some_measures() -> None:
@@ -115,6 +132,31 @@ def test_differences_are_those_beyond_the_tolerance(tmp_path: Path, value: str, 
 def test_what_is_wrong_with_a_program_is_one_sentence(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(CranfieldError, match=message):
         conformance.check(program(tmp_path, text), CASES)
+
+
+def test_the_time_holds_for_children_that_cannot_be_stopped(tmp_path: Path) -> None:
+    text = "import subprocess, sys; subprocess.Popen(['sleep', '5'], start_new_session=True)"
+    begin = time.monotonic()
+    with pytest.raises(CranfieldError, match=r"did not end within 0.5 seconds$"):
+        conformance.check(program(tmp_path, text), CASES, seconds=0.5)
+    assert time.monotonic() - begin < 4
+
+
+def test_what_a_program_leaves_behind_is_stopped_with_it(tmp_path: Path) -> None:
+    """The program ends at once; a child keeps its output open."""
+    marker = tmp_path / "alive"
+    child = f"import time, pathlib; time.sleep(2); pathlib.Path({str(marker)!r}).touch()"
+    text = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {child!r}])"
+    begin = time.monotonic()
+    with pytest.raises(CranfieldError, match=r"did not end within 0.5 seconds$"):
+        conformance.check(program(tmp_path, text), CASES, seconds=0.5)
+    time.sleep(max(0, 2.5 - (time.monotonic() - begin)))
+    assert not marker.exists()
+
+
+def test_a_program_that_writes_errors_without_end_is_stopped(tmp_path: Path) -> None:
+    with pytest.raises(CranfieldError, match=r"did not end within 1 second$"):
+        conformance.check(program(tmp_path, "import sys\nwhile True: sys.stderr.write('x' * 65536)"), CASES, seconds=1)
 
 
 HANGS = "import threading; threading.Event().wait()"

@@ -15,8 +15,8 @@ from cranfield import example
 from cranfield.cli import main
 from cranfield.corpus.counting import default_workers
 from cranfield.experiment import history
+from cranfield.io.register import atomic_write
 from cranfield.io.streams import digest_of_file, digesting
-from cranfield.io.write import atomic_write
 from cranfield.report import html
 
 QRELS, RUN = example.path("qrels.txt"), example.path("bm25.run")

@@ -29,7 +29,7 @@ from cranfield.report.html import contents
 FOLDER = Path(__file__).parent.parent / "_static"
 SESSION = (
     'cranfield eval qrels.txt dense.run llm.run -m "nDCG@10 AP RR[ties=expected]"',
-    "cranfield compare qrels.txt llm.run dense.run --fail-if-worse nDCG@10 --quiet > table.txt; echo $?",
+    "cranfield compare qrels.txt llm.run dense.run --no-significant-loss nDCG@10 --quiet > table.txt; echo $?",
     "cranfield trec_eval -m recip_rank -m P.5,10 qrels.txt llm.run",
 )
 MONOSPACE = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"

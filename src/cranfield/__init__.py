@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from cranfield.analysis.explain import explain
     from cranfield.analysis.exposure import exposure
     from cranfield.analysis.per_query import queries
-    from cranfield.data import Judgments, Repeats, Run
     from cranfield.errors import CranfieldError, InputError, MeasureError
     from cranfield.evaluation.collection import Collection
-    from cranfield.evaluation.elsewhere import read_scores
+    from cranfield.evaluation.elsewhere import concat, read_scores
     from cranfield.evaluation.evaluation import Evaluation
     from cranfield.evaluation.evaluator import Evaluator, evaluate
     from cranfield.evaluation.scores import Scores
     from cranfield.experiment.experiment import Experiment
-    from cranfield.io import read_qrels, read_run
+    from cranfield.io import Judgments, Repeats, Run, read_qrels, read_run
     from cranfield.io.formats.letor import read_letor
+    from cranfield.io.named_tables import read_items, read_queries
     from cranfield.io.records import records
     from cranfield.lab.simulation import simulate
     from cranfield.measures import measure, parse
@@ -47,6 +47,7 @@ __all__ = [
     "Scores",
     "audit",
     "compare",
+    "concat",
     "evaluate",
     "explain",
     "exposure",
@@ -57,8 +58,10 @@ __all__ = [
     "measures",
     "parse",
     "queries",
+    "read_items",
     "read_letor",
     "read_qrels",
+    "read_queries",
     "read_run",
     "read_scores",
     "records",
@@ -75,15 +78,15 @@ MODULES = {
     "analysis.explain": ("explain",),
     "analysis.exposure": ("exposure",),
     "analysis.per_query": ("queries",),
-    "data": ("Judgments", "Repeats", "Run"),
     "errors": ("CranfieldError", "InputError", "MeasureError"),
     "evaluation.collection": ("Collection",),
-    "evaluation.elsewhere": ("read_scores",),
+    "evaluation.elsewhere": ("concat", "read_scores"),
     "evaluation.evaluation": ("Evaluation",),
     "evaluation.evaluator": ("Evaluator", "evaluate"),
     "evaluation.scores": ("Scores",),
     "experiment.experiment": ("Experiment",),
-    "io": ("read_qrels", "read_run"),
+    "io": ("Judgments", "Repeats", "Run", "read_qrels", "read_run"),
+    "io.named_tables": ("read_items", "read_queries"),
     "io.formats.letor": ("read_letor",),
     "io.records": ("records",),
     "lab.simulation": ("simulate",),

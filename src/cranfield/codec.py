@@ -76,7 +76,7 @@ class Saved(Result):
 
     def save(self, path: PathLike) -> None:
         """Write the result as one JSON file; an existing file is replaced only by a complete one."""
-        from cranfield.io.write import atomic_write
+        from cranfield.io.register import atomic_write
 
         with atomic_write(path) as temporary:
             origin = {} if self.provenance is None else self.provenance.origin  # of a result that was saved before

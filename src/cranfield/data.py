@@ -23,7 +23,6 @@ Bytes = np.ndarray[tuple[Any, ...], np.dtype[np.uint8]]
 Array = np.ndarray[tuple[Any, ...], np.dtype[Any]]
 LONG_BLOCK = 8  # adjacent strings from which copying them together saves time
 LONG_TEXT = 64  # bytes from which strings are compared one by one
-LARGEST = 1e100  # sums and ratios of numbers up to this, of their squares and of their inverses, stay finite
 Smoothing = Literal["dirichlet", "printed"]  # of language models; printed: as Hui et al. (2017) print it
 
 
@@ -255,9 +254,9 @@ class Table:
     document: Strings
     score: Floats
     rank: Floats | None = None
-    numbered: bool = True  # whether messages should give row numbers
+    unit: Literal["line", "row", "entry"] = "row"  # what messages count
     score_column: str = ""  # the column of scores, if error messages should name it
-    line: Integers | None = None  # the line of each row, if the table is a text file
+    line: Integers | None = None  # the number of each line or row, if it is not its place in these columns
     faults: tuple[Any, ...] = ()  # of rows that are not in the table; see `io.faults`
     faults_total: int = 0
     passages: Passages | None = None  # of a run of chunks, whose documents are the ids of these
@@ -288,16 +287,21 @@ class TableStream:
 ListedItems = Literal["documents", "questions"]
 
 
-@dataclass(frozen=True, eq=False)
-class AnsweredDays:
-    """The days that a run of lists of lists answers; ``ranks``: what it ranks for each of its queries.
+class DailyRankings(dict[str, dict[str, float]]):
+    """The rankings of a run of lists of lists, and the days that it answers; ``ranks``: what is ranked.
 
     ``line``: the line of each topic and day; ``listed``: the topic, day and question of each answer.
     """
 
-    ranks: ListedItems
-    line: Mapping[tuple[str, str], int]
-    listed: tuple[tuple[str, str, str], ...]
+    def __init__(
+        self,
+        rankings: Mapping[str, dict[str, float]],
+        ranks: ListedItems,
+        line: Mapping[tuple[str, str], int],
+        listed: Sequence[tuple[str, str, str]],
+    ) -> None:
+        super().__init__(rankings)
+        self.ranks, self.line, self.listed = ranks, line, listed
 
 
 Opener = Callable[[], Any]  # returns a file descriptor or an object with ``readinto``; may be called again
@@ -318,14 +322,58 @@ class Run:
     rising: bool = False  # in every list of documents, scores rise from first to last, as distances do
     remarks: tuple[str, ...] = ()  # what reading it had to assume
     system: str | None = None  # of a repeat: the system that gave it
-    days: AnsweredDays | None = None  # of lists of lists: the days that they answer
     empty: tuple[str, ...] = ()  # of chunks: the queries for which nothing is retrieved
     records: tuple[Any, Any] | None = None  # of chunks: the records and how to read them; they may be judged passages
 
     def __repr__(self) -> str:
         source = f", from {self.source_name}" if self.source_name else ""
-        queries = f", {plural(len(self.source), 'query')}" if isinstance(self.source, Mapping) else ""
-        return decodable(f"Run: {printable(self.name + source)}{queries}")
+        counts = ""
+        if isinstance(self.source, Mapping):
+            counts = f", {plural(len(self.source), 'query')}"
+        elif isinstance(self.source, Table):
+            counts = f", {plural(len(self.source.score), 'document')} of {plural(len(self), 'query')}"
+        return decodable(f"Run: {printable(self.name + source)}{counts}")
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __len__(self) -> int:
+        """The number of queries."""
+        return len(self._queries())
+
+    def __iter__(self) -> Iterator[str]:
+        """The ids of queries."""
+        return iter(self._queries())
+
+    def _queries(self) -> list[str]:
+        if isinstance(self.source, Mapping) and set(map(type, self.source)) <= {str}:
+            return list(self.source)
+        return list(dict.fromkeys(self.table().query))
+
+    def table(self) -> Table:
+        """All rows in memory."""
+        return self.source if isinstance(self.source, Table) else _FILES["load"](self)
+
+    def to_pandas(self) -> Any:
+        """A data frame with the columns query_id, doc_id, score and rank, in input order.
+
+        >>> import cranfield as cf
+        >>> cf.read_run({"q": ["b", "a"]}).to_pandas()["doc_id"].tolist()
+        ['b', 'a']
+        """
+        return _FILES["to_pandas"](self)
+
+    def save(self, path: Any) -> None:
+        """Write the run to a file; the ending of its name decides the format, such as .run, .csv or .parquet."""
+        _FILES["write_run"](self, path)
+
+
+_FILES: dict[str, Callable[..., Any]] = {}  # what `io` does with runs: this module knows nothing of files
+
+
+def with_files(**functions: Callable[..., Any]) -> None:
+    """Let runs use these functions of `io`."""
+    _FILES.update(functions)
 
 
 class Repeats:

@@ -73,7 +73,9 @@ class Choices(NamedTuple):
 
 RARE = Option(rare=True)
 UNLIMITED = Limits()
+LARGEST = (1 << 63) - 1  # of a whole number
 Count = Annotated[int, Limits(1)]
+Samples = Annotated[int, Limits(1, 10_000_000)]  # more would take hours, and change no digit that is shown
 Whole = Annotated[int, Limits(0)]
 Chance = Annotated[float, Limits(0, 1, "()")]
 Share = Annotated[float, Limits(0, 1)]
@@ -231,7 +233,8 @@ def fits(kind: Type, value: Any) -> bool:
             if isinstance(value, float) and kind.limits is UNLIMITED:
                 return True  # infinite and undefined, too
             number: Any = value
-            return (kind.python is int or abs(number) <= sys.float_info.max) and kind.limits.include(number)
+            largest = LARGEST if kind.python is int else sys.float_info.max
+            return bool(abs(number) <= largest) and kind.limits.include(number)
         case Choice(names):
             return isinstance(value, (str, int, float)) and value in names
         case ListOf() | Items():

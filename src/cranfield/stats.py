@@ -1,7 +1,7 @@
-"""Statistics that need more than judgments and one ranking: two scorings, two runs, groups of queries, texts.
+"""Statistics that need more than judgments and one ranking.
 
-Correlation and overlap of orders, risk, abstention, variants of queries, neighbours, answers, and reproduction. Where
-the result has a value for each query or group, it is a `QueryValues`.
+Correlation and overlap of orders, risk, abstention, recall of neighbours and of facts, and reproduction of effects.
+Where the result has a value for each query, it is a `QueryValues`.
 """
 
 from cranfield.analysis.query_values import (
@@ -9,14 +9,9 @@ from cranfield.analysis.query_values import (
     QueryValues,
     ann_recall,
     confidence,
-    context_precision,
-    context_recall,
     georisk,
     nauc,
     nugget_recall,
-    p_mrr,
-    paired_accuracy,
-    robustness,
     urisk,
 )
 from cranfield.analysis.reproduction import Reproduction, reproduction
@@ -30,18 +25,13 @@ __all__ = [
     "Reproduction",
     "ann_recall",
     "confidence",
-    "context_precision",
-    "context_recall",
     "georisk",
     "kendall",
     "nauc",
     "nugget_recall",
-    "p_mrr",
-    "paired_accuracy",
     "pearson",
     "rbo",
     "reproduction",
-    "robustness",
     "spearman",
     "swaps",
     "tau",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import json
 import math
@@ -11,12 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.analysis.query_values import edit_distance
-from cranfield.codec import plain
 from golden_cases import STRUCTURED
 
 
@@ -33,14 +28,6 @@ def nugget_scores(case: dict[str, Any]) -> dict[str, float]:
     }  # type: ignore[arg-type]
 
 
-def context_scores(case: dict[str, Any], match: Any) -> dict[str, float]:
-    lists, more = (case["retrieved"], case["reference"]), {} if match == "id" else {"threshold": case["threshold"]}
-    return {
-        "precision": cf.stats.context_precision(*lists, match=match, **more),
-        "recall": cf.stats.context_recall(*lists, match=match, **more),
-    }
-
-
 def neighbour_scores(case: dict[str, Any]) -> dict[str, float]:
     given = case["true_distances"], case["found_distances"], case["count"]
     return {
@@ -51,15 +38,10 @@ def neighbour_scores(case: dict[str, Any]) -> dict[str, float]:
 
 # How each family of cases is computed; measures of the catalogue have their cases in tests/measures.
 COMPUTE = {
-    "M1": lambda c: cf.stats.p_mrr(c["original"], c["changed"], c["documents"]).mean,
     "M2": lambda c: cf.stats.nauc(c["confidence"], c["scores"]),
     "M3": lambda c: cf.stats.Confidence.of(c["scores"])._asdict(),
-    "M4": lambda c: cf.stats.robustness(c["scores"]).mean,
-    "M5": lambda c: cf.stats.paired_accuracy(c["recall_at_1"]).mean,
     "M9": neighbour_scores,
     "M10": nugget_scores,
-    "M11": lambda c: context_scores(c, "string"),
-    "M12": lambda c: context_scores(c, "id"),
 }
 OF_CATALOGUE = {"M6", "M7", "M8"}
 CASES = [case for case in STRUCTURED if case["id"].startswith("M")]
@@ -82,55 +64,6 @@ def test_cases(case: dict[str, Any]) -> None:
             assert math.isnan(found[name])
         else:
             assert found[name] == pytest.approx(value, abs=case["tol"])
-
-
-RANKED = st.dictionaries(st.sampled_from("abcd"), st.sampled_from([1.0, 2.0]), min_size=1)
-
-
-@given(RANKED, RANKED, st.sets(st.sampled_from("abcdef"), min_size=1))
-def test_expected_p_mrr_is_the_mean_over_orders(before: dict, after: dict, documents: set) -> None:
-    def orders(ranking: dict[str, float]) -> list[list[str]]:
-        groups = [[d for d in ranking if ranking[d] == score] for score in (2.0, 1.0)]
-        return [list(itertools.chain(*each)) for each in itertools.product(*map(itertools.permutations, groups))]
-
-    pairs = itertools.product(orders(before), orders(after))
-    values = [cf.stats.p_mrr(ranked({"q": one}), ranked({"q": other}), {"q": documents}).mean for one, other in pairs]
-    found = cf.stats.p_mrr({"q": before}, {"q": after}, {"q": documents}, ties="expected").mean
-    assert found == pytest.approx(np.mean(values))
-
-
-def test_p_mrr_leaves_out_what_is_not_in_both_runs() -> None:
-    documents: dict[str, list[str]] = {"1": ["a"], "2": ["a"], "3": ["a"], "4": []}
-    found = cf.stats.p_mrr(ranked({"1": ["a", "b"], "2": ["a"]}), ranked({"1": ["b", "a"], "3": ["a"]}), documents)
-    assert found.values == {"1": 0.5}
-    assert math.isnan(cf.stats.p_mrr(ranked({"2": ["a"]}), ranked({"3": ["a"]}), documents).mean)
-    with pytest.raises(cf.CranfieldError, match="best"):
-        cf.stats.p_mrr(ranked({"1": ["a"]}), ranked({"1": ["a"]}), documents, ties="best")
-
-
-def test_robustness_takes_scores_and_any_groups(tmp_path: Path) -> None:
-    qrels = {"1": {"x": 1}, "2": {"x": 1}, "3": {"y": 1}}
-    scores = cf.evaluate(qrels, ranked({"1": ["x"], "2": ["z", "x"]}), ["RR", "P@1"])
-    groups = {"1": "a", "2": "a", "3": "b"}
-    assert cf.stats.robustness(scores, groups, measure="RR").values == {"a": 0.5, "b": 0.0}
-    file = tmp_path / "groups.txt"
-    file.write_text("1 a\n2 a\n3 b\n4 b\n")
-    assert cf.stats.robustness({"1": 1.0, "2": 0.25, "3": 1.0}, str(file)).values == {"a": 0.25, "b": 0.0}
-    assert cf.stats.robustness({"1": 1.0, "2": 0.25}, lambda query: "all").values == {"all": 0.25}
-    with pytest.raises(cf.CranfieldError, match="2 measures"):
-        cf.stats.robustness(scores, groups)
-    with pytest.raises(cf.InputError, match="`2`"):
-        cf.stats.robustness({"1": 1.0, "2": 0.25}, {"1": "a"})
-
-
-def test_a_pair_has_two_queries() -> None:
-    with pytest.raises(cf.InputError, match="pair `1`"):
-        cf.stats.paired_accuracy({"0_q1": 1.0, "0_q2": 1.0, "1_q1": 1.0})
-    with pytest.raises(cf.InputError, match="`b`"):
-        cf.stats.paired_accuracy({"a": 1.0}, {"a": "p", "b": "p"})
-    undefined = cf.stats.paired_accuracy({"0_q1": math.nan, "0_q2": 1.0, "1_q1": 1.0, "1_q2": 1.0})
-    assert undefined.mean == 1.0
-    assert plain(undefined) == {"mean": 1.0, "values": {"0": None, "1": 1.0}}
 
 
 def test_confidences_of_a_run_and_scores_by_query() -> None:
@@ -226,24 +159,3 @@ def test_nuggets_of_a_file(tmp_path: Path) -> None:
         cf.stats.nugget_recall(str(file))
     with pytest.raises(cf.InputError, match="importance"):
         cf.stats.nugget_recall({"q": [{"assignment": "support"}]})
-
-
-@given(st.text("abcä", max_size=70), st.text("abcä", max_size=9))
-def test_edit_distance_is_that_of_the_recurrence(a: str, b: str) -> None:
-    @functools.cache
-    def distance(i: int, j: int) -> int:
-        if not i or not j:
-            return i or j
-        replaced = distance(i - 1, j - 1) + (a[i - 1] != b[j - 1])
-        return min(distance(i - 1, j) + 1, distance(i, j - 1) + 1, replaced)
-
-    assert edit_distance(a, b) == edit_distance(b, a) == distance(len(a), len(b))
-
-
-def test_what_contexts_leave_undefined() -> None:
-    assert math.isnan(cf.stats.context_precision([], ["a"]))
-    assert math.isnan(cf.stats.context_recall(["a"], []))
-    assert math.isnan(cf.stats.context_precision([], ["a"], match="id"))
-    assert cf.stats.context_recall([], ["a"], match="id") == 0.0
-    with pytest.raises(cf.CranfieldError, match="string, id"):
-        cf.stats.context_precision(["a"], ["a"], match="text")  # type: ignore[arg-type]

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.conformance import worked
-from cranfield.io import pieces
+from cranfield.io import runs
+from golden_cases import golden
 
 
-@pytest.mark.parametrize("case", worked("exposure"), ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", golden("exposure"), ids=lambda case: case["id"])
 def test_golden(case: dict[str, Any]) -> None:
     found = cf.exposure({"r": case["run"]}, k=case["k"], items=case["items"], by="group")["r"]
     expected, tol = case["expected"], case["tol"]
@@ -73,9 +73,9 @@ def test_every_form_of_a_run_shows_the_same(form: str, tmp_path: Path, monkeypat
         lines = list(np.random.default_rng(0).permutation(lines))
     source.write_text("# a comment\n" + "".join(lines) + "\n\n")
     if form in ("small blocks", "interleaved"):
-        monkeypatch.setattr(pieces, "BLOCK", 700)
+        monkeypatch.setattr(runs, "BLOCK", 700)
     elif form == "small dicts":
-        monkeypatch.setattr(pieces, "QUERIES", 3)
+        monkeypatch.setattr(runs, "QUERIES", 3)
         given = run
     elif form == "csv":
         given = tmp_path / "run.csv"
@@ -96,7 +96,7 @@ def test_every_form_of_a_run_shows_the_same(form: str, tmp_path: Path, monkeypat
 
 
 def test_faults_have_the_lines_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "BLOCK", 300)
+    monkeypatch.setattr(runs, "BLOCK", 300)
     path = tmp_path / "run.txt"
     lines = lines_of(random_run(2))
     lines[100] = lines[100].replace(" tag", "")

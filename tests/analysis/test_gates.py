@@ -161,11 +161,11 @@ def test_only_queries_that_both_have_are_lost() -> None:
 def test_a_gate_that_compares_needs_two_runs() -> None:
     scores = scores_of({"alone": GOOD})
     for gate in (Gate(may_drop=0.1), Gate(no_significant_loss=True), Gate(not_worse_by=0.1)):
-        assert gate.compares
+        assert gate.comparing
         with pytest.raises(UsageError, match="only one run"):
             verdict({"m": gate}, scores)
     assert verdict({"m": Gate(at_least=0.5)}, scores).outcome == "passed"
-    assert not Gate(at_least=0.5).compares
+    assert not Gate(at_least=0.5).comparing
 
 
 def test_sentences_have_the_numbers_and_failures_come_first() -> None:
@@ -224,3 +224,75 @@ def test_what_is_neither_better_nor_worse_has_limits_on_both_sides() -> None:
     scores = cf.evaluate({"p": {"a": 1}, "q": {"a": 1}}, {"x": {"q": {"a": 1.0}}, "y": {"p": {"a": 1.0}}}, "Answered")
     with pytest.raises(UsageError, match="neither higher nor lower values of Answered are better"):
         verdict({"Answered": Gate(may_drop=0.1)}, scores, cf.compare(scores, baseline="x", test="t"), scores)
+
+
+def attributed(values: dict[str, list[float]], kinds: str = "aabbaabb", *, lower: bool = False) -> cf.Scores:
+    """Scores whose queries have a kind, and a text."""
+    table = {run: {"m": {f"q{q}": value for q, value in enumerate(row)}} for run, row in values.items()}
+    about = {f"q{q}": {"kind": kind, "text": f"text {q}"} for q, kind in enumerate(kinds)}
+    return cf.read_scores(table, queries=about, lower="m" if lower else ())
+
+
+def selected(gate: Gate | list[Gate], values: dict[str, list[float]], **how: Any) -> Verdict:
+    scores = attributed(values, **how)
+    return verdict({"m": gate}, scores, cf.compare(scores, baseline="base"), scores)
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize(
+    ("gate", "outcomes"),
+    [
+        (Gate(at_least=0.6, where={"kind": "a"}, runs="new"), ["passed"]),
+        (Gate(at_least=0.6, where={"kind": "b"}, runs="new"), ["failed"]),
+        (Gate(may_drop=0.0, where={"kind": "a"}), ["passed"]),
+        (Gate(may_drop=0.0, where={"kind": "b"}), ["failed"]),
+        (Gate(may_drop=0.0, where={"kind": "b"}, queries=("q2", "q3", "q0")), ["failed"]),
+        (Gate(queries=("q0", "q1")), ["passed"]),
+        (Gate(queries=("q0", "q2")), ["failed"]),
+        (Gate(queries="q3"), ["failed"]),
+        (Gate(queries=("q3", "q1"), may_drop=0.5), ["passed"]),
+        (Gate(no_significant_loss=True, where={"kind": "b"}), ["undecided"]),  # four queries
+    ],
+)
+def test_a_gate_on_some_queries(gate: Gate, outcomes: list[str], *, lower: bool) -> None:
+    base, new = [0.8] * 8, [0.8, 0.8, 0.5, 0.5, 0.8, 0.8, 0.5, 0.5]
+    if lower:
+        base, new = ([1 - value for value in row] for row in (base, new))
+        if gate.at_least is not None:
+            gate = Gate(at_most=1 - gate.at_least, where=gate.where, runs=gate.runs)
+    found = selected(gate, {"base": base, "new": new}, lower=lower)
+    assert [check.outcome for check in found.checks] == outcomes
+    assert report.sentence(found.checks[0]).startswith(gate.scope)
+    for check in found.of("failed"):
+        assert not check.pair or set(check.lost) <= {"q2", "q3", "q6", "q7"}
+
+
+def test_several_gates_of_one_measure_and_the_queries_that_lost() -> None:
+    gates = [Gate(at_least=0.1), Gate(where={"kind": "b"}, may_drop=0.1)]
+    found = selected(gates, {"base": [0.8] * 8, "new": [0.8, 0.8, 0.5, 0.4, 0.8, 0.8, 0.3, 0.2]})
+    assert [check.outcome for check in found.checks] == ["passed", "passed", "failed"]
+    assert report.lost_lines(found.checks[2], 2) == [
+        "  q7  0.8000 → 0.2000  text 7",
+        "  q6  0.8000 → 0.3000  text 6",
+        "  ... and 2 more queries",
+    ]
+    assert report.lost_lines(found.checks[0]) == []
+
+
+@pytest.mark.parametrize(
+    ("gate", "words"),
+    [
+        (Gate(no_significant_loss=True, runs="base"), "base is the baseline"),
+        (Gate(may_drop=0.1, runs=("base",)), "may_drop of m checks nothing"),
+        (Gate(at_least=0.1, not_worse_by=0.1, runs="base"), "not_worse_by of m checks nothing"),
+        (Gate(at_least=0.1, runs="nobody"), "there is no such run"),
+        (Gate(at_least=0.1, where={"kind": "c"}), "no query has kind = `c`"),
+        (Gate(at_least=0.1, where={"sort": "a"}), "no query has sort = `a`"),
+        (Gate(at_least=0.1, collection="c"), "no query has collection = `c`"),
+        (Gate(queries="q9"), "`q9` is not one of the queries"),
+        (Gate(queries="q0", where={"kind": "b"}), "no query is selected"),
+    ],
+)
+def test_a_gate_that_checks_nothing_is_an_error(gate: Gate, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        selected(gate, {"base": GOOD, "new": BAD})

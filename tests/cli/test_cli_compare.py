@@ -37,7 +37,7 @@ def test_json_is_the_comparison(call: Call) -> None:
 
 
 def test_letters_and_pairs(call: Call) -> None:
-    result = call("compare", QRELS, BM25, DENSE, "-m", "AP", "--details")
+    result = call("compare", QRELS, BM25, DENSE, "-m", "AP", "--verbose")
     words = " ".join(result.stdout.split())
     for part in ("paired randomisation test, all 128 sign patterns;", "p < 0.05"):
         assert part in words
@@ -58,7 +58,7 @@ def test_sign_patterns_and_samples_are_told_apart(call: Call) -> None:
 
 
 def test_notes_and_checks_say_the_lowest_p_value_of_their_sides(call: Call) -> None:
-    ask = ["compare", QRELS, BM25, DENSE, "--alpha", "0.001", "--fail-if-worse", "AP"]
+    ask = ["compare", QRELS, BM25, DENSE, "--alpha", "0.001", "--no-significant-loss", "AP"]
     result = call(*ask, "-m", "AP RR")
     note, *_, check = (line for line in result.stderr.splitlines() if "lowest possible" in line)
     assert "is 0.0078 to 0.016, depending on the measure; use" in note
@@ -81,41 +81,41 @@ def test_a_worse_run_fails_with_one_sentence(call: Call, tmp_path: Path) -> None
         qrels,
         good,
         bad,
-        "--fail-if-worse",
-        "RR",
-        "--margin",
-        "0.01",
+        "--no-significant-loss",
+        "RR=0.01",
         "--junit",
         report,
         "-o",
         tmp_path / "out",
     )
     assert result.exit_code == 3
-    sentence = result.stderr.splitlines()[-1]
+    sentence, *lost = result.stderr.splitlines()[-7:]
+    assert lost[0] == "  q0  1.0000 → 0.5000"
+    assert lost[-1] == "  ... and 7 more queries"
     assert sentence.startswith("bad is worse than good: RR 0.5000 vs 1.0000 (")
     assert all(part in sentence for part in ("-0.5000", "0.01", "one-sided p = 0.0002", "randomisation"))
     suite = ElementTree.parse(report).getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "1", "0")
-    assert suite.find("testcase/failure").get("message") == result.stderr.splitlines()[-1]
+    assert suite.find("testcase/failure").get("message") == sentence
 
 
 def test_a_run_that_is_no_worse_passes(call: Call, tmp_path: Path) -> None:
     qrels, good, bad = judged(tmp_path), made(tmp_path, "good", True), made(tmp_path, "bad", False)
     report = tmp_path / "junit.xml"
-    guard = ["--fail-if-worse", "RR", "--junit", report]
+    guard = ["--no-significant-loss", "RR", "--junit", report]
     assert call("compare", qrels, bad, good, *guard).exit_code == 0
     assert ElementTree.parse(report).getroot().get("failures") == "0"
-    assert call("compare", qrels, good, bad, *guard, "--margin", "0.6").exit_code == 0
+    assert call("compare", qrels, good, bad, "--no-significant-loss", "RR=0.6").exit_code == 0
     assert call("compare", qrels, good, bad, *guard, "--baseline", bad).exit_code == 0
 
 
 def test_a_check_says_that_significance_decided(call: Call) -> None:
-    ask = ["compare", QRELS, DENSE, BM25, "-m", "nDCG@10", "--fail-if-worse", "nDCG@10", "--format", "markdown"]
+    ask = ["compare", QRELS, DENSE, BM25, "-m", "nDCG@10", "--no-significant-loss", "nDCG@10", "--format", "markdown"]
     # Without significance, there is no evidence that a run is not worse.
     said = "✅ bm25 vs dense passed: no significant loss, but 4 queries lost and 3 won: q3, q6, q2, q4"
     assert said in call(*ask).stdout
     assert "✅ dense: no significant loss against bm25: nDCG@10" in call(*ask, "--baseline", BM25).stdout
-    assert "✅ bm25: no loss against dense: nDCG@10" in call(*ask, "--ignore-significance", "--margin", 0.1).stdout
+    assert "✅ bm25: no loss against dense: nDCG@10" in call(*ask[:6], *ask[8:], "--may-drop", "nDCG@10=0.1").stdout
 
 
 @pytest.mark.parametrize("verb", ["eval", "compare", "queries", "audit"])
@@ -160,7 +160,7 @@ def test_runs_from_a_pipe_are_read_once(call: Call) -> None:
 
 
 def test_a_job_summary_names_the_queries_that_lost_most(call: Call) -> None:
-    ask = ["compare", QRELS, RUNS[2], BM25, DENSE, "--fail-if-worse", "nDCG@10", "--format", "markdown"]
+    ask = ["compare", QRELS, RUNS[2], BM25, DENSE, "--no-significant-loss", "nDCG@10", "--format", "markdown"]
     last = call(*ask).stdout.rpartition("\n\n")[2].splitlines()[2:]
     scores = cf.evaluate(QRELS, [RUNS[2], BM25, DENSE], "nDCG@10").to_dict()["runs"]
     old, *others = ({q: x for q, x in scores[name]["nDCG@10"]["queries"].items() if x} for name in scores)
@@ -171,20 +171,21 @@ def test_a_job_summary_names_the_queries_that_lost_most(call: Call) -> None:
 
 
 def test_a_guard_that_cannot_guard_is_refused(call: Call, tmp_path: Path) -> None:
-    guard = ["--fail-if-worse", "AP", "--margin"]
-    assert call("compare", QRELS, BM25, DENSE, *guard, "nan").exit_code == 2
-    assert call("compare", QRELS, BM25, DENSE, *guard, "inf").exit_code == 2
-    for alone in (["--margin", "0.1"], ["--junit", tmp_path / "junit.xml"]):
-        result = call("compare", QRELS, BM25, DENSE, *alone)
-        assert result.exit_code == 2
-        assert f"{alone[0]} needs --fail-if-worse" in result.stderr
+    for rule in ("--no-significant-loss", "--may-drop", "--not-worse-by", "--at-least", "--at-most"):
+        for number in ("inf", "-inf", "-1", "1e400"):
+            assert call("compare", QRELS, BM25, DENSE, rule, f"AP={number}").exit_code == 2, (rule, number)
+    result = call("compare", QRELS, BM25, DENSE, "--junit", tmp_path / "junit.xml")
+    assert result.exit_code == 2
+    assert "--junit needs a check" in result.stderr
 
 
 def test_a_guarded_measure_is_found_by_any_name(call: Call, tmp_path: Path) -> None:
     qrels, good, bad = judged(tmp_path), made(tmp_path, "good", True), made(tmp_path, "bad", False)
     report = tmp_path / "junit.xml"
     guard = ["--junit", report, "--format", "json", "--condensed", "--no-audit"]
-    result = call("compare", qrels, good, bad, "-m", "AP[condensed] AP RR", "--fail-if-worse", "recip_rank P@1", *guard)
+    result = call(
+        "compare", qrels, good, bad, "-m", "AP[condensed] AP RR", "--no-significant-loss", "recip_rank P@1", *guard
+    )
     assert result.exit_code == 3
     assert list(json.loads(result.stdout)["queries"]) == ["AP[condensed]", "RR", "P@1"]
     names = [case.get("name") for case in ElementTree.parse(report).getroot()]
@@ -265,7 +266,7 @@ def test_letters_are_raised_in_papers(call: Call, tmp_path: Path) -> None:
     qrels = judged(tmp_path)
     runs = [made(tmp_path, f"r{i:02}", i < 10) for i in range(20)]
     ask = ["compare", qrels, *runs, "-m", "RR", "--no-audit", "--correction", "none"]
-    assert re.search(r"190 pairs .*--table pairs", call(*ask, "--details").stderr)
+    assert re.search(r"190 pairs .*--table pairs", call(*ask, "--verbose").stderr)
     assert call(*ask, "--table", "pairs").stdout.count("\nr") > 190
     assert "\\textbf{1.0000}\\textsuperscript{k--t}" in call(*ask, "--format", "latex").stdout
     assert "**1.0000**<sup>k–t</sup>" in call(*ask, "--format", "markdown", "--table", "means").stdout
@@ -320,7 +321,7 @@ def test_top_with_a_saved_baseline(call: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        (["--fail-if-worse", "AP"], "--top does not work with --fail-if-worse"),
+        (["--no-significant-loss", "AP"], "--top does not work with --no-significant-loss"),
         (["--baseline", "best"], "--top 1 leaves one"),
     ],
 )

@@ -83,7 +83,7 @@ def test_a_run_may_be_given_a_name() -> None:
 
 @pytest.mark.parametrize("format", ["table", "markdown", "latex", "csv", "json"])
 def test_groups_in_every_format(format: str) -> None:
-    words = ["--queries-file", "queries.csv", "--group-by", "segment", "--format", format]
+    words = ["--queries-file", "queries.csv", "--by", "segment", "--format", format]
     for verb in (["compare", "--scores", "judge.csv"], ["eval", "qrels.txt", "bm25.run", "seed1.run", "-m", "RR"]):
         result = call(*verb, *words)
         assert result.exit_code == 0, result.stderr
@@ -99,14 +99,14 @@ def test_groups_in_every_format(format: str) -> None:
 
 def test_a_limit_is_for_the_mean_of_the_design() -> None:
     Path("queries.csv").write_text("query,part\n" + "".join(f"q{q:02},{int(q > 3)}\n" for q in range(QUERIES)))
-    words = ["--queries-file", "queries.csv", "--collection", "part", "--fail-below", "latency=209"]
+    words = ["--queries-file", "queries.csv", "--collection", "part", "--lower", "latency", "--at-most", "latency=207"]
     result = call("compare", "--scores", "judge.csv", "--test", "t", *words)
-    assert "old: latency 207.5000 is below 209" in result.stderr
+    assert "old: latency 207.5000 is above 207" in result.stderr
     assert "207.5000" in result.stdout
 
 
 def test_groups_have_the_design_of_the_comparison() -> None:
-    words = ["--baseline", "old", "--queries-file", "queries.csv", "--group-by", "segment"]
+    words = ["--baseline", "old", "--queries-file", "queries.csv", "--by", "segment"]
     design = ["--cluster", "topic", "--alpha", "0.1"]
     found = json.loads(call("compare", "--scores", "judge.csv", *words, *design, "--format", "json").stdout)["groups"]
     scores = cf.read_scores("judge.csv", queries="queries.csv")
@@ -143,11 +143,11 @@ def test_nested_means() -> None:
             "(difference +57.1430; 24 of 24 queries differ, which shows no spread to judge by)",
         ),
         (["--baseline", "new", "--not-worse-by", "faithfulness=9 faithfulness=0.01"], 3, "by more than 0.01"),
-        (["--fail-if-worse", "faithfulness", "--by", "0.01"], 0, "new: no significant loss against old: faithfulness"),
-        (["--fail-if-worse", "faithfulness", "--margin", "0.01"], 0, "1 check: 1 passed"),
-        (["--not-worse-by", "faithfulness=0"], 2, "must be positive"),
+        (["--no-significant-loss", "faithfulness=0.01"], 0, "new: no significant loss against old: faithfulness"),
+        (["--may-drop", "faithfulness=1"], 0, "1 check: 1 passed"),
+        (["--not-worse-by", "faithfulness=0"], 2, "must be a number greater than 0"),
         (["--not-worse-by", "unknown=0.1"], 2, "not one of the measures"),
-        (["--baseline", "new", "--not-worse-by", "faithfulness=0.2", "--fail-below", "faithfulness=0.9"], 3, "below"),
+        (["--baseline", "new", "--not-worse-by", "faithfulness=0.2", "--at-least", "faithfulness=0.9"], 3, "below"),
     ],
 )
 def test_margins_have_three_outcomes(words: list[str], code: int, said: str) -> None:
@@ -171,7 +171,7 @@ def test_queries_of_scores_show_texts() -> None:
         (["queries", "--scores", "judge.csv", "--query", "q01"], "have no rankings"),
         (["compare", "qrels.txt", "bm25.run", "seed1.run", "--lower", "AP"], "--lower needs --scores"),
         (["compare", "--scores", "judge.csv", "-m", "fidelity"], "not one of the measures"),
-        (["compare", "--scores", "judge.csv", "--group-by", "segment"], "give a table of queries"),
+        (["compare", "--scores", "judge.csv", "--by", "segment"], "give a table of queries"),
         (
             [
                 "compare",

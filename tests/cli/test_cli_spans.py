@@ -48,7 +48,7 @@ def test_documents_of_a_query_have_the_grades_of_both_runs(call: Call, files: li
 
 
 def test_a_gate_and_a_report(call: Call, files: list[Path], tmp_path: Path) -> None:
-    assert call("eval", *files[:2], "--judgments", "spans", "--fail-below", "SpanR@2=0.99").exit_code == 3
+    assert call("eval", *files[:2], "--judgments", "spans", "--at-least", "SpanR@2=0.99").exit_code == 3
     report = tmp_path / "report.html"
     texts = tmp_path / "texts.jsonl"
     texts.write_text(json.dumps({"_id": "a", "text": "lamp " * 40}) + "\n")

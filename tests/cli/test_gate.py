@@ -37,17 +37,17 @@ CASES = {
     "4 queries, all worse": (4, 4, [], 4),
     "5 queries, all worse": (5, 5, [], 3),
     "5 queries, all worse, t-test": (5, 5, ["--test", "t"], 4),  # all lose the same
-    "5 queries, all worse, without significance": (5, 5, ["--ignore-significance"], 3),
-    "5 queries, all worse, within the tolerance": (5, 5, ["--ignore-significance", "--margin", "0.7"], 0),
+    "5 queries, all worse, without significance": (5, 5, ["--may-drop", "RR=0"], 3),
+    "5 queries, all worse, within the tolerance": (5, 5, ["--may-drop", "RR=0.7"], 0),
     "4 queries, equal": (4, 0, [], 4),
     "5 queries, equal": (5, 0, [], 0),
-    "5 queries, equal, without significance": (5, 0, ["--ignore-significance"], 0),
+    "5 queries, equal, without significance": (5, 0, ["--may-drop", "RR=0"], 0),
     "6 queries, all worse": (6, 6, [], 3),
     "50 queries, 3 worse": (50, 3, [], 0),
-    "50 queries, 3 worse, without significance": (50, 3, ["--ignore-significance"], 3),
-    "50 queries, 3 worse, tolerance": (50, 3, ["--ignore-significance", "--margin", "0.05"], 0),
+    "50 queries, 3 worse, without significance": (50, 3, ["--may-drop", "RR=0"], 3),
+    "50 queries, 3 worse, tolerance": (50, 3, ["--may-drop", "RR=0.05"], 0),
     "50 queries, 8 worse": (50, 8, [], 3),
-    "50 queries, 8 worse, tolerance": (50, 8, ["--margin", "0.2"], 0),
+    "50 queries, 8 worse, tolerance": (50, 8, ["--no-significant-loss", "RR=0.2"], 0),
     "50 queries, equal": (50, 0, [], 0),
     "too few resamples": (50, 50, ["--samples", "10"], 4),
 }
@@ -63,7 +63,8 @@ def test_exit_codes(
     junit, scores = tmp_path / "junit.xml", tmp_path / "scores.json"
     assert call("eval", qrels, old, "-m", MEASURE, "--format", "json", "-o", scores).exit_code == 0
     baseline = [new, "--baseline", scores] if saved else [old, new]
-    result = call("compare", qrels, *baseline, "-m", MEASURE, "--fail-if-worse", MEASURE, "--junit", junit, *how)
+    check = [] if how and how[0] in ("--may-drop", "--no-significant-loss") else ["--no-significant-loss", MEASURE]
+    result = call("compare", qrels, *baseline, "-m", MEASURE, *check, "--junit", junit, *how)
     assert result.exit_code == code, result.stderr
     said = {
         0: "1 check: 1 passed",
@@ -83,7 +84,7 @@ def test_exit_codes(
 def test_a_better_run_passes_against_a_saved_baseline(call: Call, tmp_path: Path) -> None:
     qrels, old, new = collection(tmp_path, 20), ranked(tmp_path, "run", 20, 20), ranked(tmp_path, "new", 20, 0)
     cf.evaluate(qrels, [old], MEASURE).save(tmp_path / "scores.json")
-    result = call("compare", qrels, new, "--baseline", tmp_path / "scores.json", "--fail-if-worse", MEASURE)
+    result = call("compare", qrels, new, "--baseline", tmp_path / "scores.json", "--no-significant-loss", MEASURE)
     assert result.exit_code == 0
     assert "not checked: whether ties or unjudged documents could reverse a difference" in result.stderr
     assert "+0.6667" in result.stdout
@@ -92,7 +93,7 @@ def test_a_better_run_passes_against_a_saved_baseline(call: Call, tmp_path: Path
 def test_a_saved_run_of_the_same_name_is_told_apart(call: Call, tmp_path: Path) -> None:
     qrels, run = collection(tmp_path, 20), ranked(tmp_path, "run", 20, 0)
     cf.evaluate(qrels, [run], ["AP", MEASURE]).save(tmp_path / "scores.json")
-    result = call("compare", qrels, run, "--baseline", tmp_path / "scores.json", "--fail-if-worse", MEASURE)
+    result = call("compare", qrels, run, "--baseline", tmp_path / "scores.json", "--no-significant-loss", MEASURE)
     assert result.exit_code == 0
     assert "run (baseline)" in result.stdout
     assert "AP" not in result.stdout  # the checked measure alone
@@ -107,9 +108,9 @@ def test_without_measures_the_checked_ones_are_compared(call: Call) -> None:
         compared: list[str] = json.loads(call(*ask, *how).stdout)["measures"]
         return compared
 
-    assert measures("--fail-if-worse", "ndcg_cut_10 AP map") == ["ndcg_cut_10", "AP"]
-    assert measures("--fail-if-worse", "AP", "--fail-below", "RR=0.1") == ["AP", "RR"]
-    assert measures("--fail-if-worse", "AP", "-m", "RR") == ["RR", "AP"]
+    assert measures("--no-significant-loss", "ndcg_cut_10 AP map") == ["ndcg_cut_10", "AP"]
+    assert measures("--no-significant-loss", "AP", "--at-least", "RR=0.1") == ["AP", "RR"]
+    assert measures("--no-significant-loss", "AP", "-m", "RR") == ["RR", "AP"]
     assert len(measures()) == 6
 
 
@@ -135,7 +136,7 @@ def test_a_limit_for_a_mean(call: Call, tmp_path: Path, verb: str) -> None:
     )
     low, high = sorted(means, key=means.__getitem__)
     between = sum(means.values()) / 2
-    ask = [verb, QRELS, BM25, DENSE, "-m", "AP ndcg_cut_10", "--junit", junit, "--fail-below"]
+    ask = [verb, QRELS, BM25, DENSE, "-m", "AP ndcg_cut_10", "--junit", junit, "--at-least"]
     result = call(*ask, f"nDCG@10={between}")
     assert result.exit_code == 3
     assert f"{low}: ndcg_cut_10 {means[low]:.4f} is below {between:g}" in result.stderr
@@ -150,7 +151,7 @@ def test_a_limit_for_a_mean(call: Call, tmp_path: Path, verb: str) -> None:
 
 @pytest.mark.parametrize("verb", ["eval", "compare"])
 def test_a_limit_beyond_the_bounds_is_refused(call: Call, verb: str) -> None:
-    ask = [verb, QRELS, BM25, DENSE, "--fail-below"]
+    ask = [verb, QRELS, BM25, DENSE, "--at-least"]
     percent = call(*ask, "ndcg_cut_10=60")
     assert percent.exit_code == 2
     message = "the limit 60 is outside the bounds of nDCG@10, whose values are between 0 and 1"
@@ -166,7 +167,7 @@ def test_a_limit_beyond_the_bounds_is_refused(call: Call, verb: str) -> None:
 def test_an_undefined_mean_is_not_decided(call: Call, tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("q 0 a 0\n")
     (tmp_path / "run").write_text("q Q0 a 1 1 x\n")
-    result = call("eval", tmp_path / "qrels", tmp_path / "run", "-m", "AP", "--fail-below", "AP=0.1")
+    result = call("eval", tmp_path / "qrels", tmp_path / "run", "-m", "AP", "--at-least", "AP=0.1")
     assert result.exit_code == 4
     assert "run: AP is undefined; the limit is 0.1" in result.stderr
     assert "hint" not in result.stderr
@@ -174,15 +175,15 @@ def test_an_undefined_mean_is_not_decided(call: Call, tmp_path: Path) -> None:
 
 def test_markdown_begins_with_the_checks(call: Call, tmp_path: Path) -> None:
     qrels, old, new = collection(tmp_path, 20), ranked(tmp_path, "old", 20, 0), ranked(tmp_path, "new", 20, 20)
-    result = call("compare", qrels, old, new, "-m", MEASURE, "--fail-if-worse", MEASURE, "--format", "markdown")
+    result = call("compare", qrels, old, new, "-m", MEASURE, "--no-significant-loss", MEASURE, "--format", "markdown")
     assert result.exit_code == 3
     assert result.stdout.startswith("**1 check: 1 failed**\n\n- ❌ new is worse than old: RR 0.3333 vs 1.0000 (")
-    result = call("eval", qrels, old, "-m", MEASURE, "--fail-below", "RR=0.5", "--format", "markdown")
+    result = call("eval", qrels, old, "-m", MEASURE, "--at-least", "RR=0.5", "--format", "markdown")
     assert result.stdout.startswith("**1 check: 1 passed**\n\n- ✅ old: RR 1.0000 is not below 0.5\n\n| run")
 
 
 def test_checks_that_do_not_work_together(call: Call, tmp_path: Path) -> None:
-    for wrong in (["--ignore-significance"], ["--standardise", "z", "--fail-below", "AP=0.1"]):
+    for wrong in (["--top", "1", "--no-significant-loss", "AP"], ["--standardise", "z", "--at-least", "AP=0.1"]):
         assert call("compare", QRELS, BM25, DENSE, *wrong).exit_code == 2
     assert call("eval", QRELS, BM25, "--junit", tmp_path / "junit.xml").exit_code == 2
 
@@ -190,11 +191,11 @@ def test_checks_that_do_not_work_together(call: Call, tmp_path: Path) -> None:
 def test_one_measure_in_several_checks(call: Call, tmp_path: Path) -> None:
     junit = tmp_path / "junit.xml"
     checks = [
-        "--fail-if-worse",
+        "--no-significant-loss",
         "nDCG@10 ndcg_cut_10",
-        "--fail-below",
+        "--at-least",
         "nDCG@10=0.1",
-        "--fail-below",
+        "--at-least",
         "ndcg_cut.10=0.5",
     ]
     scores = tmp_path / "scores.json"
@@ -209,5 +210,5 @@ def test_one_measure_in_several_checks(call: Call, tmp_path: Path) -> None:
 def test_the_highest_of_several_limits_counts(call: Call) -> None:
     for first, second in (("0.9", "0.1"), ("0.1", "0.9")):
         for other in ("nDCG@10", "ndcg_cut_10"):
-            limits = ["--fail-below", f"nDCG@10={first}", "--fail-below", f"{other}={second}"]
+            limits = ["--at-least", f"nDCG@10={first}", "--at-least", f"{other}={second}"]
             assert call("eval", QRELS, DENSE, "-m", "AP", *limits).exit_code == 3

@@ -109,7 +109,7 @@ def test_an_output_keeps_the_permissions_of_a_file(call: Call, here: Path) -> No
         "eval qrels a b -o a",
         "eval qrels a b -o ./qrels",
         "eval qrels a b -o link",
-        "compare qrels a b --junit b --fail-if-worse AP",
+        "compare qrels a b --junit b --no-significant-loss AP",
         "compare qrels a b -o b",
         "report qrels a b -o a",
         "audit qrels a b -o a",
@@ -271,7 +271,7 @@ REPLACED = {
     "a run of a feature file as the page": "judge qrels.txt letor.txt#1 letor.txt#2 --page letor.txt",
     "saved scores": "compare qrels.txt dense.run --baseline saved.json -o saved.json",
     "one run of saved scores": "compare qrels.txt dense.run --baseline saved.json#bm25 -o saved.json",
-    "saved scores and reports of checks": "compare qrels.txt dense.run --baseline saved.json --junit saved.json",
+    "saved scores and reports of checks": "compare qrels.txt dense.run --baseline saved.json --may-drop AP=1 --junit saved.json",
     "a run as the baseline": "compare qrels.txt bm25.run dense.run --baseline dense.run -o dense.run",
     "a feature file": "eval letor.txt letor.txt#2 -o letor.txt",
     "a feature file alone": "eval qrels.txt letor.txt#2 -o letor.txt",
@@ -295,8 +295,8 @@ REPLACED = {
     "queries of an experiment": "run experiment.toml --summary texts.tsv",
     "own measures of an experiment": "run experiment.toml --allow-code -o own.py",
     "another output of an experiment": "run experiment.toml -o out.json",
-    "two outputs": "eval qrels.txt bm25.run --fail-below AP=0 --junit out.xml -o out.xml",
-    "two outputs by other paths": "eval qrels.txt bm25.run --fail-below AP=0 --junit sub/../out.xml -o out.xml",
+    "two outputs": "eval qrels.txt bm25.run --at-least AP=0 --junit out.xml -o out.xml",
+    "two outputs by other paths": "eval qrels.txt bm25.run --at-least AP=0 --junit sub/../out.xml -o out.xml",
     "a page and a table": "judge qrels.txt bm25.run dense.run --page out.xml -o out.xml",
 }
 
@@ -374,9 +374,7 @@ def test_an_output_beside_inputs_may_be_replaced(call: Call, here: Path) -> None
     Path("May").mkdir()
     for _ in range(2):
         assert call("report", QRELS, "bm25.run", "--title", "May", "-o", "May/report.html").exit_code == 0
-    assert (
-        call("eval", QRELS, "bm25.run", "--fail-below", "AP=0", "--junit", os.devnull, "-o", os.devnull).exit_code == 0
-    )
+    assert call("eval", QRELS, "bm25.run", "--at-least", "AP=0", "--junit", os.devnull, "-o", os.devnull).exit_code == 0
 
 
 VERBS = (

@@ -51,7 +51,6 @@ VERBS = [
     *(("audit", "--format", format) for format in ("table", "csv", "markdown", "json")),
     *(("queries", "--format", format) for format in ("table", "csv", "markdown", "latex")),
     ("queries", "--query", HOSTILE[0]),
-    ("study", "newcomers"),
     ("study", "correlation", "--format", "csv"),
     ("check",),
 ]

@@ -54,9 +54,32 @@ def test_missing_queries_of_version_10(trec: Trec) -> None:
     output = trec("--compat", "10", "-q", "-c", *options, qrels=QRELS, run={"q1": RUN["q1"], "q2": RUN["q2"]}).output
     missing = {name: value for (name, query), value in values(output).items() if query == "q10"}
     assert missing == {
-        "num_ret": "0", "num_rel": "1", "map": "0.0000", "relstring": "''", "utility": "0.0000", "yaap": "-0.6931",
+        "num_ret": "0", "num_rel": "1", "map": "0.0000", "relstring": "'-'", "utility": "0.0000", "yaap": "-0.6931",
         "rbp_resid": "0.0000", "unj_5": "0.0000",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("version", [9, 10])
+def test_relevant_documents_of_all_queries_whatever_the_level(trec: Trec, version: int) -> None:
+    """What trec_eval 9.0.4 and 10.0-rc3 print."""
+    qrels = {"q": {"a": 1, "b": 2, "c": 3}, "p": {"a": 1, "b": 3}}
+    options = ("--compat", version, "-c", "-l", 3, "-m", "num_rel")
+    assert trec(*options, qrels=qrels, run={"q": {"a": 3.0, "b": 2.0, "c": 1.0}}).output.split() == [
+        "num_rel",
+        "all",
+        "5",
+    ]
+
+
+def test_a_run_without_lines_counts_0_in_version_10(trec: Trec, tmp_path: Path) -> None:
+    judged, blank = tmp_path / "judged", tmp_path / "blank"
+    judged.write_text("q 0 a 1\np 0 b 1\n")
+    blank.write_text("\n")
+    options = ("-mmap", "-mnum_ret", "-mnum_rel", "-mnum_q", judged, blank)
+    found = values(trec("--compat", 10, "-c", *options).output)
+    assert found == {("num_q", "all"): "2", ("num_ret", "all"): "0", ("num_rel", "all"): "2", ("map", "all"): "0.0000"}
+    assert trec("--compat", 10, *options).exit_code == 2
+    assert trec("--compat", 9, "-c", *options).exit_code == 2
 
 
 def test_missing_queries_of_version_9_count_nothing(trec: Trec) -> None:

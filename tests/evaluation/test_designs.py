@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import defaultdict
 from itertools import combinations, product
@@ -19,10 +18,10 @@ import cranfield as cf
 from cranfield.analysis.significance import PairComparison
 from cranfield.errors import CranfieldError, UsageError
 from cranfield.statistics.design import Design, Sample, group_effect
-from golden_cases import FOLDER
+from golden_cases import golden
 
-GOLDEN = json.loads((FOLDER / "golden-3.json").read_text())
-JUDGES = json.loads((FOLDER / "golden-4.json").read_text())["judges"]
+GOLDEN = {"designs": golden("designs"), "nested": golden("nested")}
+JUDGES = golden("judges")
 
 
 def first_minus_second(scores: cf.Scores, **how: Any) -> PairComparison:

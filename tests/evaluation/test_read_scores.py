@@ -225,7 +225,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "infinity": ("run,query,m\na,q1,inf\n", "scores.csv:2: the value of m is not a number"),
     "a number too large": (
         [{"run": "a", "query": "q1", "m": 1e308}, {"run": "a", "query": "q2", "m": -1e308}],
-        "the value of m is 1e+308; scores are at most 1e+100",
+        "the value of m is not between",
     ),
     "an underscore": ("run,query,m\na,q1,1_000\n", "scores.csv:2: the value of m is not a number"),
     "a decimal comma": ('run,query,m\na,q1,"0,5"\n', "scores.csv:2: the value of m is not a number"),
@@ -241,7 +241,6 @@ WRONG: dict[str, tuple[Any, str]] = {
     "empty lines": ("\n\n", "scores.csv: there are no scores"),
     "no rows": ([], "scores: there are no scores"),
     "lists of repeats": ({"a": {"m": {"q1": [[1, 2]]}}}, "the value of m is not a number: [1, 2]"),
-    "a boolean": ([{"query": "q", "m": True}], "the value of m is not a number: True"),
     "a float as a query": ([{"query": 1.5, "m": 1}], "1.5 is not the name of a query"),
     "repeats of other lengths": ({"a": {"m": {"q1": [1, 2], "q2": [1]}}}, "1 of 2 repeats"),
     "no dict": ({"a": {"m": 0.5}}, "run `a`, m: expected a dict, found float"),

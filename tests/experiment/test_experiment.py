@@ -203,7 +203,7 @@ def test_the_best_run_of_each_measure_as_the_baseline_of_groups(tmp_path: Path) 
     assert outcome.comparison is not None
     assert (outcome.comparison.baseline, outcome.comparison.reference) == ("best", "y")
     words = ["compare", "--scores", str(tmp_path / "scores.csv"), "--queries-file", str(tmp_path / "queries.csv")]
-    words += ["--baseline", "best", "--group-by", "kind", "--format", "json"]
+    words += ["--baseline", "best", "--by", "kind", "--format", "json"]
     found = json.loads(CliRunner().invoke(cli, words).stdout)
     groups = json.loads(json.dumps(outcome.groups["kind"].to_dict()))
     assert found["groups"]["baseline"] == groups["baseline"] == "y"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -238,36 +239,85 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pyte
     assert path.read_bytes() == before
 
 
+def git(folder: Path, *words: str) -> str:
+    about = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    return subprocess.run(
+        ["git", *about, *words], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
 def test_the_commit(folder: Path) -> None:
     assert history.commit_of(folder) is None
-    git = ["git", "-C", str(folder), "-c", "user.name=x", "-c", "user.email=x@x"]
-    for words in (["init", "-q"], ["add", "qrels.txt"], ["commit", "-qm", "x"]):
-        subprocess.run([*git, *words], check=True)
-    commit = history.commit_of(folder)
-    assert commit is not None
-    assert len(commit) == 40
+    git(folder, "init", "-q")
+    assert history.commit_of(folder) is None
+    git(folder, "commit", "--allow-empty", "-qm", "x")
+    commit = git(folder, "rev-parse", "HEAD")
+    (folder / "deep").mkdir()
+    assert history.commit_of(folder) == history.commit_of(folder / "deep") == commit
     write_run(folder, 2)
     call("run")
     assert History.read("history.jsonl").entries[0]["commit"] == commit
-    (folder / "qrels.txt").write_text("q0 0 a 1\n")
-    assert history.commit_of(folder) == f"{commit}+"
 
 
-def test_outputs_in_the_checkout_are_no_changes(folder: Path) -> None:
-    """The history may be a file of the repository: each run changes it."""
+def test_the_commit_of_packed_refs_other_trees_and_no_branch(folder: Path) -> None:
+    git(folder, "init", "-q")
+    git(folder, "commit", "--allow-empty", "-qm", "x")
+    git(folder, "tag", "-am", "x", "v1")
+    commit = git(folder, "rev-parse", "HEAD")
+    git(folder, "worktree", "add", "-q", "-b", "other", "tree")
+    git(folder, "pack-refs", "--all")
+    assert history.commit_of(folder) == history.commit_of(folder / "tree") == commit
+    git(folder / "tree", "commit", "--allow-empty", "-qm", "y")
+    assert history.commit_of(folder / "tree") == git(folder / "tree", "rev-parse", "HEAD") != commit
+    git(folder, "checkout", "-q", "--detach")
+    assert history.commit_of(folder) == commit
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["core.fsmonitor", "touch RAN; false"],
+        ["core.hooksPath", "hooks"],
+        ["core.pager", "touch RAN"],
+        ["filter.x.clean", "touch RAN"],
+        ["diff.external", "touch RAN"],
+        ["alias.status", "!touch RAN"],
+        ["alias.rev-parse", "!touch RAN"],
+        ["core.sshCommand", "touch RAN"],
+    ],
+)
+def test_nothing_of_a_checkout_runs(words: list[str], folder: Path) -> None:
+    git(folder, "init", "-q")
+    git(folder, "commit", "--allow-empty", "-qm", "x")
+    (folder / ".gitattributes").write_text("* filter=x diff=x\n")
+    hooks = folder / "hooks"
+    hooks.mkdir()
+    for hook in ("post-index-change", "fsmonitor-watchman", "post-checkout", "reference-transaction"):
+        (hooks / hook).write_text("#!/bin/sh\ntouch RAN\n")
+        (hooks / hook).chmod(0o755)
+    git(folder, "config", *words)
     write_run(folder, 2)
-    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org"]
-    subprocess.run([*git, "init", "-q"], cwd=folder, check=True)
-    (folder / "history.jsonl").touch()
-    for words in (["add", "."], ["commit", "-qm", "x"]):
-        subprocess.run([*git, *words], cwd=folder, check=True)
     call("run")
-    call("run")
-    commits = [one["commit"] for one in History.read("history.jsonl").entries]
-    assert [len(commit) for commit in commits] == [40] * len(commits)
-    write_run(folder, 3)
-    call("run")
-    assert History.read("history.jsonl").entries[-1]["commit"] == f"{commits[0]}+"
+    assert not list(folder.rglob("RAN"))
+
+
+@pytest.mark.parametrize("name", ["HEAD", "refs/heads/main", "packed-refs", "commondir"])
+@pytest.mark.parametrize("kind", ["pipe", "folder", "bytes", "loop", "outside", "large"])
+def test_a_checkout_that_is_damaged(name: str, kind: str, folder: Path) -> None:
+    file = folder / ".git" / name
+    file.parent.mkdir(parents=True)
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    file.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "folder":
+        file.mkdir()
+    elif kind == "loop":
+        file.symlink_to(file.name)
+    else:
+        content = {"bytes": bytes(range(256)), "outside": b"ref: refs/../../../etc/passwd\n", "large": b"a" * (1 << 23)}
+        file.write_bytes(content[kind])
+    assert history.commit_of(folder) is None
 
 
 def test_figures(folder: Path) -> None:

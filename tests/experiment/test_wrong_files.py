@@ -82,7 +82,7 @@ WRONG: dict[str, tuple[str, str, int, str]] = {
     "an empty name": ("new = [", '"" = [', 13, "a name in [runs] is empty"),
     "an output without a name": ('"report.html"', '""', 24, "the path is empty"),
     "an output with a placeholder": ('"report.html"', '"{collection}.html"', 24, "stands for nothing"),
-    "an output that is a folder": ('"report.html"', '"."', 24, "is a folder"),
+    "an output that is a folder": ('"report.html"', '"."', 24, "is not a file"),
     "an output that is read": ("file =", 'texts = ["old.run"]\nfile = "old.run"\n#', 25, "would replace an input"),
     "figures that are a file": ("[report]\nfile =", "[save]\nfigures = 'qrels2.txt' #", 24, "is not a folder"),
     "two outputs in one file": ("[report]", "[history]\nfile = './report.html'\n[report]", 24, "another output"),

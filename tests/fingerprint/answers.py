@@ -109,7 +109,7 @@ def words(concept: Concept) -> str:
     qrels = "predicted.toml" if concept.predicted else "qrels.txt"
     chosen = f"{qrels} {files} -m '{' '.join(MEASURES)}' {WORDS}"
     chosen += f" --baseline {'saved.json' if concept.saved else concept.baseline}" if concept.baseline else ""
-    return chosen + (f" --queries-file kinds.csv --group-by {concept.by}" if concept.by else "")
+    return chosen + (f" --queries-file kinds.csv --by {concept.by}" if concept.by else "")
 
 
 class Outputs(NamedTuple):

@@ -493,7 +493,7 @@ def run_command(words: Sequence[str], where: Path | None = None) -> tuple[int, s
     with (
         contextlib.chdir(where or "."),
         patch.object(sys, "argv", ["cranfield", *words]),
-        patch.dict("os.environ", {"COLUMNS": "120", "NO_COLOR": "1"}),
+        patch.dict("os.environ", {"COLUMNS": "120", "NO_COLOR": "1", "SOURCE_DATE_EPOCH": "0"}),
         contextlib.redirect_stdout(printed),
         contextlib.redirect_stderr(said),
     ):

@@ -56,7 +56,6 @@ VERBS = (
     "corpus documents.jsonl --qrels qrels.txt --run bm25.run --stemmer porter --stop english --format json",
     f"study correlation qrels.txt {RUNS} {JSON}",
     f"study judging qrels.txt {RUNS} --budgets 2,5 --pairs 5 --repeats 10 --human 4 {JSON}",
-    f"study newcomers qrels.txt {RUNS} -m 'AP bpref' {JSON}",
     f"study power qrels.txt {RUNS} -m 'AP nDCG@10' --samples 100 --trials 10 {JSON}",
     f"study reduction qrels.txt {RUNS} -m 'AP bpref' --rates 70,30 --repeats 3 --samples 50 {JSON}",
     f"study reuse qrels.diversity.txt {RUNS} -m 'ERR_IA@5 DELTARB@5' --corpus documents.jsonl --seed 1 {JSON}",
@@ -74,7 +73,7 @@ WRITING = {
     "--nil-queries 0.25 --words 20 --vocabulary 200 --seed 5": "lab/**",
     "convert bm25.run converted.json": "converted.json",
     "convert qrels.txt converted.csv --kind qrels": "converted.csv",
-    f"report qrels.txt {RUNS} -o report.html --samples 500 --top-documents 3 --date today --quiet": "report.html",
+    f"report qrels.txt {RUNS} -o report.html --samples 500 --top-documents 3 --quiet": "report.html",
     f"judge qrels.txt {RUNS} -m P@10 --top 5 --page judge.html --texts documents.jsonl --quiet": "judge.html",
 }
 TIMES = ("trec", "expected")  # of the study tie-cost

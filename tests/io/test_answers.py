@@ -102,6 +102,6 @@ def test_command_line(folder: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "0.5000" in result.output
     Path("other.txt").write_text(RUN.replace("Cruise", "H."))
-    study = ["study", "truncation", "qa:judged.txt", "qa:sys.txt", "qa:other.txt", "--nil", "NIL", "--full-length", "5"]
+    study = ["study", "truncation", "qa:judged.txt", "qa:sys.txt", "qa:other.txt", "--nil", "NIL"]
     result = CliRunner().invoke(cli, study)
     assert result.exit_code == 0, result.output

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.io.write import atomic_write
+from cranfield.io.register import atomic_write
 
 
 def test_a_file_appears_when_all_is_written(tmp_path: Path) -> None:

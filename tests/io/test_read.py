@@ -504,12 +504,12 @@ def test_json_on_the_command_line_is_what_python_takes(shape: str, tmp_path: Pat
 
 
 def test_a_frame_with_other_names_says_how_to_name_them() -> None:
-    frame = {"user": ["1"], "chunk": ["d1"], "sim": [0.4]}
+    frame = {"person": ["1"], "chunk": ["d1"], "sim": [0.4]}
     pandas = pytest.importorskip("pandas")
     with pytest.raises(cf.InputError, match="no column for the query") as caught:
         cf.evaluate({"1": ["d1"]}, pandas.DataFrame(frame), "RR")
     assert 'cf.read_run(table, columns={"query": "...", "document": "...", "score": "..."})' in str(caught.value)
-    named = cf.read_run(pandas.DataFrame(frame), columns={"query": "user", "document": "chunk", "score": "sim"})
+    named = cf.read_run(pandas.DataFrame(frame), columns={"query": "person", "document": "chunk", "score": "sim"})
     assert cf.evaluate({"1": ["d1"]}, named, "RR")._means.tolist() == [[1.0]]
 
 

@@ -221,3 +221,24 @@ def test_another_sample_is_not_merged(name: str, tmp_path: Path) -> None:
         new.write_text(text)
         with pytest.raises(InputError, match="was not drawn in this way"):
             merge(path, [new])
+
+
+@pytest.mark.parametrize("form", ["page", "text", "csv", "dict"])
+@pytest.mark.parametrize("grade", [-1.0, -2.0, -5.0, -0.5])
+def test_negative_grades_are_grades(form: str, grade: float, tmp_path: Path) -> None:
+    """TREC Web gives -2 to spam: new judgments are kept with their grades."""
+    path = tmp_path / f"new.{ {'page': 'json', 'csv': 'csv'}.get(form, 'txt') }"
+    contents = {
+        "page": json.dumps({"judgments": [{"query": "q", "document": "d", "grade": grade}]}),
+        "text": f"q 0 d {grade}\n",
+        "csv": f"query,document,grade\nq,d,{grade}\n",
+    }
+    path.write_text(contents.get(form, ""))
+    new: Any = {"q": {"d": grade}} if form == "dict" else path
+    merged = merge({"q": {"a": 1, "s": -2}}, [new])
+    assert merged.grades == {"q": {"a": 1.0, "s": -2.0, "d": grade}}
+    assert len(merged.new) == 1
+    assert merge({"q": {"d": grade}}, [new]).repeated == 1
+    assert merge({"q": {"d": grade}}, [{"q": {"d": 1}}]).grades == {"q": {"d": 1.0}}
+    with pytest.raises(InputError, match="nothing was merged"):
+        merge({"q": {"d": 1}}, [new])

@@ -9,7 +9,7 @@ from cranfield import example
 
 QRELS = example.path("qrels.diversity.txt")
 RUNS = [example.path(name) for name in example.RUNS]
-QUICK = {"reduction": ("--repeats", 2, "--samples", 20), "power": ("--samples", 20), "newcomers": (), "correlation": ()}
+QUICK = {"reduction": ("--repeats", 2, "--samples", 20), "power": ("--samples", 20), "correlation": ()}
 
 
 @pytest.mark.parametrize("study", QUICK)

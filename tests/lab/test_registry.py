@@ -66,7 +66,8 @@ def test_a_study_is_a_function_of_the_package_whatever_was_imported_before(name:
 @pytest.mark.parametrize("name", [name for name in study_names() if name != "properties"])
 def test_every_described_setting_is_an_option_and_every_option_has_a_description(name: str) -> None:
     hints = get_type_hints(function_of(name), include_extras=True)
-    described = {setting: hint.__metadata__ for setting, hint in hints.items() if hasattr(hint, "__metadata__")}
+    metadata = {setting: getattr(hint, "__metadata__", ()) for setting, hint in hints.items()}
+    described = {setting: said for setting, said in metadata.items() if any(isinstance(text, str) for text in said)}
     params = {param.name: param for param in study_command(name).params}
     for setting, said in described.items():
         param, names = params[setting], [one.names for one in said if isinstance(one, Option) and one.names]

@@ -21,7 +21,6 @@ RUNS = [example.path(name) for name in example.RUNS]
 MADE: dict[str, Any] = {
     "correlation": lambda: cf.lab.correlation(QRELS, RUNS, ["AP", "P@5"]),
     "reduction": lambda: cf.lab.reduction(QRELS, RUNS, ["AP", "P@5"], rates=[50], repeats=2, samples=20),
-    "newcomers": lambda: cf.lab.newcomers(QRELS, RUNS, ["AP", "P@5"]),
     "power": lambda: cf.lab.power(QRELS, RUNS, ["AP", "P@5"], samples=20, trials=5),
     "ties": lambda: cf.lab.ties(QRELS, RUNS, ["AP", "P@5"], samples=5),
     "properties": lambda: cf.lab.properties(["AP", "bpref", "nDCG@10[condensed]"], documents=3, grades=[0, 2, 1]),
@@ -87,7 +86,7 @@ def test_another_study(tmp_path: Path) -> None:
         PropertiesResult.load(tmp_path / "kept.json")
 
 
-@pytest.mark.parametrize("study", ["correlation", "reduction", "newcomers", "power"])
+@pytest.mark.parametrize("study", ["correlation", "reduction", "power"])
 def test_measures_that_read(study: str) -> None:
     """Every study of orders takes a corpus."""
     few = {

@@ -183,8 +183,8 @@ def test_from_python_saved_and_loaded(study: str, years: list[Path], tmp_path: P
 
 
 def test_from_python_one_collection_only(years: list[Path]) -> None:
-    with pytest.raises(cf.CranfieldError, match="the study `newcomers` takes one collection"):
-        run_on_collections("newcomers", years)
+    with pytest.raises(cf.CranfieldError, match="the study `stopping` takes one collection"):
+        run_on_collections("stopping", years)
 
 
 def test_reduction_to_fewer_of_different_numbers_of_queries(years: list[Path], tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ ALIASES = {
     "IA-nERR@10": "IA_nERR@10", "O-measure": "O", "P-measure(beta=0)@5": "Pmeasure(beta=0)@5", "P-plus[ties=expected]": "Pplus[ties=expected]",
     # ranx
     "ndcg@10": "nDCG@10", "mrr": "RR", "precision@10": "P@10", "recall@10": "R@10", "f1@10": "F1@10",
-    "r-precision": "Rprec", "hit_rate@10": "Success@10", "rbp.95": "RBP(p=0.95, max=1)", "map@100-l2": "AP(rel=2)@100",
+    "r-precision": "Rprec", "hit_rate@10": "Success@10", "hit_rate": "Success", "rbp.95": "RBP(p=0.95, max=1)", "map@100-l2": "AP(rel=2)@100",
     "R_cap@10": "R_cap@10", "recall_cap@10": "R_cap@10", "MAP@R": "MAP_R", "map(rel=2)@R[condensed]": "MAP_R(rel=2)[condensed]", "hole@5": "Hole@5",
     "ndcg_burges@10": "nDCG(gain='exp')@10", "hits@10": "CG(gain='binary')@10",
     "precision": "SetP", "recall": "SetR", "f1": "SetF", "f1-l2": "SetF(rel=2)", "recall[condensed]": "SetR[condensed]", "hits@5-l2": "CG(rel=2)@5",

@@ -47,7 +47,6 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "CollectionStatistics": lambda: collection_statistics(QRELS, RUNS),
     "Correlation": lambda: cf.lab.correlation(QRELS, RUNS, ["AP", "P@5"]),
     "Reduction": lambda: cf.lab.reduction(QRELS, RUNS, ["AP", "P@5"], rates=[50], repeats=2, samples=20),
-    "Newcomers": lambda: cf.lab.newcomers(QRELS, RUNS, ["AP", "P@5"]),
     "Power": lambda: cf.lab.power(QRELS, RUNS, ["AP", "P@5"], samples=20, trials=5),
     "Ties": lambda: cf.lab.ties(QRELS, RUNS, ["AP", "P@5"], samples=5),
     "Stopping": lambda: cf.lab.stopping(QRELS, RUNS[0], "nDCG@10[terminal]", repeats=5),

@@ -104,7 +104,7 @@ def test_comparing(call: Call, files: list[str]) -> None:
         "compare",
         files[0],
         *reversed(files[1:]),
-        "--fail-if-worse",
+        "--no-significant-loss",
         "NumRet",
         "--alpha",
         "0.99",
@@ -117,7 +117,7 @@ def test_comparing(call: Call, files: list[str]) -> None:
 
 
 def test_the_best_run_as_baseline(call: Call, files: list[str]) -> None:
-    asked = ["compare", *files, "--baseline", "best", "--fail-if-worse", "P@5", "--format", "json"]
+    asked = ["compare", *files, "--baseline", "best", "--no-significant-loss", "P@5", "--format", "json"]
     local, distant = (json.loads(call(*engine, *asked).stdout) for engine in ([], ["spark"]))
     assert distant["baseline"] == local["baseline"] and distant["measures"] == local["measures"] == ["P@5"]
 
@@ -279,7 +279,7 @@ def test_a_collection_file(call: Call, files: list[str], tmp_path: Path) -> None
 
 
 def test_a_check_of_means(call: Call, files: list[str]) -> None:
-    found = call("spark", "compare", *files, "--fail-below", "P@5=0.99")
+    found = call("spark", "compare", *files, "--at-least", "P@5=0.99")
     assert found.exit_code == 3 and "below 0.99" in found.stderr
 
 

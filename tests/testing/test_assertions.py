@@ -264,3 +264,49 @@ def test_one_name(rankings):
     assert len(list((tmp_path / "baselines").glob("test_two.test_measures.*.json"))) == 3
     assert "FAILED test_two.py::test_named" not in written
     assert "FAILED test_two.py::test_named" not in run_suite(tmp_path).stdout
+
+
+SPANS = """
+import cranfield as cf
+
+DOCUMENTS = {f"d{i}": f"the lamp {i} was lit by oil, and later by gas" for i in range(8)}
+CHUNKS = {f"q{i}": [{"document": f"d{i}", "start": 0, "end": 20}] for i in range(8)}
+
+
+def spans(end):
+    return [{"query": f"q{i}", "document": f"d{i}", "start": 0, "end": end(i)} for i in range(8)]
+
+
+def test_search(rankings):
+    with open("changed") as file:
+        changed = int(file.read())
+    texts = {f"q{i}": {"text": f"question {i}"} for i in range(8)}
+    collection = cf.Collection(
+        spans=spans(lambda i: 30 if changed == 1 and i < 3 else 10), documents=DOCUMENTS, queries=texts
+    )
+    chunks = {q: [] if changed == 2 else list for q, list in CHUNKS.items()}
+    rankings.not_worse(collection, chunks, "SpanR@5", significance=False)
+"""
+
+
+def test_changed_spans_in_memory_are_noticed_without_our_source(tmp_path: Path) -> None:
+    (tmp_path / "test_search.py").write_text(SPANS)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+
+    def suite(changed: int, *options: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "changed").write_text(str(changed))
+        words = ["-p", "no:cranfield", "-p", "cranfield.testing.pytest_plugin", "-p", "no:cacheprovider"]
+        command = [sys.executable, "-m", "pytest", "-q", *words, "-p", "no:xdist", *options]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=os.environ | {"COLUMNS": "99"})
+
+    assert suite(0, "--update-baselines").returncode == 0
+    assert suite(0).returncode == 0
+    other = suite(1)
+    assert other.returncode == 1
+    assert "judgments" in other.stdout and "3 queries" in other.stdout
+    assert "pytest --update-baselines" in other.stdout
+    assert "--allow-changed-judgments" not in other.stdout
+    assert "raise " not in other.stdout and "provenance.py" not in other.stdout
+    worse = suite(2)
+    assert worse.returncode == 1
+    assert "question 0" in worse.stdout

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Literal, get_args
 
 import numpy as np
 
-from cranfield.analysis.compare import Comparison
+from cranfield.analysis.compare import Comparison, compare_scores
 from cranfield.analysis.significance import SIGNIFICANCE_TESTS, MeasureComparison, PairComparison, correct, lowest_p
 from cranfield.errors import UsageError
-from cranfield.evaluation.scores import Scores, ScoreTable
+from cranfield.evaluation.scores import COLLECTION, Scores, ScoreTable
 from cranfield.measures import Measure
 from cranfield.settings import Limits, Positive
 from cranfield.statistics.not_worse import lowest_difference
 from cranfield.statistics.rounding import SAME
+from cranfield.wording import did_you_mean, few
 
 Outcome = Literal["passed", "failed", "undecided"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-Rule = Literal["at_least", "at_most", "no_significant_loss", "may_drop", "not_worse_by"]
+Rule = Literal["at_least", "at_most", "no_significant_loss", "may_drop", "not_worse_by", "no_loss"]
+NO_LOSS: tuple[Rule, ...] = ("no_loss",)
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,13 @@ class Gate:
         "The mean of a run is at most this much worse than that of the baseline, significant or not.",
     ] = None
     runs: Annotated[str | tuple[str, ...], "The runs that are checked; by default all."] = ()
+    where: Annotated[Mapping[str, str], 'Only queries with these attributes count, such as { type = "how" }.'] = field(
+        default_factory=dict
+    )
+    collection: Annotated[str | None, "Only queries of this collection count."] = None
+    queries: Annotated[
+        str | tuple[str, ...], "Only these queries count; without another rule, none of them may lose."
+    ] = ()
 
     @property
     def limits(self) -> dict[Rule, float]:
@@ -47,9 +56,27 @@ class Gate:
         return {rule: limit for rule, limit in given.items() if limit is not None}
 
     @property
-    def compares(self) -> bool:
-        """Whether a baseline is needed."""
-        return self.not_worse_by is not None or self.no_significant_loss or self.may_drop is not None
+    def comparing(self) -> tuple[Rule, ...]:
+        """The rules that need a baseline."""
+        given: dict[Rule, bool] = {
+            "not_worse_by": self.not_worse_by is not None,
+            "no_significant_loss": self.no_significant_loss,
+            "may_drop": self.may_drop is not None,
+        }
+        rules = tuple(rule for rule, is_given in given.items() if is_given)
+        return rules or (NO_LOSS if self.queries and not self.limits else ())
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """The attributes of the queries that count."""
+        return {**self.where, **({} if self.collection is None else {COLLECTION: self.collection})}
+
+    @property
+    def scope(self) -> str:
+        """The queries that count, in words; empty for all."""
+        parts = [f"{name} {value}" for name, value in self.conditions.items()]
+        names = _listed(self.queries)
+        return ", ".join([*parts, *([f"queries {few(names)}"] if names else [])])
 
 
 @dataclass(frozen=True)
@@ -59,7 +86,8 @@ class Check:
     ``limit``: the number of the rule. ``mean``: of the run. ``pair``: the run against the baseline, with ``low`` and
     ``high``, the one-sided bounds of the difference, or ``p``, the corrected one-sided p-value of a loss, where they
     decide; None for a limit on the mean. ``lost``: the queries on which the run is worse than the baseline, the largest
-    loss first. ``lets_through``: it passed, because a loss beyond the limit is not significant.
+    loss first. ``lets_through``: it passed, because a loss beyond the limit is not significant. ``scope``: the queries
+    that count, in words. ``comparison``: the one with the pair, and ``compared``: its scores.
     """
 
     run: str
@@ -74,6 +102,9 @@ class Check:
     p: float = math.nan
     lost: tuple[str, ...] = ()
     lets_through: bool = False
+    scope: str = ""
+    comparison: Comparison | None = field(default=None, repr=False, compare=False)
+    compared: Scores | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -99,38 +130,91 @@ class Verdict:
 
 
 def verdict(
-    gates: Mapping[str, Gate],
+    gates: Mapping[str, Gate | Sequence[Gate]],
     means: ScoreTable | None,
     comparison: Comparison | None = None,
     compared: Scores | None = None,
 ) -> Verdict:
-    """Check the gates of measures, given by their labels.
+    """Check the gates of measures, given by their labels; a gate that checks nothing is an error.
 
     ``means``: the scores of runs whose means have limits. ``comparison``: of these with a baseline, and ``compared``
     its scores, by which queries that lost are named.
     """
-    if comparison is None and any(gate.compares for gate in gates.values()):
-        raise UsageError("there is only one run, and nothing to compare it with")
     checks: list[Check] = []
-    p = {} if comparison is None else _one_sided(comparison)
-    for label, gate in gates.items():
-        found: list[Check] = []
-        if (table := means or compared) is not None:
-            check_gate(table.columns[table.measures.index(label)].measure, gate)
-        if means is not None:
-            found += [check for rule, limit in gate.limits.items() for check in _limits(means, label, rule, limit)]
-        if comparison is not None and gate.compares:
-            found += _against_baseline(gate, comparison, comparison[label], p[comparison[label].measure], compared)
-        wanted = (gate.runs,) if isinstance(gate.runs, str) else gate.runs
-        checks += [check for check in found if not wanted or check.run in wanted]
+    for label, given in gates.items():
+        for gate in [given] if isinstance(given, Gate) else given:
+            checks += _checks(label, gate, means, comparison, compared)
     return Verdict(tuple(checks), comparison)
+
+
+def _checks(
+    label: str, gate: Gate, means: ScoreTable | None, comparison: Comparison | None, compared: Scores | None
+) -> list[Check]:
+    """The checks of one gate."""
+    if comparison is None and gate.comparing:
+        raise UsageError("there is only one run, and nothing to compare it with")
+    if (table := means or compared) is not None:
+        check_gate(table.columns[table.measures.index(label)].measure, gate)
+    if gate.scope:
+        means, comparison, compared = _selected(label, gate, means, comparison, compared)
+    found: list[Check] = []
+    if means is not None:
+        found += [check for rule, limit in gate.limits.items() for check in _limits(means, label, rule, limit)]
+    if comparison is not None and gate.comparing:
+        one = comparison[label]
+        found += _against_baseline(gate, comparison, one, _one_sided(comparison)[one.measure], compared)
+    wanted = _listed(gate.runs)
+    kept = [replace(check, scope=gate.scope) for check in found if not wanted or check.run in wanted]
+    checked = {check.rule for check in kept}
+    if idle := [rule for rule in (*gate.limits, *gate.comparing) if rule not in checked]:
+        why = f"{', '.join(wanted)} is the baseline" if idle[0] in gate.comparing else "there is no such run"
+        raise UsageError(f"{idle[0]} of {label} checks nothing: {why}", hint="name other runs, or remove the rule")
+    return kept
+
+
+def _selected(
+    label: str, gate: Gate, means: ScoreTable | None, comparison: Comparison | None, compared: Scores | None
+) -> tuple[Scores | None, Comparison | None, Scores | None]:
+    """The scores, and their comparison, of the queries that count for a gate."""
+    tables = [table if isinstance(table, Scores) else None for table in (means, compared)]
+    of_means, of_compared = (
+        None if table is None else table.only(measures=[label], queries=_query_names(gate, table)) for table in tables
+    )
+    if comparison is not None and of_compared is not None and gate.comparing and gate.comparing != NO_LOSS:
+        settings = replace(comparison.settings, baseline=comparison.reference, together=1, audit=False)
+        comparison = compare_scores(of_compared, settings)
+    return of_means, comparison, of_compared
+
+
+def _query_names(gate: Gate, scores: Scores) -> list[str]:
+    """The queries that count; raises if there are none."""
+    asked = _listed(gate.queries)
+    if missing := [name for name in asked if name not in scores.queries]:
+        raise UsageError(f"`{missing[0]}` is not one of the queries", hint=f"these are {few(scores.queries, 10)}")
+    found = list(asked or scores.queries)
+    for attribute, value in gate.conditions.items():
+        about = [scores.attributes.get(name, {}) for name in scores.queries]
+        values = {of_query[attribute] for of_query in about if attribute in of_query}
+        if value not in values:
+            also = did_you_mean(value, values, f"its values are {few(sorted(map(str, values)), 10)}") if values else ""
+            raise UsageError(
+                f"no query has {attribute} = `{value}`", hint=also or f"no query has the attribute `{attribute}`"
+            )
+        found = [name for name in found if scores.attributes.get(name, {}).get(attribute) == value]
+    if not found:
+        raise UsageError("no query is selected by where, collection and queries together")
+    return found
+
+
+def _listed(names: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else names
 
 
 def check_gate(measure: Measure, gate: Gate) -> None:
     """Raise if a gate does not suit a measure."""
     for rule, limit in gate.limits.items():
         check_limit(measure, rule, limit)
-    if gate.compares and measure.definition.neutral:
+    if gate.comparing and measure.definition.neutral:
         raise UsageError(
             f"neither higher nor lower values of {measure} are better, so that no run is worse",
             hint="use at_least and at_most",
@@ -142,7 +226,7 @@ def check_limit(measure: Measure, rule: Rule, limit: float) -> None:
     lowest, highest = measure.definition.bounds
     lower = measure.definition.lower_is_better
     if (rule == "at_most") != lower and not measure.definition.neutral:
-        better, right = ("lower", "at_most, or --fail-above") if lower else ("higher", "at_least, or --fail-below")
+        better, right = ("lower", "at_most") if lower else ("higher", "at_least")
         raise UsageError(
             f"{better} values of {measure} are better, and {rule} limits the wrong side", hint=f"use {right}"
         )
@@ -211,7 +295,11 @@ def _against_baseline(
     for pair, p_worse in zip(one.pairs, p, strict=True):
         gain = pair.difference * one.sign
         lost = () if compared is None else lost_queries(compared, one.measure, pair.run, pair.other)
-        check = partial(Check, pair.run, one.measure, mean=pair.mean, pair=pair, lost=lost)
+        check = partial(
+            Check, pair.run, one.measure, mean=pair.mean, pair=pair, lost=lost, comparison=comparison, compared=compared
+        )
+        if gate.comparing == NO_LOSS:
+            yield check("no_loss", 0.0, "failed" if lost else "passed")
         if gate.not_worse_by is not None:
             margin = gate.not_worse_by
             worst, best = _bounds(pair, one, alpha)

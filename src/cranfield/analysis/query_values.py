@@ -1,35 +1,32 @@
-"""One value for each query or group of queries: mean, risk, abstention, variants, recall of neighbours, answers.
+"""Measures that need more than judgments and one ranking: risk, abstention, neighbours, facts of an answer.
 
 Risk: a system that is worse than others on some queries loses more than its mean shows. Abstention: whether a system
-knows which of its rankings are poor, so that it could leave these queries out. Variants of a query: how rankings react
-to another instruction, and how scores hold over a group of variants.
+knows which of its rankings are poor, so that it could leave these queries out.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from cranfield import io
-from cranfield.data import Floats, Judgments, Run
+from cranfield.data import Floats
 from cranfield.errors import InputError, UsageError
+from cranfield.evaluation.elsewhere import read_scores
 from cranfield.evaluation.scores import Scores
 from cranfield.io.faults import quotable
 from cranfield.io.formats.json import parse_json
-from cranfield.io.ids import by_text
-from cranfield.io.side_tables import read_run_groups
 from cranfield.io.streams import is_stream, open_stream
-from cranfield.ranking.alignment import Aligner
-from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
+from cranfield.io.values import by_text
 from cranfield.settings import Count, NotNegative, checked
 from cranfield.statistics.rounding import SAME
 
 
 class QueryValues(NamedTuple):
-    """The mean, and the values that it is the mean of, by query or by group of queries. NaN: undefined.
+    """The mean, and the values that it is the mean of, by query. NaN: undefined.
 
     Undefined values do not count in the mean.
     """
@@ -42,21 +39,6 @@ class QueryValues(NamedTuple):
         """These values and their mean."""
         counted = [value for value in values.values() if not math.isnan(value)]
         return cls(math.fsum(counted) / len(counted) if counted else math.nan, dict(values))
-
-
-def values_of(scores: Any, run: str | None = None, measure: str | None = None) -> dict[str, float]:
-    """One value for each query: of one run and measure of some scores, or of ``{query: value}``."""
-    if not isinstance(scores, Scores):
-        if not isinstance(scores, Mapping):
-            raise UsageError(
-                f"cannot take scores of queries from {type(scores).__name__}",
-                hint="give the result of evaluate, or {query: score}",
-            )
-        values = by_text(scores, "scores")
-        return {query: math.nan if value is None else float(value) for query, value in values.items()}
-    r, m = choose(scores.runs, run, "run"), choose(scores.measures, measure, "measure")
-    undefined = {"zero": 0.0, "one": 1.0}.get(scores.undefined, math.nan)
-    return {q: undefined if value is None else value for q, value in scores._query_values(r, m).items()}
 
 
 def choose(names: tuple[str, ...], name: str | None, kind: str) -> int:
@@ -81,7 +63,7 @@ def urisk(scores: Any, baseline: str, *, alpha: NotNegative = 1.0, measure: str 
     >>> round(urisk({"old": {"1": 0.5, "2": 0.5}, "new": {"1": 0.9, "2": 0.4}}, "old")["new"], 6)
     0.1
     """
-    runs, values = _table(scores, measure)
+    runs, _, values = matched_values(scores, measure)
     at = choose(runs, baseline, "run")
     found = risk_utility(values, values[at], alpha).tolist() if values.size else [math.nan] * len(runs)
     return {run: value for run, value in zip(runs, found, strict=True) if run != baseline}
@@ -98,25 +80,31 @@ def georisk(scores: Any, *, alpha: NotNegative = 1.0, measure: str | None = None
     >>> {run: round(value, 4) for run, value in found.items()}
     {'a': 0.4886, 'b': 0.4489}
     """
-    runs, values = _table(scores, measure)
+    runs, _, values = matched_values(scores, measure)
     if (values < 0).any():
         raise UsageError("GeoRisk needs scores that are not negative")
     found = geometric_risk(values, alpha).tolist() if values.size else [math.nan] * len(runs)
     return dict(zip(runs, found, strict=True))
 
 
-def _table(scores: Any, measure: str | None) -> tuple[tuple[str, ...], Floats]:
-    """The runs, and their values by (run, query)."""
-    if isinstance(scores, Scores):
-        return scores.runs, scores._matched(choose(scores.measures, measure, "measure"))[0]
-    if not isinstance(scores, Mapping) or not scores or not all(isinstance(of, Mapping) for of in scores.values()):
-        raise UsageError(
-            "risk needs the scores of several runs", hint="give the result of evaluate, or {run: {query: score}}"
-        )
-    by_run = [{query: value for query, value in of.items() if value is not None} for of in scores.values()]
-    common = [query for query in by_run[0] if all(query in of for of in by_run)]
-    values = np.array([[of[query] for query in common] for of in by_run], np.float64).reshape(len(by_run), -1)
-    return tuple(map(str, scores)), values[:, ~np.isnan(values).any(axis=0)]
+def matched_values(
+    scores: Any, measure: str | None, runs: Sequence[str] | None = None
+) -> tuple[tuple[str, ...], list[str], Floats]:
+    """The runs, the queries that have a value in each of them, and the values by (run, query).
+
+    ``scores``: the result of `evaluate`, or ``{run: {query: score}}``.
+    """
+    if not isinstance(scores, Scores):
+        if not isinstance(scores, Mapping) or not scores or not all(isinstance(of, Mapping) for of in scores.values()):
+            raise UsageError(
+                "expected the scores of runs", hint="give the result of evaluate, or {run: {query: score}}"
+            )
+        scores = read_scores({run: {"score": by_query} for run, by_query in scores.items()})
+    m = choose(scores.measures, measure, "measure")
+    if runs is not None:
+        scores = scores._of_runs([choose(scores.runs, run, "run") for run in runs])
+    values, queries = scores._matched(m)
+    return scores.runs, [scores.queries[q] for q in queries.tolist()], values
 
 
 def risk_utility(values: Floats, baseline: Floats, alpha: float) -> Floats:
@@ -295,150 +283,10 @@ def _by_query(distances: Any) -> dict[str, Sequence[float]]:
     return {str(i): row for i, row in enumerate(rows)} if nested else {"0": rows}
 
 
-Groups = Mapping[str, str] | Callable[[str], str]
-
-
-def p_mrr(original: Any, changed: Any, documents: Any, *, ties: Ties | None = None) -> QueryValues:
-    """p-MRR of FollowIR: how far documents sink that a changed instruction makes non-relevant.
-
-    ``original``, ``changed``: the runs for the original queries and for the changed ones, under the same query ids.
-    ``documents``: the documents of each query whose relevance changed, ``{query: [document, ...]}`` or judgments. With
-    rank r before and s after the change, a document counts s/r - 1 if r ≥ s, else 1 - r/s; a document that is not
-    retrieved counts as ranked right below the end. The values are means over the documents of a query, in [-1, 1];
-    above 0, documents sank, as they should. A query that is not in both runs is left out. ``ties='expected'`` is the
-    mean over all orders of tied documents.
-
-    >>> p_mrr({"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"q": {"b": 3.0, "c": 2.0, "a": 1.0}}, {"q": ["a"]}).mean
-    0.6666666666666667
-    """
-    rule = tie_rule(ties)
-    if rule.arrange is not None:
-        raise UsageError(
-            f"p-MRR has no {ties} order of tied documents", hint="ties=expected is the mean over all orders"
-        )
-    judgments = _as_judgments(documents)
-    before, after = (_ranks(io.read_run(run), judgments, rule) for run in (original, changed))
-    values = {}
-    for q, query in enumerate(judgments.queries):
-        rows = range(int(judgments.begin[q]), int(judgments.begin[q + 1]))
-        if q in before and q in after:
-            values[query] = math.fsum(_change(before[q][d], after[q][d]) for d in rows) / len(rows)
-    return QueryValues.of(values)
-
-
-def _as_judgments(documents: Any) -> Judgments:
-    if isinstance(documents, Mapping):
-        documents = {query: list(listed) for query, listed in documents.items() if len(listed)}
-    judgments = io.read_qrels(documents, name="documents")
-    if not len(judgments.queries):
-        message = "no query has changed documents"
-        raise InputError([message])
-    return judgments
-
-
-def _ranks(run: Run, judgments: Judgments, rule: TieRule) -> dict[int, dict[int, Floats]]:
-    """For each query of the run, the possible ranks of each document; all are equally likely."""
-    alignment = Aligner(judgments).align(run, rule.key)
-    positions, begin = alignment.positions, judgments.begin
-    ranks = {
-        q: dict.fromkeys(range(int(begin[q]), int(begin[q + 1])), np.array([length + 1.0]))
-        for q, length in enumerate(alignment.length.tolist())
-        if length >= 0
-    }
-    query, document, start, size, *_ = positions
-    first = start + 1.0 + (0 if rule.position is None else getattr(positions, rule.position))
-    count = size if rule.position is None else np.ones_like(size)
-    for q, d, rank, n in zip(query.tolist(), document.tolist(), first, count.tolist(), strict=True):
-        ranks[q][d] = rank + np.arange(n)
-    return ranks
-
-
-def _change(before: Floats, after: Floats) -> float:
-    """The mean of p-MRR over all pairs of a rank before and a rank after the change."""
-    r, s = before[:, None], after[None, :]
-    return float(np.where(r >= s, s / r - 1, 1 - r / s).mean())
-
-
-def robustness(
-    scores: Any, groups: Groups | Any = None, *, run: str | None = None, measure: str | None = None
-) -> QueryValues:
-    """Robustness of InstructIR: the lowest score among the variants of a query, and the mean of these over queries.
-
-    ``scores``: the result of `evaluate`, or ``{query: score}``; ``run`` and ``measure`` choose among several.
-    ``groups``: which queries are variants of one another, ``{query: group}``, a file with lines ``query group``, or a
-    function; by default the part of a query id before the first ``_``. A variant without a score counts 0.
-
-    >>> robustness({"a_0": 0.5, "a_1": 0.25, "b_0": 1.0})
-    QueryValues(mean=0.625, values={'a': 0.25, 'b': 1.0})
-    """
-    values = values_of(scores, run, measure)
-    variants: dict[str, list[float]] = {}
-    for query, group in _group_of(groups, values, lambda query: query.partition("_")[0]).items():
-        variants.setdefault(group, []).append(values.get(query, 0.0))
-    return QueryValues.of({group: _lowest(of_group) for group, of_group in variants.items()})
-
-
-def _lowest(values: list[float]) -> float:
-    return min((value for value in values if not math.isnan(value)), default=math.nan)
-
-
-def paired_accuracy(
-    scores: Any, pairs: Groups | Any = None, *, run: str | None = None, measure: str | None = None
-) -> QueryValues:
-    """Paired accuracy of NevIR: the share of query pairs in which both queries are right, that is, score 1.
-
-    ``scores``: scores of the measure R@1, as the result of `evaluate` or as ``{query: score}``. ``pairs``: which two
-    queries belong together, ``{query: pair}``, a file with lines ``query pair``, or a function; by default queries
-    ``x_q1`` and ``x_q2`` are pair ``x``. A query with two relevant documents has a recall below 1 at rank 1, and
-    counts as wrong.
-
-    >>> paired_accuracy({"0_q1": 1.0, "0_q2": 1.0, "1_q1": 1.0, "1_q2": 0.0})
-    QueryValues(mean=0.5, values={'0': 1.0, '1': 0.0})
-    """
-    values = values_of(scores, run, measure)
-    members: dict[str, list[str]] = {}
-    for query, pair in _group_of(pairs, values, _pair_of).items():
-        members.setdefault(pair, []).append(query)
-    faults = [
-        f"pair `{quotable(pair)}` has {len(queries)} queries: {', '.join(f'`{quotable(q)}`' for q in queries[:5])}"
-        for pair, queries in members.items()
-        if len(queries) != 2
-    ]
-    faults += [f"query `{quotable(q)}` has no score" for of in members.values() for q in of if q not in values]
-    if faults:
-        raise InputError(faults, hint="a pair is two queries, such as `x_q1` and `x_q2`")
-    accuracy = {}
-    for pair, (first, second) in members.items():
-        both = values[first], values[second]
-        accuracy[pair] = math.nan if any(map(math.isnan, both)) else float(min(both) >= 1)
-    return QueryValues.of(accuracy)
-
-
-def _pair_of(query: str) -> str:
-    name, mark, end = query.rpartition("_")
-    return name if mark and end in ("q1", "q2") else query
-
-
-def _group_of(groups: Any, values: Mapping[str, float], default: Callable[[str], str]) -> dict[str, str]:
-    """The group of each query."""
-    if groups is None or callable(groups):
-        function = default if groups is None else groups
-        return {query: str(function(query)) for query in values}
-    given = read_run_groups(groups, member="query")
-    unknown = [query for query in values if query not in given]
-    if unknown:
-        raise InputError([f"query `{quotable(query)}` has no group" for query in unknown])
-    return given
-
-
-# Answers of retrieval-augmented generation: nuggets that an answer supports, and contexts that match references.
-
 CREDIT = {"support": 1.0, "partial_support": 0.5}
 OKAY = 0.5  # the weight of a nugget that is not vital
-SMOOTHING = 1e-10  # ragas adds this to the number of relevant contexts
 
 Over = Literal["all", "vital", "weighted"]
-Match = Literal["string", "id"]
 
 
 @checked
@@ -502,83 +350,3 @@ def _nuggets(source: Any) -> dict[str, list[tuple[bool, str]]]:
 
 def _is_nugget(value: Any) -> bool:
     return isinstance(value, Mapping) and {"importance", "assignment"} <= set(value)
-
-
-@checked
-def context_precision(
-    retrieved: Sequence[Any], reference: Sequence[Any], *, match: Match = "string", threshold: float = 0.5
-) -> float:
-    """Context precision of ragas without a language model, for one query; NaN if undefined.
-
-    ``retrieved``: the contexts, best first; ``reference``: those that should be retrieved. With ``match='string'`` a
-    context is relevant if its similarity to some reference is at least the threshold, where similarity is one minus
-    the edit distance divided by the longer length. The value is the mean precision at relevant contexts: SN_AP of the
-    list, with 1e-10 added to the divisor as in ragas, so that it is never exactly 1. With ``match='id'`` both are ids,
-    and the value is the share of different ids retrieved that are in the reference.
-
-    >>> round(context_precision(["abc", "xyz", "abd"], ["abc"]), 6)
-    0.833333
-    """
-    if match == "id":
-        ids, wanted = set(map(str, retrieved)), set(map(str, reference))
-        return len(ids & wanted) / len(ids) if ids else math.nan
-    if not retrieved or not reference:
-        return math.nan
-    hits, total = 0, 0.0
-    for rank, context in enumerate(retrieved, 1):
-        if max(_similarity(context, other) for other in reference) >= threshold:
-            hits += 1
-            total += hits / rank
-    return total / (hits + SMOOTHING)
-
-
-@checked
-def context_recall(
-    retrieved: Sequence[Any], reference: Sequence[Any], *, match: Match = "string", threshold: float = 0.5
-) -> float:
-    """Context recall of ragas without a language model, for one query; NaN if undefined.
-
-    The share of the references whose similarity to some retrieved context is above the threshold; at the threshold
-    itself, `context_precision` counts a match and this does not, as in ragas. With ``match='id'``, the share of the
-    different ids of the reference that were retrieved.
-
-    >>> context_recall(["1", "2", "3"], ["2", "9"], match="id")
-    0.5
-    """
-    if match == "id":
-        ids, wanted = set(map(str, retrieved)), set(map(str, reference))
-        return len(ids & wanted) / len(wanted) if wanted else math.nan
-    if not retrieved or not reference:
-        return math.nan
-    found = [max(_similarity(context, other) for context in retrieved) > threshold for other in reference]
-    return sum(found) / len(found)
-
-
-def _similarity(a: str, b: str) -> float:
-    longer = max(len(a), len(b))
-    return 1 - edit_distance(a, b) / longer if longer else 1.0
-
-
-def edit_distance(a: str, b: str) -> int:
-    """Levenshtein's distance: the least number of characters to insert, delete or replace (Hyyrö 2003).
-
-    >>> edit_distance("kitten", "sitting")
-    3
-    """
-    if not a or not b:
-        return len(a) or len(b)
-    # Bit i of these numbers is about the first i + 1 characters of a: where the distance rises or falls by one.
-    where: dict[str, int] = {}
-    for i, character in enumerate(a):
-        where[character] = where.get(character, 0) | 1 << i
-    every, last = (1 << len(a)) - 1, 1 << (len(a) - 1)
-    rises, falls, distance = every, 0, len(a)
-    for character in b:
-        equal = where.get(character, 0)
-        vertical = equal | falls
-        horizontal = (((equal & rises) + rises) ^ rises) | equal
-        up, down = falls | ~(horizontal | rises) & every, rises & horizontal
-        distance += bool(up & last) - bool(down & last)
-        up, down = (up << 1 | 1) & every, down << 1 & every
-        rises, falls = down | ~(vertical | up) & every, up & vertical
-    return distance

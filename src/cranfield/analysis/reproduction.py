@@ -7,14 +7,14 @@ it over time.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from cranfield.analysis.query_values import choose, values_of
+from cranfield.analysis.query_values import matched_values
 from cranfield.codec import plain
 from cranfield.data import Floats
 from cranfield.errors import InputError
@@ -115,18 +115,12 @@ def reproduction(
 
 def _table(scores: Any, advanced: str, baseline: str, measure: str | None) -> tuple[list[str], Floats]:
     """The queries with a score in both runs, and these scores: (run, query)."""
-    if isinstance(scores, Mapping):
-        for run in (advanced, baseline):
-            choose(tuple(scores), run, "run")
-        rows = [values_of(scores[run]) for run in (advanced, baseline)]
-    else:
-        rows = [values_of(scores, run, measure) for run in (advanced, baseline)]
-    names = [name for name in rows[0] if not math.isnan(rows[0][name]) and not math.isnan(rows[1].get(name, math.nan))]
+    _, names, values = matched_values(scores, measure, (advanced, baseline))
     if len(names) < 2:
         raise InputError(
             [f"{advanced} and {baseline}: {len(names)} queries have a score in both; expected at least two"]
         )
-    return names, np.array([[row[name] for name in names] for row in rows])
+    return names, values
 
 
 def _resampled(table: Floats, samples: int, seed: int) -> Floats:

@@ -19,7 +19,7 @@ from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError
 from cranfield.measures.catalogue import Better
 from cranfield.parallel import parallel
-from cranfield.settings import Chance, Count, Whole, check_fields
+from cranfield.settings import Chance, Samples, Whole, check_fields
 from cranfield.statistics.design import Design, Error, Repeated, Sample
 from cranfield.statistics.intervals import (
     bca,
@@ -81,7 +81,7 @@ class ComparisonSettings:
     family: Family = "measure"
     alpha: Chance = 0.05
     level: Chance | None = None
-    samples: Count | None = None
+    samples: Samples | None = None
     seed: Whole = 0
     cluster: str | None = None
     collection: str | None = None

@@ -17,7 +17,6 @@ module of verbs is imported only when one of them is called: reading one run sho
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from inspect import cleandoc, get_annotations
@@ -27,8 +26,7 @@ import click
 
 from cranfield.cli.output import emit, note
 from cranfield.errors import UsageError
-from cranfield.io import remarks_on_judgments
-from cranfield.io.write import check_replaced
+from cranfield.io import register, remarks_on_judgments
 from cranfield.settings import RARE as RARE
 from cranfield.settings import Choice, Items, Limits, ListOf, MapOf, OneOf, Scalar, Type, declared, walk
 from cranfield.settings import Option as Option
@@ -36,10 +34,11 @@ from cranfield.wording import did_you_mean, nearest
 
 Callback = Callable[[click.Context, click.Parameter, Any], Any]
 
-SCREEN = 22  # arguments and options of which help shows all
+SCREEN = 10  # arguments and options of which help shows all
 WIDEST = 22  # characters of the column of options; a longer one has a line of its own
 HELP_ALL = "cranfield.help_all"  # where the context of click keeps --help-all
 # How click writes the range of a number, which the error for a wrong number names as well.
+SENTENCE_END = re.compile(r"(?<=[.;:]) |[;:] |, such as | \(")
 RANGE = re.compile(r"  \[[^][; ]*x[^][; ]*\]|; [^][; ]*x[^][; ]*(?=\])")
 
 
@@ -51,7 +50,7 @@ class Argument(NamedTuple):
 
 
 class OutputFile(click.Path):
-    """A file to write; see `check_outputs`."""
+    """A file to write."""
 
 
 class OutputFolder(click.Path):
@@ -235,21 +234,17 @@ def parameter(name: str, field: Field) -> click.Parameter:
     )
 
 
-def check_outputs(ctx: click.Context, more_inputs: Sequence[str] = ()) -> None:
-    """Raise if a file to write is an input of the command, in any spelling, or two outputs are one file."""
-    outputs: list[str] = []
-    inputs = [*more_inputs]
+def _register_files(ctx: click.Context) -> None:
+    """Register the files of a command line; raise if an output is an input, or two outputs are one file."""
+    files = register.active()
     for param in ctx.command.params:
-        values = ctx.params.get(param.name or "")
-        several = values if isinstance(values, tuple | list) else [values]
-        texts = [value for value in several if isinstance(value, str)]
+        value = ctx.params.get(param.name or "")
+        texts = [text for text in (value if isinstance(value, tuple | list) else [value]) if isinstance(text, str)]
         if isinstance(param.type, OutputFile):
-            outputs += texts
+            files.declare(texts)
         elif type(param.type) is click.Path:
-            inputs += texts
-        elif type(param.type) is type(click.STRING):  # a baseline is the name of a run, or a file
-            inputs += [text for text in texts if not os.path.isdir(text)]
-    check_replaced(outputs, inputs)
+            for text in texts:
+                files.read(text)
 
 
 def _show_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -265,7 +260,7 @@ def _visible(params: Sequence[click.Parameter]) -> int:
 
 
 class Verb(click.Command):
-    """A command whose help page shows its options in titled groups, and the rare ones only for --help-all."""
+    """A command whose help shows options in titled groups; rare ones, and all that is said, only for --help-all."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         params = super().get_params(ctx)
@@ -281,13 +276,26 @@ class Verb(click.Command):
         for param in params:
             record = param.get_help_record(ctx)
             if isinstance(param, click.Option) and record is not None and (every or not getattr(param, "rare", False)):
-                name, text = record
-                groups.setdefault(getattr(param, "group", ""), []).append((name, RANGE.sub("", text)))
+                name, text = record[0], RANGE.sub("", record[1])
+                if not every:
+                    name, text = _without_choices(name), _first_sentence(text)
+                groups.setdefault(getattr(param, "group", ""), []).append((name, text))
         own = groups.pop("")
         for title, records in {"Options": own, **groups}.items():
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records, col_max=WIDEST)
+
+
+def _without_choices(name: str) -> str:
+    """An option with all its choices; NAME stands for many."""
+    return re.sub(r"\[[^]]*\|[^]]*\]", "NAME", name) if len(name) > WIDEST else name
+
+
+def _first_sentence(text: str) -> str:
+    """The first sentence of the help of an option, and its default; --help-all has the others."""
+    sentences, sign, default = text.partition("  [")
+    return f"{re.split(SENTENCE_END, sentences, maxsplit=1)[0].rstrip('.')}.{sign}{default}"
 
 
 def command_of(
@@ -296,7 +304,7 @@ def command_of(
     """A command with these fields that calls a function with their values; ``facts`` are further arguments of click."""
 
     def callback(**values: Any) -> None:
-        check_outputs(click.get_current_context())
+        _register_files(click.get_current_context())
         with remarks_on_judgments() as remarks:
             try:
                 run(**values)
@@ -355,6 +363,7 @@ MEANINGS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("--limit", "--head", "-n", "--first", "--most", "--max-runs", "--best"), "--top", "use --top N"),
     (("--silent", "-s", "--no-notes", "--no-warnings", "--no-progress"), "--quiet", "use --quiet"),
     (("--debug", "--all-notes", "--details"), "--verbose", "use -v"),
+    (("--group-by", "--group", "--segment"), "--by", "use --by ATTRIBUTE"),
     (("--out", "--outfile", "--output-file", "--save", "--write", "--to"), "--output", "use -o FILE"),
     (("--precision", "--decimals", "--round", "--places"), "--digits", "use --digits N"),
     (("--per-topic", "--by-query", "--by-topic", "--all-queries", "--query-scores"), "--per-query", "use -q"),
@@ -363,9 +372,9 @@ MEANINGS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("--judged-only", "--judged", "-J", "--remove-unjudged"), "--condensed", "use --condensed"),
     (("-M", "--max-docs", "--truncate", "--max-depth"), "--depth", "use --depth N"),
     (("--tie", "--tie-breaking", "--ties-by", "--break-ties"), "--ties", "use --ties"),
-    (("--threshold", "--min-score", "--fail-under"), "--fail-below", "use --fail-below MEASURE=VALUE"),
-    (("--fail-on-regression", "--regression", "--gate"), "--fail-if-worse", "use --fail-if-worse MEASURE"),
-    (("--tolerance", "--epsilon"), "--margin", "use --margin X"),
+    (("--threshold", "--min-score", "--fail-under", "--fail-below"), "--at-least", "use --at-least MEASURE=VALUE"),
+    (("--fail-on-regression", "--regression", "--gate"), "--no-significant-loss", "use --no-significant-loss MEASURE"),
+    (("--tolerance", "--epsilon", "--margin"), "--may-drop", "use --may-drop MEASURE=VALUE"),
     (("--resamples", "--permutations", "--bootstrap-samples", "--iterations"), "--samples", "use --samples N"),
     (("--significance-level", "--level", "--p-value", "--pvalue"), "--alpha", "use --alpha P"),
     (("--figure", "--plot", "--plots"), "--figures", "use --figures DIR"),

@@ -16,7 +16,7 @@ from cranfield.cli.commands import Option, Settings, verb
 from cranfield.cli.output import colour, emit, note, progress, say_written, width
 from cranfield.errors import UsageError
 from cranfield.report.pages import FORMATS
-from cranfield.settings import RARE, Choices
+from cranfield.settings import RARE, Choices, Samples
 from cranfield.statistics.design import Repeated
 from cranfield.statistics.resampling import Correction
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores, ScoreTable
 
 UNCORRECTED = "p-values do not account for this selection"
+RULES = (*gate.REGRESSIONS, *gate.LIMITS)
 SAVED = ".json"  # in the names of files of saved scores
 
 
@@ -61,18 +62,18 @@ class Testing(Settings):
     test: Annotated[
         Test | None,
         "Significance test; tukey is the analytic HSD test, randomised-tukey its randomised form.",
-        Option(default="randomisation; t if runs have random repeats"),
+        Option(default="randomisation; t for repeats"),
     ] = None
     tests: Annotated[
         tuple[Annotated[str, Choices((*TESTS, "all"))], ...],
         "Also show the p-values of this test; may be repeated.",
         Option(rare=True, callback=_tests),
     ] = ()
-    correction: Annotated[Correction, "Multiple-testing correction."] = "holm"
+    correction: Annotated[Correction, "Multiple-testing correction.", RARE] = "holm"
     family: Annotated[Family, "Correct within each measure, or across all measures.", RARE] = "measure"
     alpha: Annotated[options.Chance, "Significance level: corrected p-values below it are significant.", RARE] = 0.05
     samples: Annotated[
-        options.Count | None,
+        Samples | None,
         "Number of resamples.",
         Option(rare=True, default="100000, or more if that is too few for the number of pairs"),
     ] = None
@@ -110,38 +111,41 @@ class ShownComparison(options.Measures, Testing, gate.Regressions, gate.Limits, 
         "Compare every run with this one only: a file or run, saved scores (FILE.json or FILE.json#RUN), or `best`.",
         Option(metavar="RUN"),
     ] = None
-    details: Annotated[bool, "Also show which runs each run beats, and effect sizes, wins and losses."] = False
+    verbose: Annotated[
+        bool,
+        "Also show effect sizes, wins and losses; and which runs each run beats.",
+        Option("-v --verbose"),
+    ] = False
     table: Annotated[
         ComparisonTable | None,
         "Show only the means with significance marks, or all pairs.",
-        Option(default="the answer; in latex, means"),
+        Option(default="the answer; in latex, means", rare=True),
     ] = None
     format: Annotated[str, Choices(FORMATS), "Output format. json and csv have full precision and all pairs."] = "table"
 
     @property
     def checked(self) -> list[str]:
         """The measures of all checks."""
-        return [*self.guarded, *self.limited, *self.margins]
+        return gate.measures_of(self, RULES)
 
     def check_options(self) -> None:
         """Raise if options do not work together."""
-        if self.table is not None and self.details:
-            raise UsageError("--table does not work with --details")
+        if self.table is not None and self.verbose:
+            raise UsageError("--table does not work with --verbose")
         if self.table == "means" and self.format in ("csv", "json"):
             raise UsageError(f"--table means does not work with --format {self.format}, which has all pairs")
-        alone = {
-            "--margin": bool(self.margin),
-            "--ignore-significance": self.ignore_significance,
-            "--junit": bool(self.junit) and not self.checked,
-        }
-        for name, given in alone.items():
-            if given and not self.guarded:
-                raise UsageError(f"{name} needs --fail-if-worse", hint="for example: --fail-if-worse nDCG@10")
+        if self.junit and not self.checked:
+            raise UsageError("--junit needs a check", hint="for example: --no-significant-loss nDCG@10")
+
+    @property
+    def regressions(self) -> list[str]:
+        """The measures that are checked against the baseline."""
+        return gate.measures_of(self, gate.REGRESSIONS)
 
     def baseline_name(self, runs: Sequence[str], name_of: Mapping[str, str]) -> str | None:
         """The run that is the baseline: for checks the first run unless one is named."""
         if not self.baseline:
-            return runs[0] if self.guarded or self.margins else None
+            return runs[0] if self.regressions else None
         return name_of.get(self.baseline, self.baseline)
 
     def announce(self, notes: Iterable[str]) -> None:
@@ -169,22 +173,14 @@ class ShownComparison(options.Measures, Testing, gate.Regressions, gate.Limits, 
         from cranfield.report.pages import write
         from cranfield.report.per_query import losses
 
-        gates = gate.gates_of(
-            label_of,
-            self.limits,
-            self.margins,
-            self.guarded,
-            self.margin,
-            significance=not self.ignore_significance,
-            at_most=self.upper_limits,
-        )
+        gates = gate.gates_of(self, RULES, label_of)
         checked = verdict(gates, means, comparison, compared) if gates else None
-        table = self.table or ("means" if self.format == "latex" and not self.details else None)
+        table = self.table or ("means" if self.format == "latex" and not self.verbose else None)
         layout: dict[str, Any] = {"width": width(), "colour": colour(self.output)}
         if self.format == "csv":
             text = report.csv(comparison)
         else:
-            how: dict[str, Any] = {"table": table, "details": self.details}
+            how: dict[str, Any] = {"table": table, "details": self.verbose}
             pages = [] if self.format == "json" else answer.pages(comparison, self.digits, **how)
             result = comparison.to_dict() if self.format == "json" else {}  # which takes digests of the inputs
             text = write(pages, result, self.format, **layout)
@@ -195,12 +191,12 @@ class ShownComparison(options.Measures, Testing, gate.Regressions, gate.Limits, 
             text = results.with_groups(text, groups, self.format, self.digits, **layout)
         emit(results.for_file(text, self.format, self.output), self.output)
         if self.format != "json":
-            note([*notes, *answer.notes(comparison, table=table, details=self.details)])
-            if self.format == "table" and table is None and not self.details:
-                say_written("use --details for effect sizes, wins and losses")
+            note([*notes, *answer.notes(comparison, table=table, details=self.verbose)])
+            if self.format == "table" and table is None and not self.verbose:
+                say_written("use --verbose for effect sizes, wins and losses")
         results.save_figures(report.drawings(comparison), self.figures)
         command = click.get_current_context().command_path
-        gate.conclude(checked, self.junit, command, gate.REMEDY if self.guarded else gate.MORE)
+        gate.conclude(checked, self.junit, command, gate.REMEDY if self.no_significant_loss else gate.MORE)
 
 
 class Compare(
@@ -214,21 +210,17 @@ class Compare(
 ):
     """Test which differences between RUNs are significant, for every pair or against a baseline.
 
-    Says which run is best, what it is significantly better than, by how much, and whether ties or unjudged documents
-    could reverse that. A difference is the later run minus the earlier one, or a run minus the baseline. Checks need a
-    baseline: the first run, unless another one is named. Without -m, the measures are those of the checks, if any. Exit
-    codes of checks: 0 passed, 3 failed, 4 not decided.
+    A difference is the later run minus the earlier one, or a run minus the baseline. Checks need a baseline: the first
+    run, unless another one is named. Exit codes of checks: 0 passed, 3 failed, 4 not decided.
 
     \b
     cranfield compare qrels.txt bm25.run dense.run -m "AP nDCG@10"
-    cranfield compare qrels.txt *.run -m nDCG@10 --top 10 --baseline best --test t
-    cranfield compare qrels.txt main.run new.run --fail-if-worse AP --margin 0.01
-    cranfield compare qrels.txt new.run --baseline scores.json --fail-below AP=0.3
-    cranfield compare qrels.txt bm25.run dense=seed1.run dense=seed2.run
-    cranfield compare --scores judge.csv --lower latency --group-by segment
+    cranfield compare qrels.txt *.run -m nDCG@10 --top 10 --baseline best
+    cranfield compare qrels.txt main.run new.run --no-significant-loss AP=0.01
+    cranfield compare --scores judge.csv --lower latency --by segment
     """
 
-    top: Annotated[options.Count | None, "Compare only the N best runs by the first measure, and the baseline."] = None
+    top: Annotated[options.Count | None, "Compare only the N best runs; by the first measure, and the baseline."] = None
     audit: Annotated[
         bool,
         "Check whether ties or unjudged documents could reverse a difference.",
@@ -271,12 +263,12 @@ class Compare(
 
     def check_options(self) -> None:
         super().check_options()
-        checks = "--fail-if-worse" if self.guarded else "--fail-below" if self.limited else None
+        checks = "checks" if self.checked else None
         saved = f"--baseline {self.baseline}" if self.baseline is not None and SAVED in self.baseline else None
         if self.standardise is not None and (checks or saved):
             raise UsageError(f"--standardise does not work with {checks or saved}")
-        if self.top is not None and self.guarded:
-            raise UsageError("--top does not work with --fail-if-worse")
+        if self.top is not None and self.no_significant_loss:
+            raise UsageError("--top does not work with --no-significant-loss")
 
     def _source(self) -> Source:
         """The scores of the runs, or scores from elsewhere."""

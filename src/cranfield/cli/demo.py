@@ -20,7 +20,7 @@ from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.evaluation.plan import Undefined
 from cranfield.evaluation.scores import Scores
-from cranfield.io.write import atomic_write
+from cranfield.io.register import atomic_write
 from cranfield.report.compare import leaderboard
 from cranfield.report.pages import BOLD, Page, styled, titled
 from cranfield.report.sheet import Cell, Layout, Row, Sheet, below

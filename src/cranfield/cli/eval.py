@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import click
 
 from cranfield.cli import gate, options
-from cranfield.cli.commands import Option, verb
+from cranfield.cli.commands import RARE, Option, verb
 from cranfield.cli.output import colour, emit, note, progress, run_notes, width
 from cranfield.cli.results import digests_for, for_file, with_groups
 from cranfield.errors import UsageError
@@ -31,24 +31,28 @@ class ShownScores(options.Measures, gate.Limits, options.Writing, options.Verbos
 
     show: Annotated[
         tuple[Shown, ...],
-        "Also show the lowest and highest scores that judging the unjudged documents could give (bounds; of graded "
-        "measures, those with unjudged documents at grade 0 or at the top grade), how much higher scores would be if "
-        "all unjudged documents were relevant (residuals), or the sampling errors of estimates from a sample of "
-        "judgments (standard-errors); may be repeated.",
+        "Also show bounds: the lowest and highest scores that judging the unjudged documents could give (of graded "
+        "measures, those with unjudged documents at grade 0 or at the top grade); residuals: how much higher scores "
+        "would be if all unjudged documents were relevant; or the standard-errors of estimates from a sample of "
+        "judgments. May be repeated.",
+        RARE,
     ] = ()
     order: Annotated[
         str | None,
-        "Order of the runs: by a measure, best first, by `name`, or as in the `input`.",
-        Option(metavar="MEASURE", default="the first measure; in json, csv and trec, the input unless --top is given"),
+        "Order of the runs: by a measure, by `name`, or as in the `input`.",
+        Option(metavar="MEASURE", default="the first measure; in json, csv and trec, the input"),
     ] = None
-    top: Annotated[
-        options.Count | None, "Show only the N best runs, by the measure of --order or by the first measure."
-    ] = None
+    top: Annotated[options.Count | None, "Show only the N best runs, by the measure of --order."] = None
 
     def check_limits(self) -> None:
         """Raise if a file of checks is to be written, and there are none."""
         if self.junit and not self.limited:
-            raise UsageError("--junit needs --fail-below", hint="for example: --fail-below nDCG@10=0.70")
+            raise UsageError("--junit needs --at-least", hint="for example: --at-least nDCG@10=0.70")
+
+    @property
+    def limited(self) -> list[str]:
+        """The measures with a limit."""
+        return gate.measures_of(self, gate.LIMITS)
 
     def present(
         self,
@@ -93,16 +97,15 @@ class ShownScores(options.Measures, gate.Limits, options.Writing, options.Verbos
     def _verdict(self, table: ScoreTable, label_of: Mapping[str, str]) -> Verdict | None:
         from cranfield.analysis.gates import verdict
 
-        gates = gate.gates_of(label_of, self.limits, at_most=self.upper_limits)
+        gates = gate.gates_of(self, gate.LIMITS, label_of)
         return verdict(gates, table) if gates else None
 
 
 class Eval(ShownScores, options.Evaluating, options.Standardising, options.Averaging):
     """Score RUNs against the judgments in QRELS.
 
-    Files may be TREC text, JSON, CSV or Parquet, compressed or not; `-` is standard input. QRELS may also be a
-    collection file (FILE.toml). If QRELS has judgments by subtopic, the default is a set of diversity measures.
-    `cranfield measures` lists all measures.
+    Files may be TREC text, JSON, CSV or Parquet, compressed or not; `-` is standard input, and QRELS may be a
+    collection file (FILE.toml). `cranfield measures` lists all measures.
 
     \b
     cranfield eval qrels.txt bm25.run dense.run -m "AP nDCG@10 RBP(p=0.8)"
@@ -123,7 +126,7 @@ class Eval(ShownScores, options.Evaluating, options.Standardising, options.Avera
         report.accept(self.format, interval)
         self.check_limits()
         if self.limited and self.standardise is not None:
-            raise UsageError("--standardise does not work with --fail-below")
+            raise UsageError("--standardise does not work with --at-least")
         chosen = self.choose(self.measures, self.limited, self.show)
         runs, names, _ = options.named_runs(self.runs)
         how: dict[str, Any] = {"names": names, "duplicates": self.duplicates}

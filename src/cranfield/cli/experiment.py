@@ -15,11 +15,12 @@ from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, emit, note, replace, run_notes, say_written, width
 from cranfield.codec import with_origin
 from cranfield.errors import InputError, UsageError
-from cranfield.io.write import check_replaced
+from cranfield.io.register import active
 from cranfield.report import answer
 from cranfield.report import groups as by_group
 from cranfield.report import write as write_scores
 from cranfield.report.pages import Page, write
+from cranfield.wording import plural
 
 PYPROJECT = "pyproject.toml"
 
@@ -36,23 +37,28 @@ def _in_pyproject() -> bool:
     return path.is_file() and "[tool.cranfield" in path.read_text(encoding="utf-8", errors="replace")
 
 
-class Run(gate.Baselines, results.Pages, options.Verbose):
+class Run(gate.Baselines, results.Pages):
     """Run the experiment in FILE: evaluate, compare, check gates, and write the report, scores and history.
 
     FILE is cranfield.toml, or the table [tool.cranfield] of pyproject.toml, unless another one is given. Paths in it
-    are relative to it. Exit codes: 0 all gates passed, 3 one failed, 4 one is not decided, 1 or 2 for errors.
+    are relative to it. With --quiet, only failed checks are printed. Exit codes: 0 all gates passed, 3 one failed, 4
+    one is not decided, 1 or 2 for errors.
 
     \b
     cranfield run
-    cranfield run experiments/dense.toml --format markdown
     cranfield run --init
     cranfield run --schema > cranfield.schema.json
     """
 
     file: Annotated[options.File, Argument("[FILE]", _default_file)] = ""
+    into: Annotated[
+        options.Folder | None, "Folder for the files that the experiment writes.", Option(default="that of FILE")
+    ] = None
     allow_code: Annotated[bool, "Allow the Python files of the experiment (measures_files) to run."] = False
 
-    details: Annotated[bool, "Show means and all pairs of runs, with intervals and p-values, too."] = False
+    verbose: Annotated[
+        bool, "Also show means, all pairs of runs, and the notes on each run.", Option("-v --verbose")
+    ] = False
     summary: Annotated[
         options.OutputPath | None,
         "Write a summary as Markdown: gates, leaderboard, the queries that lost most, and a link to the report.",
@@ -73,12 +79,11 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
             raise InputError(
                 [f"{self.file}: there is no such file"], hint="`cranfield run --init` writes one from qrels and runs"
             )
-        experiment = Experiment.read(self.file)
-        written = [text for path in experiment.outputs if (text := experiment.output(*path))]
-        check_replaced([*written, *filter(None, (self.output, self.summary))], experiment.inputs.files)
+        experiment = Experiment.read(self.file, self.into)
+        active().declare(experiment.output(*path) for path in experiment.outputs if path[0] != "history")
         outcome = experiment.run(allow_code=self.allow_code, allow_changed_judgments=self.allow_changed_judgments)
         comparison, layout = outcome.comparison, dict[str, Any](width=width(), colour=colour(self.output))
-        pages: list[Page] = [] if comparison is None else answer.pages(comparison, self.digits, details=self.details)
+        pages: list[Page] = [] if comparison is None else answer.pages(comparison, self.digits, details=self.verbose)
         pages += [page for found in outcome.groups.values() for page in by_group.pages(found, self.digits)]
         result = outcome.to_dict() if self.format == "json" else {}
         if self.output not in (None, "-"):
@@ -88,10 +93,11 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
             text = write_scores(outcome.scores, self.format, digits=self.digits, **layout) + text
         if self.format == "markdown" and outcome.verdict.checks:
             text = f"{markdown(outcome.verdict)}{text}"
-        emit(text, self.output)
+        if not self.quiet or self.output is not None or self.format != "table":
+            emit(text, self.output)
         if self.format != "json":
             note(run_notes(outcome.compared.notes, verbose=self.verbose))
-            note([] if comparison is None else answer.notes(comparison, details=self.details))
+            note([] if comparison is None else answer.notes(comparison, details=self.verbose))
             note(line for found in outcome.groups.values() for line in by_group.notes(found))
         if self.summary is not None:
             from cranfield.experiment.running import summary
@@ -103,14 +109,20 @@ class Run(gate.Baselines, results.Pages, options.Verbose):
         gate.conclude(outcome.verdict, None, "cranfield run", gate.MORE)
 
     def _start(self) -> None:
+        from cranfield.experiment.experiment import Experiment
         from cranfield.experiment.starting import first_experiment, schema
 
         if self.schema:
             return emit(json.dumps(schema(_described()), indent=2) + "\n", self.output)
         if Path(self.file).exists():
             raise UsageError(f"{self.file}: the file exists", hint="give the name of another one: --init FILE")
-        replace(self.file, first_experiment(Path(self.file).parent).encode())
-        say_written(f"{self.file} written; `cranfield run` runs it")
+        draft = first_experiment(Path(self.file).parent)
+        replace(self.file, draft.text().encode())
+        Experiment.read(self.file)
+        note(f"left out: {text}" for text in draft.left_out)
+        counts = f"{plural(len(draft.collections), 'collection')} and {plural(len(draft.runs), 'run')}"
+        guess = f"the baseline {draft.baseline} is a guess"
+        say_written(f"{self.file} written with {counts}; {guess}; `cranfield run` runs it")
         return None
 
 

@@ -24,9 +24,10 @@ from cranfield.evaluation.evaluator import check_argument_order
 from cranfield.evaluation.notes import percent, scores_against_ranks
 from cranfield.evaluation.overlap import check_query_overlap, find_disjoint
 from cranfield.evaluation.run_notes import judged_documents
-from cranfield.io.ids import Duplicates
+from cranfield.io.named_tables import kind_of
 from cranfield.io.spans import read_chunks
 from cranfield.io.toml_file import TomlFile
+from cranfield.io.values import Duplicates
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.spans import judge_chunks
 from cranfield.report.pages import FORMATS, write
@@ -41,14 +42,9 @@ class Check(options.Inputs, options.CollectionFacts, options.Output):
     """Report all errors in QRELS and RUNs, with file and line, and warnings.
 
     Warnings are about queries that only one file has, tied scores, scores that contradict ranks, unjudged documents,
-    and queries without relevant documents. The exit code is that of `cranfield eval`: 1 if there are errors; warnings
-    do not change it. In runs of Change Detection, unknown questions (with --queries-file) and documents of another day
-    are errors, too.
-
-    --stats prints how many documents per query are judged, relevant (R) and not relevant (N), and how many have each
-    grade. For each run it prints the lengths of lists, ties and unjudged documents.
-
-    For an experiment or a collection (FILE.toml), it reports errors in the file and in everything that is read from it.
+    and queries without relevant documents. If there are errors, the exit code is 1. --stats prints how many documents
+    per query are judged and relevant, and the lengths, ties and unjudged documents of each run. For an experiment or a
+    collection (FILE.toml), all that it reads is checked.
 
     \b
     cranfield check qrels.txt bm25.run dense.run
@@ -321,6 +317,8 @@ def detect_kind(source: str, duplicates: Duplicates = "error") -> str:
     hint = "use --kind run or --kind qrels"
     if source == "-":
         raise UsageError("cannot detect whether standard input holds a run or judgments", hint=hint)
+    if (kind := kind_of(source)) is not None:
+        return kind
     run, qrels = io.check_run(source, duplicates=duplicates), io.check_qrels(source)
     if run is not None and qrels is not None:
         # Neither: report whichever has fewer errors.

@@ -1,9 +1,9 @@
-"""Options and exit codes of checks for pipelines: --fail-if-worse, --fail-below, --fail-above, --junit."""
+"""Options and exit codes of checks for pipelines: the rules of gates (--at-least, --may-drop, ...) and --junit."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,68 +14,51 @@ from cranfield.cli.commands import RARE, Option, Settings
 from cranfield.cli.output import quiet, replace, say
 
 if TYPE_CHECKING:
-    from cranfield.analysis.gates import Gate, Rule, Verdict
+    from cranfield.analysis.gates import Gate, Verdict
 
 WORSE = 3  # the exit code if a check fails
 UNDECIDED = 4  # the exit code if no check fails, but one cannot be decided
 MOST_PASSED = 10  # so many checks that passed are shown with their numbers
 MORE = "use more queries, or a larger margin"
-REMEDY = "use more queries, another --test, or --ignore-significance to let --margin alone decide"
+REMEDY = "use more queries, another --test, or --may-drop MEASURE=VALUE, which needs no significance"
+LIMITS = "at_least", "at_most"  # of means
+TEST = "no_significant_loss"
+REGRESSIONS = TEST, "may_drop", "not_worse_by"  # against a baseline
+Numbers = Annotated[dict[str, float], tuple, str]
 
 
-def _measures(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> list[str]:
-    return options.measure_names(values)
+def _numbers(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
+    """The number of each measure, from texts such as ``nDCG@10=0.70``; of several for one measure, the strictest."""
+    rule, numbers = str(param.name), dict[str, float]()
+    for text in options.measure_names(values):
+        measure, _, last = text.rpartition("=")
+        number = math.nan
+        with suppress(ValueError):
+            number = float(last)
+        if math.isnan(number) and rule == TEST:
+            measure, number = text, 0.0
+        if not measure or not math.isfinite(number):
+            raise click.BadParameter(f"`{text}` is not of the form MEASURE=VALUE, such as nDCG@10=0.70.", ctx, param)
+        _check(rule, measure, number)
+        numbers[measure] = _strictest(rule)(number, numbers.get(measure, number))
+    return numbers
 
 
-def _not_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
-    # No difference is below NaN: the check would let every run pass.
-    if math.isnan(value):
-        raise click.BadParameter("must be a number, not nan.", ctx, param)
-    return value
-
-
-def _limits(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
-    """Measures and their limits, from texts such as ``nDCG@10=0.70``."""
-    lower = param.name == "limits"
-    limits = _numbers(ctx, param, values, max if lower else min)
-    for measure, limit in limits.items():
-        _check_limit(measure, "at_least" if lower else "at_most", limit)
-    return limits
-
-
-def _numbers(
-    ctx: click.Context, param: click.Parameter, values: tuple[str, ...], strictest: Callable[..., float]
-) -> dict[str, float]:
-    """Numbers by measure; of several for one measure, the strictest."""
-    limits: dict[str, float] = {}
-    for value in options.measure_names(values):
-        measure, _, text = value.rpartition("=")
-        try:
-            limit = float(text)
-        except ValueError:
-            limit = math.nan
-        if not measure or not math.isfinite(limit):
-            raise click.BadParameter(f"`{value}` is not of the form MEASURE=VALUE, such as nDCG@10=0.70.", ctx, param)
-        limits[measure] = strictest(limit, limits.get(measure, limit))
-    return limits
-
-
-def _margins(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
-    """Measures and their margins, which are positive."""
-    margins = _numbers(ctx, param, values, min)
-    for measure, margin in margins.items():
-        if margin <= 0:
-            raise click.BadParameter(f"the margin of {measure} must be positive.", ctx, param)
-    return margins
-
-
-def _check_limit(measure: str, rule: Rule, limit: float) -> None:
-    from cranfield.analysis.gates import check_limit
+def _check(rule: str, measure: str, number: float) -> None:
+    """Raise if a number cannot be that of a rule, or does not suit the measure."""
+    from cranfield.analysis.gates import Gate, check_gate
     from cranfield.errors import MeasureError
     from cranfield.measures import parse
+    from cranfield.settings import check, declared
 
-    with suppress(MeasureError):  # of scores from elsewhere, any text is a measure; others are refused later
-        check_limit(parse(measure), rule, limit)
+    if rule != TEST:
+        check(declared(Gate)[rule].type, f"--{rule.replace('_', '-')} {measure}", number)
+    elif number < 0:
+        check(declared(Gate)["margin"].type, f"the margin of {measure}", number)
+    one: dict[str, Any] = {rule: number}
+    if rule in LIMITS:
+        with suppress(MeasureError):  # of scores from elsewhere, any text is a measure; others are refused later
+            check_gate(parse(measure), Gate(**one))
 
 
 class Baselines(Settings):
@@ -95,31 +78,21 @@ class Regressions(Settings):
 
     GROUP = "Checks for pipelines"
 
-    guarded: Annotated[
-        list[str],
-        tuple,
-        options.MeasureName(),
-        "Exit with code 3 if a run is significantly worse than the baseline in this measure, 4 if the queries are "
-        "too few to decide; may be repeated.",
-        Option("--fail-if-worse", "MEASURE", callback=_measures),
-    ] = []  # noqa: RUF012 - the value of click's callback
-    margin: Annotated[
-        float,
-        click.FloatRange(0, math.inf, max_open=True),
-        "With --fail-if-worse: ignore differences up to this size.",
-        Option("--margin --by", callback=_not_nan),
-    ] = 0.0
-    margins: Annotated[
-        dict[str, float],
-        tuple,
-        str,
-        "Exit with code 3 if a run is shown to be worse than the baseline by more than this, such as nDCG@10=0.01, 4 "
-        "if this is undecided; may be repeated.",
-        Option("--not-worse-by", "MEASURE=VALUE", callback=_margins),
+    no_significant_loss: Annotated[
+        Numbers,
+        "No run may be significantly worse than the baseline; MEASURE=VALUE ignores differences up to this size.",
+        Option(metavar="MEASURE", callback=_numbers),
     ] = {}  # noqa: RUF012 - the value of click's callback
-    ignore_significance: Annotated[
-        bool, "Let --margin alone decide: a mean that is lower by more than that fails, significant or not.", RARE
-    ] = False
+    may_drop: Annotated[
+        Numbers,
+        "No mean may be lower than the baseline's by more; significant or not.",
+        Option(metavar="MEASURE=X", callback=_numbers),
+    ] = {}  # noqa: RUF012
+    not_worse_by: Annotated[
+        Numbers,
+        "Each run must be shown not to be worse than the baseline by this or more.",
+        Option(metavar="MEASURE=X", callback=_numbers, rare=True),
+    ] = {}  # noqa: RUF012
 
 
 class Limits(Settings):
@@ -127,57 +100,41 @@ class Limits(Settings):
 
     GROUP = "Checks for pipelines"
 
-    limits: Annotated[
-        dict[str, float],
-        tuple,
-        str,
-        "Exit with code 3 if the mean of a run is below this value, such as nDCG@10=0.70; may be repeated.",
-        Option("--fail-below", "MEASURE=VALUE", callback=_limits),
-    ] = {}  # noqa: RUF012 - the value of click's callback
-    upper_limits: Annotated[
-        dict[str, float],
-        tuple,
-        str,
-        "Exit with code 3 if the mean of a run is above this value, such as FalseAnswer=0.05; may be repeated.",
-        Option("--fail-above", "MEASURE=VALUE", callback=_limits),
-    ] = {}  # noqa: RUF012 - the value of click's callback
+    at_least: Annotated[
+        Numbers,
+        "The mean of no run may be below this value, such as nDCG@10=0.70; may be repeated. Exit codes of checks: 0 "
+        "passed, 3 failed, 4 not decided.",
+        Option(metavar="MEASURE=X", callback=_numbers),
+    ] = {}  # noqa: RUF012
+    at_most: Annotated[
+        Numbers,
+        "The mean of no run may be above this value, such as FalseAnswer=0.05.",
+        Option(metavar="MEASURE=X", callback=_numbers, rare=True),
+    ] = {}  # noqa: RUF012
     junit: Annotated[options.OutputPath | None, "Write the results as JUnit XML, for CI servers.", RARE] = None
 
-    @property
-    def limited(self) -> list[str]:
-        """The measures with a limit."""
-        return [*self.limits, *self.upper_limits]
+
+def measures_of(settings: Settings, rules: Iterable[str]) -> list[str]:
+    """The measures that have one of these rules."""
+    return list(dict.fromkeys(measure for rule in rules for measure in getattr(settings, rule)))
 
 
-def gates_of(
-    label_of: Mapping[str, str],
-    at_least: Mapping[str, float],
-    not_worse_by: Mapping[str, float] | None = None,
-    guarded: Sequence[str] = (),
-    margin: float = 0.0,
-    *,
-    significance: bool = True,
-    at_most: Mapping[str, float] | None = None,
-) -> dict[str, Gate]:
-    """What must hold of each column; of several limits of one measure under different names, the strictest."""
+def gates_of(settings: Settings, rules: Iterable[str], label_of: Mapping[str, str]) -> dict[str, Gate]:
+    """What must hold of each column; of several numbers of one measure under different names, the strictest."""
     from cranfield.analysis.gates import Gate
 
     found: dict[str, dict[str, Any]] = {}
+    for rule in rules:
+        for measure, number in getattr(settings, rule).items():
+            fields = found.setdefault(label_of[measure], {})
+            name = "margin" if rule == TEST else rule
+            fields[name] = _strictest(rule)(number, fields.get(name, number))
+            fields |= {TEST: True} if rule == TEST else {}
+    return {label: Gate(**fields) for label, fields in found.items()}
 
-    def add(name: str, rule: str, number: float, strictest: Callable[..., float]) -> None:
-        of_label = found.setdefault(label_of[name], {})
-        of_label[rule] = strictest(number, of_label.get(rule, number))
 
-    for name in guarded:
-        add(name, "margin" if significance else "may_drop", margin, min)
-        found[label_of[name]]["no_significant_loss"] = significance
-    for name, number in (not_worse_by or {}).items():
-        add(name, "not_worse_by", number, min)
-    for name, number in at_least.items():
-        add(name, "at_least", number, max)
-    for name, number in (at_most or {}).items():
-        add(name, "at_most", number, min)
-    return {label: Gate(**of_label) for label, of_label in found.items()}
+def _strictest(rule: str) -> Callable[..., float]:
+    return max if rule == "at_least" else min
 
 
 def conclude(verdict: Verdict | None, junit: str | None, command: str, hint: str = "") -> None:
@@ -187,7 +144,7 @@ def conclude(verdict: Verdict | None, junit: str | None, command: str, hint: str
     """
     if verdict is None or not (verdict.checks or junit):
         return
-    from cranfield.report.gates import headline, junit_xml, sentence
+    from cranfield.report.gates import headline, junit_xml, lost_lines, sentence
 
     if junit:
         replace(junit, junit_xml(verdict, command).encode())
@@ -198,7 +155,7 @@ def conclude(verdict: Verdict | None, junit: str | None, command: str, hint: str
         say(headline(verdict))
     shown = [*verdict.let_through, *verdict.of("undecided"), *verdict.of("failed")]
     for check in verdict.checks if passed and number <= MOST_PASSED and not quiet() else shown:
-        say(sentence(check, verdict.comparison))
+        say("\n".join([sentence(check), *lost_lines(check)]))
     if verdict.outcome == "undecided" and hint:
         say(f"\nhint: {hint}")
     if not passed:

@@ -23,42 +23,38 @@ from cranfield import __version__, native
 from cranfield.cli.commands import LazyGroup
 from cranfield.cli.output import say
 from cranfield.errors import CranfieldError
+from cranfield.io.register import registering
 
 INTERRUPTED = 130
 TERMINATED = 128  # plus the number of the signal, as in shells
 BROKEN_PIPE = 141  # what a shell reports for a program that SIGPIPE ended
 
 
-# The verbs, most needed first, and the module of each; there it has its own name, or is the only `command`.
-MODULES = {
-    "eval": "eval",
-    "compare": "compare",
-    "run": "experiment",
-    "history": "experiment",
-    "queries": "analysis",
-    "report": "report",
-    "audit": "analysis",
-    "judge": "judging",
-    "judges": "judging",
-    "sample": "judging",
-    "measures": "catalogue",
-    "show": "catalogue",
-    "cite": "catalogue",
-    "check": "files",
-    "study": "study",
-    "properties": "properties",
-    "depth-for": "judging",
-    "corpus": "collections",
-    "explain": "analysis",
-    "exposure": "exposure",
-    "convert": "files",
-    "simulate": "collections",
-    "spark": "spark",
-    "trec_eval": "trec_eval",
-    "conformance": "catalogue",
-    "demo": "demo",
-    "completion": "commands",
+# The verbs by what they are for, and the module of each; there it has its own name, or is the only `command`.
+GROUPS = {
+    "Scores and comparisons": {
+        "eval": "eval",
+        "compare": "compare",
+        "queries": "analysis",
+        "explain": "analysis",
+        "audit": "analysis",
+        "exposure": "exposure",
+        "report": "report",
+    },
+    "Experiments and gates": {"run": "experiment", "history": "experiment"},
+    "Judgments": {"judge": "judging", "judges": "judging", "sample": "judging", "depth-for": "judging"},
+    "Measures": {"measures": "catalogue", "show": "catalogue", "cite": "catalogue", "properties": "properties"},
+    "Files": {"check": "files", "convert": "files", "corpus": "collections"},
+    "Studies": {"study": "study", "simulate": "collections"},
+    "Other": {
+        "demo": "demo",
+        "spark": "spark",
+        "trec_eval": "trec_eval",
+        "conformance": "catalogue",
+        "completion": "commands",
+    },
 }
+MODULES = {name: module for group in GROUPS.values() for name, module in group.items()}
 
 
 class Verbs(LazyGroup):
@@ -74,9 +70,16 @@ class Verbs(LazyGroup):
         command: click.Command = getattr(module, cmd_name.replace("-", "_"), None) or module.command
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, names in GROUPS.items():
+            commands = [(name, command) for name in names if (command := self.get_command(ctx, name)) is not None]
+            with formatter.section(title):
+                formatter.write_dl([(name, command.get_short_help_str(limit=100)) for name, command in commands])
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with registering():
+                return super().invoke(ctx)
         except BrokenPipeError:
             ctx.exit(BROKEN_PIPE)  # the reader closed the pipe
 

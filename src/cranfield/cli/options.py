@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import click
 
-from cranfield.cli.commands import Argument, OutputFile, OutputFolder, Settings, check_outputs, groups_of
+from cranfield.cli.commands import Argument, OutputFile, OutputFolder, Settings, groups_of
 from cranfield.cli.output import QUIET, progress
 from cranfield.data import Repeats
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.plan import DEFAULT_MEASURES, DIVERSITY_MEASURES, Queries, Shown, Undefined, default_measures
-from cranfield.io.ids import Duplicates
+from cranfield.io.values import Duplicates
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report import FORMATS
 from cranfield.settings import RARE, Choices, Limits, Option, Positive, Whole
@@ -231,9 +231,9 @@ class Ordering(Settings):
 
     GROUP = "Rankings and queries"
 
-    ties: Annotated[Ties | None, "How to order documents with equal scores.", Option(default="trec")] = None
+    ties: Annotated[Ties | None, "Order of documents with equal scores.", Option(default="trec")] = None
     depth: Annotated[Count | None, "Use only the first N documents."] = None
-    condensed: Annotated[bool, "Remove unjudged documents from rankings (condensed lists)."] = False
+    condensed: Annotated[bool, "Remove unjudged documents from rankings (condensed lists).", RARE] = False
 
 
 class UndefinedValues(Settings):
@@ -242,7 +242,7 @@ class UndefinedValues(Settings):
     GROUP = "Rankings and queries"
 
     undefined: Annotated[
-        Undefined, "How to count a query for which a measure is undefined, such as AP without relevant documents.", RARE
+        Undefined, "How to count undefined values, such as AP of a query without relevant documents."
     ] = "skip"
 
 
@@ -252,8 +252,8 @@ class Rankings(Ordering, UndefinedValues):
     terminal: Annotated[bool, 'Score the end of each list as an answer: "no more relevant documents".', RARE] = False
     queries: Annotated[
         Queries,
-        "Queries to average over: all judged ones (a missing one is an empty ranking), judged ones that the run "
-        "answers, or all of the run.",
+        "Queries to average over. judged: every judged query, a missing ranking is empty; both: judged queries that "
+        "the run answers; run: every query of the run.",
     ] = "judged"
 
 
@@ -264,7 +264,7 @@ KINDS = {"grades": "qrels", "preferences": "prefs", "groups": "groups", "spans":
 class QueryTexts(Settings):
     """What is known of queries."""
 
-    GROUP = "Collection"
+    GROUP = "Rankings and queries"
 
     queries_file: Annotated[
         File | None,
@@ -277,7 +277,7 @@ class QueryTexts(Settings):
 class DocumentText(Settings):
     """The text of documents."""
 
-    GROUP = "Collection"
+    GROUP = "Rankings and queries"
 
     corpus: Annotated[
         str | None,
@@ -290,11 +290,11 @@ class DocumentText(Settings):
 class Level(Settings):
     """From which grade on documents are relevant."""
 
-    GROUP = "Collection"
+    GROUP = "Rankings and queries"
 
     rel: Annotated[
         Positive | None,
-        "Lowest relevant grade, for binary measures that do not name their own.",
+        "Lowest relevant grade, for binary measures.",
         Option(metavar="GRADE", default="1"),
     ] = None
 
@@ -321,7 +321,6 @@ class CollectionFacts(DocumentText, QueryTexts, Level):
                     hint=f"write {KINDS[self.judgments]} = FILE there",
                 )
             collection = Collection.read(qrels)
-            check_outputs(click.get_current_context(), collection.files)
         else:
             judged: dict[str, Any] = {KINDS[self.judgments]: qrels}
             collection = Collection(**judged)
@@ -359,7 +358,7 @@ class Quiet(Settings):
 
     quiet: Annotated[
         bool,
-        "Print only errors and failed checks: no notes, no progress.",
+        "Print no notes and no progress.",
         Option(rare=True, callback=_be_quiet, eager=True),
     ] = False
 
@@ -375,7 +374,7 @@ class Digits(Settings):
 
     GROUP = "Output"
 
-    digits: Annotated[int, Limits(0, 17), "Number of decimals in tables.", RARE] = 4
+    digits: Annotated[int, Limits(0, 17), "Number of decimals in tables."] = 4
 
 
 class Verbose(Settings):
@@ -406,17 +405,16 @@ class Averaging(Settings):
         "Average over the queries with the same values of these attributes first, such as topic,question.",
         Option(metavar="ATTRIBUTE,...", rare=True),
     ] = None
-    group_by: Annotated[
+    by: Annotated[
         str | None,
-        "Also show means, and differences from the baseline, for each value of this query attribute, or for each "
-        "combination of several, such as segment,country.",
-        Option(metavar="ATTRIBUTE,..."),
+        "Also show means by query attributes, such as segment,country; and differences from the baseline.",
+        Option(metavar="NAME,..."),
     ] = None
 
     @property
     def grouping_attributes(self) -> list[str] | None:
-        """The attributes of --group-by."""
-        return None if self.group_by is None else self.group_by.split(",")
+        """The attributes of --by."""
+        return None if self.by is None else self.by.split(",")
 
     def averaged(self, scores: Scores) -> Scores:
         """The scores, or nested means of them."""
@@ -430,7 +428,7 @@ class Elsewhere(QueryTexts):
 
     scores: Annotated[
         tuple[File, ...],
-        "Per-query scores of another program in place of QRELS and RUN: tables, output of trec_eval -q or ir_measures, "
+        "Per-query scores in place of QRELS and RUN: tables, output of trec_eval -q or ir_measures, "
         "or saved scores. More files may follow.",
         Option(metavar="FILE..."),
     ] = ()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cranfield.io.write import atomic_write
+from cranfield.io.register import atomic_write
 from cranfield.wording import printable
 
 if TYPE_CHECKING:

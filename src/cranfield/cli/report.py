@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 from collections.abc import Sequence
-from datetime import date as today
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,8 +14,10 @@ from cranfield.cli import options, results
 from cranfield.cli.commands import Option, OutputFile, groups_of, verb
 from cranfield.cli.compare import Design, Testing
 from cranfield.cli.output import emit, note, progress, say_written
+from cranfield.codec import now
 from cranfield.errors import CranfieldError, UsageError
 from cranfield.evaluation.collection import is_collection_file
+from cranfield.io.register import REPORT_MARK, is_foreign
 from cranfield.io.streams import digesting
 from cranfield.parallel import in_background
 from cranfield.settings import Limits
@@ -58,7 +59,7 @@ class Report(
     cranfield report qrels.txt bm25.run dense.run -m "nDCG@10 RR" \\
       --texts documents.jsonl
     cranfield report --scores judge.csv --lower latency \\
-      --queries-file queries.csv --group-by segment
+      --queries-file queries.csv --by segment
     """
 
     DEFAULT = ("AP", "nDCG@10", "RR", "P@10")  # quick to audit: bounds over the whole ranking take long
@@ -67,7 +68,6 @@ class Report(
         str | None, OutputFile(dir_okay=False), "Write the report to this file.", Option("-o --output", default=REPORT)
     ] = None
     title: Annotated[str, "Title of the report.", Option(metavar="TEXT")] = "Evaluation"
-    date: Annotated[str | None, "Date of the report.", Option(metavar="TEXT", default="today", rare=True)] = None
     baseline: Annotated[str | None, "The run to compare with: a file name or a run name.", Option(metavar="RUN")] = None
     top_documents: Annotated[int, Limits(1, 1000), "How many top documents of each ranking to include."] = 20
     texts: Annotated[
@@ -92,7 +92,7 @@ class Report(
                 hint="eval, compare, audit and queries take them",
             )
         output = self.output or REPORT
-        if self.output is None and not _is_report(Path(output)):
+        if self.output is None and is_foreign(output, REPORT_MARK):
             raise UsageError(
                 f"{output}: the file exists and is not a Cranfield report",
                 hint="give another name, or this one, with -o FILE",
@@ -132,7 +132,7 @@ class Report(
                 evaluation,
                 texts=texts,
                 group_by=self.grouping_attributes,
-                date=self.date if self.date is not None else today.today().isoformat(),
+                date=now()[:10],
                 commands=commands,
                 progress=step,
             )
@@ -184,7 +184,7 @@ class Report(
     def grouping(self, words: Sequence[str], baseline: str | None, scores: Scores) -> list[list[str]]:
         """The command for the section on groups, if there is one."""
         against = [] if baseline else ["--baseline", scores.runs[0]]
-        return [["compare", *words, *self.typed("group_by"), *against]] if self.group_by else []
+        return [["compare", *words, *self.typed("by"), *against]] if self.by else []
 
     @property
     def averaging(self) -> list[str]:
@@ -289,11 +289,3 @@ def _exists(path: str) -> bool:
 def _word(path: str) -> str:
     """The path of a run as it was given: with its name, if it has one."""
     return f"{path.run_name}={path}" if isinstance(path, options.RunPath) else path
-
-
-def _is_report(path: Path) -> bool:
-    """Whether a file is an earlier report, which a new one may replace, or does not exist."""
-    if not path.exists():
-        return True
-    with path.open("rb") as file:
-        return b'<meta name="generator" content="Cranfield' in file.read(2000)

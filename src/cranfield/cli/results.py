@@ -42,7 +42,9 @@ class Drawing(Settings):
     GROUP = "Output"
 
     figures: Annotated[
-        options.Folder | None, "Draw figures into this folder, each as PDF, SVG and PNG.", Option(callback=_drawable)
+        options.Folder | None,
+        "Draw figures into this folder (PDF, SVG and PNG).",
+        Option(callback=_drawable, rare=True),
     ] = None
 
 

@@ -47,9 +47,7 @@ class Flags(Settings):
     max_retrieved: Annotated[
         int | None, "Use only the first N documents of each query.", Option("-M --Max_retrieved_per_topic", "N")
     ] = None
-    zscores: Annotated[
-        str, "Print z-scores, using the means and standard deviations in FILE.", Option("-Z --Zscore", "FILE")
-    ] = ""
+    zscores: Annotated[str, "Print z-scores; FILE has means and deviations.", Option("-Z --Zscore", "FILE")] = ""
     rel_info_format: Annotated[
         str, "Format of QRELS: qrels, qrels_jg, prefs or qrels_prefs.", Option("-R --Rel_info_format", "NAME")
     ] = "qrels"

@@ -74,6 +74,11 @@ class Options:
     rel_info_format: str = "qrels"
     results_format: str = "trec_results"
 
+    @property
+    def counts_missing(self) -> bool:
+        """Whether a query that is not in the run counts as an empty ranking."""
+        return self.complete and self.generation == 10
+
     def check(self) -> None:
         """Raise for values that are invalid or not supported."""
         for name, format, expected in (
@@ -134,7 +139,7 @@ def evaluate(qrels: Any, run: Any, options: Options) -> Iterator[str]:
         source = read_run(run)
         end = _RunEnd(source.source) if callable(source.source) else None
         printed = [line for name, parameters in printed_measures.items() for line in lines(name, parameters, shared)]
-        alignments = [_aligned(Aligner(layer), source, end, views) for layer in layers]
+        alignments = [_aligned(Aligner(layer), source, end, views, blank=options.counts_missing) for layer in layers]
         if FORMATS[options.rel_info_format] == "preferences":
             alignments = [_ties_by_ascending_id(alignment) for alignment in alignments]
         zscores = _zscores(options.zscores) if options.zscores else None
@@ -183,13 +188,18 @@ def _read_judgments(source: Any, format: str) -> list[Judgments]:
     return layers
 
 
-def _aligned(aligner: Aligner, run: Run, end: _RunEnd | None, views: Views) -> Alignment:
-    """The run aligned with the judgments; as in trec_eval, text after the sixth column is ignored."""
+def _aligned(aligner: Aligner, run: Run, end: _RunEnd | None, views: Views, *, blank: bool) -> Alignment:
+    """The run aligned with the judgments; as in trec_eval, text after the sixth column is ignored.
+
+    ``blank``: a run of blank lines has no queries, and is no error.
+    """
     if end is None:
         return aligner.align(run, views.key)
     try:
         return aligner.align(replace(run, source=end), views.key)
     except InputError as error:
+        if blank and "blank" in error.kinds:
+            return aligner.align(replace(run, source={}), views.key)
         if "columns" not in error.kinds:
             raise
     # Few runs have such text: only these are read a second time, through a filter.
@@ -289,7 +299,8 @@ class _Report:
     def text(self) -> Iterator[str]:
         options, length = self.options, self.alignment.length[self.queries]
         answered = self.queries[length >= 0]
-        if not len(answered):
+        blank = options.counts_missing and not len(self.alignment.queries.other)
+        if not len(answered) and not blank:
             raise TrecEvalError(
                 "the run and the judgments have no query in common",
                 NO_QUERY,
@@ -410,7 +421,7 @@ class _Report:
                     added = counted[self.alignment.length[counted] >= 0]
                 # Added in sequence, as by trec_eval: the order affects the last digit.
                 total = float(np.add.accumulate(values[added])[-1]) + (len(counted) - len(added)) * math.log(SMALLEST)
-                if line.name == "num_rel" and self.options.generation == 9 and self.options.complete:
+                if line.name == "num_rel" and self.options.complete:
                     total = self._relevant(counted)
                 mean = total if style == "count" else total / len(counted)
                 value = math.exp(mean) if style == "geometric" else mean
@@ -418,7 +429,7 @@ class _Report:
         return "".join(out)
 
     def _relevant(self, counted: Integers) -> float:
-        """Documents of grade 1 and above: what version 9 counts with -c, whatever -l says."""
+        """Documents of grade 1 and above: what trec_eval counts with -c, whatever -l says."""
         begin = self.alignment.aligner.judgments.begin
         total = np.concatenate([[0], np.cumsum(self.alignment.aligner.grade >= 1)])
         return float((total[begin[counted + 1]] - total[begin[counted]]).sum())
@@ -440,8 +451,10 @@ class _Report:
             for r in self.alignment.rankings
         ]
         length = np.zeros(len(self.ids), np.int64)
+        # Version 10 prints one sign for a query that is not in the run.
+        least = np.where((self.alignment.length < 0) & (self.options.generation == 10), 1, 0)
         for rows, batch in batches:
-            length[rows] = np.clip(line.numbers[0], 0, batch.length)
+            length[rows] = np.clip(line.numbers[0], 0, np.maximum(batch.length, least[rows]))
         offsets = np.concatenate([[0], np.cumsum(length)])
         signs = np.full(offsets[-1], ord("-"), np.uint8)
         for rows, batch in batches:

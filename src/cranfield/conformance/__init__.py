@@ -1,24 +1,27 @@
 """Worked cases of measures with their sources, and how any program is checked against them.
 
-The files of this folder hold the cases. Those under ``cases`` are one query each: a run, its judgments, a measure and
-its value. They are written for others as one file (`document`), and sent to a program (`check`). Other parts of the
-files, such as ``structured``, are for the tests of this package alone.
+``cases.json.gz`` has the cases by family of measures. Each is one query: a run, its judgments, a measure and its value.
+They are written for others as one file (`document`), and sent to a program (`check`).
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import os
 import signal
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from queue import Empty, Queue
 from tempfile import TemporaryFile
-from threading import Event, Timer
+from threading import Thread
 from typing import IO, Any
 
 from cranfield.errors import CranfieldError, UsageError
@@ -28,25 +31,26 @@ from cranfield.measures.aliases import names_elsewhere
 from cranfield.report.pages import Page, table
 from cranfield.wording import plural
 
-FOLDER = Path(__file__).parent
+CASES = Path(__file__).parent / "cases.json.gz"  # made by tests/golden
 # The version of the format: it rises when a program that reads the file has to change. Cases may be added without it.
 VERSION = 1
-SCHEMA = FOLDER / "schema" / "cases.schema.json"
+SCHEMA = CASES.parent / "schema" / "cases.schema.json"
 # What is known of the documents of the query: judgments, and parts of a `Collection`.
 INPUTS = ("qrels", "intents", "types", "prefs", "groups", "costs", "strata", "inclusion", "method", "nil", "items")
 UNDEFINED = "undefined"
 SHOWN = 10  # differences that tables list
 SECONDS = 600.0  # that a program may take
-LONGEST = 1 << 16  # bytes of a line of its output
+WAITING = 1000  # lines of its output that are not read yet
+LONGEST = 1 << 16  # bytes of a line of its output, and of the end of its errors
 
 Case = dict[str, Any]
 
 
 @cache
-def worked(part: str) -> list[Case]:
-    """The worked cases of all files: ``cases``, or another part."""
-    files = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))]
-    return [case for file in files for case in file.get(part, [])]
+def _worked() -> list[Case]:
+    """The worked cases of all families."""
+    families = json.loads(gzip.decompress(CASES.read_bytes()))
+    return [case for cases in families.values() for case in cases]
 
 
 def cases(names: Iterable[str] | None = None) -> list[Case]:
@@ -54,15 +58,15 @@ def cases(names: Iterable[str] | None = None) -> list[Case]:
 
     A name without parameters and cutoff, such as ``nDCG``, stands for all cases of the measure.
     """
-    found = [_published(case) for case in worked("cases")]
+    published = [_published(case) for case in _worked()]
     if names is None:
-        return found
+        return published
     chosen = [name if name in CATALOGUE else str(parse(name)) for name in names]
-    several = [case for case in found if case["symbol"] in chosen or case["measure"] in chosen]
+    selected = [case for case in published if case["symbol"] in chosen or case["measure"] in chosen]
     for name in chosen:
-        if not any(name in (case["symbol"], case["measure"]) for case in several):
+        if not any(name in (case["symbol"], case["measure"]) for case in selected):
             raise UsageError(f"there is no case of {name}", hint="a name without parameters stands for all its cases")
-    return several
+    return selected
 
 
 def _published(case: Case) -> Case:
@@ -87,7 +91,7 @@ def document(names: Iterable[str] | None = None) -> dict[str, Any]:
     """All cases with what their measures mean, as one file; ``schema/cases.schema.json`` describes it."""
     from cranfield import __version__
 
-    found = cases(names)
+    chosen = cases(names)
     measures = {
         symbol: {
             "title": definition.title,
@@ -96,9 +100,9 @@ def document(names: Iterable[str] | None = None) -> dict[str, Any]:
             "cite": definition.cite.split(),
         }
         for symbol, definition in CATALOGUE.items()
-        if any(case["symbol"] == symbol for case in found)
+        if any(case["symbol"] == symbol for case in chosen)
     }
-    return {"version": VERSION, "cranfield": __version__, "measures": measures, "cases": found}
+    return {"version": VERSION, "cranfield": __version__, "measures": measures, "cases": chosen}
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Findings:
-    """What a check found: the cases that the program was given, its answers by id, and the answers that differ."""
+    """The result of a check: the cases that the program was given, its answers by id, and the answers that differ."""
 
     cases: Sequence[Case]
     answers: Mapping[str, float | None]
@@ -158,15 +162,15 @@ class Findings:
                 rows.append(
                     (symbol, [*counts, UNDEFINED if math.isinf(largest) else f"{largest:.2g}" if largest else ""])
                 )
-        found = [table(title, ["measure"], ["cases", "answered", "different", "by at most"], rows)]
+        pages = [table(title, ["measure"], ["cases", "answered", "different", "by at most"], rows)]
         if differences:
             lines = [
                 ((d.case["id"], d.case["measure"]), [_shown(d.case["expected"]), _shown(d.value)])
                 for d in differences[:SHOWN]
             ]
             part = f", {SHOWN} of {len(differences)}" if len(differences) > SHOWN else ""
-            found.append(table(f"Differences{part}", ["case", "measure"], ["expected", "got"], lines))
-        return found
+            pages.append(table(f"Differences{part}", ["case", "measure"], ["expected", "got"], lines))
+        return pages
 
 
 def _shown(value: float | None) -> str:
@@ -183,41 +187,8 @@ def check(program: Sequence[str], cases: Sequence[Case], *, seconds: float = SEC
     hidden = ("expected", "tolerance", "source")
     lines = (json.dumps({name: part for name, part in case.items() if name not in hidden}) for case in cases)
     name = f"`{quotable(program[0])}`"
-    with TemporaryFile() as given, TemporaryFile() as said:
-        given.write("".join(f"{line}\n" for line in lines).encode())
-        given.seek(0)
-        try:
-            process = subprocess.Popen(
-                list(program), stdin=given, stdout=subprocess.PIPE, stderr=said, start_new_session=True
-            )
-        except OSError as error:
-            raise UsageError(f"{name} cannot be run: {(error.strerror or str(error)).lower()}") from error
-        late = Event()
-
-        def expire() -> None:
-            late.set()
-            _stop(process)
-
-        clock = Timer(seconds, expire)
-        clock.daemon = True
-        clock.start()
-        assert process.stdout is not None
-        try:
-            with process.stdout as output:
-                answers = _answers(output, name, {case["id"] for case in cases})
-            process.wait()
-        finally:
-            clock.cancel()
-            _stop(process)
-        if late.is_set():
-            limit = "1 second" if seconds == 1 else f"{seconds:g} seconds"
-            raise CranfieldError(f"{name} did not end within {limit}")
-        if process.returncode:
-            said.seek(max(0, said.seek(0, os.SEEK_END) - LONGEST))
-            last = said.read().decode(errors="replace").strip().splitlines()[-1:]
-            ended = f"was ended by signal {-process.returncode}"
-            failed = f"failed with exit code {process.returncode}" if process.returncode > 0 else ended
-            raise CranfieldError("".join([f"{name} {failed}", *(f": `{quotable(line)}`" for line in last)]))
+    with running(program, "".join(f"{line}\n" for line in lines).encode(), seconds) as output:
+        answers = _answers(output, name, {case["id"] for case in cases})
     if not answers:
         raise CranfieldError(
             f"{name} answered none of {plural(len(cases), 'case')}",
@@ -226,32 +197,93 @@ def check(program: Sequence[str], cases: Sequence[Case], *, seconds: float = SEC
     return Findings(cases, answers)
 
 
+@contextmanager
+def running(program: Sequence[str], given: bytes, seconds: float) -> Iterator[Iterator[bytes]]:
+    """Run a program with this input, and give the lines of its output; raise if it fails or takes longer.
+
+    What the program has started ends with it, also if its output is not read to the end.
+    """
+    name, deadline = f"`{quotable(program[0])}`", time.monotonic() + seconds
+    with TemporaryFile() as start:
+        start.write(given)
+        start.seek(0)
+        try:
+            process = subprocess.Popen(
+                list(program), stdin=start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+            )
+        except OSError as error:
+            raise UsageError(f"{name} cannot be run: {(error.strerror or str(error)).lower()}") from error
+    # Reading may never end, if something that the program started keeps its output open: threads wait for that.
+    lines: Queue[bytes] = Queue(WAITING)
+    errors: deque[bytes] = deque(maxlen=2)
+    readers = [
+        Thread(target=_put_lines, args=(process.stdout, lines), daemon=True),
+        Thread(target=_keep_end, args=(process.stderr, errors), daemon=True),
+    ]
+    for reader in readers:
+        reader.start()
+    try:
+        yield _lines_until(lines, deadline)
+        process.wait(max(0, deadline - time.monotonic()))
+    except (Empty, subprocess.TimeoutExpired):
+        limit = "1 second" if seconds == 1 else f"{seconds:g} seconds"
+        raise CranfieldError(f"{name} did not end within {limit}") from None
+    finally:
+        _stop(process)
+    if process.returncode:
+        readers[1].join(1)
+        last = b"".join(errors).decode(errors="replace").strip().splitlines()[-1:]
+        ended = f"was ended by signal {-process.returncode}"
+        failed = f"failed with exit code {process.returncode}" if process.returncode > 0 else ended
+        raise CranfieldError("".join([f"{name} {failed}", *(f": `{quotable(line)}`" for line in last)]))
+
+
+def _put_lines(stream: IO[bytes], lines: Queue[bytes]) -> None:
+    """Put the lines of a stream into a queue; the last one is empty. A long line is cut."""
+    with stream:
+        for line in iter(lambda: stream.readline(LONGEST), b""):
+            lines.put(line)
+    lines.put(b"")
+
+
+def _lines_until(lines: Queue[bytes], deadline: float) -> Iterator[bytes]:
+    """The lines of a queue; raises `Empty` at the deadline."""
+    while line := lines.get(timeout=max(0, deadline - time.monotonic())):
+        if time.monotonic() > deadline:
+            raise Empty
+        yield line
+
+
+def _keep_end(stream: IO[bytes], end: deque[bytes]) -> None:
+    """Read a stream to its end, and keep its last pieces."""
+    with stream:
+        end.extend(iter(lambda: os.read(stream.fileno(), LONGEST), b""))
+
+
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End a program that still runs and, where the system knows groups of processes, what it has started."""
-    if process.poll() is not None:
-        return
+    """End a program and, where the system knows groups of processes, what it has started, also if it has ended."""
     if hasattr(os, "killpg"):
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-    else:
+    elif process.poll() is None:
         process.kill()
     process.wait()
 
 
-def _answers(output: IO[bytes], name: str, known: set[str]) -> dict[str, float | None]:
+def _answers(output: Iterable[bytes], name: str, ids: set[str]) -> dict[str, float | None]:
     """The answers by id; a line that is not an answer is an error."""
     answers: dict[str, float | None] = {}
-    for number, line in enumerate(iter(lambda: output.readline(LONGEST), b""), 1):
+    for number, line in enumerate(output, 1):
         try:
             text = line.decode().strip()
         except UnicodeDecodeError as error:
             raise CranfieldError(f"the output of {name} is not UTF-8") from error
         if text:
-            _read(text, f"line {number} of the output of {name}", known, answers)
+            _read(text, f"line {number} of the output of {name}", ids, answers)
     return answers
 
 
-def _read(line: str, place: str, known: set[str], answers: dict[str, float | None]) -> None:
+def _read(line: str, where: str, ids: set[str], answers: dict[str, float | None]) -> None:
     """Add the answer of a line."""
     try:
         answer = json.loads(line, parse_int=float)
@@ -262,11 +294,11 @@ def _read(line: str, place: str, known: set[str], answers: dict[str, float | Non
         return
     if value is not None and (not isinstance(value, float) or math.isinf(value)):
         raise CranfieldError(
-            f"{place}: expected an id and a value, found `{quotable(line)}`",
+            f"{where}: expected an id and a value, found `{quotable(line)}`",
             hint='write {"id": "A1-00", "value": 0.5}, with null for an undefined value',
         )
     id = str(answer.get("id"))
-    if id not in known or id in answers:
+    if id not in ids or id in answers:
         reason = "a second answer to" if id in answers else "there is no case"
-        raise CranfieldError(f"{place}: {reason} `{quotable(id)}`")
+        raise CranfieldError(f"{where}: {reason} `{quotable(id)}`")
     answers[id] = None if value is None or math.isnan(value) else value

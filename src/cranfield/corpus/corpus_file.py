@@ -14,9 +14,10 @@ import numpy as np
 
 from cranfield.corpus.models import Settings
 from cranfield.errors import InputError, UsageError, available, optional
+from cranfield.io import register
+from cranfield.io.columns import arrow_binary, strings_of
 from cranfield.io.documents import document_files
 from cranfield.io.formats.json import load_json
-from cranfield.io.tables import arrow_binary, strings_of
 from cranfield.io.write import write_pieces
 
 VERSION = 1
@@ -93,11 +94,13 @@ def is_corpus_file(source: Any) -> bool:
     """Whether this is a file that `save` wrote, of any version."""
     if not isinstance(source, str | os.PathLike) or not os.path.isfile(source) or not available("pyarrow"):
         return False
-    with open(source, "rb") as file:
+    path = os.fsdecode(source)
+    register.active().read(path)
+    with open(path, "rb") as file:
         if file.read(4) != b"PAR1":
             return False
     try:
-        return _metadata(os.fsdecode(source)) is not None
+        return _metadata(path) is not None
     except InputError:
         return False
 

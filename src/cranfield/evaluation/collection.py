@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 import numpy as np
 
 from cranfield import io
-from cranfield.data import Integers, Intents, Judgments, Labels, Navigational, Repeats, Run, Strings
+from cranfield.data import DailyRankings, Integers, Intents, Judgments, Labels, Navigational, Repeats, Run, Strings
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.evaluation.plan import Depth, Inference, Negative, Plan, Policy
 from cranfield.evaluation.scores import check_rankings
+from cranfield.io.columns import is_frame
 from cranfield.io.faults import quotable
-from cranfield.io.judgments import with_queries
-from cranfield.io.tables import is_frame
+from cranfield.io.tables import with_queries
 from cranfield.settings import Limits, Positive, check_all
 from cranfield.wording import did_you_mean, few, one_of
 
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores
-    from cranfield.io.items import Items
+    from cranfield.io.named_tables import Items
     from cranfield.io.side_tables import DocumentMap, Weight
     from cranfield.io.spans import Texts
 
@@ -342,13 +342,13 @@ class Collection:
         """The documents with their attributes; None if there is no table of them."""
         if self._items is None:
             return None
-        from cranfield.io.items import read_items
+        from cranfield.io.named_tables import read_items
 
         return read_items(self._items)
 
     def prepared(self, run: Run) -> Run:
         """The run with source documents in place of chunks, and with all days of lists of lists."""
-        if run.days is not None and self.queries:
+        if isinstance(run.source, DailyRankings) and self.queries:
             from cranfield.evaluation.days import fill_days
 
             run = fill_days(run, self.queries, self.judgments, self.absent_days)

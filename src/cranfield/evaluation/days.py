@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cranfield.data import AnsweredDays, Judgments, Run
+from cranfield.data import DailyRankings, Judgments, Run
 from cranfield.errors import InputError, max_faults
 from cranfield.io.faults import quotable
 
@@ -25,8 +25,8 @@ def fill_days(run: Run, queries: Table, judgments: Judgments, absent: AbsentDays
 
     A question that the list of a day leaves out has no documents.
     """
-    days, rankings = run.days, run.source
-    assert days is not None and isinstance(rankings, Mapping)
+    days = run.source
+    assert isinstance(days, DailyRankings)
     check_table(queries)
     _check_items(run, days, queries)
     day_of = {query: (about["topic"], about["day"]) for query, about in queries.items()}
@@ -37,7 +37,7 @@ def fill_days(run: Run, queries: Table, judgments: Judgments, absent: AbsentDays
             for topic, day in unanswered
         ]
         raise InputError(faults[: max_faults()], hint=HINT, total=len(faults))
-    filled: dict[str, Any] = {query: rankings.get(query, {}) for query in queries} | dict(rankings)
+    filled: dict[str, Any] = {query: days.get(query, {}) for query in queries} | dict(days)
     if absent == "tied" and days.ranks == "questions":
         known = known_questions(days, queries, judgments)
         without = set(unanswered)
@@ -59,12 +59,11 @@ def check_table(queries: Table) -> None:
         raise InputError(faults[: max_faults()], hint=hint, total=len(faults))
 
 
-def _check_items(run: Run, days: AnsweredDays, queries: Table) -> None:
+def _check_items(run: Run, days: DailyRankings, queries: Table) -> None:
     """Raise if the table has no query of the kind that the run ranks items for."""
     kind = "topic/day" if days.ranks == "questions" else "topic/question/day"
     of_table = ("/".join(about.get(part, "") for part in kind.split("/")) for about in queries.values())
-    assert isinstance(run.source, Mapping)
-    if queries and not any(query in queries for query in (*run.source, *of_table)):
+    if queries and not any(query in queries for query in (*days, *of_table)):
         source, first = run.source_name or run.name, quotable(next(iter(queries)))
         raise InputError(
             [f"{source}: the queries of {days.ranks} are `{kind}`, and the table has none (first query: `{first}`)"],
@@ -72,7 +71,7 @@ def _check_items(run: Run, days: AnsweredDays, queries: Table) -> None:
         )
 
 
-def known_questions(days: AnsweredDays, queries: Table, judgments: Judgments) -> dict[str, dict[str, None]]:
+def known_questions(days: DailyRankings, queries: Table, judgments: Judgments) -> dict[str, dict[str, None]]:
     """The questions of each topic that the table names, in its columns question or questions.
 
     If it names none, those that are judged, or that the run ranks on any day.
@@ -104,8 +103,8 @@ def check_days(run: Run, queries: Table, judgments: Judgments) -> list[str]:
     name all questions, so that the others are only warnings, which are returned. The day of a document is that of its
     judgments.
     """
-    days = run.days
-    if days is None:
+    days = run.source
+    if not isinstance(days, DailyRankings):
         return []
     faults: list[str] = []
     warnings: list[str] = []
@@ -123,11 +122,11 @@ def check_days(run: Run, queries: Table, judgments: Judgments) -> list[str]:
     return warnings
 
 
-def _where(run: Run, days: AnsweredDays, topic: str, day: str) -> str:
+def _where(run: Run, days: DailyRankings, topic: str, day: str) -> str:
     return f"{run.source_name}:{days.line[topic, day]}: topic `{quotable(topic)}`, day `{quotable(day)}`"
 
 
-def _unknown_questions(run: Run, days: AnsweredDays, questions: dict[str, dict[str, None]]) -> Iterator[str]:
+def _unknown_questions(run: Run, days: DailyRankings, questions: dict[str, dict[str, None]]) -> Iterator[str]:
     """A fault for each unknown question of a topic, where it is listed first."""
     known = {(topic, question) for topic, named in questions.items() for question in named}
     for topic, day, question in days.listed:
@@ -136,16 +135,15 @@ def _unknown_questions(run: Run, days: AnsweredDays, questions: dict[str, dict[s
             yield f"{_where(run, days, topic, day)}: unknown question `{quotable(question)}`"
 
 
-def _other_days(run: Run, days: AnsweredDays, about: Table, judgments: Judgments) -> Iterator[str]:
+def _other_days(run: Run, days: DailyRankings, about: Table, judgments: Judgments) -> Iterator[str]:
     """A fault for each document that is judged for other days only."""
     days_of: dict[str, set[str]] = {}
     for query, begin, end in zip(judgments.queries, judgments.begin[:-1], judgments.begin[1:], strict=True):
         day = about.get(query, split_query(query)).get("day", "")
         for i in range(begin, end):
             days_of.setdefault(judgments.documents[i], set()).add(day)
-    assert isinstance(run.source, Mapping)
     for topic, day, question in days.listed:
-        for document in run.source[f"{topic}/{question}/{day}"]:
+        for document in days[f"{topic}/{question}/{day}"]:
             if day not in days_of.get(document, {day}):
                 of_day = f"document `{quotable(document)}` is of day `{quotable(min(days_of[document]))}`"
                 yield f"{_where(run, days, topic, day)}, question `{quotable(question)}`: {of_day}"

@@ -1,8 +1,9 @@
-"""`read_scores`: per-query scores that another program computed."""
+"""Scores from elsewhere: those that another program computed, and those of parts of the queries, put together."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,13 +13,12 @@ import numpy as np
 from cranfield.data import Booleans, Floats
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.collection import checked_keywords
-from cranfield.evaluation.notes import Note
+from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.provenance import Provenance, Source
 from cranfield.evaluation.scores import Scores
 from cranfield.io.faults import quotable
-from cranfield.io.named_tables import read_queries, read_table
-from cranfield.io.score_tables import SHAPE, Cell, Cells, sources_of
+from cranfield.io.named_tables import SHAPE, Cell, Cells, read_queries, read_table, sources_of
 from cranfield.io.streams import is_stream
 from cranfield.measures import parse
 from cranfield.measures.catalogue import outside_measure
@@ -85,6 +85,70 @@ def _combined(parts: Sequence[Scores]) -> Scores:
     return scores
 
 
+def concat(parts: Sequence[Scores]) -> Scores:
+    """The scores of all queries from scores of parts of them, which have the same runs and measures.
+
+    So a run that is too long for one machine is evaluated in parts of whole queries; all is then as if it had been
+    evaluated at once. Judgments of one part must not change the scores of others: where gains depend on the highest
+    grade of the collection, it must be the same in all parts, or given as ``max``.
+
+    >>> import cranfield as cf
+    >>> halves = [cf.evaluate({q: {"a": 1}}, {q: ["b", "a"]}, "RR") for q in ("q1", "q2")]
+    >>> cf.concat(halves)["RR"].per_query["run"]
+    {'q1': 0.5, 'q2': 0.5}
+    """
+    parts = list(parts)
+    if not parts or not all(isinstance(part, Scores) for part in parts):
+        raise UsageError("concat takes a list of scores", hint="give those of cf.evaluate for each part of the queries")
+    first = parts[0]
+    for number, part in enumerate(parts[1:], 2):
+        _check_part(first, part, number)
+    queries = tuple(query for part in parts for query in part.queries)
+    if repeated := next((query for query, times in Counter(queries).items() if times > 1), None):
+        raise UsageError(f"two parts have the query `{quotable(repeated)}`", hint="a part has queries of its own")
+    rows = [[part.runs.index(run) for run in first.runs] for part in parts]
+    known = [part.provenance for part in parts if part.provenance is not None]
+    return replace(
+        first,
+        queries=queries,
+        values=np.concatenate([part.values[order] for part, order in zip(parts, rows, strict=True)], axis=2),
+        counted=np.concatenate([part.counted[order] for part, order in zip(parts, rows, strict=True)], axis=1),
+        repeats={run: np.concatenate([part.repeats[run] for part in parts], axis=1) for run in first.repeats},
+        attributes={query: about for part in parts for query, about in part.attributes.items()},
+        notes=tuple(
+            Note.saved(f"part {number}: {text}")
+            for number, part in enumerate(parts, 1)
+            for text in sentences(part.notes)
+        ),
+        provenance=Provenance.of_parts(known) if len(known) == len(parts) else None,
+    )
+
+
+def _check_part(first: Scores, part: Scores, number: int) -> None:
+    """Raise unless the scores of a part can stand beside those of the first one."""
+
+    def about(scores: Scores) -> dict[str, Any]:
+        depends = {} if scores.provenance is None else scores.provenance.depends.get("", {})
+        return {
+            "runs": sorted(scores.runs),
+            "measures": scores.measures,
+            "policy": scores.undefined,
+            "numbers of repeats": {run: table.shape[2] for run, table in scores.repeats.items()},
+            "highest grade": depends.get("highest_grade"),
+            "judged documents": depends.get("judged_documents"),
+        }
+
+    if part.predicted or first.predicted or part.judges or first.judges:
+        raise UsageError("scores with predicted judgments, or of several judges, cannot be put together from parts")
+    for what, (one, other) in {key: (value, about(part)[key]) for key, value in about(first).items()}.items():
+        if one != other:
+            shown = f": {one:g} and {other:g}" if what == "highest grade" else ""
+            raise UsageError(
+                f"part {number} has other {what} than part 1{shown}",
+                hint="name the grade that gains are divided by: max=GRADE" if shown else "",
+            )
+
+
 def with_column(scores: Scores, name: str, parts: Sequence[tuple[str, Scores]], *, lower: bool = False) -> Scores:
     """The scores with one more measure that another program computed, matched by the names of runs and queries.
 
@@ -111,7 +175,8 @@ def with_column(scores: Scores, name: str, parts: Sequence[tuple[str, Scores]], 
         found = list(dict.fromkeys(run for _, part in parts for run in part.runs))
         raise UsageError(
             f"{name} has no score of {plural(len(without), 'run')} ({few(without)})",
-            hint=f"the runs of these scores are {few(found, 10)}, with queries such as {few(parts[0][1].queries, 2)}",
+            hint=f"the runs of these scores are {few(found, 10)}, with queries such as {few(parts[0][1].queries, 2)}; "
+            f"queries are called {few(scores.queries, 2)} here",
         )
     if scores.undefined != "skip" and (np.isnan(added[:, 0]) & scores.counted).any():
         raise UsageError(
@@ -177,6 +242,11 @@ def _table(cells: Sequence[Cell], measures: Sequence[str], queries: Sequence[str
     given = np.zeros(table.shape, bool)
     for cell in cells:
         at = measure_at[cell.measure], query_at[cell.query], repeat_at.get(cell.repeat, 0)
+        if given[at]:
+            message = (
+                f"{cell.place}: the repeat is missing, and other values of query `{quotable(cell.query)}` have one"
+            )
+            raise InputError([message], hint="give every value of a run its repeat, or none")
         table[at], given[at] = cell.value, True
     number = given.sum(axis=2)
     incomplete = np.argwhere((number > 0) & (number < len(labels))).tolist()

@@ -62,9 +62,9 @@ from cranfield.evaluation.run_scores import (
     without_groups,
 )
 from cranfield.evaluation.scores import Scores, check_rankings, handle_undefined, summary_of
-from cranfield.io.ids import Duplicates
 from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
 from cranfield.io.streams import short_name
+from cranfield.io.values import Duplicates
 from cranfield.measures import Measure
 from cranfield.parallel import followed
 from cranfield.ranking.spans import judge_chunks
@@ -327,6 +327,10 @@ class Evaluator:
         for run in followed(runs, progress, len(runs)):
             of_layers = [next(reader.scores([run])) for reader in readers]
             yield GroupScores(list(zip(rows, of_layers, strict=True)))
+
+    def __repr__(self) -> str:
+        names = [column.label for column in self.columns]
+        return f"Evaluator: {', '.join(names)}; {self.judgments!r}"
 
     def evaluation(
         self,

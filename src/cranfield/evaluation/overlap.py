@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from cranfield.data import Judgments, Run, Strings, Table
 from cranfield.errors import InputError
 from cranfield.io.faults import quotable
-from cranfield.io.ids import codes_of, id_text, passage_ids
 from cranfield.io.runs import load, load_unchecked
+from cranfield.io.values import codes_of, id_text, passage_ids
 from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.tie_rules import TieRule
 
@@ -198,7 +198,7 @@ def map_documents(run: Run, document_map: DocumentMap) -> Run:
         passages = replace(table.passages, names=unique, document=code[table.passages.document])
         table = replace(table, document=passage_ids(passages), passages=passages)
     mapped = replace(run, source=table, remarks=remarks)
-    from cranfield.io.lists import without_repeats
+    from cranfield.io.records import without_repeats
 
     mapped = without_repeats(mapped, "best", load_unchecked)
     return mapped if not isinstance(run.source, Mapping) else replace(mapped, source=_with_empty(mapped, run.source))

@@ -11,9 +11,10 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 from cranfield.data import Judgments
 from cranfield.errors import MeasureError, UsageError
 from cranfield.io.runs import WHOLE_RANKING
-from cranfield.measures import Measure, parse
+from cranfield.measures import Measure
 from cranfield.measures.catalogue import OUTSIDE, Better
 from cranfield.measures.catalogue import Aggregate as Aggregate
+from cranfield.measures.grammar import parse_all
 from cranfield.measures.user_model import HORIZON
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import Ties
@@ -243,11 +244,13 @@ def make_columns(measures: Any, policy: Policy = NO_POLICY, show: Shown | Sequen
     def add(measure: Measure, label: str, part: Part) -> None:
         columns[label] = Column(measure, part, label)
 
-    for given in _listed(measures):
+    every = _listed(measures)
+    parsed = iter(parse_all(given for given in every if not isinstance(given, Column)))
+    for given in every:
         if isinstance(given, Column):
             columns[given.label] = given
             continue
-        measure = parse(given)
+        measure = next(parsed)
         label = given.strip() if isinstance(given, str) else str(measure)
         views = measure.views.over(policy.views)
         measure = replace(measure.at_level(policy.rel), views=views if views.terminal else replace(views, full=None))

@@ -16,8 +16,8 @@ from cranfield import __version__
 from cranfield.codec import plain, typed
 from cranfield.data import Judgments, Run
 from cranfield.errors import UsageError
-from cranfield.io.ids import id_text
 from cranfield.io.streams import Digests, active, digest_of_file, text_digest
+from cranfield.io.values import id_text
 from cranfield.ranking.tie_rules import DEFAULT
 from cranfield.wording import few, plural
 
@@ -121,6 +121,14 @@ class Provenance:
         return replace(first, sources=tuple(sources), judged=tuple(judged))
 
     @classmethod
+    def of_parts(cls, parts: Sequence[Provenance]) -> Provenance | None:
+        """Of scores that were computed for parts of the queries; None if one of them was saved before."""
+        if any(part.saved is not None for part in parts):
+            return None
+        sources = dict.fromkeys(source for part in parts for source in part.sources)
+        return replace(parts[0], sources=tuple(sources), judged=tuple(one for part in parts for one in part.judged))
+
+    @classmethod
     def of_file(cls, data: Mapping[str, Any]) -> Provenance | None:
         """Of a saved result, if the file has it."""
         if "provenance" not in data:
@@ -174,7 +182,9 @@ class Provenance:
         if self.saved is not None:
             return {key: value for key, value in self.saved.items() if key not in ORIGIN}
         inputs: list[dict[str, Any]] = []
-        for prefix, one in self.judged:
+        first = dict(self.judged[::-1])  # parts of the queries may have one prefix
+        for prefix in dict.fromkeys(prefix for prefix, _ in self.judged):
+            one = first[prefix]
             own = [
                 f"{q} {number} {digest}"
                 for q, (number, digest) in sorted(self.judgments.items())

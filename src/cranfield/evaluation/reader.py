@@ -30,7 +30,7 @@ from cranfield.ranking.unjudged import (
 )
 
 if TYPE_CHECKING:
-    from cranfield.io.items import Items
+    from cranfield.io.named_tables import Items
 
 # The number of runs that a second thread reads in advance; fewer if together they may have more judged documents than
 # MAX_JUDGED.

@@ -19,9 +19,10 @@ from cranfield.evaluation.collection import JUDGED, Collection
 from cranfield.evaluation.collection_file import KEYS, collection_of
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.evaluation.plan import Policy
+from cranfield.io import register
+from cranfield.io.register import REPORT_MARK, is_foreign, replaced_input
 from cranfield.io.streams import digesting
 from cranfield.io.toml_file import File, KeyPath, Output, Pattern, TomlFile, cut, keywords_of
-from cranfield.io.write import replaced_input
 from cranfield.measures import parse
 from cranfield.settings import Limits, walk
 from cranfield.statistics.design import Repeated
@@ -31,6 +32,13 @@ if TYPE_CHECKING:
     from cranfield.experiment.running import Outcome
 
 FILE = "cranfield.toml"
+# What the files that an experiment may replace have in them.
+MARKS: dict[KeyPath, bytes] = {
+    ("report", "file"): REPORT_MARK,
+    ("save", "scores"): b'{"kind": "scores"',
+    ("save", "comparison"): b'{"kind": "comparison"',
+    ("save", "junit"): b'<testsuite name="cranfield',
+}
 POLICY = keywords_of(evaluate, without=("qrels", "run", "measures", "show", "names"))
 ELSEWHERE = "seed", "cluster", "collection", "repeats", "baseline", "together"
 COMPARING = keywords_of(ComparisonSettings, without=ELSEWHERE)
@@ -138,25 +146,34 @@ class Experiment:
     compare: Annotated[Mapping[str, Any], COMPARING, "How differences are tested: keywords of `compare`."] = field(
         default_factory=dict
     )
-    gates: Annotated[Mapping[str, Gate], "What must hold of each measure."] = field(default_factory=dict)
+    gates: Annotated[
+        Mapping[str, Gate | tuple[Gate, ...]], "What must hold of each measure: a gate, or a list of them."
+    ] = field(default_factory=dict)
     report: Annotated[Report | None, "The HTML report."] = None
     save: Annotated[Save, "Files to write."] = field(default_factory=Save)
     history: Annotated[HistoryFile | None, "The history of the experiment."] = None
-    file: TomlFile = field(default=None, repr=False)  # type: ignore[assignment]  # no key: `read` sets it
+    # No keys of the file: `open` sets them.
+    file: TomlFile = field(default=None, repr=False)  # type: ignore[assignment]
+    folder: Path = Path()  # where outputs are written
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str] = FILE) -> Self:
-        """Read and check an experiment; an error lists all faults of the file, each with its line."""
-        experiment = cls.open(path)
+    def read(cls, path: str | os.PathLike[str] = FILE, into: str | os.PathLike[str] | None = None) -> Self:
+        """Read and check an experiment; an error lists all faults of the file, each with its line.
+
+        ``into``: the folder for its outputs; by default that of the file.
+        """
+        experiment = cls.open(path, into)
         experiment.file.raise_faults()
         return experiment
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str] = FILE) -> Self:
+    def open(cls, path: str | os.PathLike[str] = FILE, into: str | os.PathLike[str] | None = None) -> Self:
         """An experiment that may have faults, which its ``file`` knows."""
         file = TomlFile(os.fsdecode(path))
-        experiment: Self = replace(file.read(walk(cls)), file=file)
-        _ = experiment.inputs
+        folder = file.folder if into is None else Path(into)
+        experiment: Self = replace(file.read(walk(cls)), file=file, folder=folder)
+        for name in experiment.inputs.files:
+            register.active().read(name)
         experiment._check()
         return experiment
 
@@ -238,18 +255,8 @@ class Experiment:
             close = nearest(baseline, runs)
             also = f"; did you mean `{close}`?" if close else f"; the runs are {few(list(runs), 10)}"
             fault(("baseline",), f"the baseline `{baseline}` is not one of the runs{also}")
-        for name, gate in (self.gates or {}).items():
-            at = ("gates", name)
-            if gate is None or self.file.is_faulty(at):
-                continue
-            if not gate.limits and not gate.compares:
-                rules = "at_least, at_most, not_worse_by, may_drop or no_significant_loss"
-                fault(at, f"the gate of {name} checks nothing; give {rules}")
-            if gate.compares and not baseline:
-                fault(at, f"the gate of {name} compares with a baseline; give baseline = RUN at the top")
-            for run in listed(gate.runs) if runs else ():
-                if run not in runs:
-                    fault((*at, "runs"), f"`{run}` is not one of the runs; these are {few(list(runs), 10)}")
+        for name, gate in self._gates():
+            self._check_gate(name, gate)
         for key, value in (self.policy or {}).items():
             if key in Policy.__dataclass_fields__ and not self.file.is_faulty(("policy", key)):
                 with self.file.fault_at(("policy", key)):
@@ -263,6 +270,32 @@ class Experiment:
                 self.settings()
         self._check_outputs()
 
+    def _gates(self) -> Iterator[tuple[str, Gate]]:
+        """The gates that have no fault, each with the name of its measure."""
+        for name, given in (self.gates or {}).items():
+            if not self.file.is_faulty(("gates", name)):
+                yield from ((name, gate) for gate in ([given] if isinstance(given, Gate) else given))
+
+    def _check_gate(self, name: str, gate: Gate) -> None:
+        """Faults of a gate that checks nothing, or something that is not there."""
+        at, names = ("gates", name), listed(gate.runs)
+        if not gate.limits and not gate.comparing:
+            rules = "at_least, at_most, not_worse_by, may_drop or no_significant_loss"
+            self.file.fault(at, f"the gate of {name} checks nothing; give {rules}")
+        if gate.comparing and not self.baseline:
+            self.file.fault(at, f"the gate of {name} compares with a baseline; give baseline = RUN at the top")
+        elif gate.comparing and names == (self.baseline,):
+            self.file.fault(at, f"the gate of {name} checks nothing: `{self.baseline}` is the baseline")
+        known = {"runs": self.inputs.runs if names else {}, "collection": self.collections or {}}
+        asked = {"runs": names if self.inputs.runs else (), "collection": listed(gate.collection)}
+        for key, asked_names in asked.items():
+            for one in asked_names:
+                if one not in known[key]:
+                    kind = "runs" if key == "runs" else "collections"
+                    self.file.fault(
+                        (*at, key), f"`{one}` is not one of the {kind}; these are {few(list(known[key]), 10)}"
+                    )
+
     def _check_measures(self) -> None:
         known = set()
         for name in listed(self.measures):
@@ -272,29 +305,31 @@ class Experiment:
             with suppress(CranfieldError):
                 if parse(name) in known:
                     self.file.fault(("scores", name), f"`{name}` is one of the measures; give the scores another name")
-        for name, gate in (self.gates or {}).items():
-            if name in (self.scores or {}):
-                continue
-            with self.file.fault_at(("gates", name)):
-                measure = parse(name)
-                if gate is not None:
-                    check_gate(measure, gate)
+        for name, gate in self._gates():
+            if name not in (self.scores or {}):
+                with self.file.fault_at(("gates", name)):
+                    check_gate(parse(name), gate)
 
     def _check_outputs(self) -> None:
-        """Faults of outputs that are outside the folder, in no folder, an input, or another output."""
+        """Faults of outputs: only files inside the folder are written, and only those of Cranfield are replaced."""
         taken = {Path(self.path).resolve(): "this file"}
         for path, text in self.outputs.items():
-            if not self.file.is_path(path, text) or not self.file.is_inside(path, text, self.file.folder / text):
+            if not self.file.is_path(path, text):
                 continue
-            file, is_folder = (self.file.folder / text).resolve(), path == ("save", "figures")
-            if not file.parent.is_dir():
+            file, is_folder = (self.folder / text).resolve(), path == ("save", "figures")
+            if not file.is_relative_to(self.folder.resolve()):
+                another = "`cranfield run --into FOLDER` chooses another one"
+                self.file.fault(path, f"`{text}` is outside the folder for outputs, {self.folder}; {another}")
+            elif not file.parent.is_dir():
                 self.file.fault(path, f"there is no folder for `{text}`")
             elif file in taken:
                 self.file.fault(path, f"`{text}` would replace {taken[file]}")
             elif replaced_input(str(file), self.inputs.files) is not None:
                 self.file.fault(path, f"`{text}` would replace an input")
-            elif file.exists() and file.is_dir() != is_folder:
-                self.file.fault(path, f"`{text}` is {'not ' if is_folder else ''}a folder")
+            elif file.exists() and not (file.is_dir() if is_folder else file.is_file()):
+                self.file.fault(path, f"`{text}` is not a {'folder' if is_folder else 'file'}")
+            elif path in MARKS and is_foreign(file, MARKS[path]):
+                self.file.fault(path, f"`{text}` exists, and Cranfield did not write it; choose another name")
             taken[file] = "another output"
 
     @property
@@ -309,7 +344,7 @@ class Experiment:
     def output(self, *path: str) -> str | None:
         """The path of something to write, if it is to be written."""
         text = self.outputs.get(path)
-        return None if text is None else str(self.file.folder / text)
+        return None if text is None else str(self.folder / text)
 
     def settings(self) -> ComparisonSettings:
         design = self.design or Design()
@@ -335,7 +370,12 @@ class Experiment:
                 ("measures_files",),
                 hint="read the files, then use --allow-code, or run(allow_code=True)",
             )
+        self._require_packages()
         with ExitStack() as stack:
+            if history := self.output("history", "file"):
+                from cranfield.experiment.history import History
+
+                History.before(history)  # raises if the file is something else
             for file in self.inputs.code:
                 from cranfield.measures.own import load_measures
 
@@ -349,6 +389,17 @@ class Experiment:
             outcome = running()
             running.write(outcome)
         return outcome
+
+    def _require_packages(self) -> None:
+        """Raise if a package that an output needs is missing, before anything is computed."""
+        if self.report is not None:
+            from cranfield.report.html import require
+
+            require()
+        if self.save.figures is not None:
+            from cranfield.report import canvas
+
+            canvas.require()
 
 
 def listed(names: Names | None) -> tuple[str, ...]:

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
 from cranfield.analysis.significance import ComparisonSettings, p_values
-from cranfield.codec import text, with_origin
+from cranfield.codec import DAMAGED, plain, text, typed, with_origin
 from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluation.designs import matched_sample
 from cranfield.evaluation.elsewhere import read_scores
@@ -33,6 +34,7 @@ from cranfield.report.canvas import GREY, ORANGE, PAGE, Drawings, figure_of, plo
 from cranfield.report.overview import COLOURS
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown, signed
+from cranfield.settings import Limits, fits, walk
 from cranfield.statistics.design import Sample
 from cranfield.statistics.resampling import corrected
 from cranfield.wording import plural
@@ -72,7 +74,7 @@ def entry(scores: Scores, *, cluster: str | None = None, values: bool = True, se
             found[name] = {query: about.get(attribute, "") for query, about in scores.attributes.items()}
     provenance = {} if scores.provenance is None else dict(scores.provenance.data)
     provenance.pop("judgments", None)
-    return with_origin({**found, "provenance": provenance})
+    return with_origin({**plain(found), "provenance": provenance})
 
 
 def _values(scores: Scores, r: int, m: int) -> dict[str, Any]:
@@ -95,11 +97,11 @@ def append(path: str, line: Mapping[str, Any]) -> None:
             os.lseek(descriptor, max(size - 1, 0), os.SEEK_SET)
             last = os.read(descriptor, 1) if size else b"\n"
             whole = data if last == b"\n" else b"\n" + data  # someone's editor left the last line without its end
+            complete = False
             try:
                 complete = os.write(descriptor, whole) == len(whole)
             except OSError as error:
                 error.filename = path
-                complete = False
                 raise
             finally:
                 if not complete:
@@ -122,19 +124,36 @@ def _locked(descriptor: int) -> Iterator[None]:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
-def commit_of(folder: Path, outputs: Iterable[str] = ()) -> str | None:
-    """The commit of a git checkout, with a + if files other than the outputs were changed; None outside a checkout."""
-    others = [f":(exclude,literal){path}" for path in outputs if not Path(path).is_absolute()]
+# Nothing of a checkout may run: git would run what its configuration names.
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REF = re.compile(r"ref: (refs/(?:(?!\.\.)[\w./-])+)")
+_LARGEST = 1 << 22  # bytes of a file of git
+
+
+def commit_of(folder: Path) -> str | None:
+    """The commit of a git checkout, from the files of git; None outside a checkout."""
+    homes = [home for parent in (folder.resolve(), *folder.resolve().parents) if (home := parent / ".git").exists()]
+    for home in homes[:1]:
+        where = _git_text(home).removeprefix("gitdir: ")  # a file in another working tree of a repository
+        git = home.parent / where if where else home
+        head = _git_text(git / "HEAD")
+        if (found := _REF.fullmatch(head)) is None:
+            return head if _COMMIT.fullmatch(head) else None
+        common = git / (_git_text(git / "commondir") or ".")
+        packed = f"\n{_git_text(common / 'packed-refs')}\n".partition(f" {found[1]}\n")[0].rpartition("\n")[2]
+        commit = _git_text(git / found[1]) or _git_text(common / found[1]) or packed
+        return commit if _COMMIT.fullmatch(commit) else None
+    return None
+
+
+def _git_text(file: Path) -> str:
+    """A file of git without its last line end; empty if there is none."""
     try:
-        found = [
-            subprocess.run(
-                ["git", "-C", str(folder), *words], capture_output=True, text=True, timeout=20, check=True
-            ).stdout.strip()
-            for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no", "--", ":/", *others])
-        ]
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return f"{found[0]}{'+' if found[1] else ''}"
+        if not file.is_file() or file.stat().st_size > _LARGEST:
+            return ""
+        return file.read_text("ascii", "replace").strip()
+    except (OSError, ValueError):
+        return ""
 
 
 LEVEL = 0.05
@@ -184,7 +203,7 @@ class History:
                     try:
                         data = load_json(line)
                         _check(data)
-                    except (ValueError, TypeError, KeyError, AttributeError, InputError):
+                    except (*DAMAGED, RecursionError):
                         marker = line.startswith(("<<<<<<<", "=======", ">>>>>>>"))
                         what = "a mark of a merge conflict; keep the lines of both sides" if marker else "not an entry"
                         faults.append(f"{path}:{number}: {what}")
@@ -478,11 +497,65 @@ def _basis(one: Mapping[str, Any]) -> tuple[Any, ...]:
     return digests, about.get("depends", {}), {**about.get("policy", {}), "seed": None}
 
 
+class SavedMean(NamedTuple):
+    """A mean in a line of the history. ``values``: by query, a number, None, or a list of these for repeats."""
+
+    mean: float | None
+    n: int
+    low: float | None = None
+    high: float | None = None
+    better: Literal["lower"] | None = None
+    values: Mapping[str, Any] | None = None
+
+    @property
+    def rows(self) -> list[list[Any]]:
+        """The values of each query, one for each repeat."""
+        return [row if isinstance(row, list) else [row] for row in (self.values or {}).values()]
+
+
+class SavedInput(NamedTuple):
+    """An input in the provenance of a line."""
+
+    kind: str
+    name: str = ""
+    digest: str | None = None
+    run: str | None = None
+    collection: str | None = None
+
+
+class SavedProvenance(NamedTuple):
+    """The parts of the provenance that changes depend on."""
+
+    inputs: tuple[SavedInput, ...] = ()
+    policy: Mapping[str, Any] = MappingProxyType({})
+    time: str = ""
+
+
+class SavedEntry(NamedTuple):
+    """A line of the history."""
+
+    runs: Mapping[str, Mapping[str, SavedMean]]
+    provenance: SavedProvenance
+    commit: str | None = None
+    cluster: Mapping[str, str] = MappingProxyType({})
+    collection: Mapping[str, str] = MappingProxyType({})
+    gates: Mapping[str, int] = MappingProxyType({})
+
+
 def _check(data: Any) -> None:
-    """Raise if this is not a history entry."""
-    if not isinstance(data["provenance"], dict) or not isinstance(data["runs"], dict):
-        raise TypeError
-    for of_run in data["runs"].values():
-        for about in of_run.values():
-            if not isinstance(about["mean"], (int, float, type(None))):
-                raise TypeError
+    """Raise unless every field of a history entry is what `entry` writes."""
+    saved: SavedEntry = typed(SavedEntry, data)
+    means = [(name, mean) for run, of_run in saved.runs.items() for name, mean in {run: None, **of_run}.items()]
+    for name, mean in means:
+        if not name.strip():
+            raise ValueError("an empty name")
+        if mean is None:
+            continue
+        numbers = [mean.mean, mean.low, mean.high, *(value for row in mean.rows for value in row)]
+        if not all(number is None or fits(NUMBER, number) for number in numbers):
+            raise TypeError("expected numbers")
+        if len(set(map(len, mean.rows))) > 1 or [] in mean.rows or not all(map(str.strip, mean.values or ())):
+            raise ValueError("values of different numbers of repeats, or of a query without an id")
+
+
+NUMBER = walk(Annotated[float, Limits()])

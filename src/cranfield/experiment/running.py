@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from cranfield.analysis.compare import Comparison, compare_scores, with_baseline
-from cranfield.analysis.gates import OUTCOMES, Check, Verdict, verdict
+from cranfield.analysis.gates import OUTCOMES, Check, Gate, Verdict, verdict
 from cranfield.codec import now
 from cranfield.data import Repeats
 from cranfield.evaluation.designs import INDEPENDENT, Groups, together
@@ -21,10 +21,10 @@ from cranfield.evaluation.plan import Policy, make_columns
 from cranfield.evaluation.provenance import Provenance, Source
 from cranfield.evaluation.scores import Scores
 from cranfield.experiment.experiment import Experiment, listed
-from cranfield.io.write import atomic_write
+from cranfield.io.register import atomic_write
 from cranfield.report import answer, gates, per_query
 from cranfield.report import write as write_scores
-from cranfield.report.canvas import save_all
+from cranfield.report.canvas import foreign_figures, save_all
 from cranfield.report.pages import write
 from cranfield.wording import did_you_mean, few
 
@@ -186,28 +186,33 @@ class Running:
 
     def _verdict(self, scores: Scores, comparison: Comparison | None, compared: Scores) -> Verdict:
         checks: list[Check] = []
-        for name, gate in self.of.gates.items():
+        for name, given in self.of.gates.items():
+            gates_of_measure = [given] if isinstance(given, Gate) else given
+            if len(self.inputs.collections) == 1:  # all queries are of this one
+                gates_of_measure = [replace(gate, collection=None) for gate in gates_of_measure]
             with self.error_at(("gates", name)):
                 label = scores.measures[scores._column_of(name)]
-                checks += verdict({label: gate}, scores, comparison, compared).checks
+                checks += verdict({label: gates_of_measure}, scores, comparison, compared).checks
         return Verdict(tuple(checks), comparison)
 
     def write(self, outcome: Outcome) -> None:
         """Write what the experiment asks for, each file complete or not at all; the history last."""
         history, line = self.of.output("history", "file"), self._history_line(outcome)
+        figures = self.of.output("save", "figures")
+        drawings = {} if outcome.comparison is None else answer.drawings(outcome.comparison)
+        if figures and (foreign := foreign_figures(drawings, figures)):
+            message = f"`{foreign[0]}` exists, and Cranfield did not write it"
+            raise self.of.file.error(message, ("save", "figures"), "choose another folder")
         if path := self.of.output("report", "file"):
-            page = self._report(outcome, line, history)
-            with atomic_write(path) as temporary:
-                temporary.write_text(page, encoding="utf-8", errors="surrogateescape")
+            _write(path, self._report(outcome, line, history))
         if path := self.of.output("save", "scores"):
             outcome.scores.save(path)
         if (path := self.of.output("save", "comparison")) and outcome.comparison is not None:
             outcome.comparison.save(path)
         if path := self.of.output("save", "junit"):
-            with atomic_write(path) as temporary:
-                temporary.write_text(gates.junit_xml(outcome.verdict, "cranfield run"), encoding="utf-8")
-        if (path := self.of.output("save", "figures")) and outcome.comparison is not None:
-            save_all(answer.drawings(outcome.comparison), path)
+            _write(path, gates.junit_xml(outcome.verdict, "cranfield run"))
+        if figures:
+            save_all(drawings, figures)
         if history is not None:
             from cranfield.experiment.history import append
 
@@ -223,7 +228,7 @@ class Running:
         how["seed"] = self.of.settings().seed
         counts = {kind: len(outcome.verdict.of(kind)) for kind in OUTCOMES}
         return {
-            "commit": commit_of(self.of.file.folder, self.of.outputs.values()),
+            "commit": commit_of(self.of.file.folder),
             **entry(outcome.scores, **how),
             "gates": counts,
         }
@@ -251,6 +256,11 @@ class Running:
 
             data["history"] = History((*History.before(history).entries, line)).chart()
         return html(data, self.of.report.title)
+
+
+def _write(path: str, text: str) -> None:
+    with atomic_write(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", errors="surrogateescape")
 
 
 def summary(experiment: Experiment, outcome: Outcome, folder: Path, link: str | None = None) -> str:

@@ -13,16 +13,19 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, get_args
 
-from cranfield.data import Judgments, Run
+from cranfield.data import Judgments, Repeats, Run
 from cranfield.errors import InputError, check_choice, reading_objects
 from cranfield.io.faults import TableKind
-from cranfield.io.ids import Duplicates, check_duplicates
 from cranfield.io.objects import from_object, run_from_object
 from cranfield.io.runs import ScoreKind, check, directed, held, join, load, load_unchecked, with_query_ids
-from cranfield.io.streams import Columns, detect_file, detect_source, is_stream, open_stream, reject_columns
+from cranfield.io.streams import Roles, detect_file, detect_source, is_stream, open_stream, reject_columns
+from cranfield.io.values import Duplicates, check_duplicates
 from cranfield.io.write import write_qrels, write_run
 
 __all__ = [
+    "Judgments",
+    "Repeats",
+    "Run",
     "check_qrels",
     "check_run",
     "held",
@@ -41,7 +44,7 @@ def read_run(
     source: Any,
     *,
     name: str | None = None,
-    columns: Columns = None,
+    columns: Roles = None,
     duplicates: Duplicates = "error",
     scores: ScoreKind | None = None,
     query_ids: Sequence[Any] | None = None,
@@ -68,7 +71,7 @@ def read_run(
     if duplicates == "error":
         run: Run = _read("run", source, name, columns)
     else:
-        from cranfield.io.lists import without_repeats
+        from cranfield.io.records import without_repeats
 
         if isinstance(source, Run) or is_stream(source):
             run = _read("run", source, name, columns)
@@ -80,7 +83,7 @@ def read_run(
     return run if scores is None else directed(run, scores)
 
 
-def _read(kind: TableKind, source: Any, name: str | None, columns: Columns) -> Any:
+def _read(kind: TableKind, source: Any, name: str | None, columns: Roles) -> Any:
     """A run, in which repeated documents are an error, or judgments."""
     if isinstance(source, Run if kind == "run" else Judgments):
         return source if name is None else dataclasses.replace(source, name=name)
@@ -113,7 +116,7 @@ def read_runs(source: Any, *, name: str | None = None, duplicates: Duplicates = 
 
 
 @reading_objects()
-def read_qrels(source: Any, *, name: str | None = None, columns: Columns = None) -> Judgments:
+def read_qrels(source: Any, *, name: str | None = None, columns: Roles = None) -> Judgments:
     """Judgments, from the same sources as runs, and from ``irds:DATASET`` through ir_datasets.
 
     A nested dict is ``{query: {document: grade}}``, or with subtopics ``{query: {document: {subtopic: grade}}}``. Sets
@@ -140,7 +143,7 @@ def remarks_on_judgments() -> Iterator[list[str]]:
         _remarks.reset(token)
 
 
-def check_run(source: Any, *, columns: Columns = None, duplicates: Duplicates = "error") -> InputError | None:
+def check_run(source: Any, *, columns: Roles = None, duplicates: Duplicates = "error") -> InputError | None:
     """All faults of a run, or None."""
     try:
         return check(read_run(source, columns=columns, duplicates=duplicates))
@@ -148,7 +151,7 @@ def check_run(source: Any, *, columns: Columns = None, duplicates: Duplicates = 
         return error
 
 
-def check_qrels(source: Any, *, columns: Columns = None) -> InputError | None:
+def check_qrels(source: Any, *, columns: Roles = None) -> InputError | None:
     """All faults of judgments, or None."""
     try:
         read_qrels(source, columns=columns)

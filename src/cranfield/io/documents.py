@@ -15,6 +15,7 @@ import numpy as np
 
 from cranfield.data import Bytes, Integers, Strings
 from cranfield.errors import InputError, UsageError, max_faults, reading
+from cranfield.io.columns import strings_of
 from cranfield.io.faults import quotable
 from cranfield.io.streams import (
     BOM,
@@ -25,7 +26,6 @@ from cranfield.io.streams import (
     open_stream,
     without_compression,
 )
-from cranfield.io.tables import strings_of
 
 # Usual names of fields. The id is the first of these that exists; the text is all that exist, in this order.
 ID_FIELDS = ("_id", "id", "doc_id", "pid", "docid", "docno", "document_id", "corpus_id")

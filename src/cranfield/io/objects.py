@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -16,22 +17,24 @@ import numpy as np
 from cranfield import native
 from cranfield.data import Floats, Judgments, Repeats, Run, Strings
 from cranfield.errors import InputError, reading_objects
+from cranfield.io import tables
+from cranfield.io.columns import COLUMN_NAMES, Columns, frame_of, is_frame, normalise_name
 from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, quotable
-from cranfield.io.ids import texts_of
-from cranfield.io.judgments import Rows, group_judgments
-from cranfield.io.streams import Columns, reject_columns
+from cranfield.io.streams import Roles, reject_columns
+from cranfield.io.tables import Rows, group_judgments
+from cranfield.io.values import is_scalar, number, texts_of
 
 if TYPE_CHECKING:
-    from cranfield.io.ids import Duplicates
+    from cranfield.io.values import Duplicates
 
 
-def from_object(kind: TableKind, source: Any, name: str, columns: Columns = None, source_name: str = "") -> Any:
+def from_object(kind: TableKind, source: Any, name: str, columns: Roles = None, source_name: str = "") -> Any:
     """A run or judgments, as `run_from_object` and `qrels_from_object` read them."""
     return (run_from_object if kind == "run" else qrels_from_object)(source, name, columns, source_name)
 
 
 def run_from_object(
-    source: Any, name: str, columns: Columns = None, source_name: str = "", duplicates: Duplicates = "error"
+    source: Any, name: str, columns: Roles = None, source_name: str = "", duplicates: Duplicates = "error"
 ) -> Run:
     """A run from dicts, lists, records or a frame; ``source_name`` is the file it came from, if any."""
     location = Location(source_name, "run", "entry")
@@ -41,16 +44,19 @@ def run_from_object(
         rankings = _rankings(shaped, location, duplicates)
         if rankings is shaped and not any("hits" in ranking for ranking in shaped.values()):
             return Run(name, rankings, source_name)
-        from cranfield.io.lists import listed_run
+        from cranfield.io.records import listed_run
 
         return listed_run(name, shaped, rankings, source_name)
-    from cranfield.io import tables
-
+    if callable(shaped):
+        return tables.read_rows("run", shaped, name, columns, source_name, "row")
+    if len(shaped) > tables.ROWS_PER_BATCH:
+        pieces = partial(shaped.slices, tables.ROWS_PER_BATCH)
+        return tables.read_rows("run", pieces, name, columns, source_name, "row")
     location = Location(source_name, "run", "row")
     return Run(name, tables.run_table(shaped, columns, location), source_name)
 
 
-def qrels_from_object(source: Any, name: str, columns: Columns = None, source_name: str = "") -> Judgments:
+def qrels_from_object(source: Any, name: str, columns: Roles = None, source_name: str = "") -> Judgments:
     """Judgments from dicts, the same with subtopics, sets, lists, records or a frame."""
     location = Location(source_name, "qrels", "entry")
     shaped = _shape(source, location)
@@ -59,8 +65,8 @@ def qrels_from_object(source: Any, name: str, columns: Columns = None, source_na
         judgments = qrels_from_dict(shaped, name, location)
         positions = type(shaped).__name__ == "ByPosition"
         return dataclasses.replace(judgments, by_position=len(shaped)) if positions else judgments
-    from cranfield.io import tables
-
+    if callable(shaped):
+        return tables.read_rows("qrels", shaped, name, columns, source_name, "row")
     return tables.qrels_table(shaped, columns, name, Location(source_name, "qrels", "row"))
 
 
@@ -68,24 +74,20 @@ _ENGINES = {"hits", "error"}  # fields of responses of search engines
 
 
 def _shape(source: Any, location: Location) -> Any:
-    """A mapping by query, or a frame."""
+    """A mapping by query, columns, or a function that opens pieces of columns."""
     if type(source) is dict and source and type(next(iter(source.values()))) is dict and not _ENGINES & source.keys():
         return source  # the usual case: without the modules for all others
-    from cranfield.io import tables
-
-    if isinstance(source, tables.Frame):
+    if isinstance(source, Columns):
         return source
-    if tables.is_frame(source) and not isinstance(source, Mapping):
-        return tables.frame_of(source)
-    from cranfield.io.lists import shape_of
+    if is_frame(source) and not isinstance(source, Mapping):
+        return tables.batches_of(source) or frame_of(source)
+    from cranfield.io.records import shape_of
 
     return shape_of(source, location)
 
 
 def may_be_fields(queries: Sequence[str]) -> bool:
     """Whether a dict of lists with such keys may be a table or a response, and not ``{query: [document, ...]}``."""
-    from cranfield.io.tables import COLUMN_NAMES, normalise_name
-
     names = {*COLUMN_NAMES["document"], "responses", "ids", "matches", "hits", "error"}
     return not names.isdisjoint(map(normalise_name, queries))
 
@@ -94,7 +96,7 @@ def _rankings(source: Mapping[Any, Any], location: Location, duplicates: Duplica
     """The dict itself if it has the right shape; ids and scores are checked when they are used."""
     if type(source) is dict and set(map(type, source.values())) <= {dict}:
         return source
-    from cranfield.io.lists import rankings_of
+    from cranfield.io.records import rankings_of
 
     return rankings_of(source, location, duplicates)
 
@@ -110,7 +112,7 @@ def qrels_from_dict(source: Mapping[Any, Any], name: str, location: Location) ->
     columns = native.scan_nested(source)
     repeated = 0
     if columns is None:
-        from cranfield.io.lists import judged_of
+        from cranfield.io.records import judged_of
 
         source, repeated = judged_of(source, location)
         columns = native.scan_nested(source)
@@ -175,13 +177,6 @@ def _ids(values: list[Any], query_at: Callable[[int], bytes], faults: list[Fault
         return Strings.of([])
 
 
-def _finite(value: Any) -> float:
-    """A finite number; text is not a number, even if it looks like one."""
-    if isinstance(value, str | bytes) or not np.isfinite(number := float(value)):
-        raise TypeError
-    return number
-
-
 def _grades(values: list[Any], query_at: Callable[[int], bytes], faults: list[Fault]) -> Floats:
     if set(map(type, values)) <= {int, float}:  # the usual case, in one step
         try:
@@ -190,12 +185,11 @@ def _grades(values: list[Any], query_at: Callable[[int], bytes], faults: list[Fa
             grades = np.array([np.nan])
         if np.isfinite(grades).all():
             return grades
-    grades = np.zeros(len(values))
-    for row, value in enumerate(values):
-        try:
-            grades[row] = _finite(value)
-        except (TypeError, ValueError, OverflowError):
-            faults.append(Fault(row + 1, "grade", query_at(row), fault_text(repr(value))[:80], 0))
+    grades = np.array([np.nan if (grade := number(value)) is None else grade for value in values], np.float64)
+    faults += [
+        Fault(row + 1, "grade", query_at(row), fault_text(repr(values[row]))[:80], 0)
+        for row in np.flatnonzero(~np.isfinite(grades)).tolist()
+    ]
     return grades
 
 
@@ -215,14 +209,12 @@ def _is_run(item: Any) -> bool:
         return True
     if isinstance(item, str | os.PathLike | Run | Repeats) or hasattr(item, "read"):
         return True
-    from cranfield.io.lists import is_object, is_search_result
-    from cranfield.io.records import is_response, rankings_of_records
-    from cranfield.io.tables import is_frame
+    from cranfield.io.records import is_object, is_response, is_search_result, rankings_of_records
 
     if isinstance(item, Mapping):
         if is_response(item) or rankings_of_records([item]) is not None or not item:
             return False
-        return not _is_scalar(next(iter(item.values())))
+        return not _is_one_value(next(iter(item.values())))
     return is_search_result(item) or (is_frame(item) and not is_object(item))
 
 
@@ -234,14 +226,13 @@ def is_mapping_of_runs(run: Any) -> bool:
     first = next((value for value in run.values() if not isinstance(value, Mapping) or value), None)
     if isinstance(first, Mapping):
         inner = next(iter(first.values()))
-        if _is_scalar(inner):
+        if _is_one_value(inner):
             return False
         from cranfield.io.records import is_response
 
         return not is_response(first)
     if isinstance(first, list | tuple) and first:
-        from cranfield.io.lists import is_search_result
-        from cranfield.io.records import unwrap
+        from cranfield.io.records import is_search_result, unwrap
 
         if is_search_result(first):
             return True
@@ -255,7 +246,6 @@ def is_mapping_of_runs(run: Any) -> bool:
         raise InputError([f"query `{quotable(str(name))}`: {found}"], hint=f"write [{quotable(repr(first))}]")
     if isinstance(first, str | os.PathLike | Run | Repeats) or hasattr(first, "read"):
         return True
-    from cranfield.io.tables import is_frame
 
     return is_frame(first)
 
@@ -264,17 +254,17 @@ def _is_path(value: Any) -> bool:
     return not isinstance(value, str) or value == "-" or ":" in value or os.path.exists(value) or os.sep in value
 
 
-def _is_scalar(value: Any) -> bool:
-    from cranfield.io.ids import is_id
+def _is_one_value(value: Any) -> bool:
+    """Whether this is a score or an id, and not a ranking."""
+    from cranfield.io.values import is_id
 
-    return value is None or isinstance(value, float | bool) or is_id(value) or getattr(value, "ndim", None) == 0
+    return is_scalar(value) or is_id(value)
 
 
 def _is_list_of_rankings(value: Sequence[Any], name: str) -> bool:
     """Whether a value of a dict is a list of rankings, as a run is, and not one ranking; ``name`` is its key."""
-    from cranfield.io.ids import is_id
-    from cranfield.io.lists import is_pair
-    from cranfield.io.records import is_response
+    from cranfield.io.records import is_pair, is_response
+    from cranfield.io.values import is_id
 
     first = value[0]
     if isinstance(first, Mapping):

@@ -1,10 +1,12 @@
-"""Runs joined to the judged ids, or loaded into memory."""
+"""Runs joined to the judged ids, loaded into memory, or read some queries at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial, reduce
 from io import BytesIO
+from itertools import islice
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
@@ -13,9 +15,9 @@ from cranfield import native
 from cranfield.data import Integers, Opener, Run, Strings, Table, TableStream
 from cranfield.errors import InputError, UsageError, max_faults, reading, reading_objects
 from cranfield.io.faults import Fault, FaultList, Location, input_error, quotable
-from cranfield.io.ids import check_marks, codes_of, first_rows, texts_of
 from cranfield.io.objects import document_at
 from cranfield.io.tables import concatenate
+from cranfield.io.values import check_marks, codes_of, first_rows, texts_of
 
 WHOLE_RANKING = 1 << 62  # a rank below the end of every ranking
 
@@ -106,7 +108,7 @@ def _join(run: Run, index: Any, keys: Sequence[str], by_id: bool, top: int) -> J
             location = Location(run.source_name, "run", "entry")
             result = native.join_dict(source, index, keys, by_id, top, most)
             if any(fault[1] in ("id", "score") for fault in result["faults"]):
-                from cranfield.io.lists import rankings_of
+                from cranfield.io.records import rankings_of
 
                 # Ids that are not text, or responses of search engines: rare, so that others need not be searched for
                 # them.
@@ -137,9 +139,7 @@ def _top_documents(rows: dict[str, Any]) -> TopDocuments:
 
 
 def _location(run: Run, table: Table) -> Location:
-    if table.line is not None:
-        return Location(run.source_name, "run", literals=True)
-    return Location(run.source_name, "run", "row" if table.numbered else "entry", table.score_column)
+    return Location(run.source_name, "run", table.unit, table.score_column, literals=table.unit == "line")
 
 
 def _join_table(table: Table, index: Any, keys: Sequence[str], by_id: bool, top: int) -> dict[str, Any]:
@@ -167,17 +167,19 @@ def _join_stream(run: Run, source: TableStream, join_piece: Callable[[Table], di
     """The join of every piece, put together; if a query is in several of them, of all rows at once."""
     pieces: list[Joined] = []
     seen: set[str] = set()
-    faults = FaultList()
-    location = Location(run.source_name, "run", literals=True)
+    faults, location = FaultList(), Location(run.source_name, "run")
+    length: Integers | None = None  # of all pieces: one for each would take more memory than the documents
     for table in source.pieces():
-        queries = set(codes_of(table.query)[0])
+        queries, location = set(codes_of(table.query)[0]), _location(run, table)
         if not seen.isdisjoint(queries):
             return _joined(raise_faults(join_piece(concatenate(list(source.pieces()))), location))
         seen |= queries
         result = join_piece(table)
         faults.add(result["faults"], result["faults_total"])
         if not faults.total:
-            pieces.append(_joined(result))
+            piece = _joined(result)
+            length = piece.queries.length if length is None else np.maximum(length, piece.queries.length, out=length)
+            pieces.append(piece._replace(queries=replace(piece.queries, length=length)))
     faults.raise_if_any(location)
     return join_pieces(pieces)
 
@@ -204,7 +206,7 @@ def join_pieces(pieces: Sequence[Joined]) -> Joined:
         positions, order = in_order(top.positions for top in of_key)
         tops.append(TopDocuments(Strings.concatenate([top.ids for top in of_key]).take(order), positions))
     queries = RunQueries(
-        np.max([part.length for part in parts], axis=0),
+        reduce(np.maximum, [part.length for part in parts]),
         Strings.concatenate([part.other for part in parts]),
         np.concatenate([part.other_length for part in parts]),
         b"",
@@ -225,7 +227,7 @@ def raise_faults(
 
 def no_rows_error(source_name: str) -> InputError:
     """The error for a text file without data."""
-    return InputError([f"{source_name}: the file has only blank lines and comments"])
+    return InputError([f"{source_name}: the file has only blank lines and comments"], kinds=frozenset({"blank"}))
 
 
 @reading_objects()
@@ -237,7 +239,7 @@ def load(run: Run) -> Table:
         _check_rows(source, line, _location(run, source))
         return source
     if isinstance(source, Mapping):
-        from cranfield.io.lists import rankings_of
+        from cranfield.io.records import rankings_of
 
         join(run, empty_index(), ["score"], by_id=False)
         rankings = rankings_of(source, Location(run.source_name, "run", "entry"), check_ids=True)
@@ -384,3 +386,98 @@ def check(run: Run) -> InputError | None:
     except InputError as error:
         return error
     return None
+
+
+BLOCK = 1 << 22  # bytes of text that are read at once
+QUERIES = 10_000  # of a dict that are joined at once
+
+
+class Piece(NamedTuple):
+    """The top documents of some queries: complete tie groups, each with its query and its span of ranks."""
+
+    queries: list[str]
+    ids: Strings
+    query: Integers
+    start: Integers
+    size: Integers
+
+    @classmethod
+    def of(cls, joined: Joined) -> Piece:
+        """The piece of a join without judgments."""
+        tops = joined.tops[0]
+        return cls(
+            list(joined.queries.other), tops.ids, tops.positions.query, tops.positions.start, tops.positions.size
+        )
+
+
+def for_each_piece(run: Run, top: int, begin: Callable[[], Any], add: Callable[[Any, Piece], None]) -> Any:
+    """Add up all pieces of a run, from what ``begin`` returns; where a query comes back later, the whole run at once.
+
+    ``top``: documents that may have a rank up to this are in a piece.
+    """
+    total, seen = begin(), set[str]()
+    try:
+        for source in _sources(run.source):
+            piece = Piece.of(_join_piece(replace(run, source=source), top))
+            if not seen.isdisjoint(piece.queries):
+                break
+            seen.update(piece.queries)
+            add(total, piece)
+        else:
+            return total
+    except InputError:
+        pass  # in all rows at once, its line numbers are those of the file
+    total = begin()
+    add(total, Piece.of(_join_piece(run, top)))
+    return total
+
+
+def _join_piece(run: Run, top: int) -> Joined:
+    return join(run, empty_index(), ["score"], by_id=False, top=top)
+
+
+def _sources(source: Any) -> Iterator[Any]:
+    """The parts of a source, each with whole queries if these are contiguous."""
+    if isinstance(source, TableStream):
+        yield from source.pieces()
+    elif isinstance(source, Mapping):
+        rankings = iter(source.items())
+        while part := dict(islice(rankings, QUERIES)):
+            yield part
+    elif callable(source):
+        for text in _blocks(source):
+            yield partial(BytesIO, text)
+    else:
+        yield source
+
+
+def _blocks(opener: Opener) -> Iterator[bytes]:
+    """TREC text in blocks that end where a query ends."""
+    opened = opener()
+    with open(opened, "rb", buffering=0) if isinstance(opened, int) else opened as file:
+        text = b""
+        while more := file.read(BLOCK):
+            text += more
+            end = _last_query(text)
+            if end:
+                yield text[:end]
+                text = text[end:]
+    if text.strip():
+        yield text
+
+
+def _last_query(text: bytes) -> int:
+    """Where the lines of the last query begin, which may go on in the next block; 0 if it is the first one, too."""
+    end = text.rfind(b"\n") + 1
+    begin = text.rfind(b"\n", 0, max(end - 1, 0)) + 1
+    last = _query(text, begin)
+    if last == _query(text, 0):
+        return 0
+    while _query(text, begin) == last:
+        end, begin = begin, text.rfind(b"\n", 0, begin - 1) + 1
+    return end
+
+
+def _query(text: bytes, begin: int) -> list[bytes]:
+    """The first column of the line that begins here."""
+    return text[begin : text.find(b"\n", begin)].split(None, 1)[:1]

@@ -18,12 +18,10 @@ from cranfield.data import Integers, Judgments, JudgmentSample, Strings
 from cranfield.errors import InputError, UsageError, reading_objects
 from cranfield.io.faults import Location, quotable
 from cranfield.io.formats.json import InvalidJson, is_json, is_json_lines, load_json
-from cranfield.io.ids import by_text, id_text
 from cranfield.io.objects import qrels_from_dict
 from cranfield.io.streams import Stream, is_stream, open_stream
-from cranfield.wording import NO_BYTE, few
-
-MAX_NUMBER = 1e100  # larger costs and weights, and smaller ones than its inverse, may overflow in sums or underflow
+from cranfield.io.values import MAX_NUMBER, by_text, id_text, number
+from cranfield.wording import NO_BYTE
 
 
 @dataclass(frozen=True)
@@ -123,12 +121,12 @@ def _rows_of_text(stream: Stream, table: SideTable) -> Iterator[Row]:
     width = len(table.columns)
     several = f"{width} or {width + 1}" if table.optional else f"{width}"
     expected = " ".join([*table.columns, *([f"[{table.optional}]"] if table.optional else [])])
-    for number, columns, line in stream.columns():
+    for at, columns, line in stream.columns():
         problem = ""
         if len(columns) != width and not (table.optional and len(columns) == width + 1):
             found = f'found {len(columns)}: "{quotable(line.strip())}"'
             problem = f"expected {several} columns ({expected}), {found}"
-        yield f"{stream.source_name}:{number}", tuple(columns), problem
+        yield f"{stream.source_name}:{at}", tuple(columns), problem
 
 
 def _rows_of_mapping(
@@ -140,12 +138,12 @@ def _rows_of_mapping(
         if table.lists and (isinstance(inner, str) or not isinstance(inner, Iterable)):
             yield where, path, f"expected a list of {table.row}, found {type(inner).__name__}"
         elif table.lists:
-            for number, row in enumerate(inner, 1):
+            for at, row in enumerate(inner, 1):
                 is_row = isinstance(row, Sequence) and not isinstance(row, str) and len(row) == len(table.columns) - 1
                 problem = "" if is_row else f"expected {table.row}, found {row!r}"
                 if is_row and (wrong := next((id for id in row[:-1] if id_text(id) is None), row)) is not row:
                     problem = f"an id must be text or a whole number, found {wrong!r:.60}"
-                yield f"{where}, row {number}", (*path, *row) if is_row else path, problem
+                yield f"{where}, row {at}", (*path, *row) if is_row else path, problem
         elif len(path) == len(table.columns) - 1:
             yield where, (*path, inner), ""
         elif isinstance(inner, Mapping):
@@ -156,11 +154,9 @@ def _rows_of_mapping(
 
 
 def _number(given: Any) -> float:
-    """A number; NaN for everything else."""
-    try:
-        return math.nan if isinstance(given, bool) else float(given)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
+    """A number, which may be text; NaN for everything else."""
+    value = number(given, text=True)
+    return math.nan if value is None else value
 
 
 def _pair(member: str, name: str, query: str) -> str:
@@ -198,7 +194,8 @@ DOCUMENT_COLUMNS = ("document", "document_id", "doc_id", "docid", "doc", "source
 
 def read_document_map(source: Any) -> DocumentMap:
     """The source document of each chunk, from ``{chunk: document}``, a function, a table, or lines `chunk document`."""
-    from cranfield.io.named_tables import NamedTable, read_table
+    from cranfield.io.columns import Columns
+    from cranfield.io.named_tables import no_column, read_table
 
     if callable(source) and not is_stream(source):
         return partial(_mapped_by, source)
@@ -215,15 +212,11 @@ def read_document_map(source: Any) -> DocumentMap:
     if isinstance(source, str | os.PathLike) and is_json(stream := open_stream(source, CHUNKS.what)):
         source = source if is_json_lines(stream) else _json_mapping(stream, CHUNKS)
     table = read_table(source, CHUNKS.what)
-    if isinstance(table, NamedTable):
-        columns = table.column(CHUNK_COLUMNS), table.column(DOCUMENT_COLUMNS)
+    if isinstance(table, Columns):
+        columns = [table.usual(CHUNK_COLUMNS), table.usual(DOCUMENT_COLUMNS)]
         if None in columns:
-            names = few([quotable(name) for name in table.columns], 10)
-            raise InputError(
-                [f"{table.source_name}: no columns for chunk and document; the columns are {names}"],
-                hint="name them chunk and document",
-            )
-        _check_rows(((place, tuple(row[str(name)] for name in columns), "") for place, row in table), check)
+            raise no_column(table, "no columns for chunk and document", "name them chunk and document")
+        _check_rows(((place, tuple(row[str(name)] for name in columns), "") for place, row in table.rows()), check)
     elif isinstance(table, Mapping):
         _check_rows(_rows_of_mapping(table, CHUNKS.what, CHUNKS), check)
     else:
@@ -383,8 +376,8 @@ def read_run_groups(source: Any, member: str = "run", kind: str = "group") -> di
     groups: dict[str, str] = {}
     first_line: dict[str, int] = {}
 
-    def check(_: str, number: int, name: str, group: str) -> str:
-        line = first_line.setdefault(name, number)
+    def check(_: str, at: int, name: str, group: str) -> str:
+        line = first_line.setdefault(name, at)
         if not name:
             return f"expected 2 columns ({member} {kind}), found 1: `{quotable(group)}`"
         if groups.setdefault(name, group) != group:
@@ -392,8 +385,8 @@ def read_run_groups(source: Any, member: str = "run", kind: str = "group") -> di
         return ""
 
     rows = (
-        (f"{stream.source_name}:{number}", (number, line.strip().removesuffix(columns[-1]).strip(), columns[-1]), "")
-        for number, columns, line in stream.columns()
+        (f"{stream.source_name}:{at}", (at, line.strip().removesuffix(columns[-1]).strip(), columns[-1]), "")
+        for at, columns, line in stream.columns()
     )
     _check_rows(rows, check)
     return groups

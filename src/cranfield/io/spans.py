@@ -19,16 +19,15 @@ import numpy as np
 from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Passages, Repeats, Run, Strings, Table
 from cranfield.errors import InputError, UsageError
+from cranfield.io.columns import COLUMN_NAMES, PASSAGE_IDS, Columns, is_frame
 from cranfield.io.faults import Location, TableKind, Unit, quotable
-from cranfield.io.ids import Duplicates, check_duplicates, codes_of, id_text, passage_ids
-from cranfield.io.judgments import Rows, group_judgments, with_queries
-from cranfield.io.lists import without_repeats
-from cranfield.io.named_tables import NamedTable, is_missing, read_table
-from cranfield.io.records import FIELDS, Accessors, columns_of, read_chunk_records
+from cranfield.io.named_tables import no_column, read_table
+from cranfield.io.records import FIELDS, Accessors, columns_of, read_chunk_records, without_repeats
 from cranfield.io.runs import load, load_unchecked
 from cranfield.io.streams import Stream, detect_file, is_stream, open_stream
-from cranfield.io.tables import COLUMN_NAMES, PASSAGE_IDS, is_frame
-from cranfield.wording import few, plural
+from cranfield.io.tables import Rows, group_judgments, with_queries
+from cranfield.io.values import Duplicates, check_duplicates, codes_of, id_text, is_missing, number, passage_ids
+from cranfield.wording import plural
 
 # Usual names of columns. Grades are not called `score` here, because a table of chunks has scores.
 COLUMNS = {
@@ -51,22 +50,16 @@ SHAPES = {
 
 @dataclass
 class Given:
-    """Passages as they were given, in columns; ``place`` says where a row is.
+    """Passages as they were given: a list for each role; ``place`` says where a row is.
 
-    ``values``: scores or grades, None without any. ``quotes``: in place of offsets.
+    Roles are query and document; start and end, or quote in their place; value (scores or grades) and rank, if given.
     """
 
     name: str
     source_name: str
-    queries: list[Any]
-    documents: list[Any]
-    starts: list[Any]
-    ends: list[Any]
-    values: list[Any] | None
+    roles: dict[str, list[Any]]
     place: Callable[[int], str]
-    lines: Sequence[int] | None = None
-    quotes: list[Any] | None = None
-    ranks: list[Any] | None = None
+    lines: Integers | None = None
     empty: Sequence[Any] = ()  # queries without passages
     listed: bool = False  # in lists by query, which have an order
 
@@ -100,7 +93,9 @@ def read_chunks(
     ``texts``: the texts of documents, as far as they are known; no chunk can end beyond them.
     """
     check_duplicates(duplicates)
-    found = io.read_run(source, name=name) if isinstance(source, Run) else _located(source, "run", name, accessors)
+    found = (
+        io.read_run(source, name=name) if isinstance(source, Run) else _located(source, "run", name, accessors, texts)
+    )
     positions = found.by_position if isinstance(found, Run) else by_position(source)
     run = _run(found) if isinstance(found, Located) else found
     table = run.source if isinstance(run.source, Table) else load(run)
@@ -120,7 +115,7 @@ def _run(found: Located) -> Run:
         passage_ids(found.passages),
         scores,
         found.ranks,
-        numbered=found.lines is None,
+        unit="row" if found.lines is None else "line",
         line=found.lines,
         passages=found.passages,
     )
@@ -190,7 +185,7 @@ def _located(
     """The passages of a source; or a plain run or plain judgments, whose ids are those of passages."""
     columns = native.scan_passages(source) if type(source) is dict and accessors is None else None
     if columns is None or not len(columns["start"]) or (kind == "qrels" and np.isinf(columns.get("value", 0)).any()):
-        given = _given(source, kind, name, accessors)
+        given = _given(source, kind, name, accessors, quotes=kind == "qrels" or texts is not None)
         return _checked(given, kind, texts) if isinstance(given, Given) else given
     begin, queries = columns["begin"], Strings(*columns["query"])
     passages = Passages(Strings(*columns["name"]), *(columns[role] for role in ("document", "start", "end")))
@@ -205,8 +200,11 @@ def _located(
     return Located(title, "", queries.take(row_query), passages, columns.get("value"), place, empty=empty, listed=True)
 
 
-def _given(source: Any, kind: TableKind, name: str | None, accessors: Accessors | None) -> Given | Any:
-    """The passages of a source in columns; or a plain run or plain judgments, whose ids are those of passages."""
+def _given(source: Any, kind: TableKind, name: str | None, accessors: Accessors | None, *, quotes: bool) -> Given | Any:
+    """The passages of a source in columns; or a plain run or plain judgments, whose ids are those of passages.
+
+    ``quotes``: whether texts may stand for offsets.
+    """
     what = "run" if kind == "run" else "spans"
     if isinstance(source, Run) and source.records is not None:
         source, accessors = source.records[0], replace(source.records[1], found={}, scored=None)
@@ -218,15 +216,15 @@ def _given(source: Any, kind: TableKind, name: str | None, accessors: Accessors 
         return getattr(detect_file(table, kind), f"read_{kind}")(table, name or table.name, None)
     title, source_name = (name or what, "") if stream is None else (name or stream.name, stream.source_name)
     if isinstance(table, Mapping) and columns_of(table) is not None:
-        table = NamedTable({str(column): list(cells) for column, cells in table.items()}, None, what)
-    by_query = _by_query(table) if isinstance(table, NamedTable) else table
+        table = Columns.of({str(column): list(cells) for column, cells in table.items()}, source_name=what)
+    by_query = _by_query(table) if isinstance(table, Columns) else table
     given: Given | None = None
     if by_query is None:
-        given = _of_table(table, kind, title, source_name)
+        given = _of_table(table, kind, title, source_name, quotes=quotes)
     else:
         first = next((value for value in by_query.values() if not _is_empty(value)), None)
         if not isinstance(first, Mapping) and not _is_text(first):
-            given = _of_mapping(by_query, kind, title, accessors or Accessors(), source_name)
+            given = _of_mapping(by_query, kind, title, accessors or Accessors(), source_name, quotes=quotes)
     if given is not None:
         return given
     return (io.read_run if kind == "run" else io.read_qrels)(source if stream is None else stream, name=name)
@@ -237,21 +235,22 @@ def by_position(source: Any) -> int:
     return len(source) if isinstance(source, list | tuple) and source and isinstance(source[0], list | tuple) else 0
 
 
-def _by_query(table: NamedTable) -> Mapping[Any, Any] | None:
+def _by_query(table: Columns) -> Mapping[Any, Any] | None:
     """The results by query of a table with a list of them in each row; None for everything else."""
-    if all(len(cells) == 1 and isinstance(cells[0], list) for cells in table.columns.values()):  # JSON, by query
-        return {query: cells[0] for query, cells in table.columns.items()}
-    query, ranking = table.column(COLUMNS["query"]), table.column(FIELDS["ranking"])
-    if query is None or ranking is None or not all(isinstance(cell, list) for cell in table.columns[ranking]):
+    columns = {name: table.values(name) for name in table.names}
+    if all(len(cells) == 1 and isinstance(cells[0], list) for cells in columns.values()):  # JSON, by query
+        return {query: cells[0] for query, cells in columns.items()}
+    query, ranking = table.usual(COLUMNS["query"]), table.usual(FIELDS["ranking"])
+    if query is None or ranking is None or not all(isinstance(cell, list) for cell in columns[ranking]):
         return None
     row_of: dict[str, int] = {}
-    for row, name in enumerate(map(str, table.columns[query])):
+    for row, name in enumerate(map(str, columns[query])):
         if row_of.setdefault(name, row) != row:
             raise InputError(
                 [f"{table.place(row)}: query `{quotable(name)}` has two records, first {table.place(row_of[name])}"],
                 hint="give the results of a query once",
             )
-    return dict(zip(table.columns[query], table.columns[ranking], strict=True))
+    return dict(zip(columns[query], columns[ranking], strict=True))
 
 
 def _is_empty(value: Any) -> bool:
@@ -263,56 +262,43 @@ def _is_text(ranking: Any) -> bool:
     return isinstance(ranking, list | tuple | set | frozenset) and isinstance(next(iter(ranking)), str)
 
 
-def _of_table(table: NamedTable, kind: TableKind, name: str, source_name: str) -> Given | None:
-    columns = {role: table.column(names) for role, names in COLUMNS.items()}
-    cells = {role: [] if column is None else table.columns[column] for role, column in columns.items()}
-    needed = ["query", "document", "start", "end"]
-    quotes = kind == "qrels" and columns["start"] is None and columns["quote"] is not None
-    if quotes:
-        needed[2:] = ["quote"]
-    elif columns["start"] is None and columns["end"] is None:
-        if columns["query"] is not None and _has_fields(table):
-            return _of_records(table, cells["query"], kind, name, source_name)
+def _of_table(table: Columns, kind: TableKind, name: str, source_name: str, *, quotes: bool) -> Given | None:
+    columns = {role: table.usual(names) for role, names in COLUMNS.items()}
+    roles = {role: table.values(column) for role, column in columns.items() if column is not None}
+    quotes = quotes and "start" not in roles and "quote" in roles
+    if not quotes and "start" not in roles and "end" not in roles:
+        if "query" in roles and _has_fields(table):
+            return _of_records(table, roles["query"], kind, name, source_name)
         if source_name:
             return None
-    missing = [role for role in needed if columns[role] is None]
+    needed = ["query", "document", "quote"] if quotes else ["query", "document", "start", "end"]
+    missing = [role for role in needed if role not in roles]
     if missing:
-        names = few([quotable(column) for column in table.columns], 10)
         more = ", or query, document and quote" if kind == "qrels" else ""
-        raise InputError(
-            [f"{table.source_name}: no column for the {missing[0]}; the columns are {names}"],
-            hint=f"a table of passages has the columns query, document, start and end{more}",
+        raise no_column(
+            table,
+            f"no column for the {missing[0]}",
+            f"a table of passages has the columns query, document, start and end{more}",
         )
-    values: list[Any] | None = cells["score" if kind == "run" else "grade"] or None
-    if kind == "run" and values is None and cells["rank"]:
-        values = [rank if math.isnan(number := _number(rank)) else -number for rank in cells["rank"]]
-    return Given(
-        name,
-        source_name,
-        cells["query"],
-        cells["document"],
-        cells["start"],
-        cells["end"],
-        values,
-        table.place,
-        table.lines,
-        cells["quote"] if quotes else None,
-        cells["rank"] or None,
-    )
+    given = {role: roles[role] for role in (*needed, "rank") if role in roles}
+    if (value := "score" if kind == "run" else "grade") in roles:
+        given["value"] = roles[value]
+    elif kind == "run" and "rank" in roles:
+        given["value"] = [rank if math.isnan(number := _number(rank)) else -number for rank in roles["rank"]]
+    return Given(name, source_name, given, table.place, table.line)
 
 
-def _has_fields(table: NamedTable) -> bool:
+def _has_fields(table: Columns) -> bool:
     """Whether a cell of the first row has fields of its own, as the metadata of a chunk have."""
-    return any(isinstance(cell, Mapping) for cells in table.columns.values() for cell in cells[:1])
+    return any(isinstance(cell, Mapping) for name in table.names for cell in table.values(name)[:1])
 
 
-def _of_records(table: NamedTable, queries: list[Any], kind: TableKind, name: str, source_name: str) -> Given:
+def _of_records(table: Columns, queries: list[Any], kind: TableKind, name: str, source_name: str) -> Given:
     """The rows of a table as records, whose fields may be nested."""
     with _in(source_name):
-        rows = read_chunk_records([row for _, row in table], "", kind, Accessors())
-    documents, starts, ends, *values = map(list, zip(*rows, strict=True))
-    numbers = values[0] if values else None
-    return Given(name, source_name, queries, documents, starts, ends, numbers, table.place, table.lines)
+        rows = read_chunk_records([row for _, row in table.rows()], "", kind, Accessors())
+    columns = dict(zip(("document", "start", "end", "value"), map(list, zip(*rows, strict=True)), strict=False))
+    return Given(name, source_name, {"query": queries, **columns}, table.place, table.line)
 
 
 @contextmanager
@@ -325,7 +311,9 @@ def _in(source_name: str) -> Iterator[None]:
         raise InputError([prefix + fault for fault in error.faults], total=error.total, hint=error.hint) from None
 
 
-def _of_mapping(source: Mapping[Any, Any], kind: TableKind, name: str, accessors: Accessors, source_name: str) -> Given:
+def _of_mapping(
+    source: Mapping[Any, Any], kind: TableKind, name: str, accessors: Accessors, source_name: str, *, quotes: bool
+) -> Given:
     """Lists of tuples or of records by query."""
     queries: list[Any] = []
     rows: list[Any] = []
@@ -334,7 +322,7 @@ def _of_mapping(source: Mapping[Any, Any], kind: TableKind, name: str, accessors
         for query, ranking in source.items():
             items = _listed(query, ranking, kind)
             if items and _is_record(items[0], accessors):
-                items = read_chunk_records(items, str(query), kind, accessors, quotes=kind == "qrels")
+                items = read_chunk_records(items, str(query), kind, accessors, quotes=quotes)
             begin.append(len(rows))
             rows += items
             queries += [query] * len(items)
@@ -346,7 +334,7 @@ def _of_mapping(source: Mapping[Any, Any], kind: TableKind, name: str, accessors
         return f"{prefix}query `{quotable(str(queries[row]))}`, position {at + 1}"
 
     widths = set(map(len, rows)) if set(map(type, rows)) <= {tuple, list} else {0}
-    quoted = kind == "qrels" and min(widths, default=0) > 1 and isinstance(rows[0][1], str)
+    quoted = quotes and min(widths, default=0) > 1 and isinstance(rows[0][1], str)
     usual = {2, 3} if quoted else {3, 4}
     if not widths <= usual:
         row = next(i for i, one in enumerate(rows) if not isinstance(one, tuple | list) or len(one) not in usual)
@@ -358,23 +346,11 @@ def _of_mapping(source: Mapping[Any, Any], kind: TableKind, name: str, accessors
             row = next(i for i, one in enumerate(rows) if len(one) == min(widths))
             raise InputError([f"{place(row)}: there is no score, but other chunks have one"])
         rows = [one if len(one) == max(widths) else (*one, 1) for one in rows]
-    columns: list[list[Any]] = [[row[i] for row in rows] for i in range(max(widths, default=min(usual)))]
-    values = columns.pop() if len(columns) == max(usual) else None
-    documents, *offsets = columns
-    first, second = (offsets[0], []) if quoted else offsets
-    return Given(
-        name,
-        source_name,
-        queries,
-        documents,
-        first,
-        second,
-        values,
-        place,
-        quotes=first if quoted else None,
-        empty=[query for query, ranking in source.items() if _is_empty(ranking)],
-        listed=True,
-    )
+    names = ("document", "quote", "value") if quoted else ("document", "start", "end", "value")
+    width = max(widths, default=min(usual))
+    columns = {role: [row[i] for row in rows] for i, role in enumerate(names[:width])}
+    empty = [query for query, ranking in source.items() if _is_empty(ranking)]
+    return Given(name, source_name, {"query": queries, **columns}, place, empty=empty, listed=True)
 
 
 def _is_record(item: Any, accessors: Accessors) -> bool:
@@ -398,34 +374,31 @@ def _listed(query: Any, ranking: Any, kind: TableKind) -> list[Any]:
 def _checked(given: Given, kind: TableKind, texts: Texts | None = None) -> Located:
     """The passages as columns of ids and numbers."""
     faults: list[str] = []
-    queries, documents = (_ids(given, column, role, faults) for role, column in
-                          (("query", given.queries), ("document", given.documents)))  # fmt: skip
+    roles = given.roles
+    queries, documents = (_ids(given, roles[role], role, faults) for role in ("query", "document"))
     names, document = codes_of(Strings.of(documents))
-    if given.quotes is not None and not faults:
-        starts, ends = _located_quotes(given, documents, given.quotes, texts, faults)
-    else:
-        starts, ends = (_offsets(given, column, role, faults) for role, column in
-                        (("start", given.starts), ("end", given.ends)))  # fmt: skip
-        if not faults:
-            for row in np.flatnonzero((starts < 0) | (ends < starts)).tolist():
-                negative = f"the start is negative: {starts[row]}"
-                wrong = negative if starts[row] < 0 else f"the end {ends[row]} is before the start {starts[row]}"
-                faults.append(f"{given.place(row)}: {wrong}")
+    if "quote" in roles and not faults:
+        starts, ends = _located_quotes(given, documents, roles["quote"], texts, faults)
+    elif "quote" not in roles:
+        starts, ends = (_offsets(given, roles[role], role, faults) for role in ("start", "end"))
+        for row in np.flatnonzero((starts < 0) | (ends < starts)).tolist() if not faults else ():
+            negative = f"the start is negative: {starts[row]}"
+            wrong = negative if starts[row] < 0 else f"the end {ends[row]} is before the start {starts[row]}"
+            faults.append(f"{given.place(row)}: {wrong}")
     if faults:
-        hint = "" if given.quotes is None else "quotes are searched as they are, then up to white space; give offsets"
+        hint = "quotes are searched as they are, then up to white space; give offsets" if "quote" in roles else ""
         raise InputError(faults, hint=hint)
     if not documents and not given.empty:
         raise InputError([f"{given.source_name or given.name}: no passages"])
-    role = "score" if kind == "run" else "grade"
     return Located(
         given.name,
         given.source_name,
         Strings.of(queries),
         Passages(names, document, starts, ends),
-        None if given.values is None else _numbers(given, given.values, role),
+        _numbers(given, "value", "score" if kind == "run" else "grade"),
         given.place,
-        None if given.lines is None else np.array(given.lines, np.int64),
-        None if given.ranks is None else _numbers(given, given.ranks, "rank"),
+        given.lines,
+        _numbers(given, "rank", "rank"),
         tuple(id_text(query) or str(query) for query in given.empty),
         given.listed,
     )
@@ -478,7 +451,9 @@ def _whole(value: Any) -> int | Wrong:
     return Wrong(value if isinstance(value, str) and value else repr(value))
 
 
-def _numbers(given: Given, values: list[Any], role: str) -> Floats:
+def _numbers(given: Given, column: str, role: str) -> Floats | None:
+    if (values := given.roles.get(column)) is None:
+        return None
     numbers = np.fromiter(map(_number, values), np.float64, len(values))
     wrong = np.isnan(numbers) if role == "score" else ~np.isfinite(numbers)
     if wrong.any():
@@ -489,11 +464,9 @@ def _numbers(given: Given, values: list[Any], role: str) -> Floats:
 
 
 def _number(value: Any) -> float:
-    """A number; NaN for everything else."""
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
+    """A number, which may be text; NaN for everything else."""
+    found = number(value, text=True)
+    return math.nan if found is None else found
 
 
 class Texts:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cranfield.data import Opener
 from cranfield.errors import InputError, UsageError, available, optional, reading, reading_failed
+from cranfield.io import register
 from cranfield.parallel import in_background
 
 if TYPE_CHECKING:
@@ -217,6 +218,7 @@ def open_stream(source: Any, default_name: str) -> Stream:
     if isinstance(source, str) and source == "-":
         if sys.stdin is None:  # `<&-`
             raise InputError(["<stdin>: standard input is closed"])
+        register.active().read("-")
         return _open_object(sys.stdin, "<stdin>", "stdin")
     if isinstance(source, str | os.PathLike):
         return _open_path(os.fsdecode(source))
@@ -241,6 +243,7 @@ def short_name(path: str) -> str:
 
 
 def _open_file(path: str) -> int:
+    register.active().read(path)
     try:
         return os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     except FileNotFoundError as error:
@@ -408,7 +411,7 @@ def _not_empty(stream: Stream) -> Stream:
 BOM = b"\xef\xbb\xbf"
 
 ContentKind = Literal["run", "qrels", "documents"]
-Columns = Mapping[str, str] | None  # which column of a table has which role, where its name does not say it
+Roles = Mapping[str, str] | None  # which column of a table has which role, where its name does not say it
 Row = tuple[Any, ...]
 
 
@@ -433,10 +436,10 @@ class FileFormat:
 
     name: str
     priority: int
-    recognises: Callable[[Stream, ContentKind, Columns], bool]
-    read_run: Callable[[Stream, str, Columns], Run] | None = None
-    read_runs: Callable[[Stream, str, Columns], list[Run]] | None = None  # if a file has several runs
-    read_qrels: Callable[[Stream, str, Columns], Judgments] | None = None
+    recognises: Callable[[Stream, ContentKind, Roles], bool]
+    read_run: Callable[[Stream, str, Roles], Run] | None = None
+    read_runs: Callable[[Stream, str, Roles], list[Run]] | None = None  # if a file has several runs
+    read_qrels: Callable[[Stream, str, Roles], Judgments] | None = None
     read_documents: Callable[[Stream, FieldChoice], DocumentReader] | None = None
     writers: Mapping[str, Callable[[WritableTable], Iterator[bytes]]] = field(default_factory=dict)  # by extension
     extensions: tuple[str, ...] = ()  # not part of the name of a run
@@ -482,7 +485,7 @@ def _can_hold(record: FileFormat | SourceFormat, kind: ContentKind | None) -> bo
     return kind is None or getattr(record, f"read_{kind}") is not None
 
 
-def detect_file(stream: Stream, kind: ContentKind, columns: Columns = None) -> FileFormat:
+def detect_file(stream: Stream, kind: ContentKind, columns: Roles = None) -> FileFormat:
     """The first format that recognises a stream."""
     for file_format in file_formats(kind):
         if file_format.recognises(stream, kind, columns):
@@ -533,7 +536,7 @@ def supported_formats(kind: ContentKind) -> str:
     return f"supported formats: {', '.join(names)}; plain or compressed with gzip, bzip2, xz or zstd"
 
 
-def reject_columns(columns: Columns) -> None:
+def reject_columns(columns: Roles) -> None:
     """Raise if columns were named for a source that has none."""
     if columns:
         raise UsageError("columns= is for tables; this source has no named columns")
@@ -786,6 +789,7 @@ def active() -> Digests | None:
 
 def digest_of_file(path: str) -> str | None:
     """The digest of a regular file; None if it cannot be read."""
+    register.active().read(path)
     try:
         with open(path, "rb") as file:
             method = detect_compression(file.read(64))

@@ -1,286 +1,59 @@
-"""Runs and judgments from tables: which column has which role, and ids without copying.
+"""Runs and judgments from columns: in memory, or read piece by piece.
 
-A column is an Arrow array, a pandas or polars series, or a list. Text files with named columns (CSV, JSON Lines) are
-read piece by piece: a run whose queries are contiguous is joined to judgments meanwhile, so that memory is bounded by
-its largest query. If a query appears again later, all rows are needed at once.
+Long tables and text files with named columns (CSV, JSON Lines) are read piece by piece: a run whose queries are
+contiguous is joined to judgments meanwhile, so that memory is bounded by its largest query. If a query appears again
+later, all rows are needed at once. Judgments are grouped by query, each document once.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, islice
+from typing import Any
 
 import numpy as np
 
-from cranfield import native
-from cranfield.data import Array, Floats, Integers, Judgments, Run, Strings, Table, TableStream
-from cranfield.errors import InputError, UsageError, available, max_faults, optional
-from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, input_error, quotable
-from cranfield.io.ids import check_marks, id_text, is_collision, is_id
-from cranfield.io.judgments import Rows, group_judgments
-from cranfield.io.streams import Columns
+from cranfield.data import Floats, Integers, Judgments, Labels, Run, Strings, Table, TableStream
+from cranfield.errors import InputError, UsageError, available, max_faults
+from cranfield.io.columns import QRELS_COLUMNS, RUN_COLUMNS, Columns, RowFaults, choose_columns, ids_of, numbers_of
+from cranfield.io.faults import Fault, FaultList, Location, TableKind, Unit, input_error
+from cranfield.io.streams import Roles
+from cranfield.io.values import check_marks, codes_of, first_rows
 
-# Usual names of columns, the most reliable ones first: PyTerrier's frames have the text of
-# the query in ``query`` and internal numbers in ``docid``.
-PASSAGE_IDS = ("passage_id", "chunk_id", "pid", "node_id")  # of a passage, which may be what was retrieved
-COLUMN_NAMES: dict[str, tuple[str, ...]] = {
-    "query": ("query_id", "qid", "q_id", "question_id", "topic_id", "topic", "query", "question"),
-    "document": ("doc_id", "docno", "document_id", "corpus_id", "docid", "did", *PASSAGE_IDS, "doc", "document"),
-    "score": ("score", "sim", "similarity"),
-    "rank": ("rank",),
-    "grade": ("relevance", "rel", "grade", "label", "rating", "relevance_score", "score"),
-    "iteration": ("subtopic_id", "subtopic", "iteration"),
-    "stratum": ("stratum",),
-    "probability": ("probability", "inclusion_probability", "inclusion"),
-    # For engines: tables with several runs, and the order of rows.
-    "run": ("run", "run_id", "run_name", "system"),
-    "row": ("row", "line", "position"),
-}
-RANKINGS = ("results", "hits", "retrieved", "ranking")  # fields that hold the ranking of a query
-
-NUMBER = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)"
-_NUMBER = re.compile(rf"\s*{NUMBER}\s*", re.ASCII | re.IGNORECASE)
-
-
-class Frame:
-    """Columns by name: lists, Arrow arrays or series.
-
-    Names may be repeated; `choose_columns` refuses them if it needs one of them. ``line``: the line of each row, if the
-    rows are those of a text file. ``text``: all values are text, numbers included, as in CSV.
-    """
-
-    def __init__(
-        self, names: Iterable[str], column: Callable[[str], Any], line: Integers | None = None, *, text: bool = False
-    ) -> None:
-        self.names, self.column, self.line, self.text = list(names), column, line, text
-
-    @classmethod
-    def of(cls, columns: Mapping[str, list[Any]]) -> Frame:
-        """Columns that are lists."""
-        return cls(columns, columns.__getitem__)
-
-    @classmethod
-    def of_arrow(cls, table: Any) -> Frame:
-        """The columns of an Arrow table."""
-        return cls(table.schema.names, table.column)
-
-    @classmethod
-    def of_records(cls, records: Sequence[Mapping[str, Any]], line: Integers | None = None) -> Frame:
-        """Records with fields by name; a field that a record does not have is None."""
-        names = dict.fromkeys(name for record in records for name in record)
-        return cls(names, lambda name: [record.get(name) for record in records], line)
-
-    @classmethod
-    def of_text(cls, names: Sequence[str], records: Sequence[Sequence[str]], line: Integers) -> Frame:
-        """Records of text, with a field for each name."""
-
-        def column(name: str) -> list[str]:
-            at = names.index(name)
-            return [record[at] for record in records]
-
-        return cls(names, column, line, text=True)
-
-    @classmethod
-    def of_strings(cls, names: Sequence[str], columns: Sequence[Strings], line: Integers) -> Frame:
-        """Columns of text."""
-        return cls(names, lambda name: columns[names.index(name)], line, text=True)
-
-
-class _Faults:
-    """At most one fault for each row; ``line``: the line of each row, if the table is a text file."""
-
-    def __init__(self, location: Location, line: Integers | None = None) -> None:
-        self.location = location
-        self.line = line
-        self.by_row: dict[int, tuple[str, str]] = {}
-
-    def add(self, row: int, kind: str, text: str) -> None:
-        self.by_row.setdefault(row, (kind, text))
-
-    def first(self, query: Strings) -> list[Fault]:
-        """The faults that an error lists, each with the query of its row."""
-        faults: list[Fault] = []
-        for row in sorted(self.by_row)[: max_faults()]:
-            kind, text = self.by_row[row]
-            name = query[row - 1].encode("utf-8", "surrogateescape")
-            line = row if self.line is None else int(self.line[row - 1])
-            faults.append(Fault(line, kind, name, fault_text(text)[:80], 0))
-        return faults
-
-    def raise_if_any(self, query: Strings, document: Strings) -> None:
-        """Raise all faults, each with the query and document of its row."""
-        if self.by_row:
-            faults = self.first(query)
-            raise input_error(faults, len(self.by_row), self.location, lambda row: document[row - 1])
-
-
-def is_frame(source: object) -> bool:
-    """Whether the object is a table with columns."""
-    return _is_lazy(source) or (
-        any(hasattr(source, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "columns"))
-        and not is_column(source)
-    )
-
-
-def is_column(source: object) -> bool:
-    """Whether the object is one column of a table, or an array or tensor."""
-    if _is_lazy(source) or any(hasattr(source, name) for name in ("columns", "schema")):
-        return False
-    return any(hasattr(source, name) for name in _TO_LIST) and getattr(source, "ndim", 1) > 0
-
-
-def list_of(column: Any) -> list[Any]:
-    """The values of a column, an array or a list."""
-    for method in _TO_LIST:
-        if hasattr(column, method):
-            return list(getattr(column, method)())
-    return list(column)
-
-
-_TO_LIST = ("to_pylist", "tolist", "to_list")
-
-
-def _is_lazy(source: Any) -> bool:
-    # By name: polars may compute, and warn, when a lazy frame is asked for an attribute.
-    return type(source).__name__ == "LazyFrame"
-
-
-def frame_of(source: Any) -> Frame:
-    """A table of another library as a frame."""
-    if _is_lazy(source):
-        source = source.collect()
-    pandas = hasattr(source, "iloc")
-    if pandas and {*source.index.names}.isdisjoint([None, *source.columns]):
-        source = source.reset_index()
-    pyarrow = None if pandas else available("pyarrow")
-    if pyarrow is not None and (hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")):
-        with suppress(pyarrow.ArrowInvalid):  # polars has numbers that Arrow does not have
-            return Frame.of_arrow(pyarrow.table(source))
-    if hasattr(source, "columns") and hasattr(source, "__getitem__"):
-        by_name = {str(label): label for label in source.columns}
-        return Frame(map(str, source.columns), lambda name: source[by_name[name]])
-    optional("pyarrow", "reading this table", "arrow")
-    raise UsageError(f"cannot read a table from {type(source).__name__}")
-
-
-def normalise_name(name: str) -> str:
-    """A column name in the spelling of `COLUMN_NAMES`.
-
-    >>> normalise_name(" Query-ID")
-    'query_id'
-    """
-    return name.strip().lower().replace("-", "_").replace(" ", "_")
-
-
-def choose_columns(names: Sequence[str], roles: Sequence[str], columns: Columns, source_name: str) -> dict[str, str]:
-    """The column for each role: from ``columns``, else by its name. Ranks and iterations may be missing."""
-    columns = columns or {}
-    for role in columns:
-        if role not in roles:
-            raise UsageError(f"unknown column role `{quotable(role)}`", hint=f"columns= takes {', '.join(roles)}")
-    normalised = {normalise_name(name): name for name in reversed(names)}
-    chosen: dict[str, str] = {}
-    for role in roles:
-        if role in columns:
-            if columns[role] not in names:
-                raise _missing_column(f"no column `{quotable(str(columns[role]))}`", names, source_name, "")
-            chosen[role] = columns[role]
-        elif column := next((normalised[name] for name in COLUMN_NAMES[role] if name in normalised), None):
-            chosen[role] = column
-    for role in roles[:3]:
-        if role not in chosen and not (role == "score" and "rank" in chosen):
-            hint = f"name it {COLUMN_NAMES[role][0]}, or in Python name the columns: {_columns_call(roles)}"
-            if {"start", "end"} <= normalised.keys():
-                hint = "for passages and chunks, use --judgments spans, or Collection(spans=...)"
-            raise _missing_column(f"no column for the {role}", names, source_name, hint)
-    for role, column in chosen.items():
-        _check_unique(column, role, names, source_name, exactly=role in columns)
-    return chosen
-
-
-def _columns_call(roles: Sequence[str]) -> str:
-    """How to read a table whose columns have other names."""
-    named = ", ".join(f'"{role}": "..."' for role in roles[:3])
-    return f"cf.{'read_run' if 'score' in roles else 'read_qrels'}(table, columns={{{named}}})"
-
-
-def _check_unique(column: str, role: str, names: Sequence[str], source_name: str, *, exactly: bool) -> None:
-    """Raise if several columns have this name, or (unless the caller chose it) one that differs in separators or case.
-
-    Nothing says which of them is meant, and libraries disagree on which one they read.
-    """
-
-    def spelling(name: str) -> str:
-        return name if exactly else normalise_name(name).replace("_", "")
-
-    alike = [name for name in names if spelling(name) == spelling(column)]
-    if len(alike) > 1:
-        shown = " and ".join(f"`{quotable(name)}`" for name in dict.fromkeys(alike))
-        sentence = f"several columns could be the {role}: {shown}"
-        if len(set(alike)) == 1:
-            sentence = f"{len(alike)} columns are named {shown}"
-        raise InputError(
-            [f"{source_name}: {sentence}" if source_name else sentence],
-            hint="remove or rename all but one"
-            + ("" if exactly else f', or in Python pass columns={{"{role}": ...}} to read_run or read_qrels'),
-        )
-
-
-def _missing_column(problem: str, names: Sequence[str], source_name: str, hint: str) -> InputError:
-    sentence = f"{problem}; the columns are {', '.join(quotable(name) for name in names) or 'none'}"
-    return InputError([f"{source_name}: {sentence}" if source_name else sentence], hint=hint)
-
-
-RUN_COLUMNS = ("query", "document", "score", "rank")
 SAMPLE_ROLES = ("stratum", "probability")
-QRELS_COLUMNS = ("query", "document", "grade", "iteration", "stratum", "probability")
 
 
-def run_table(frame: Frame, columns: Columns, location: Location) -> Table:
-    """A run from a frame. Without a column of scores, the score is the negative rank."""
+def run_table(frame: Columns, columns: Roles, location: Location) -> Table:
+    """A run from columns in memory. Without a column of scores, the score is the negative rank."""
     named = choose_columns(frame.names, RUN_COLUMNS, columns, location.source_name)
-    faults = _Faults(location)
-    table = _run_columns(frame, named, faults)
-    faults.raise_if_any(table.query, table.document)
-    return replace(table, numbered=location.unit == "row", score_column=location.score_column)
+    table = _run_piece(frame, named, location)
+    FaultList(table.faults, table.faults_total).raise_if_any(location)
+    return table
 
 
-def run_piece(frame: Frame, named: Mapping[str, str], location: Location) -> Table:
-    """The rows of a piece of a text file; faulty ones are left out, and the table has their faults."""
-    faults = _Faults(location, frame.line)
-    table = replace(_run_columns(frame, named, faults), line=frame.line)
-    if faults.by_row:
-        first = faults.first(table.query)
-        kept = np.delete(np.arange(len(table.score)), np.array(list(faults.by_row)) - 1)
-        table = replace(table.take(kept), faults=tuple(first), faults_total=len(faults.by_row))
-    return replace(table, score_column=location.score_column)
-
-
-def _run_columns(frame: Frame, named: Mapping[str, str], faults: _Faults) -> Table:
-    query, document = _ids(frame, named["query"], faults), _ids(frame, named["document"], faults)
+def _run_piece(frame: Columns, named: Mapping[str, str], location: Location) -> Table:
+    """The rows of a piece; faulty ones are left out, and the table has their faults."""
+    faults = RowFaults(frame.line)
+    query, document = (ids_of(frame, named[role], faults) for role in ("query", "document"))
     rank = None
     if "rank" in named:
         # With scores, a rank that is not a number is a fault only if documents are ordered by rank; the join checks it.
-        rank = _numbers(frame, named["rank"], "rank", None if "score" in named else faults)
-    if "score" in named:
-        score = _numbers(frame, named["score"], "score", faults)
-    elif rank is not None:
-        score = -rank
-    return Table(query, document, score, rank)
+        rank = numbers_of(frame, named["rank"], "rank", None if "score" in named else faults)
+    score = numbers_of(frame, named["score"], "score", faults) if "score" in named else -np.asarray(rank)
+    table = Table(query, document, score, rank, location.unit, location.score_column, frame.line)
+    if not faults.by_row:
+        return table
+    kept = np.delete(np.arange(len(score)), np.array(list(faults.by_row)) - 1)
+    return replace(table.take(kept), faults=tuple(faults.first(query)), faults_total=len(faults.by_row))
 
 
 def qrels_table(
-    frame: Frame, columns: Columns, name: str, location: Location, *, subtopics: bool | None = None
+    frame: Columns, columns: Roles, name: str, location: Location, *, subtopics: bool | None = None
 ) -> Judgments:
-    """Judgments from a frame; ``subtopics`` as in `group_judgments`."""
-    named = choose_columns(frame.names, QRELS_COLUMNS, columns, location.source_name)
-    faults = _Faults(location)
-    judged = _judged_columns(frame, named, faults)
-    faults.raise_if_any(judged.query, judged.document)
-    return group_rows(judged, np.arange(1, len(judged.grade) + 1, dtype=np.int64), name, location, subtopics=subtopics)
+    """Judgments from columns in memory; ``subtopics`` as in `group_judgments`."""
+    return _read_qrels(lambda: iter([(frame, ())]), name, columns, location, subtopics=subtopics)
 
 
 def are_subtopics(named: Mapping[str, str]) -> bool | None:
@@ -288,316 +61,185 @@ def are_subtopics(named: Mapping[str, str]) -> bool | None:
     return named.get("iteration", "").lower() in ("subtopic_id", "subtopic") or None
 
 
-class JudgedColumns(NamedTuple):
-    """Judgments as columns, one row each."""
-
-    query: Strings
-    document: Strings
-    iteration: Strings | None
-    grade: Floats
-    sample: Mapping[str, list[Any]]  # the stratum and the probability of each row, if there are such columns
-    subtopics: bool | None  # as in `group_judgments`
-
-
-def group_rows(
-    judged: JudgedColumns, line: Integers, name: str, location: Location, *, subtopics: bool | None = None
-) -> Judgments:
-    """`group_judgments` of columns."""
-    rows = Rows.of(judged.query, judged.document, judged.grade, line, judged.iteration)
-    judgments = group_judgments(name, rows, location, subtopics=judged.subtopics if subtopics is None else subtopics)
-    if not judged.sample:
-        return judgments
-    from cranfield.io.side_tables import with_sample
-
-    keys = list(zip(judged.query, judged.document, strict=True))
-    given: dict[str, dict[str, dict[str, Any]] | None] = dict.fromkeys(SAMPLE_ROLES)
-    for role, values in judged.sample.items():
-        by_query: dict[str, dict[str, Any]] = {}
-        given[role] = by_query
-        for (q, d), value in zip(keys, values, strict=True):
-            by_query.setdefault(q, {})[d] = None if value == "" else value
-    return with_sample(judgments, given["stratum"], given["probability"])
-
-
-def _judged_columns(frame: Frame, named: Mapping[str, str], faults: _Faults) -> JudgedColumns:
-    query, documents = _ids(frame, named["query"], faults), _ids(frame, named["document"], faults)
-    iteration = _ids(frame, named["iteration"], faults) if "iteration" in named else None
-    grade = _numbers(frame, named["grade"], "grade", faults)
-    for row in np.flatnonzero(~np.isfinite(grade)).tolist():
-        faults.add(row + 1, "grade", repr(float(grade[row])))
-    sample = {role: list_of(frame.column(named[role])) for role in SAMPLE_ROLES if role in named}
-    return JudgedColumns(query, documents, iteration, grade, sample, are_subtopics(named))
-
-
-def _ids(frame: Frame, name: str, faults: _Faults) -> Strings:
-    column = frame.column(name)
-    if isinstance(column, Strings):
-        return _not_empty(column, name, faults)
-    pyarrow = None if isinstance(column, list) else available("pyarrow")
-    if pyarrow is not None:
-        array = _arrow(column, pyarrow)
-        # Arrow makes bytes of text that stands among bytes.
-        mixed = array is not column and array is not None and "binary" in str(array.type)
-        if array is not None and not mixed and (target := _id_type(array.type, pyarrow)) is not None:
-            return _arrow_ids(array, target, name, faults)
-    return _ids_from_list(list_of(column), name, faults)
-
-
-def _ids_from_list(values: list[Any], name: str, faults: _Faults) -> Strings:
-    if set(map(type, values)) == {str} and all(values):  # the usual case, in one step
-        with suppress(UnicodeEncodeError):
-            return Strings.of(values)
-    texts = []
-    first: dict[str, Any] = {}
-    for row, value in enumerate(values, 1):
-        text = id_text(value) or ""
-        if not is_id(value) or not _is_encodable(text):
-            text = ""
-            faults.add(row, "id", f"{quotable(repr(value))} in column `{quotable(name)}`")
-        elif not text:
-            faults.add(row, "empty", name)
-        elif is_collision(other := first.setdefault(text, value), value):
-            faults.add(row, "collision", f"{other!r} and {value!r}")
-        texts.append(text)
-    return Strings.of(texts)
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _arrow(column: Any, pyarrow: Any) -> Any:
-    """The column as an Arrow array without dictionary encoding; None if Arrow has no type for it."""
-    if not isinstance(column, pyarrow.Array | pyarrow.ChunkedArray):
-        try:
-            column = pyarrow.Array.from_pandas(column)
-        except (pyarrow.ArrowException, UnicodeError, OverflowError):  # mixed types, or text that is not UTF-8
-            return None
-    if pyarrow.types.is_dictionary(column.type):
-        # Arrow cannot decode a dictionary of string views, which polars uses for categories.
-        encoded = single_array(column)
-        values = encoded.dictionary
-        values = values.cast(pyarrow.large_string()) if str(values.type) == "string_view" else values
-        column = values.take(encoded.indices)
-    return column
-
-
-def _id_type(column_type: Any, pyarrow: Any) -> Any:
-    types = pyarrow.types
-    if types.is_integer(column_type) or str(column_type) in ("string", "large_string", "string_view"):
-        return pyarrow.large_string()
-    if str(column_type).startswith(("binary", "large_binary", "fixed_size_binary")):
-        return pyarrow.large_binary()
-    return None
-
-
-def single_array(array: Any) -> Any:
-    """A chunked array as one array, without copying if it has one chunk."""
-    if not hasattr(array, "num_chunks"):
-        return array
-    return array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
-
-
-def _arrow_ids(array: Any, target: Any, name: str, faults: _Faults) -> Strings:
-    array = single_array(array.cast(target))
-    for row in _null_rows(array):
-        faults.add(row, "id", f"null in column `{quotable(name)}`")
-    return _not_empty(strings_of(array), name, faults)
-
-
-def _not_empty(ids: Strings, name: str, faults: _Faults) -> Strings:
-    """The ids; an empty one is a fault."""
-    for row in np.flatnonzero(np.diff(ids.offsets) == 0).tolist():
-        faults.add(row + 1, "empty", name)
-    return ids
-
-
-def strings_of(array: Any) -> Strings:
-    """An Arrow array of large strings or large binaries as `Strings`, without copying; null becomes empty text."""
-    array = single_array(array)
-    _, offsets, data = array.buffers()
-    if len(array) == 0 or offsets is None:
-        return Strings(np.zeros(1, np.int64), np.empty(0, np.uint8))
-    bounds = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
-    return Strings(bounds, np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8))
-
-
-def arrow_binary(strings: Strings) -> Any:
-    """`Strings` as an Arrow array of large binaries, without copying."""
-    pyarrow = optional("pyarrow", "an Arrow table", "arrow")
-    buffers = [None, pyarrow.py_buffer(strings.offsets), pyarrow.py_buffer(strings.data)]
-    return pyarrow.Array.from_buffers(pyarrow.large_binary(), len(strings), buffers)
-
-
-def _null_rows(array: Any) -> list[int]:
-    if array.null_count == 0:
-        return []
-    return [int(row) + 1 for row in np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))]
-
-
-def _numbers(frame: Frame, name: str, kind: str, faults: _Faults | None) -> Floats:
-    """The column as floats; other values are faults, or NaN if ``faults`` is None."""
-    column = frame.column(name)
-    if isinstance(column, Strings):
-        numbers: Floats | None = native.parse_numbers((column.offsets, column.data))
-        if numbers is not None:
-            return numbers
-    if frame.text:
-        column = _numbers_of_text(list(column))
-    pyarrow = None if isinstance(column, list) else available("pyarrow")
-    if pyarrow is not None and isinstance(column, pyarrow.Array | pyarrow.ChunkedArray):
-        return _arrow_numbers(column, kind, faults, pyarrow)
-    array = None if isinstance(column, list) else _numeric(column)
-    return _numbers_from_list(list_of(column), kind, faults) if array is None else array
-
-
-def _numbers_of_text(texts: list[str]) -> list[Any]:
-    """Numbers where texts are numbers."""
-    joined = " ".join(texts)
-    if joined.isascii() and joined.isprintable() and "_" not in joined:  # then `float` takes the same texts
-        with suppress(ValueError):
-            return list(map(float, texts))
-    return [float(text) if _NUMBER.fullmatch(text) else _Raw(text) for text in texts]
-
-
-def _numeric(series: Any) -> Floats | None:
-    if str(series.dtype).endswith("Int128"):  # of polars; NumPy has no such numbers
-        return None
-    values: Array = np.asarray(series.to_numpy())
-    return values.astype(np.float64) if values.dtype.kind in "iufb" and not _has_null(series) else None
-
-
-def _has_null(series: Any) -> bool:
-    # polars converts null to NaN for NumPy; pandas does not distinguish them.
-    return bool(series.null_count()) if hasattr(series, "null_count") else False
-
-
-def _arrow_numbers(column: Any, kind: str, faults: _Faults | None, pyarrow: Any) -> Floats:
-    array = single_array(_arrow(column, pyarrow))
-    types = pyarrow.types
-    if not (types.is_integer(array.type) or types.is_floating(array.type) or types.is_decimal(array.type)):
-        return _numbers_from_list(array.to_pylist(), kind, faults)
-    for row in _null_rows(array):
-        if faults is not None:
-            faults.add(row, kind, "null")
-    numbers = array.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return np.asarray(numbers, np.float64)
-
-
-class _Raw(str):
-    """Text from a file that is not a number; messages quote it as it is."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return f'"{self}"'
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, str | bytes):  # text is not a number, even if it looks like one
-        raise TypeError
-    return float(value)
-
-
-def _numbers_from_list(values: list[Any], kind: str, faults: _Faults | None) -> Floats:
-    if set(map(type, values)) == {float}:  # the usual case, in one step
-        return np.array(values, np.float64)
-    numbers = np.full(len(values), np.nan)
-    for row, value in enumerate(values, 1):
-        try:
-            numbers[row - 1] = _number(value)
-        except (TypeError, ValueError, OverflowError):
-            if faults is not None:
-                faults.add(row, kind, repr(value))
-    return numbers
-
-
-# Text files, piece by piece
+# Tables that are read piece by piece: text files, and long tables of Arrow and of data frames
 
 ROWS_PER_PIECE = 1 << 15
+ROWS_PER_BATCH = 1 << 18
 
-Piece = tuple[Frame, Sequence[Fault]]  # rows, and the faults of lines that are not rows
+Piece = tuple[Columns, Sequence[Fault]]  # rows, and the faults of lines that are not rows
 Pieces = Callable[[], Iterator[Piece]]  # opens the file and reads it from the beginning
 
 
-def read_rows(kind: TableKind, pieces: Pieces, name: str, columns: Columns, source_name: str) -> Any:
+def read_rows(kind: TableKind, pieces: Pieces, name: str, columns: Roles, source_name: str, unit: Unit = "line") -> Any:
     """A run, in memory if it is one piece, else a stream; or all judgments."""
-    location = Location(source_name, kind, literals=True)
+    location = Location(source_name, kind, unit, literals=unit == "line")
     return (_read_run if kind == "run" else _read_qrels)(pieces, name, columns, location)
 
 
-def _read_run(pieces: Pieces, name: str, columns: Columns, location: Location) -> Run:
+def _read_run(pieces: Pieces, name: str, columns: Roles, location: Location) -> Run:
     stream = TableStream(lambda: _whole_queries(_tables(pieces, columns, location)))
     tables = _tables(pieces, columns, location)
     first = next(tables, None)
     if first is None:
-        raise InputError([f"{location.source_name}: the file has no rows"])
+        raise _no_rows(location)
     source = first if next(tables, None) is None else stream
     return Run(name, source, location.source_name)
 
 
-def _read_qrels(pieces: Pieces, name: str, columns: Columns, location: Location) -> Judgments:
-    faults, named = FaultList(), _ColumnChoice(QRELS_COLUMNS, columns, location)
-    parts: list[JudgedColumns] = []
-    lines = []
+def _read_qrels(
+    pieces: Pieces, name: str, columns: Roles, location: Location, *, subtopics: bool | None = None
+) -> Judgments:
+    faults, choice = FaultList(), _ColumnChoice(QRELS_COLUMNS, columns, location)
+    parts: dict[str, list[Any]] = {}
+    named: Mapping[str, str] = {}
     for frame, line_faults in pieces():
         faults.add(line_faults)
-        column_of = named.of(frame)
-        if frame.line is None or not len(frame.line):
+        named = choice.of(frame)
+        if frame.line is not None and not len(frame):
             continue
-        of_rows = _Faults(location, frame.line)
-        parts.append(_judged_columns(frame, column_of, of_rows))
-        faults.add(of_rows.first(parts[-1].query), len(of_rows.by_row))
-        lines.append(frame.line)
+        of_rows = RowFaults(frame.line)
+        for role, values in _judged(frame, named, of_rows).items():
+            parts.setdefault(role, []).append(values)
+        faults.add(of_rows.first(parts["query"][-1]), len(of_rows.by_row))
     faults.raise_if_any(location)
     if not parts:
-        raise InputError([f"{location.source_name}: the file has no rows"])
-    iterations = [part.iteration for part in parts if part.iteration is not None]
-    joined = JudgedColumns(
-        Strings.concatenate([part.query for part in parts]),
-        Strings.concatenate([part.document for part in parts]),
-        Strings.concatenate(iterations) if iterations else None,
-        np.concatenate([part.grade for part in parts]),
-        {role: [value for part in parts for value in part.sample[role]] for role in parts[0].sample},
-        parts[0].subtopics,
+        raise _no_rows(location)
+    judged = {role: _together(values) for role, values in parts.items()}
+    if location.source_name:
+        check_marks(judged["query"], location.source_name)
+    rows = Rows.of(*(judged.get(role) for role in ("query", "document", "grade", "line", "iteration")))  # type: ignore[arg-type]
+    judgments = group_judgments(
+        name, rows, location, subtopics=are_subtopics(named) if subtopics is None else subtopics
     )
-    check_marks(joined.query, location.source_name)
-    return group_rows(joined, np.concatenate(lines), name, location)
+    if "grade" not in named:
+        judgments = replace(judgments, remarks=("every row is relevant: it has no grade",))
+    return _with_sample(judgments, judged) if judged.keys() & set(SAMPLE_ROLES) else judgments
+
+
+def _judged(frame: Columns, named: Mapping[str, str], faults: RowFaults) -> dict[str, Any]:
+    """The values of each role in a piece of judgments."""
+    judged: dict[str, Any] = {
+        role: ids_of(frame, named[role], faults) for role in ("query", "document", "iteration") if role in named
+    }
+    rows = len(judged["query"])
+    grade = numbers_of(frame, named["grade"], "grade", faults) if "grade" in named else np.ones(rows)
+    for row in np.flatnonzero(~np.isfinite(grade)).tolist():
+        faults.add(row + 1, "grade", repr(float(grade[row])))
+    line = np.arange(1, rows + 1) if frame.line is None else frame.line
+    return judged | {"grade": grade, "line": line} | {r: frame.values(named[r]) for r in SAMPLE_ROLES if r in named}
+
+
+def _together(parts: Sequence[Any]) -> Any:
+    """The values of all pieces."""
+    if isinstance(parts[0], list):
+        return list(chain.from_iterable(parts))
+    return Strings.concatenate(parts) if isinstance(parts[0], Strings) else np.concatenate(parts)
+
+
+def _with_sample(judgments: Judgments, judged: Mapping[str, Any]) -> Judgments:
+    from cranfield.io.side_tables import with_sample
+
+    given: dict[str, dict[str, dict[str, Any]] | None] = dict.fromkeys(SAMPLE_ROLES)
+    for role in SAMPLE_ROLES if len(judged["query"]) else ():
+        if role not in judged:
+            continue
+        by_query: dict[str, dict[str, Any]] = {}
+        given[role] = by_query
+        for q, d, value in zip(judged["query"], judged["document"], judged[role], strict=True):
+            by_query.setdefault(q, {})[d] = None if value == "" else value
+    return with_sample(judgments, given["stratum"], given["probability"])
+
+
+def _no_rows(location: Location) -> InputError:
+    return InputError(
+        [f"{location.source_name}: the file has no rows" if location.source_name else "the table has no rows"]
+    )
+
+
+def batches_of(source: Any) -> Pieces | None:
+    """The pieces of a table that need not be in memory as a whole: of Arrow's datasets and readers, and of DuckDB."""
+    kind = type(source)
+    pyarrow = available("pyarrow")
+    if pyarrow is None:
+        return None
+    if hasattr(source, "to_batches") and hasattr(source, "scanner"):  # a dataset
+        open_batches: Callable[[], Iterable[Any]] = partial(source.to_batches, batch_size=ROWS_PER_BATCH, **READ_AHEAD)
+    elif isinstance(source, pyarrow.RecordBatchReader):
+        open_batches = _CopiedBatches(source)
+    elif kind.__name__ == "DuckDBPyRelation":
+        open_batches = partial(pyarrow.RecordBatchReader.from_stream, source)
+    else:
+        return None
+    return lambda: pieces_of_batches(open_batches())
+
+
+READ_AHEAD = {"batch_readahead": 2, "fragment_readahead": 1}
+
+
+def pieces_of_batches(batches: Iterable[Any]) -> Iterator[Piece]:
+    """Batches of Arrow with the numbers of their rows."""
+    row = 1
+    for batch in batches:
+        if len(batch):
+            yield Columns.of_arrow(batch, np.arange(row, row + len(batch))), ()
+        row += len(batch)
+
+
+class _CopiedBatches:
+    """A reader that can be read once, copied to a file while it is read so that it can be read again."""
+
+    def __init__(self, reader: Any) -> None:
+        import tempfile
+
+        import pyarrow as pa
+
+        self._reader, self._copied = reader, 0
+        self._file = tempfile.NamedTemporaryFile(suffix=".arrow")  # noqa: SIM115 - closed with this object
+        self._writer = pa.ipc.new_stream(pa.OSFile(self._file.name, "wb"), reader.schema)
+
+    def __call__(self) -> Iterator[Any]:
+        import pyarrow as pa
+
+        if self._copied:
+            with pa.OSFile(self._file.name) as file:
+                yield from islice(pa.ipc.open_stream(file), self._copied)
+        for batch in self._reader:
+            self._writer.write_batch(batch)
+            self._copied += 1
+            yield batch
+
+    def __del__(self) -> None:
+        self._file.close()
 
 
 class _ColumnChoice:
     """The column for each role, from the names in the first piece; names in later pieces must agree."""
 
-    def __init__(self, roles: Sequence[str], columns: Columns, location: Location) -> None:
+    def __init__(self, roles: Sequence[str], columns: Roles, location: Location) -> None:
         self._roles, self._columns, self._location = roles, columns, location
         self._named: dict[str, str] = {}
 
-    def of(self, frame: Frame) -> dict[str, str]:
-        if not frame.names and not (frame.line is not None and len(frame.line)):  # a piece without rows
+    def of(self, frame: Columns) -> dict[str, str]:
+        if not frame.names and not len(frame):  # a piece without rows
             return self._named
         named = choose_columns(frame.names, self._roles, self._columns, self._location.source_name)
         if not self._named:
             self._named = named
         for role, column in named.items():
             if self._named.get(role) != column:
-                assert frame.line is not None
                 first = f"`{self._named[role]}`" if role in self._named else "no such column"
                 message = f"the {role} is in column `{column}`; the lines before have {first}"
-                raise InputError([f"{self._location.prefix(int(frame.line[0]), b'', '')}{message}"])
+                raise InputError([f"{self._location.prefix(frame.number(0), b'', '')}{message}"])
         return self._named
 
 
-def _tables(pieces: Pieces, columns: Columns, location: Location) -> Iterator[Table]:
+def _tables(pieces: Pieces, columns: Roles, location: Location) -> Iterator[Table]:
     named = _ColumnChoice(RUN_COLUMNS, columns, location)
     for frame, line_faults in pieces():
         faults, total = list(line_faults), len(line_faults)
-        table, column_of = _NO_ROWS, named.of(frame)
-        if frame.line is not None and len(frame.line):
-            table = run_piece(frame, column_of, location)
+        table, column_of = replace(_NO_ROWS, unit=location.unit), named.of(frame)
+        if len(frame):
+            table = _run_piece(frame, column_of, location)
         elif not faults:
             continue
         yield replace(table, faults=(*faults, *table.faults), faults_total=total + table.faults_total)
@@ -639,9 +281,117 @@ def concatenate(tables: Sequence[Table]) -> Table:
         Strings.concatenate([table.document for table in with_rows]),
         np.concatenate([table.score for table in with_rows]),
         None if first.rank is None else np.concatenate([table.rank for table in with_rows]),
-        first.numbered,
+        first.unit,
         first.score_column,
         np.concatenate([table.line for table in with_rows]),
         tuple(faults.first),
         faults.total,
     )
+
+
+# Judgments, grouped by query
+
+
+NO_SUBTOPIC = frozenset(("0", "Q0"))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Judgments in input order; ``query_of`` and ``iteration_of`` are rows of ``queries`` and ``iterations``."""
+
+    queries: Strings
+    query_of: Integers
+    iterations: Strings
+    iteration_of: Integers
+    documents: Strings
+    grade: Floats
+    line: Integers
+
+    @classmethod
+    def of(
+        cls, query: Strings, document: Strings, grade: Floats, line: Integers, iteration: Strings | None = None
+    ) -> Rows:
+        """The rows of columns with an id in each row; without iterations there are no subtopics."""
+        iterations = (Strings.of(["0"]), np.zeros(len(line), np.int64)) if iteration is None else codes_of(iteration)
+        return cls(*codes_of(query), *iterations, document, grade, line)
+
+    def take(self, order: Integers) -> Rows:
+        query_of, iteration_of = self.query_of[order], self.iteration_of[order]
+        documents, grade, line = self.documents.take(order), self.grade[order], self.line[order]
+        return Rows(self.queries, query_of, self.iterations, iteration_of, documents, grade, line)
+
+
+def group_judgments(name: str, rows: Rows, location: Location, *, subtopics: bool | None = None) -> Judgments:
+    """Group rows by query; keep the highest grade of a document, and its labels if there are subtopics.
+
+    Identical repetitions are counted; a repetition with another grade is a fault. ``subtopics`` says whether
+    iterations are subtopics, if the caller has seen more than these rows; by default the rows decide.
+    """
+    if np.any(np.diff(rows.query_of) < 0):
+        rows = rows.take(np.argsort(rows.query_of, kind="stable"))
+    first = first_rows(rows.query_of, rows.documents)
+    is_first = first == np.arange(len(first))
+    # A single iteration "0" or "Q0" means that there are no subtopics.
+    if subtopics is None:
+        subtopics = len(rows.iterations) > 1 or not set(rows.iterations) <= NO_SUBTOPIC
+
+    if is_first.all():
+        kept, grade = rows, rows.grade
+        document_of = first
+        repeated = 0
+    else:
+        pair = first * len(rows.iterations) + rows.iteration_of
+        _, index, inverse = np.unique(pair, return_index=True, return_inverse=True)
+        earlier = index[inverse]
+        repetition = earlier != np.arange(len(earlier))
+        conflicts = np.flatnonzero(rows.grade != rows.grade[earlier])
+        if len(conflicts):
+            raise _conflict_error(rows, conflicts, earlier, location)
+        repeated = int(repetition.sum())
+        document_of = (np.cumsum(is_first) - 1)[first]
+        grade = np.full(int(is_first.sum()), -np.inf)
+        np.maximum.at(grade, document_of, rows.grade)
+        document_of, kept = document_of[~repetition], rows.take(np.flatnonzero(~repetition))
+    labels = None
+    if subtopics:
+        # Subtopics are numbered by name, so that sums over them do not depend on the order of rows.
+        ids = [name.encode("utf-8", "surrogateescape") for name in rows.iterations]
+        by_name = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
+        code = np.argsort(by_name)
+        labels = Labels(document_of, code[kept.iteration_of], kept.grade, rows.iterations.take(by_name))
+
+    documents = rows.documents if is_first.all() else rows.documents.take(np.flatnonzero(is_first))
+    counts = np.bincount(rows.query_of[is_first], minlength=len(rows.queries))
+    begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Judgments(name, rows.queries, begin, documents, grade, labels, repeated)
+
+
+def with_queries(judgments: Judgments, queries: Iterable[str]) -> Judgments:
+    """The judgments with all of these queries; one without judgments has no relevant document."""
+    if judgments.sample is not None:
+        raise UsageError(f"{judgments.name}: judgments of a sample are not complete", hint="leave out complete")
+    judged = set(judgments.queries)
+    nil = [query for query in queries if query not in judged]
+    if not nil:
+        return judgments
+
+    def extended(begin: Integers) -> Integers:
+        return np.concatenate([begin, np.full(len(nil), begin[-1])])
+
+    spans = judgments.spans
+    return replace(
+        judgments,
+        queries=Strings.of([*judgments.queries, *nil]),
+        begin=extended(judgments.begin),
+        spans=None if spans is None else replace(spans, begin=extended(spans.begin)),
+    )
+
+
+def _conflict_error(rows: Rows, conflicts: Integers, earlier: Integers, location: Location) -> InputError:
+    ordered = conflicts[np.argsort(rows.line[conflicts], kind="stable")][: max_faults()]
+    faults: list[Fault] = []
+    for row in ordered.tolist():
+        ids = rows.queries[rows.query_of[row]], rows.documents[row]
+        query, document = (name.encode("utf-8", "surrogateescape") for name in ids)
+        faults.append(Fault(int(rows.line[row]), "conflict", query, document, int(rows.line[earlier[row]])))
+    return input_error(faults, len(conflicts), location)

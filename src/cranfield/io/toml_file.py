@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from cranfield.errors import CranfieldError, InputError, reading
 from cranfield.io.streams import open_stream, text_digest
 from cranfield.settings import (
+    LARGEST,
     Choice,
     Field,
     ListOf,
@@ -49,6 +50,7 @@ _TOKEN = re.compile(
 _PLACE = re.compile(r" \(at line (\d+), column \d+\)| \(at end of document\)")
 # Keys of so many parts take time and memory without end.
 _DEEP = re.compile(r"""(?<![\w.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}""")
+_LONG_NUMBER = re.compile(r"(?:[0-9]_?){4000}")
 
 KeyPath = tuple[str, ...]
 
@@ -125,6 +127,10 @@ class TomlFile:
             line = int(found[1]) if found and found[1] else data.count(b"\n") + 1
             reason = _PLACE.sub("", str(error))
             raise InputError([f"{self.path}:{line}: {reason[:1].lower()}{reason[1:]}"], hint="see toml.io") from None
+        except ValueError:  # Python reads no longer ones
+            long = _LONG_NUMBER.search(text)
+            line = text.count("\n", 0, long.start()) + 1 if long else 1
+            raise InputError([f"{self.path}:{line}: a whole number with too many digits"]) from None
         except RecursionError:
             raise self.error("tables and lists are too deep inside each other") from None
         self._lines |= dict(reversed(list(_key_lines(text))))
@@ -280,6 +286,8 @@ def _shown(data: Any) -> str:
         return "true" if data else "false"
     if isinstance(data, (dict, list)):
         return "a table" if isinstance(data, dict) else "a list"
+    if isinstance(data, int) and abs(data) > LARGEST:  # Python writes no very long ones as text
+        return "a number with too many digits"
     return f"`{printable(str(data))[:60]}`"
 
 

@@ -1,4 +1,4 @@
-"""Files that appear complete or not at all; runs and judgments as files.
+"""Runs and judgments as files.
 
 The extension of the file name decides the format and the compression.
 """
@@ -7,23 +7,20 @@ from __future__ import annotations
 
 import os
 import re
-import stat
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
 
-from cranfield.data import Judgments, Run, Strings, Table
-from cranfield.errors import InputError, UsageError
+from cranfield.data import Judgments, Run, Strings, Table, with_files
+from cranfield.errors import InputError, optional
 from cranfield.io.faults import quotable
-from cranfield.io.ids import is_marked
-from cranfield.io.judgments import NO_SUBTOPIC
+from cranfield.io.register import atomic_write
 from cranfield.io.runs import load
 from cranfield.io.streams import Row, WritableTable, compression_of_name, compressor, without_compression, writer
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from cranfield.io.tables import NO_SUBTOPIC
+from cranfield.io.values import is_marked
 
 ROWS_PER_PIECE = 10_000
 _BLANK = re.compile(r"[\x00\t-\r ]+")
@@ -47,6 +44,17 @@ def write_run(run: Run | Table, path: str | os.PathLike[str], *, tag: str | None
 
     columns = {"query_id": table.query, "doc_id": table.document, "rank": np.array(ranks), "score": table.score}
     _write(WritableTable(os.fspath(path), "run", columns, rows, trec_rows, nested))
+
+
+def to_pandas(run: Run) -> Any:
+    """The rows of a run as a data frame."""
+    pandas = optional("pandas", "a data frame", "pandas")
+    table = load(run)
+    ids = {"query_id": list(table.query), "doc_id": list(table.document)}
+    return pandas.DataFrame({**ids, "score": table.score, "rank": _ranks(table)})
+
+
+with_files(load=load, to_pandas=to_pandas, write_run=write_run)
 
 
 def write_qrels(judgments: Judgments, path: str | os.PathLike[str]) -> None:
@@ -179,92 +187,6 @@ def unwritable_id(path: str, text: str, reason: str, alternative: str = ".jsonl 
     """The error for an id that a format cannot hold."""
     message = f"{path}: the id `{quotable(text)}` cannot be written: {reason}"
     return InputError([message], hint=f"write {alternative} instead")
-
-
-def check_replaced(outputs: Iterable[str], inputs: Sequence[str]) -> None:
-    """Raise if a file to write is one of the inputs, in any spelling, or lies in one, or two outputs are one file."""
-    written: set[str] = set()
-    for output in filter(None, outputs):
-        if (real := os.path.realpath(output)) in written and not is_special(output):
-            raise UsageError(f"{output}: two outputs cannot be one file", hint="write them to different files")
-        written.add(real)
-        if (text := replaced_input(output, inputs)) is not None:
-            where = "this file is" if text == output or not os.path.isdir(text) else f"this file is in {text}, which is"
-            raise UsageError(
-                f"{output}: {where} an input of the command and would be replaced",
-                hint="write the output to another file",
-            )
-
-
-def replaced_input(output: str, inputs: Iterable[str]) -> str | None:
-    """The input that a file to write would replace: it is the input, or lies in this folder.
-
-    A pipe that is both would wait for itself.
-    """
-    if not os.path.exists(output) or not (os.path.isfile(output) or stat.S_ISFIFO(os.stat(output).st_mode)):
-        return None
-    real = os.path.realpath(output)
-    for text in inputs:
-        for path in _paths_of(text):
-            folder = os.path.realpath(path)
-            if os.path.isdir(folder) and os.path.commonpath([real, folder]) == folder:
-                return text
-            if os.path.exists(path) and os.path.samefile(output, path):
-                return text
-    return None
-
-
-def _paths_of(text: str) -> list[str]:
-    """The paths that an input may stand for, with the number or name of a run after #, or with a kind before a colon.
-
-    >>> sorted(_paths_of("qa:run#2"))
-    ['qa:run', 'qa:run#2', 'run', 'run#2']
-    """
-    if text == "-":
-        return ["/dev/stdin"]
-    plain = text, text.partition(":")[2]
-    return [path for one in plain for path in {one, one.partition("#")[0], one.rpartition("#")[0]} if path]
-
-
-def is_special(path: str | os.PathLike[str]) -> bool:
-    """Whether this is a pipe or a device: it cannot be replaced."""
-    return os.path.exists(path) and not os.path.isfile(path)
-
-
-@contextmanager
-def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary path beside ``path`` that replaces it at the end, unless there is an error.
-
-    A symbolic link stays a link, and an existing file keeps its permissions. A pipe or a device cannot be replaced; it
-    is written directly.
-    """
-    from pathlib import Path
-
-    if is_special(path):  # not its real path: that of a pipe is no path
-        try:
-            yield Path(path)
-        except OSError as error:
-            error.filename = error.filename or os.fspath(path)
-            raise
-        return
-    final = Path(os.path.realpath(path))
-    temporary = final.with_name(f".{final.name}.{os.urandom(4).hex()}.part")
-    try:
-        mode = stat.S_IMODE(final.stat().st_mode) if final.exists() else None
-        if mode is not None:
-            # Others may not read the new content either, not even while it is written.
-            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        yield temporary
-        if mode is not None:
-            temporary.chmod(mode)
-        temporary.replace(final)
-    except OSError as error:
-        if error.filename in (None, str(temporary)):  # a full disk has no name
-            error.filename, error.filename2 = os.fspath(path), None
-        raise
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
 
 
 def write_pieces(path: str, pieces: Iterator[bytes], compression: str = "") -> None:

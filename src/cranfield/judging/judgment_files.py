@@ -25,15 +25,15 @@ from cranfield.errors import InputError, UsageError, max_faults
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.evaluation.scores import Scores
 from cranfield.io import read_qrels, write_qrels
+from cranfield.io.columns import QRELS_COLUMNS, Columns, choose_columns
 from cranfield.io.documents import read_texts
 from cranfield.io.faults import quotable
 from cranfield.io.formats.delimited import csv_lines, delimiter_of
 from cranfield.io.formats.json import load_json
 from cranfield.io.formats.trec import trec_lines
-from cranfield.io.ids import id_text
-from cranfield.io.named_tables import NamedTable, read_query_texts, read_table
+from cranfield.io.named_tables import read_query_texts, read_table
 from cranfield.io.streams import compression_of_name, is_stream, open_stream, without_compression
-from cranfield.io.tables import QRELS_COLUMNS, choose_columns
+from cranfield.io.values import id_text
 from cranfield.io.write import check_ids, qrels_table, shorten, write_pieces
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import shown, signed
@@ -123,7 +123,8 @@ Drawn = Mapping[tuple[str, str], tuple[Any, ...]]  # how each document of a samp
 def read_new(source: Any, drawn: Drawn | None = None) -> list[NewJudgment]:
     """New judgments from a file: JSON of the judging page, a CSV with assessors, or any file of judgments.
 
-    ``drawn``: how the documents of the old judgments were drawn; a new file that says otherwise is an error.
+    ``drawn``: how the documents of the old judgments were drawn; a new file that says otherwise is an error. In a
+    sample, a document with a negative grade is not judged yet; elsewhere that is a grade like others.
     """
     if is_stream(source):
         stream = open_stream(source, "qrels")
@@ -135,7 +136,7 @@ def read_new(source: Any, drawn: Drawn | None = None) -> list[NewJudgment]:
             except ValueError:
                 saved = None
             if isinstance(saved, Mapping) and isinstance(saved.get("judgments"), list):
-                return _from_page(saved, name)
+                return _from_page(saved, name, drawn)
         content = stream.read()  # standard input is read once
         judgments = read_qrels(_named(content, name))
         origins = _origins(content, name)
@@ -147,7 +148,7 @@ def read_new(source: Any, drawn: Drawn | None = None) -> list[NewJudgment]:
         _with_origin(NewJudgment(query, document, grade, source=name), origins)
         for query, documents in mapping_of(judgments).items()
         for document, grade in documents.items()
-        if grade >= 0
+        if grade >= 0 or not drawn
     ]
 
 
@@ -195,7 +196,7 @@ def _check_drawn(judgments: Judgments, name: str, drawn: Drawn) -> None:
             )
 
 
-def _from_page(content: Mapping[str, Any], name: str) -> list[NewJudgment]:
+def _from_page(content: Mapping[str, Any], name: str, drawn: Drawn | None) -> list[NewJudgment]:
     assessor = str(content.get("assessor") or "")
     faults, found = [], []
     for number, entry in enumerate(content["judgments"], 1):
@@ -209,7 +210,7 @@ def _from_page(content: Mapping[str, Any], name: str) -> list[NewJudgment]:
         found.append(NewJudgment(query, document, grade, assessor, str(entry.get("time") or ""), name))
     if faults:
         raise InputError(faults[: max_faults()], total=len(faults))
-    return [entry for entry in found if entry.grade >= 0]
+    return [entry for entry in found if entry.grade >= 0 or not drawn]
 
 
 def _finite(value: Any) -> float | None:
@@ -225,11 +226,11 @@ def _finite(value: Any) -> float | None:
 def _origins(content: bytes, name: str) -> dict[tuple[str, str], tuple[str, str, str]]:
     """Assessor, time and source of the judgments of a CSV or TSV file; nothing if it has no such columns."""
     table = read_table(_named(content, name), "qrels") if delimiter_of(name) else None
-    if not isinstance(table, NamedTable) or not set(COLUMNS[3:]) & set(table.columns):
+    if not isinstance(table, Columns) or not set(COLUMNS[3:]) & set(table.names):
         return {}
-    chosen = choose_columns(list(table.columns), QRELS_COLUMNS, None, name)
+    chosen = choose_columns(table.names, QRELS_COLUMNS, None, name)
     origins: dict[tuple[str, str], tuple[str, str, str]] = {}
-    for _, row in table:
+    for _, row in table.rows():
         assessor, time, source = (str(row.get(column) or "") for column in COLUMNS[3:])
         origins.setdefault((row[chosen["query"]], row[chosen["document"]]), (assessor, time, source))
     return origins
@@ -244,7 +245,8 @@ def merge(qrels: Any, files: Sequence[Any], *, settle: Settle = "error") -> Merg
     """The judgments with all new ones; raises, and merges nothing, if two grades of a document differ.
 
     ``settle``: which grade a document gets instead of an error: the median, the lowest or the highest of its grades,
-    old and new. A negative grade in ``qrels`` (pooled, or drawn and not yet judged) is replaced by a new judgment.
+    old and new. A negative grade in ``qrels`` (pooled, or drawn and not yet judged) is replaced by a new
+    one that is not negative.
 
     >>> merged = merge({"q": {"a": 1}}, [{"q": {"b": 0}}, {"q": {"a": 1}}])
     >>> merged.grades, len(merged.new), merged.repeated
@@ -269,11 +271,11 @@ def merge(qrels: Any, files: Sequence[Any], *, settle: Settle = "error") -> Merg
     for of_file in entries:
         for entry in of_file:
             pair = entry.query, entry.document
-            old = grades.get(entry.query, {}).get(entry.document, -1.0)
+            old = grades.get(entry.query, {}).get(entry.document)
             if judgments.sample is not None and entry.document not in grades.get(entry.query, {}):
                 what = f"document `{quotable(entry.document)}` of query `{quotable(entry.query)}`"
                 faults.append(f"{entry.source}: {what} is not in the pool of the sample {judgments.name}")
-            elif old < 0:
+            elif old is None or old < 0 <= entry.grade:
                 votes[pair] = [entry.grade]
                 grades.setdefault(entry.query, {})[entry.document] = entry.grade
                 origin[pair], known[pair] = entry.source, entry

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from cranfield.lab.simulation import simulate as simulate
     from cranfield.lab.studies.correlation import CorrelationResult
     from cranfield.lab.studies.judging import JudgingResult
-    from cranfield.lab.studies.newcomers import NewcomersResult
     from cranfield.lab.studies.power import PowerResult
     from cranfield.lab.studies.properties import PropertiesResult
     from cranfield.lab.studies.reduction import ReductionResult
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
     correlation: Callable[..., CorrelationResult]
     judging: Callable[..., JudgingResult]
-    newcomers: Callable[..., NewcomersResult]
     power: Callable[..., PowerResult]
     properties: Callable[..., PropertiesResult]
     reduction: Callable[..., ReductionResult]

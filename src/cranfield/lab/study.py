@@ -36,6 +36,7 @@ from cranfield.measures import Measure, parse
 from cranfield.report import canvas
 from cranfield.report.pages import Page, write
 from cranfield.settings import Chance, Choices, Count, Option, Positive, Whole, check_fields
+from cranfield.settings import Samples as Resamples
 from cranfield.wording import listed, plural
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ HIGH = 0.8  # the agreement that Hui et al. (ICTIR 2017) consider high
 # Settings of several studies.
 Coefficient = Annotated[str, Choices(tuple(COEFFICIENTS)), "Correlation coefficient for comparing two orders of runs."]
 Threshold = Annotated[Chance, "Agreement that counts as high."]
-Samples = Annotated[Count, "Number of resamples per test."]
+Samples = Annotated[Resamples, "Number of resamples per test."]
 Repeats = Annotated[Count, "Number of random subsets of each size."]
 Relevant = Annotated[Positive, "Lowest relevant grade.", Option(metavar="GRADE")]
 Variants = Annotated[Whole, "With a single RUN: add N simulated runs that rerank its documents."]

@@ -86,7 +86,7 @@ NAMES = {symbol.casefold(): symbol for symbol in IN_OTHER_CASE.split()} | {
     "induced_ap": "AP[condensed]",
 }
 
-# Names of ranx that need no cutoff there.
+# Names of ranx that need no cutoff there, and have another symbol then.
 OF_ALL = {"precision": "SetP", "recall": "SetR", "f1": "SetF"}
 
 # trec_eval writes the cutoff after a dot or underscore: P_10, ndcg_cut.10, iprec_at_recall_0.10.
@@ -220,7 +220,8 @@ def names_elsewhere(symbol: str) -> list[str]:
     ['ndcg_cut', 'ndcg', 'ndcg_burges']
     """
     tables = CUT, NAMES, SPECIAL
-    return [name for table in tables for name, ours in table.items() if re.split(r"[@(\[]", ours)[0] == symbol]
+    names = (name for table in tables for name, ours in table.items() if re.split(r"[@(\[]", ours)[0] == symbol)
+    return list(dict.fromkeys(names))
 
 
 def _dcg(value: Any) -> tuple[str | None, Any]:

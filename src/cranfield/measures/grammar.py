@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
@@ -96,6 +97,22 @@ def parse(text: Any) -> Measure:
     kept = tuple((name, chosen[name]) for name in definition.parameters if name in chosen)
     # A name that a user defines again later still means what it meant here.
     return Measure(definition.symbol, kept, cutoff, views, definition if definition.is_own else None)
+
+
+def parse_all(texts: Iterable[Any]) -> list[Measure]:
+    """The measures with these names; one error names all that are wrong."""
+    measures, errors = list[Measure](), dict[str, MeasureError]()
+    for text in texts:
+        try:
+            measures.append(parse(text))
+        except MeasureError as error:
+            errors.setdefault(error.message, error)
+    if len(errors) > 1:
+        hints = (f"{error.message} ({error.hint})" if error.hint else error.message for error in errors.values())
+        raise MeasureError("\n".join(hints))
+    if errors:
+        raise next(iter(errors.values()))
+    return measures
 
 
 def _shape(text: str) -> dict[str, str] | None:

@@ -107,8 +107,10 @@ def f_one(b: GainSums, *, k: Rank, R: Documents = "judged") -> Floats:
 
 
 @of_top("Success", cite="voorhees2005", formula="Success@k = 1 if b_i = 1 for some i ≤ k, else 0")
-def success(b: Batch, *, k: Rank) -> Floats:
+def success(b: Batch, *, k: Rank | None = None) -> Floats:
     """1 if any of the first k documents is relevant, else 0; with ties, the probability of that.
+
+    Without k, the whole ranking counts.
 
     >>> cf.parse("Success@1[ties=expected]")([(1, 0, 0, 0)])
     0.25

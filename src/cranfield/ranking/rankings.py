@@ -18,7 +18,7 @@ from cranfield.ranking.subtopics import GainOfGrade, Subtopics
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
-    from cranfield.io.items import Items
+    from cranfield.io.named_tables import Items
 
 Position = Literal["by_id", "by_input"]
 NUMBERING = allocate_lock()  # runs are scored in several threads, which must not give one number to different sets

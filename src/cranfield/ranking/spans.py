@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers, Judgments, Labels, Passages, Run, Spans, Strings, Table
-from cranfield.io.ids import codes_of, first_rows
+from cranfield.io.values import codes_of, first_rows
 from cranfield.ranking.batch import ragged
 from cranfield.ranking.row_math import lexsorted
 

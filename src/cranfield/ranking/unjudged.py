@@ -19,7 +19,7 @@ from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.rankings import Judged, Pool, Rankings, Shown
 
 if TYPE_CHECKING:
-    from cranfield.io.items import Items
+    from cranfield.io.named_tables import Items
 
 Negative = Literal["unjudged", "nonrel"]
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from cranfield.data import Array, Booleans, Floats, Integers, Judgments, Run, Strings, Table, TableStream
 from cranfield.errors import MeasureError, UsageError
-from cranfield.io.ids import codes_of
 from cranfield.io.tables import concatenate
+from cranfield.io.values import codes_of
 from cranfield.ranking.batch import COLUMNS, Batch, Key, ragged
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.row_math import summed

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cranfield.errors import optional
-from cranfield.io.write import atomic_write
+from cranfield.io.register import atomic_write, is_foreign
 from cranfield.wording import decodable
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ COLUMN, PAGE = 3.35, 7.0  # inches: one column of a two-column paper, and both
 LONGEST = 40  # characters of a name beside an axis
 SCREEN = 150  # dots per inch of a figure on a screen, where 7 points are otherwise too small
 FORMATS: dict[str, dict[str, Any]] = {  # no date in any: the same result gives the same files
-    "pdf": {"CreationDate": None},
-    "svg": {"Date": None},
-    "png": {},
+    "pdf": {"CreationDate": None, "Creator": "Cranfield"},
+    "svg": {"Date": None, "Creator": "Cranfield"},
+    "png": {"Software": "Cranfield"},
 }
 STYLE: dict[str, Any] = {
     "font.size": 7,
@@ -123,6 +123,16 @@ def name_rows(axis: Axes, names: Sequence[str], size: float | None = None) -> No
     style: dict[str, Any] = {} if size is None else {"fontsize": size}
     axis.set_yticks(range(len(names)), [decodable(name) for name in names], parse_math=False, **style)
     axis.set_ylim(-0.6, len(names) - 0.4)
+
+
+# What a figure of Cranfield has in its file.
+MARKS = {"pdf": b"/Creator (Cranfield)", "svg": b"<dc:title>Cranfield</dc:title>", "png": b"Software\0Cranfield"}
+
+
+def foreign_figures(drawings: Drawings, folder: str) -> list[Path]:
+    """The files that figures would replace and that Cranfield did not write."""
+    files = [(Path(folder) / f"{file_name(name)}.{kind}", mark) for name in drawings for kind, mark in MARKS.items()]
+    return [file for file, mark in files if is_foreign(file, mark)]
 
 
 def save_all(drawings: Drawings, folder: str) -> list[Path]:

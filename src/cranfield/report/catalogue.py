@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
-from cranfield.data import LARGEST
 from cranfield.errors import CranfieldError, MeasureError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import evaluate
+from cranfield.io.values import MAX_NUMBER
 from cranfield.measures import CATALOGUE, FAMILIES, parse
 from cranfield.measures.aliases import names_elsewhere, symbol_of
 from cranfield.measures.catalogue import LEAST, Definition, GainParameter, Measure, Parameter
@@ -314,10 +314,10 @@ def allowed(p: Parameter) -> str:
         more = " or a map {grade: gain}" if isinstance(p, GainParameter) else ""
         return "one of " + ", ".join(map(repr, p.type.names)) + more
     limits = p.type.find(Limits) or Limits()
-    if limits == Limits(-LARGEST, LARGEST):
+    if limits == Limits(-MAX_NUMBER, MAX_NUMBER):
         limits = Limits()
-    elif limits.low in (LEAST, 1 / LARGEST):  # the end of what can be computed
-        limits = Limits(0, math.inf if limits.high == LARGEST else limits.high, ends="(]")
+    elif limits.low in (LEAST, 1 / MAX_NUMBER):  # the end of what can be computed
+        limits = Limits(0, math.inf if limits.high == MAX_NUMBER else limits.high, ends="(]")
     return expected(replace(p.type, metadata=(limits,)))
 
 

@@ -14,30 +14,53 @@ from cranfield.report.compare import chance_words, method, quantity
 from cranfield.report.pages import piped
 from cranfield.report.sheet import shown, signed
 from cranfield.statistics.rounding import SAME
-from cranfield.wording import few, percent, plural
+from cranfield.wording import few, percent, plural, shortened
 
 # Characters that XML cannot represent.
+MOST_LOST = 5  # queries that are listed below a check
 UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def title(check: Check) -> str:
     """What was checked."""
+    scope = f" ({check.scope})" if check.scope else ""
     if check.pair is None:
-        return f"{check.measure} of {check.rule.replace('_', ' ')} {check.limit:g}"
+        return f"{check.measure} of {check.rule.replace('_', ' ')} {check.limit:g}{scope}"
     margin = f", margin {check.limit:g}" if check.rule == "not_worse_by" else ""
-    return f"{check.measure} vs {check.pair.other}{margin}"
+    return f"{check.measure} vs {check.pair.other}{margin}{scope}"
 
 
-def sentence(check: Check, comparison: Comparison | None) -> str:
+def sentence(check: Check) -> str:
     """The outcome with its numbers."""
-    if check.pair is None or comparison is None:
-        return _limit(check)
+    text = _limit(check) if check.pair is None or check.comparison is None else _against(check, check.comparison)
+    return f"{check.scope}: {text}" if check.scope else text
+
+
+def lost_lines(check: Check, most: int = MOST_LOST) -> list[str]:
+    """The queries that lost most in a check that did not just pass, with their texts."""
+    if check.pair is None or check.compared is None or not (check.outcome == "failed" or check.lets_through):
+        return []
+    values, texts = check.compared[check.measure].per_query, check.compared._texts
+    lines = []
+    for query in check.lost[:most]:
+        old, new = (shown(values[run][query] or 0.0, 4) for run in (check.pair.other, check.run))
+        lines.append(f"  {query}  {old} → {new}  {shortened(texts.get(query, ''))}".rstrip())
+    more = len(check.lost) - most
+    return [*lines, f"  ... and {plural(more, 'more query')}"] if more > 0 else lines
+
+
+def _against(check: Check, comparison: Comparison) -> str:
+    """The outcome of a run against the baseline."""
+    assert check.pair is not None
     pair = check.pair
     means = f"{check.measure} {shown(pair.mean, 4)} vs {shown(pair.other_mean, 4)}"
     of_test = check.rule == "no_significant_loss"
     difference = f"{quantity(comparison) if of_test else 'difference'} "
     difference += signed(pair.estimate if of_test else pair.difference, 4)
     runs = f"{pair.run} is worse than {pair.other}"
+    if check.rule == "no_loss":
+        lost = plural(len(check.lost), "query") if check.lost else "no query"
+        return f"{pair.run} against {pair.other}: {lost} lost in {check.measure}"
     if check.rule == "not_worse_by":
         sentences = {
             "passed": f"{pair.run} is not worse than {pair.other} by {check.limit:g} or more",
@@ -90,7 +113,7 @@ def _limit(check: Check) -> str:
 def sentences(verdict: Verdict, *outcomes: Outcome) -> list[str]:
     """A sentence for each check with one of these outcomes, or for all."""
     checks = [check for check in verdict.checks if not outcomes or check.outcome in outcomes]
-    return [sentence(check, verdict.comparison) for check in checks]
+    return [sentence(check) for check in checks]
 
 
 def to_dict(verdict: Verdict) -> list[dict[str, Any]]:
@@ -100,7 +123,7 @@ def to_dict(verdict: Verdict) -> list[dict[str, Any]]:
             "run": check.run,
             "title": title(check),
             "outcome": check.outcome,
-            "sentence": sentence(check, verdict.comparison),
+            "sentence": sentence(check),
             "lost": list(check.lost),
         }
         for check in verdict.checks
@@ -131,7 +154,7 @@ def junit_xml(verdict: Verdict, command: str = "cranfield compare") -> str:
     suite = Element("testsuite", name=command, tests=str(len(verdict.checks)), failures=failures, errors=errors)
     for check in verdict.checks:
         case = SubElement(suite, "testcase", classname=clean(check.run), name=clean(title(check)))
-        text = clean(sentence(check, verdict.comparison))
+        text = clean(sentence(check))
         if check.outcome == "passed":
             SubElement(case, "system-out").text = text
         else:

@@ -25,9 +25,9 @@ from cranfield.corpus.counting import ONE_TEXT_HINT, KeptDocuments, WordCounter,
 from cranfield.data import Integers, Strings
 from cranfield.errors import InputError
 from cranfield.evaluation.plan import Policy, make_plan
+from cranfield.io.columns import strings_of
 from cranfield.io.documents import Documents, FieldChoice, Fields, join_text_columns
 from cranfield.io.faults import quotable
-from cranfield.io.tables import strings_of
 from cranfield.spark import frames, shards
 from cranfield.spark.scores import collect_faults
 from cranfield.spark.shards import Job, binary, record_batch

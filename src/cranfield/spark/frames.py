@@ -27,9 +27,10 @@ from cranfield.errors import CranfieldError, InputError, UsageError, available
 from cranfield.evaluation.evaluator import unique_names
 from cranfield.evaluation.plan import Plan
 from cranfield.io import check_qrels, check_run
+from cranfield.io.columns import QRELS_COLUMNS, RUN_COLUMNS, choose_columns
 from cranfield.io.faults import Fault, Location, TableKind, input_error, quotable
 from cranfield.io.streams import short_name
-from cranfield.io.tables import NUMBER, QRELS_COLUMNS, RUN_COLUMNS, choose_columns
+from cranfield.io.values import NUMBER
 from cranfield.spark.shards import RUN_BITS, RUN_MASK
 
 DEFAULT_RUN = "run"  # the name of the run if there is no column of runs
@@ -354,14 +355,22 @@ def session(master: str | None = None, **config: str) -> Any:
     warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
     quiet = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
     config = {"spark.driver.extraJavaOptions": quiet, "spark.ui.showConsoleProgress": "false", **config}
-    # Workers on this machine must run the same Python, whatever `python3` is.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # as `use_this_python` does for a session that is running
     builder = SparkSession.builder.appName("cranfield")
     if master is not None:
         builder = builder.master(master)
     for name, value in config.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def use_this_python(spark: Any) -> None:
+    """Let workers on this machine run the Python of the driver, whatever `python3` is, unless the user chose one."""
+    context = getattr(spark, "sparkContext", None)  # Spark Connect has none; its server has its own Python
+    if context is None or not str(context.master).startswith("local"):
+        return
+    if "PYSPARK_PYTHON" not in os.environ and context.getConf().get("spark.pyspark.python") is None:
+        context.pythonExec = sys.executable
 
 
 def broadcast(spark: Any, value: Any) -> Any:

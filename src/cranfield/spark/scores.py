@@ -39,9 +39,8 @@ from cranfield.evaluation.run_notes import (
 )
 from cranfield.evaluation.scores import MeanScores, ScoreTable, substituted
 from cranfield.io import read_qrels
-from cranfield.io.judgments import NO_SUBTOPIC
 from cranfield.io.side_tables import read_weights
-from cranfield.io.tables import are_subtopics
+from cranfield.io.tables import NO_SUBTOPIC, are_subtopics
 from cranfield.ranking.unjudged import no_overlap_error
 from cranfield.spark import frames, shards, totals
 from cranfield.spark.frames import broadcast as broadcast_value
@@ -91,6 +90,7 @@ def evaluate(
         raise UsageError(f"{one_of(others)} cannot be used on Spark", hint="use cranfield.evaluate")
     plan = make_plan(measures, collection.policy(**options), show)
     run_columns, judged_columns = frames.run_columns(runs, columns, plan), frames.qrels_columns(qrels, qrels_columns)
+    frames.use_this_python(runs.sparkSession)
     judgments = frames.judgments(qrels, judged_columns)
     facts = _facts(judgments)
     facts["subtopics"] = are_subtopics(judged_columns) or facts["subtopics"]

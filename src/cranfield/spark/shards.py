@@ -30,8 +30,9 @@ from cranfield.evaluation.run_notes import (
     unknown_tie_effect,
 )
 from cranfield.evaluation.run_scores import RunScores
+from cranfield.io.columns import Columns, arrow_binary
 from cranfield.io.faults import Location, quotable
-from cranfield.io.tables import Frame, arrow_binary, qrels_table, run_table
+from cranfield.io.tables import qrels_table, run_table
 from cranfield.ranking.views import with_nil
 
 # Rows that are scored together: a compromise between the number of Python calls and memory.
@@ -342,13 +343,15 @@ def by_run(rows: Any) -> Iterator[tuple[str | None, Any]]:
             yield name, taken.slice(begin, end - begin)
 
 
-def _with_user_names(rows: Any, roles: Mapping[str, str], names: Mapping[str, str]) -> tuple[Frame, Mapping[str, str]]:
+def _with_user_names(
+    rows: Any, roles: Mapping[str, str], names: Mapping[str, str]
+) -> tuple[Columns, Mapping[str, str]]:
     """The columns under the names that the user gave them, for messages; and these names by role."""
     user_names = {role: names.get(role, role) for role in roles}
     if len(set(user_names.values())) < len(user_names):  # a column has two roles, or the name of another role
         user_names = {role: role for role in roles}
     frame = rows.select(list(roles.values())).rename_columns(list(user_names.values()))
-    return Frame.of_arrow(frame), user_names
+    return Columns.of_arrow(frame), user_names
 
 
 def _check_order(job: Job, source_name: str, rows: Any) -> None:

@@ -461,6 +461,19 @@ class PrecisionAudit:
     worst: Floats
     top_k: Floats
 
+    def __repr__(self) -> str:
+        return f"PrecisionAudit: {', '.join(self.measures)}; {', '.join(self.types)}"
+
+    def __str__(self) -> str:
+        rows = [["type", "measure", "tied", "expected", "worst", "best", f"top {self.k}"]]
+        for t, name in enumerate(self.types):
+            for m, measure in enumerate(self.measures):
+                values = (float(getattr(self, order)[t, m]) for order in ("expected", "worst", "best", "top_k"))
+                rows.append([name, measure, f"{self.tied[t]:.1%}", *(f"{value:.4f}" for value in values)])
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+        return "\n".join(line.rstrip() for line in lines)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         orders = ("expected", "best", "worst", "top_k")

@@ -40,6 +40,9 @@ class RetrievalMetric(torchmetrics.Metric):  # type: ignore[misc,name-defined]
             self.add_state(name, default=[], dist_reduce_fx="cat")
         self._exchange = False
 
+    def __repr__(self) -> str:
+        return f"RetrievalMetric: {', '.join(map(str, _listed(self.accumulator.measures)))}"
+
     def update(self, preds: Any, target: Any, indexes: Any) -> None:
         """Add the scores, the grades and the numbers of the queries of some candidates."""
         for name, values in zip(STATES, checked(preds, target, indexes), strict=True):

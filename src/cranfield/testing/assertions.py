@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from cranfield.analysis.compare import Comparison, compare_scores
 from cranfield.analysis.gates import Check, Gate, Verdict, verdict
 from cranfield.analysis.per_query import documents, judged_grades, queries, top_documents
 from cranfield.analysis.significance import ComparisonSettings
 from cranfield.codec import PathLike
-from cranfield.errors import UsageError
+from cranfield.errors import CranfieldError, UsageError
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.evaluation.notes import sentences
@@ -30,6 +31,8 @@ from cranfield.report import gates, per_query
 from cranfield.report.pages import Page, table, write
 from cranfield.wording import few
 
+P = ParamSpec("P")
+T = TypeVar("T")
 WIDTH = 100  # characters of a line in a message
 TESTING = ("test", "correction", "family", "alpha", "samples", "cluster", "collection")
 
@@ -50,6 +53,21 @@ class QualityWarning(UserWarning):
     """A check passed although queries lost more than is allowed: the loss is not significant."""
 
 
+def without_source(function: Callable[P, T]) -> Callable[P, T]:
+    """A function whose errors are shown by pytest as a message, without the source of this package."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        __tracebackhide__ = True
+        try:
+            return function(*args, **kwargs)
+        except CranfieldError as error:
+            raise error.with_traceback(None) from None
+
+    return call
+
+
+@without_source
 def assert_not_worse(
     qrels: Any,
     run: Any,
@@ -104,10 +122,11 @@ def assert_not_worse(
     checked = verdict(dict.fromkeys(scores.measures, gate), scores, comparison, scores)
     _raise_unless_passed(checked, scores, evaluation, worst, page)
     for check in checked.let_through:
-        warnings.warn(gates.sentence(check, comparison), QualityWarning, stacklevel=2)
+        warnings.warn(gates.sentence(check), QualityWarning, stacklevel=3)
     return comparison
 
 
+@without_source
 def assert_at_least(
     qrels: Any, run: Any, limits: Mapping[str, float], *, worst: int = 5, page: int = 10, **options: Any
 ) -> Scores:
@@ -129,6 +148,7 @@ def assert_at_least(
     return _assert_limits(qrels, run, {name: Gate(limit) for name, limit in limits.items()}, worst, page, options)
 
 
+@without_source
 def assert_at_most(
     qrels: Any, run: Any, limits: Mapping[str, float], *, worst: int = 5, page: int = 10, **options: Any
 ) -> Scores:
@@ -194,11 +214,12 @@ def _raise_unless_passed(checked: Verdict, scores: Scores, evaluation: Evaluatio
 def _culprits(scores: Scores, evaluation: Evaluation, measure: int, worst: int, page: int) -> list[Page]:
     """The queries with the largest losses, or the lowest scores, and the documents of the first of them."""
     ranked = queries(scores, measure, "loss" if len(scores.runs) == 2 else "hardest")
-    pages = [per_query.queries(ranked, most=worst, bars=False)]
+    pages = [per_query.queries(ranked, most=worst, bars=False, texts=scores._texts)]
     query = ranked.queries[0]
     if len(evaluation.runs) == 2:
         first, second = evaluation.runs
-        pages.append(per_query.first_pages(documents(evaluation, query, page), (first, second), query, page))
+        text = scores._texts.get(query, "")
+        pages.append(per_query.first_pages(documents(evaluation, query, page), (first, second), query, page, text))
     else:
         pages.append(_ranking(evaluation, query, page))
     return pages
@@ -216,6 +237,7 @@ def _ranking(evaluation: Evaluation, query: str, page: int) -> Page:
     return table(title, ("document",), ("grade", "rank"), rows)
 
 
+@without_source
 def save_baseline(path: PathLike, qrels: Any, run: Any, measures: Measures, **options: Any) -> Scores:
     """Write the scores of a run as the baseline of later checks; ``options`` are those of `evaluate`."""
     scores = _evaluate(qrels, {"baseline": run}, measures, 0, options).scores

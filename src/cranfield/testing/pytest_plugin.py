@@ -62,6 +62,7 @@ class RankingChecks:
     ) -> Comparison | None:
         """`assert_not_worse` against the saved baseline, which may have a name of its own; None if it is written."""
         __tracebackhide__ = True
+        from cranfield.errors import CranfieldError
         from cranfield.testing.assertions import TESTING, assert_not_worse, save_baseline
 
         path = self.path(measures, baseline)
@@ -79,7 +80,13 @@ class RankingChecks:
             return None
         if not path.exists():
             pytest.fail(f"there is no baseline {path}; write it with `pytest --update-baselines`", pytrace=False)
-        return assert_not_worse(qrels, run, path, measures, **options)
+        try:
+            return assert_not_worse(qrels, run, path, measures, **options)
+        except CranfieldError as error:
+            changed = "save the baseline again" in error.hint
+            hint = "`pytest --update-baselines` writes the baselines again" if changed else error.hint
+            message = f"{error.message}\n\nhint: {hint}" if hint else error.message
+        pytest.fail(message, pytrace=False)  # after the error, or both would be shown
 
     def _check_written(self, path: Path) -> None:
         """Fail if another check of this session wrote other scores to the same file; these stay."""

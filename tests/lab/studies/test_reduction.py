@@ -243,7 +243,7 @@ def test_a_track(simulated: Simulation) -> None:
     assert (power[[2, 4]] > power[0]).all()  # condensed measures tell more runs apart than bpref, at every rate
 
 
-@pytest.mark.parametrize("study", ["correlation", "reduction", "newcomers"])
+@pytest.mark.parametrize("study", ["correlation", "reduction"])
 def test_runs_that_nothing_tells_apart(study: str, tmp_path: Path) -> None:
     """What is undefined in a table is explained below it, and figures are drawn without it."""
     pytest.importorskip("matplotlib")

@@ -13,7 +13,7 @@ from study_samples import call
 import cranfield as cf
 from cranfield import example, io
 from cranfield.lab.simulation import Simulation
-from cranfield.lab.studies.stopping import RULES, CutResult, RankedLists, StoppingResult
+from cranfield.lab.studies.stopping import DECISIONS, RULES, CutResult, RankedLists, StoppingResult
 from cranfield.ranking.alignment import Aligner
 
 QRELS = example.path(example.QRELS)
@@ -26,8 +26,14 @@ def found() -> StoppingResult:
     return cf.lab.stopping(QRELS, RUNS, MEASURES, repeats=20, seed=3)
 
 
+def ranked(run: Any, qrels: Any, relevant: Any = None) -> RankedLists:
+    judgments = io.read_qrels(qrels)
+    counts = np.zeros(len(judgments.queries), np.int64) if relevant is None else np.array(relevant)
+    return RankedLists.of(io.read_run(run), Aligner(judgments), counts)
+
+
 def lists(run: Any) -> RankedLists:
-    return RankedLists.of(io.read_run(run), Aligner(io.read_qrels(QRELS)))
+    return ranked(run, QRELS)
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda path: path.stem)
@@ -49,7 +55,7 @@ def test_depth_0_is_the_empty_list() -> None:
 def test_better_the_freer_the_cut_is(found: StoppingResult) -> None:
     for one in found.results:
         assert one.oracle >= one.depth_score >= one.uncut
-        assert one.oracle + 1e-12 >= one.threshold_score >= one.uncut - 1e-12
+        assert one.oracle + 1e-12 >= one.rules[0].score >= one.uncut - 1e-12
         assert one.by_depth.mean[-1] == pytest.approx(one.uncut)
         assert one.by_threshold.mean[-1] == pytest.approx(one.uncut)
 
@@ -68,8 +74,8 @@ def test_thresholds_against_lists_cut_one_by_one(run: Path) -> None:
     (one,) = cf.lab.stopping(QRELS, run, "nDCG(ideal='bounded')[terminal]", repeats=1).results
     every = np.unique(io.load(io.read_run(run)).score)
     means = [cf.evaluate(QRELS, cut_at(run, score), one.measure)._means[0, 0] for score in every]
-    assert one.threshold_score == pytest.approx(max(means), abs=1e-12)
-    assert one.threshold == pytest.approx(every[int(np.argmax(means))])
+    assert one.rules[0].score == pytest.approx(max(means), abs=1e-12)
+    assert one.rules[0].threshold == pytest.approx(every[int(np.argmax(means))])
     places = np.searchsorted(every, one.by_threshold.at)
     assert one.by_threshold.mean == pytest.approx(np.array(means)[places], abs=1e-12)
 
@@ -91,7 +97,7 @@ def test_worked_by_hand() -> None:
     assert one.uncut == pytest.approx((5 / 6 + 5 / 6 + 1 / 3 + 1 / 2) / 4)
     assert (one.oracle, one.oracle_depth) == (1.0, 0.5)
     assert (one.depth, one.depth_score) == (1, pytest.approx((1 + 1 + 1 / 2 + 1 / 2) / 4))
-    assert (one.threshold, one.threshold_score) == (7.0, pytest.approx(1.0))
+    assert (one.rules[0].threshold, one.rules[0].score) == (7.0, pytest.approx(1.0))
     assert one.by_threshold.at.tolist() == [9, 7, 4, 3, 2, 1]
     assert one.by_threshold.kept.tolist() == [0.25, 0.5, 0.75, 1.25, 1.5, 1.75]
     assert one.by_threshold.mean.tolist() == pytest.approx(
@@ -102,8 +108,8 @@ def test_worked_by_hand() -> None:
 def test_each_split_is_what_its_threshold_scores() -> None:
     (one,) = cf.lab.stopping(JUDGED, RUN, "AP[terminal]", repeats=50).results
     # A half with q1 and q2 learns 7; with one of them its score; without them that nothing is to be kept.
-    assert set(one.splits.threshold) <= {7.0, 9.0, np.inf}
-    for threshold, score in zip(one.splits.threshold, one.splits.score, strict=True):
+    assert set(one.rules[0].splits.threshold) <= {7.0, 9.0, np.inf}
+    for threshold, score in zip(one.rules[0].splits.threshold, one.rules[0].splits.score, strict=True):
         # Learned from both answers, the other half is silent; from one, the other is kept at 7 and lost at 9.
         expected = {7.0: {1.0}, 9.0: {0.5}, np.inf: {0.0}}[threshold]
         assert score in expected
@@ -111,9 +117,9 @@ def test_each_split_is_what_its_threshold_scores() -> None:
 
 def test_a_measure_that_only_loses_is_not_cut() -> None:
     (one,) = cf.lab.stopping({"q1": {"a": 1, "x": 1}, "q2": {"b": 1, "y": 1}}, RUN, "AP", repeats=10).results
-    assert one.threshold == -np.inf
-    assert (one.splits.threshold == -np.inf).all()
-    assert (one.splits.gain == 0).all()
+    assert one.rules[0].threshold == -np.inf
+    assert (one.rules[0].splits.threshold == -np.inf).all()
+    assert (one.rules[0].splits.gain == 0).all()
 
 
 def test_documents_of_one_score_stay_together() -> None:
@@ -125,7 +131,7 @@ def test_documents_of_one_score_stay_together() -> None:
 def test_same_seed_same_result(found: StoppingResult) -> None:
     assert cf.lab.stopping(QRELS, RUNS, MEASURES, repeats=20, seed=3).to_dict() == found.to_dict()
     other = cf.lab.stopping(QRELS, RUNS, MEASURES, repeats=20, seed=4)
-    assert other.results[0].splits.score.tolist() != found.results[0].splits.score.tolist()
+    assert other.results[0].rules[0].splits.score.tolist() != found.results[0].rules[0].splits.score.tolist()
 
 
 def test_saved_and_read_again(found: StoppingResult, tmp_path: Path) -> None:
@@ -173,14 +179,15 @@ def test_figures(tmp_path: Path) -> None:
     result = call("study", "show", tmp_path / "study.json", "--figures", tmp_path / "figures")
     assert result.exit_code == 0
     names = sorted(path.name for path in (tmp_path / "figures").iterdir())
-    assert names == sorted(f"stopping-{run.stem}.{kind}" for run in RUNS[:2] for kind in ("pdf", "svg", "png"))
+    drawn = [*(f"stopping-{run.stem}" for run in RUNS[:2]), "stopping-answers"]
+    assert names == sorted(f"{name}.{kind}" for name in drawn for kind in ("pdf", "svg", "png"))
 
 
 def test_infinite_thresholds_survive_a_file(tmp_path: Path) -> None:
     result = cf.lab.stopping(JUDGED, RUN, "AP[terminal]", repeats=50)
     result.save(tmp_path / "study.json")
     again: CutResult = StoppingResult.load(tmp_path / "study.json").results[0]
-    assert again.splits.threshold.tolist() == result.results[0].splits.threshold.tolist()
+    assert again.rules[0].splits.threshold.tolist() == result.results[0].rules[0].splits.threshold.tolist()
 
 
 def test_a_whole_track(simulated: Simulation) -> None:
@@ -232,35 +239,31 @@ def test_rules_against_all_thresholds(rule: str) -> None:
         mean = cf.evaluate(RULE_QRELS, {q: ranked for q, ranked in kept.items() if ranked}, "AP[terminal]")._means[0, 0]
         if mean >= best - 1e-12:
             best, at = max(best, mean), threshold
-    found = {"score": (cut.threshold, cut.threshold_score)} | {
-        entry.rule: (entry.threshold, entry.score) for entry in cut.rules
-    }
-    threshold, score = found[rule]
+    threshold, score = {entry.rule: (entry.threshold, entry.score) for entry in cut.rules}[rule]
     assert score == pytest.approx(best)
     assert threshold == pytest.approx(at) or np.isinf(threshold)
 
 
 def test_a_predicted_number_of_relevant_documents_is_learned_from_training_queries() -> None:
-    scored = RankedLists.of(io.read_run(RULE_RUN), Aligner(io.read_qrels(RULE_QRELS)))
-    relevant = np.array([2, 2, 2, 2])
     training = np.array([True, True, False, False])
-    assert scored.predicted_relevant(relevant, training) == pytest.approx([2, 2, 2, 2])
+
+    def predicted(relevant: list[int]) -> Any:
+        return ranked(RULE_RUN, RULE_QRELS, relevant).predicted_relevant(training)
+
+    assert predicted([2, 2, 2, 2]) == pytest.approx([2, 2, 2, 2])
     # What is relevant for other queries has no influence.
-    assert scored.predicted_relevant(np.array([1, 4, 99, 0]), training) == pytest.approx(
-        scored.predicted_relevant(np.array([1, 4, 7, 5]), training)
-    )
+    assert predicted([1, 4, 99, 0]) == pytest.approx(predicted([1, 4, 7, 5]))
     # Longer lists with more relevant documents: more are predicted, within what was seen.
     lengths = {f"q{n}": {f"d{i}": float(n - i) for i in range(n)} for n in (2, 4, 8, 16)}
-    qrels = {q: dict.fromkeys(ranked, 1) for q, ranked in lengths.items()}
-    by_length = RankedLists.of(io.read_run(lengths), Aligner(io.read_qrels(qrels)))
-    predicted = by_length.predicted_relevant(np.array([2, 4, 8, 16]), np.ones(4, bool))
-    assert (np.diff(predicted) > 0).all() and predicted.min() >= 2 and predicted.max() <= 16.001
+    qrels = {q: dict.fromkeys(documents, 1) for q, documents in lengths.items()}
+    by_length = ranked(lengths, qrels, [2, 4, 8, 16]).predicted_relevant(np.ones(4, bool))
+    assert (np.diff(by_length) > 0).all() and by_length.min() >= 2 and by_length.max() <= 16.001
 
 
 def test_no_ratio_of_negative_scores() -> None:
     run = {q: {d: -1 / s for d, s in ranked.items()} for q, ranked in RULE_RUN.items()}
     result = cf.lab.stopping(RULE_QRELS, run, "AP[terminal]", repeats=3)
-    assert [entry.rule for entry in result.results[0].rules] == ["distance", "gap", "predicted R"]
+    assert [entry.rule for entry in result.results[0].rules] == ["score", "distance", "gap", "predicted R"]
     assert tuple(map(str, result.notes)) == (
         "run: no thresholds relative to the top score, because some scores are not positive",
     )
@@ -273,3 +276,72 @@ def test_rules_are_no_better_than_the_best_depths(found: StoppingResult) -> None
             assert len(entry.splits.score) == 20
     saved = StoppingResult.from_dict(found.to_dict())
     assert saved.to_dict() == found.to_dict() and saved.results[0].rules[0].rule == found.results[0].rules[0].rule
+
+
+def collection_with_silence(seed: int, queries: int = 14) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Lists with tied scores, some of them empty, and queries without a relevant document."""
+    rng = np.random.default_rng(seed)
+    qrels, run = {}, {}
+    for q in range(queries):
+        grades = rng.integers(0, 2, 6) * (q % 3 > 0)
+        qrels[f"q{q}"] = {f"d{d}": int(grade) for d, grade in enumerate(grades)}
+        length = int(rng.integers(0, 6))
+        run[f"q{q}"] = {f"d{d}": float(rng.integers(1, 7) + grades[d]) for d in rng.permutation(6)[:length]}
+    return qrels, run
+
+
+def decisions(qrels: Any, run: Any, queries: Any, threshold: float) -> list[float]:
+    """The rates of `DECISIONS` and mean RR of answered queries, from lists cut one by one."""
+    kept = {q: {d: s for d, s in run[q].items() if s >= threshold} for q in queries}
+    judged = {q: qrels[q] for q in queries}
+    scores = cf.evaluate(judged, kept, [*DECISIONS, "RR"])
+    rr = scores.to_dict()["runs"]["run"]["RR"]["queries"]
+    answered = [q for q in queries if kept[q]]
+    return [*scores._means[0, :4].tolist(), float(np.mean([rr[q] for q in answered])) if answered else np.nan]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_answers_against_lists_cut_one_by_one(seed: int) -> None:
+    qrels, run = collection_with_silence(seed)
+    result = cf.lab.stopping(qrels, run, "RR", repeats=1)
+    curve = next(curve for curve in result.answers if curve.rule == "score")
+    tops = {max(of.values()) for of in run.values() if of}
+    assert curve.at.tolist() == sorted(tops, reverse=True)
+    for at, values in zip(curve.at, curve.values.T, strict=True):
+        assert values.tolist() == pytest.approx(decisions(qrels, run, list(qrels), at), nan_ok=True)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.25, 0.5])
+def test_few_false_answers_chosen_on_one_half(rate: float) -> None:
+    """The test half is what the threshold leaves; a threshold lower by one training document has too many."""
+    qrels, run = collection_with_silence(7)
+    result = cf.lab.stopping(qrels, run, "RR", repeats=20, max_false_answers=rate)
+    curve = next(curve for curve in result.answers if curve.rule == "score")
+    assert curve.chosen is not None and curve.tested is not None
+    rng, queries = np.random.default_rng(0), list(qrels)
+    groups = [[i for i, q in enumerate(queries) if any(qrels[q].values()) == has] for has in (False, True)]
+    for threshold, tested in zip(curve.chosen, curve.tested.T, strict=True):
+        half = {i for group in groups for i in rng.permutation(group)[: -(-len(group) // 2)].tolist()}
+        training = [q for i, q in enumerate(queries) if i in half]
+        test = [q for i, q in enumerate(queries) if i not in half]
+        assert tested.tolist() == pytest.approx(decisions(qrels, run, test, threshold), nan_ok=True)
+        assert decisions(qrels, run, training, threshold)[1] <= rate
+        scores = sorted({s for q in training for s in run[q].values() if s < threshold})
+        assert not scores or threshold == -np.inf or decisions(qrels, run, training, scores[-1])[1] > rate
+
+
+def test_a_rate_of_false_answers_needs_queries_without_an_answer() -> None:
+    with pytest.raises(cf.CranfieldError, match="judged queries without a relevant document: 1"):
+        cf.lab.stopping({**RULE_QRELS, "q5": {"a": 0}}, RULE_RUN, "RR", max_false_answers=0.05)
+
+
+def test_answers_as_a_table_and_a_figure(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    args = ("study", "stopping", QRELS, *RUNS[:2], "-m", "RR", "--repeats", 4)
+    shown = call(*args).stdout
+    assert "risk and coverage" in shown and "missed" in shown
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text(QRELS.read_text() + "q9 0 a 0\nq10 0 a 0\n")
+    shown = call("study", "stopping", qrels, *args[3:], "--max-false-answers", 0.05, "--figures", tmp_path).stdout
+    assert "at most 0.05 false answers on one half of the queries" in " ".join(shown.split())
+    assert (tmp_path / "stopping-answers.svg").exists()

@@ -14,21 +14,21 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from cranfield.data import AnsweredDays, ListedItems, Run
+from cranfield.data import DailyRankings, ListedItems, Run
 from cranfield.errors import InputError, max_faults
 from cranfield.io.faults import quotable
 from cranfield.io.formats.json import InvalidJson, load_json
-from cranfield.io.ids import id_text
 from cranfield.io.streams import (
     BOM,
-    Columns,
     ContentKind,
     FileFormat,
+    Roles,
     SourceFormat,
     Stream,
     open_stream,
     reject_columns,
 )
+from cranfield.io.values import id_text
 
 LARGEST = sys.float_info.max  # integers in JSON may be larger
 MAX_DOCUMENTS = 100  # of a question and day; the track refuses more
@@ -158,17 +158,17 @@ class _Reader:
                 rankings[f"{answer.topic}/{answer.day}"][answer.question] = 0.0 - answer.rank
         else:
             rankings = {f"{answer.topic}/{answer.question}/{answer.day}": answer.documents for answer in self.answers}
-        listed = tuple((answer.topic, answer.day, answer.question) for answer in self.answers)
-        return Run(name, rankings, self.source_name, days=AnsweredDays(items, self.days, listed))
+        listed = [(answer.topic, answer.day, answer.question) for answer in self.answers]
+        return Run(name, DailyRankings(rankings, items, self.days, listed), self.source_name)
 
 
-def is_change_run(stream: Stream, kind: ContentKind, _columns: Columns = None) -> bool:
+def is_change_run(stream: Stream, kind: ContentKind, _columns: Roles = None) -> bool:
     """Whether JSON Lines have topics with results by day."""
     head = stream.head.removeprefix(BOM)
     return kind == "run" and head.lstrip().startswith(b"{") and bool(_TOPIC.search(head) and _RESULTS.search(head))
 
 
-def read_run(stream: Stream, name: str, columns: Columns) -> Run:
+def read_run(stream: Stream, name: str, columns: Roles) -> Run:
     """The rankings of documents."""
     reject_columns(columns)
     return _Reader(stream).run(name, "documents")

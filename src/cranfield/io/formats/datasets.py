@@ -20,11 +20,11 @@ from typing import Any
 
 from cranfield.data import Judgments, Run
 from cranfield.errors import InputError, optional
+from cranfield.io.columns import Columns
 from cranfield.io.documents import ROWS_PER_BLOCK, Block, Documents, encode_text
 from cranfield.io.faults import Location, quotable
 from cranfield.io.objects import qrels_from_dict, qrels_from_object
 from cranfield.io.streams import SourceFormat, open_stream, without_compression
-from cranfield.io.tables import Frame
 
 NO_SUBTOPIC = "0"  # the subtopic of documents that are relevant to none, as in TREC's judgments
 RESULTS, RELEVANT = "results.txt", "STRel.txt"
@@ -153,7 +153,7 @@ def read_dataset_qrels(source: str, name: str | None) -> Judgments:
     """The judgments of a data set."""
     rows = list(_load(source, "qrels_iter", "judgments")())
     fields = [field for field in _FIELDS if not rows or hasattr(rows[0], field)]
-    frame = Frame.of({field: [getattr(row, field) for row in rows] for field in fields})
+    frame = Columns.of({field: [getattr(row, field) for row in rows] for field in fields})
     return qrels_from_object(frame, name or source.removeprefix(PREFIX), None, source)
 
 

@@ -23,6 +23,7 @@ import numpy as np
 from cranfield import native
 from cranfield.data import Booleans, Floats, Strings
 from cranfield.errors import InputError, UsageError, reading
+from cranfield.io.columns import COLUMN_NAMES, Columns, normalise_name
 from cranfield.io.documents import (
     ID_FIELDS,
     NUL_IN_LINE,
@@ -39,15 +40,16 @@ from cranfield.io.objects import from_object
 from cranfield.io.streams import (
     BOM,
     READ_AHEAD,
-    Columns,
     ContentKind,
     Continued,
     FileFormat,
+    Roles,
     Row,
     Stream,
     WritableTable,
 )
-from cranfield.io.tables import COLUMN_NAMES, NUMBER, ROWS_PER_PIECE, Frame, Piece, normalise_name, read_rows
+from cranfield.io.tables import ROWS_PER_PIECE, Piece, read_rows
+from cranfield.io.values import NUMBER
 from cranfield.io.write import ROWS_PER_PIECE as ROWS_PER_WRITE
 from cranfield.io.write import check_ids, unwritable_id
 
@@ -62,7 +64,7 @@ def delimiter_of(path: str) -> str:
     return next((_DELIMITERS[extension] for extension in extensions if extension in _DELIMITERS), "")
 
 
-def is_delimited(stream: Stream, kind: ContentKind, columns: Columns = None) -> bool:
+def is_delimited(stream: Stream, kind: ContentKind, columns: Roles = None) -> bool:
     """Whether the file is called .csv or .tsv, or holds documents and has a tab in its first line."""
     delimiter = delimiter_of(stream.source_name)
     if kind == "documents":
@@ -76,7 +78,7 @@ def is_delimited(stream: Stream, kind: ContentKind, columns: Columns = None) -> 
     return has_names or len(first.split()) != _TREC_WIDTH[kind]
 
 
-def read_delimited(kind: TableKind, stream: Stream, name: str, columns: Columns) -> Any:
+def read_delimited(kind: TableKind, stream: Stream, name: str, columns: Roles) -> Any:
     """A run or judgments whose first line names the columns."""
     return read_rows(kind, lambda: parse_delimited(stream), name, columns, stream.source_name)
 
@@ -100,7 +102,7 @@ def parse_delimited(stream: Stream, delimiter: str = "") -> Iterator[Piece]:
     faults: list[Fault] = []
 
     def piece() -> Piece:
-        return Frame.of_text(names, records, np.array(lines, np.int64)), faults
+        return Columns.of_text(names, records, np.array(lines, np.int64)), faults
 
     with reading(stream.source_name), BufferedReader(stream.open(), READ_AHEAD) as file:
         before, rest = 0, b""  # lines that were read as plain fields; the beginning of the next one
@@ -117,7 +119,7 @@ def parse_delimited(stream: Stream, delimiter: str = "") -> Iterator[Piece]:
                 before = 1
             rows = np.arange(before, before + len(columns[0])) + 1
             if len(rows):
-                yield Frame.of_strings(names, columns, rows), ()
+                yield Columns.of_strings(names, columns, rows), ()
             before += len(rows)
             rest = block[cut:]
         remaining = TextIOWrapper(BufferedReader(Continued(block, file)), "utf-8", "surrogateescape", newline="")
@@ -249,14 +251,14 @@ _NUMBER = re.compile(NUMBER, re.ASCII | re.IGNORECASE)
 _WHOLE = re.compile(r"[0-9]+")
 
 
-def is_headerless(stream: Stream, kind: ContentKind, columns: Columns = None) -> bool:
+def is_headerless(stream: Stream, kind: ContentKind, columns: Roles = None) -> bool:
     """Whether the first lines have the same few fields, of which the last is a number, and no names."""
     if kind == "documents" or not _are_numbers(columns) or is_json(stream):
         return False
     return _headerless_delimiter(stream, kind) != ""
 
 
-def _are_numbers(columns: Columns) -> bool:
+def _are_numbers(columns: Roles) -> bool:
     """Whether these are columns of a table without names, or none were chosen."""
     return all(_WHOLE.fullmatch(str(column)) for column in (columns or {}).values())
 
@@ -280,7 +282,7 @@ def _headerless_delimiter(stream: Stream, kind: str) -> str:
     return ""
 
 
-_run_columns: ContextVar[Columns] = ContextVar("run_columns", default=None)
+_run_columns: ContextVar[Roles] = ContextVar("run_columns", default=None)
 
 
 @contextmanager
@@ -300,7 +302,7 @@ def headerless_columns(columns: str) -> Iterator[None]:
         _run_columns.reset(token)
 
 
-def read_headerless(kind: TableKind, stream: Stream, name: str, columns: Columns) -> Any:
+def read_headerless(kind: TableKind, stream: Stream, name: str, columns: Roles) -> Any:
     """A run or judgments with columns in the usual order, unless ``columns`` has the number of a column for a role."""
     fields = _headerless_columns(stream, kind)
     chosen = columns or (_run_columns.get() if kind == "run" else None)
@@ -310,7 +312,7 @@ def read_headerless(kind: TableKind, stream: Stream, name: str, columns: Columns
         roles = ["query", "document", "grade"]
     else:
         roles = _assumed_roles(fields, stream.source_name)
-    frame = Frame.of_strings(roles, fields, np.arange(1, len(fields[0]) + 1))
+    frame = Columns.of_strings(roles, fields, np.arange(1, len(fields[0]) + 1))
     judged_or_run = from_object(kind, frame, name, None, stream.source_name)
     if chosen:
         return judged_or_run

@@ -18,18 +18,18 @@ import numpy as np
 from cranfield.data import Floats, Integers, Judgments, Run, Strings, Table
 from cranfield.errors import InputError, max_faults
 from cranfield.io.faults import Location, quotable
-from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.runs import no_rows_error
 from cranfield.io.streams import (
     BOM,
-    Columns,
     ContentKind,
     FileFormat,
+    Roles,
     SourceFormat,
     Stream,
     open_stream,
     reject_columns,
 )
+from cranfield.io.tables import Rows, group_judgments
 
 LINES_PER_BLOCK = 20_000
 # What is matched is never tried again in another way (++, *+): a line takes time that grows with its length.
@@ -211,7 +211,7 @@ def _check_features(
         raise InputError(messages, total=len(faulty))
 
 
-def is_letor(stream: Stream, kind: ContentKind, _columns: Columns = None) -> bool:
+def is_letor(stream: Stream, kind: ContentKind, _columns: Roles = None) -> bool:
     """Whether the first line that is not a comment has a grade, ``qid:`` and features."""
     if kind == "documents" or b"qid:" not in stream.head:
         return False
@@ -223,19 +223,19 @@ def is_letor(stream: Stream, kind: ContentKind, _columns: Columns = None) -> boo
     return _FIRST.fullmatch(last) is not None or _FIRST.fullmatch(last.rpartition(b" ")[0]) is not None
 
 
-def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
+def read_qrels(stream: Stream, name: str, columns: Roles) -> Judgments:
     """The grades as judgments."""
     reject_columns(columns)
     return _read(stream).judgments(name)
 
 
-def read_runs(stream: Stream, name: str, columns: Columns) -> list[Run]:
+def read_runs(stream: Stream, name: str, columns: Roles) -> list[Run]:
     """A run for each feature."""
     reject_columns(columns)
     return list(_read(stream).runs(name).values())
 
 
-def read_run(stream: Stream, name: str, columns: Columns) -> Run:
+def read_run(stream: Stream, name: str, columns: Roles) -> Run:
     """The run of the only feature; an error if there are several."""
     reject_columns(columns)
     read = _read(stream)

@@ -9,6 +9,8 @@ from typing import Any
 
 from cranfield.data import Strings
 from cranfield.errors import InputError, optional, reading_failed
+from cranfield.io import tables
+from cranfield.io.columns import QRELS_COLUMNS, RUN_COLUMNS, Columns, arrow_binary, choose_columns, strings_of
 from cranfield.io.documents import (
     ROWS_PER_BLOCK,
     Block,
@@ -18,13 +20,12 @@ from cranfield.io.documents import (
     join_text_columns,
 )
 from cranfield.io.faults import TableKind, quotable
-from cranfield.io.objects import from_object
-from cranfield.io.streams import Columns, ContentKind, FileFormat, Stream, WritableTable
-from cranfield.io.tables import QRELS_COLUMNS, RUN_COLUMNS, Frame, arrow_binary, choose_columns, strings_of
+from cranfield.io.streams import ContentKind, FileFormat, Roles, Stream, WritableTable
+from cranfield.io.tables import pieces_of_batches, read_rows
 from cranfield.io.write import check_ids
 
 
-def is_parquet(stream: Stream, _kind: ContentKind = "run", _columns: Columns = None) -> bool:
+def is_parquet(stream: Stream, _kind: ContentKind = "run", _columns: Roles = None) -> bool:
     """Whether the first bytes of a stream are Parquet. A query may be called PAR1, but text has no NUL byte."""
     return stream.head.startswith(b"PAR1") and b"\0" in stream.head
 
@@ -52,14 +53,29 @@ def _damaged(source_name: str, error: Exception, where: str = "") -> InputError:
     return InputError([f"{source_name}: the Parquet data are damaged{where}"])
 
 
-def read_parquet(kind: TableKind, stream: Stream, name: str, columns: Columns) -> Any:
+def read_parquet(kind: TableKind, stream: Stream, name: str, columns: Roles) -> Any:
     """A run or judgments from the columns that are needed."""
-    roles = RUN_COLUMNS if kind == "run" else QRELS_COLUMNS
-    chosen = read_columns(stream, lambda names: [*choose_columns(names, roles, columns, stream.source_name).values()])
-    return from_object(kind, chosen, name, columns, stream.source_name)
+    source, roles = _seekable(stream), RUN_COLUMNS if kind == "run" else QRELS_COLUMNS
+
+    def batches() -> Iterator[Any]:
+        with _open(source, stream.source_name) as file:
+            chosen = choose_columns(file.schema_arrow.names, roles, columns, stream.source_name)
+            try:
+                yield from file.iter_batches(tables.ROWS_PER_BATCH, columns=list(dict.fromkeys(chosen.values())))
+            except (pyarrow.ArrowException, OSError, MemoryError) as error:
+                raise _damaged(stream.source_name, error) from error
+
+    pyarrow = optional("pyarrow", "reading Parquet", "arrow")
+    return read_rows(kind, lambda: pieces_of_batches(batches()), name, columns, stream.source_name, "row")
 
 
-def read_columns(stream: Stream, choose: Callable[[list[str]], list[str]] = list) -> Frame:
+def column_names(stream: Stream) -> list[str]:
+    """The names of the columns of a file."""
+    with _open(_seekable(stream), stream.source_name) as file:
+        return list(file.schema_arrow.names)
+
+
+def read_columns(stream: Stream, choose: Callable[[list[str]], list[str]] = list) -> Columns:
     """The columns of a file that are chosen from their names; by default all."""
     pyarrow = optional("pyarrow", "reading Parquet", "arrow")
     with _open(_seekable(stream), stream.source_name) as file:
@@ -70,7 +86,7 @@ def read_columns(stream: Stream, choose: Callable[[list[str]], list[str]] = list
             raise _damaged(stream.source_name, error) from error
     if not len(table):
         raise InputError([f"{stream.source_name}: the file has no rows"])
-    return Frame.of_arrow(table)
+    return Columns.of_arrow(table)
 
 
 def write_parquet(table: WritableTable) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""TREC's formats: text, question answering, and collections of documents.
+"""Formats of TREC and NTCIR: text, question answering, and collections of documents.
 
 Text: runs with six columns, judgments with four. Every file that is nothing else is read as this.
 
@@ -8,12 +8,18 @@ line. A pair becomes one id, `answer_id`, so that a document may have several an
 (wrong), 2 (unsupported) and 3 (inexact) are not relevant. The letters R, W, U and X mean the same.
 
 Collections: ``<DOC> <DOCNO>id</DOCNO> ... </DOC>``, with the text in certain elements or in all of them.
+
+NTCIR: judgments with grades L0, L1, ... in three or four columns, and runs that begin with a description.
+
+Judgments are lines ``query document grade``, or with intents ``query intent document grade``. A run is TREC text after
+an element ``<SYSDESC>``, which ends in the first lines.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -23,16 +29,16 @@ from cranfield import native
 from cranfield.data import Judgments, Run, Strings, Table
 from cranfield.errors import InputError, max_faults, reading
 from cranfield.io.documents import Block, Documents, DocumentsBuilder, FieldChoice, TextReader, encode_text
-from cranfield.io.faults import Location, TableKind, quotable
+from cranfield.io.faults import Fault, FaultList, Location, TableKind, quotable
 from cranfield.io.formats.delimited import delimiter_of
-from cranfield.io.ids import check_marks
-from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.runs import no_rows_error, raise_faults
 from cranfield.io.streams import (
+    BOM,
     HEAD,
-    Columns,
     ContentKind,
+    Continued,
     FileFormat,
+    Roles,
     Row,
     SourceFormat,
     Stream,
@@ -42,24 +48,26 @@ from cranfield.io.streams import (
     open_stream,
     reject_columns,
 )
+from cranfield.io.tables import Rows, group_judgments
+from cranfield.io.values import check_marks, number
 from cranfield.io.write import ROWS_PER_PIECE, unwritable_id
 
 SAMPLED_WIDTH = 5
 _BLANK = re.compile(r"[\x00\t-\r ]+")
 
 
-def is_table(_stream: Stream, kind: ContentKind, _columns: Columns = None) -> bool:
+def is_table(_stream: Stream, kind: ContentKind, _columns: Roles = None) -> bool:
     """Any run or judgments that no other format recognises."""
     return kind != "documents"
 
 
-def read_run(stream: Stream, name: str, columns: Columns) -> Run:
+def read_run(stream: Stream, name: str, columns: Roles) -> Run:
     """A run that is read when it is joined to judgments."""
     reject_columns(columns)
     return Run(name, stream.opener, stream.source_name)
 
 
-def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
+def read_qrels(stream: Stream, name: str, columns: Roles) -> Judgments:
     """The judgments of all lines."""
     reject_columns(columns)
     if is_sampled(stream):
@@ -142,19 +150,19 @@ def is_answers(path: str) -> bool:
 def read_answers(path: str, name: str | None) -> Run:
     """The answers of a system. NIL may be repeated; an evaluation with ``nil`` counts the first one."""
     stream = open_stream(path.removeprefix(ANSWERS), "run")
-    queries, documents, numbers = list[str](), list[str](), list[tuple[float, float]]()
+    queries, documents, numbers = list[str](), list[str](), list[tuple[float | None, float | None]]()
     faults: list[str] = []
     for line, (query, _, document, rank, score, _, *answer) in _answer_lines(stream, 6, RUN_FIELDS, faults):
-        try:
-            numbers.append((_number(score), _number(rank)))
-        except ValueError:
+        values = number(score, text=True), number(rank, text=True)
+        if any(value is None or np.isnan(value) for value in values):
             shown = quotable(f"{rank} {score}")
             faults.append(f"{stream.source_name}:{line}: the rank and the score must be numbers, found `{shown}`")
             continue
+        numbers.append(values)
         queries.append(query)
         documents.append(answer_id(document, answer[0] if answer else ""))
     _check_answers(stream, faults, len(queries))
-    score_of, rank_of = np.array(numbers).T
+    score_of, rank_of = np.array(numbers, np.float64).T
     table = Table(Strings.of(queries), Strings.of(documents), np.ascontiguousarray(score_of), rank_of.copy())
     return Run(name or stream.name, table, stream.source_name)
 
@@ -181,21 +189,14 @@ def read_answer_judgments(path: str, name: str | None) -> Judgments:
 
 def _answer_lines(stream: Stream, width: int, fields: str, faults: list[str]) -> Iterator[tuple[int, list[str]]]:
     """The fields of each line; the answer, if there is one, is the rest of the line."""
-    for number, line in enumerate(stream.read_text().split("\n"), 1):
+    for at, line in enumerate(stream.read_text().split("\n"), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         parts = line.split(None, width)
         if len(parts) < width:
-            faults.append(f"{stream.source_name}:{number}: expected `{fields}`, found `{quotable(line.strip())}`")
+            faults.append(f"{stream.source_name}:{at}: expected `{fields}`, found `{quotable(line.strip())}`")
             continue
-        yield number, parts
-
-
-def _number(text: str) -> float:
-    value = float(text)
-    if np.isnan(value):
-        raise ValueError
-    return value
+        yield at, parts
 
 
 def _check_answers(stream: Stream, faults: list[str], rows: int) -> None:
@@ -255,7 +256,7 @@ def without_elements(text: bytes, opening: re.Pattern[bytes]) -> bytes:
     return b" ".join([*parts, text[at:]])
 
 
-def is_sgml(stream: Stream, kind: ContentKind, _columns: Columns = None) -> bool:
+def is_sgml(stream: Stream, kind: ContentKind, _columns: Roles = None) -> bool:
     """Whether a collection has a <DOC> tag in its first bytes; a .tsv file may be about such tags."""
     return kind == "documents" and DOC_TAG.search(stream.head) is not None and delimiter_of(stream.source_name) != "\t"
 
@@ -310,6 +311,85 @@ def without_tags(markup: bytes) -> bytes:
     return encode_text(html.unescape(text.decode("utf-8", "surrogateescape")))
 
 
+_SEPARATORS = re.compile(rb"[\x00-\x20]+")
+_GRADE = re.compile(rb"L?([+-]?\d+(?:\.\d*)?)")
+_LEVEL = re.compile(rb"L\d+")
+_DESCRIPTION = re.compile(rb"\s*<SYSDESC>(?:.*?</SYSDESC>[^\n]*|[^\n]*)(?:\n|\Z)", re.IGNORECASE | re.DOTALL)
+MAX_DESCRIPTION = 1 << 20
+
+
+def is_ntcir(stream: Stream, kind: ContentKind, columns: Roles = None) -> bool:
+    """Whether judgments have three columns, or a grade such as L2; or whether a run begins with a description."""
+    head = stream.head.removeprefix(BOM)
+    if kind == "run":
+        return head.lstrip()[:9].upper() == b"<SYSDESC>"
+    if kind != "qrels" or columns:
+        return False
+    complete = head[: head.rfind(b"\n") + 1] or head
+    lines = [line for line in map(_columns, complete.split(b"\n")) if line and not line[0].startswith(b"#")]
+    widths = {len(line) for line in lines}
+    if widths == {3}:
+        return all(_GRADE.fullmatch(line[2]) for line in lines)
+    return widths == {4} and _LEVEL.fullmatch(lines[0][3]) is not None
+
+
+def _columns(line: bytes) -> list[bytes]:
+    return [column for column in _SEPARATORS.split(line) if column]
+
+
+def read_ntcir_qrels(stream: Stream, name: str, columns: Roles) -> Judgments:
+    """The judgments of all lines."""
+    reject_columns(columns)
+    location = Location(stream.source_name, "qrels")
+    rows: list[tuple[bytes, bytes, bytes]] = []
+    grades, lines = list[float](), list[int]()
+    faults: list[Fault] = []
+    width = 0
+    for at, line in enumerate(stream.read().removeprefix(BOM).split(b"\n"), 1):
+        found = _columns(line)
+        if not found or found[0].startswith(b"#"):
+            continue
+        width = width or len(found)
+        if b"\0" in line:
+            faults.append(Fault(at, "binary", b"", line, 0))
+            break
+        if len(found) != width:
+            faults.append(Fault(at, "fields", b"", str(width).encode(), len(found)))
+            continue
+        query, *intent, document, grade = found
+        level = _GRADE.fullmatch(grade)
+        if level is None:
+            faults.append(Fault(at, "grade", query, grade, 0))
+        else:
+            rows.append((query, intent[0] if intent else b"0", document))
+            grades.append(float(level[1]))
+            lines.append(at)
+    FaultList(faults).raise_if_any(location)
+    if not rows:
+        raise no_rows_error(stream.source_name)
+    query_of, intent_of, document_of = map(Strings.packed, zip(*rows, strict=True))
+    judged = Rows.of(query_of, document_of, np.array(grades, np.float64), np.array(lines, np.int64), intent_of)
+    return group_judgments(name, judged, location)
+
+
+def read_ntcir_run(stream: Stream, name: str, columns: Roles) -> Run:
+    """A run that is read when it is joined to judgments."""
+    reject_columns(columns)
+    return Run(name, partial(_without_description, stream), stream.source_name)
+
+
+def _without_description(stream: Stream) -> Continued:
+    """The text with blank lines in place of its description, so that line numbers stay the same."""
+    file, head, buffer = stream.open(), b"", bytearray(HEAD)
+    while len(head) < MAX_DESCRIPTION and (count := file.readinto(buffer)):
+        head += buffer[:count]
+        if b"</SYSDESC>" in head.upper() and head.endswith(b"\n"):
+            break
+    description = _DESCRIPTION.match(head.removeprefix(BOM))
+    end = 0 if description is None else description.end() + len(head) - len(head.removeprefix(BOM))
+    return Continued(b"\n" * head[:end].count(b"\n") + head[end:], file)
+
+
 FORMATS = (
     FileFormat(
         "TREC text",
@@ -328,4 +408,5 @@ FORMATS = (
         read_documents=Sgml,
         document_extensions=(".sgml", ".sgm", ".trec"),
     ),
+    FileFormat("NTCIR text", priority=8, recognises=is_ntcir, read_run=read_ntcir_run, read_qrels=read_ntcir_qrels),
 )

@@ -24,7 +24,7 @@ from cranfield.io.documents import (
     size_on_disk,
 )
 from cranfield.io.formats.trec import html_text
-from cranfield.io.streams import BOM, Columns, ContentKind, FileFormat, Stream
+from cranfield.io.streams import BOM, ContentKind, FileFormat, Roles, Stream
 
 PAGES = (b"response", b"resource", b"conversion")
 HEADER_BYTES = 1 << 16  # a header is shorter; otherwise this is not WARC
@@ -44,7 +44,7 @@ class Record(NamedTuple):
     fault: str = ""
 
 
-def is_warc(stream: Stream, kind: ContentKind, _columns: Columns = None) -> bool:
+def is_warc(stream: Stream, kind: ContentKind, _columns: Roles = None) -> bool:
     """Whether the first bytes are those of a WARC record."""
     return kind == "documents" and _VERSION.match(stream.head.removeprefix(BOM).lstrip()) is not None
 

@@ -3,13 +3,17 @@
 Four results for each run and measure, from an upper limit to what is achievable: every list cut at its own best depth;
 all lists at one depth; all lists at one score threshold; and a threshold chosen on one half of the queries and tested
 on the other half. The last two also for thresholds on other properties of the scores; see `RULES`.
+
+A threshold also decides which queries are answered at all. For each threshold: the rates of answers, of false and of
+missed answers, and the mean of each measure over answered queries (risk and coverage).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import cycle
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -23,15 +27,27 @@ from cranfield.evaluation.overlap import check_query_overlap
 from cranfield.evaluation.plan import make_columns
 from cranfield.lab.study import Measures, Progress, Study, StudyResult
 from cranfield.lab.systems import judged_scores
-from cranfield.measures import Measure
+from cranfield.measures import Measure, parse
 from cranfield.parallel import followed
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import COLUMNS, Batch, ragged
 from cranfield.ranking.tie_rules import TIE_RULES
-from cranfield.report.canvas import BLUE, GREY, ORANGE, SKY, Drawings, panels
+from cranfield.report.canvas import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    Drawings,
+    each,
+    legend_below,
+    panels,
+)
 from cranfield.report.pages import Page, column, table
-from cranfield.report.sheet import Cell, shown
-from cranfield.settings import Count, Whole
+from cranfield.report.sheet import UNDEFINED, Cell, shown
+from cranfield.settings import Count, Option, Share, Whole
 from cranfield.statistics.portable import solve
 from cranfield.statistics.rounding import SAME
 
@@ -44,6 +60,9 @@ DEFAULT = ("AP[terminal]", "nDCG(ideal='bounded')[terminal]")
 # Tie rules that order every list by score, in one way.
 DEFINITE = tuple(name for name, rule in TIE_RULES.items() if rule.key == "score" and not rule.leaves_ties)
 POINTS = 200  # thresholds of a curve that are kept; all are evaluated
+DECISIONS = ("Answered", "FalseAnswer", "MissedAnswer", "AnswerAccuracy")
+HEADS = ("answered", "false\nanswers", "missed\nanswers", "accuracy")
+LEVELS = (1.0, 0.9, 0.75, 0.5, 0.25)  # answer rates near which a table has a row
 SENTENCES.update(
     undefined_omitted="{measure} is undefined for {missing} of {queries} queries: omitted",
     no_ratio="{run}: no thresholds relative to the top score, because some scores are not positive",
@@ -96,39 +115,6 @@ class RuleResult:
     splits: Splits
 
     @property
-    def held_out(self) -> float:
-        """The mean score on test halves."""
-        return float(self.splits.score.mean())
-
-
-@dataclass(frozen=True, eq=False)
-class CutResult:
-    """The best cuts of one run by one measure; all scores are means over queries.
-
-    ``oracle``: each list at its best depth, whose mean is ``oracle_depth``; ``depth`` and ``depth_score``: all lists at
-    one depth; ``threshold`` and ``threshold_score``: documents that score at least the threshold, chosen on all
-    queries; ``splits``: chosen on half of them. ``rules``: the same for the other stopping rules.
-    """
-
-    DERIVED: ClassVar[tuple[str, ...]] = ("held_out",)
-
-    run: str
-    measure: str
-    queries: int
-    length: float
-    uncut: float
-    oracle: float
-    oracle_depth: float
-    depth: int
-    depth_score: float
-    threshold: float
-    threshold_score: float
-    by_depth: Curve
-    by_threshold: Curve
-    splits: Splits
-    rules: tuple[RuleResult, ...] = ()
-
-    @property
     def held_out(self) -> dict[str, Any]:
         """Means over splits of the scores on test halves, and percentiles."""
         splits = self.splits
@@ -139,6 +125,45 @@ class CutResult:
         return {"score": float(splits.score.mean()), "uncut": float(splits.uncut.mean()), **percentiles}
 
 
+@dataclass(frozen=True, eq=False)
+class CutResult:
+    """The best cuts of one run by one measure; all scores are means over queries.
+
+    ``oracle``: each list at its best depth, whose mean is ``oracle_depth``; ``depth`` and ``depth_score``: all lists at
+    one depth; ``rules``: the stopping rules, that of a score threshold first.
+    """
+
+    run: str
+    measure: str
+    queries: int
+    length: float
+    uncut: float
+    oracle: float
+    oracle_depth: float
+    depth: int
+    depth_score: float
+    by_depth: Curve
+    by_threshold: Curve
+    rules: tuple[RuleResult, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerCurve:
+    """What one run answers by the threshold of a rule, from the strictest threshold down.
+
+    ``at``: thresholds at which further queries are answered. ``values`` (column, threshold): the means of `DECISIONS`,
+    then the mean of each measure over answered queries; NaN where no query counts. ``chosen`` and ``tested`` (column,
+    split): thresholds with few enough false answers on one half of the queries, and the values on the other half.
+    """
+
+    run: str
+    rule: str
+    at: Floats
+    values: Floats
+    chosen: Floats | None = None
+    tested: Floats | None = None
+
+
 @dataclass(frozen=True)
 class Stopping(Study):
     """How long a ranking should be, and at which score to cut it.
@@ -146,41 +171,50 @@ class Stopping(Study):
     Reports the scores of uncut lists, and of lists cut in three ways: each at its own best depth, all at the same
     depth, and all at the same score threshold. The threshold is also chosen on one half of the queries and tested on
     the other half. Other rules are tested in the same way: thresholds relative to the top score, on gaps between
-    scores, and on a predicted number of relevant documents. Queries where a measure is undefined are omitted. ::
+    scores, and on a predicted number of relevant documents. Queries where a measure is undefined are omitted.
+
+    Also reports which queries each threshold answers: the rates of answers, of false answers (to queries without a
+    relevant document) and of missed answers, and mean scores of answered queries. With --max-false-answers the
+    threshold is chosen on one half of the queries to keep this rate, and tested on the other half. ::
 
         cranfield study stopping qrels.txt bm25.run dense.run
+        cranfield study stopping qrels.txt rag.run -m RR --max-false-answers 0.05
         cranfield study stopping qrels.txt llm.run -m "RBP(p=0.5)[terminal]" --figures figures
     """
 
     repeats: Annotated[Count, "Number of random splits of the queries."] = 100
+    max_false_answers: Annotated[
+        Share | None, "Also choose the threshold with at most this rate of false answers.", Option(metavar="RATE")
+    ] = None
     seed: Whole = 0
 
     def run(
         self, qrels: Any, runs: Any, measures: Measures = DEFAULT, *, progress: Progress | None = None
     ) -> StoppingResult:
         """Cut the lists of each run at every depth and threshold."""
-        unique_measures = list(dict.fromkeys(_check_measure(column.measure) for column in make_columns(measures)))
+        chosen = list(dict.fromkeys(_check_measure(column.measure) for column in make_columns(measures)))
         all_runs, judgments = read_runs(runs), io.read_qrels(qrels)
         aligner = Aligner(judgments)
         relevant = np.add.reduceat(np.append(judgments.grade > 0, False), judgments.begin[:-1])
         relevant = np.where(np.diff(judgments.begin) > 0, relevant, 0).astype(np.int64)
         results: list[CutResult] = []
+        answers: list[AnswerCurve] = []
         notes: dict[str, Note] = {}
         for run in followed(all_runs, progress, len(all_runs)):
-            lists = RankedLists.of(run, aligner)
+            lists = RankedLists.of(run, aligner, relevant)
             check_query_overlap(run, lists.alignment)
-            for measure in unique_measures:
-                table = lists.scores_by_depth(measure)
-                defined = np.any(~np.isnan(table), axis=1)
+            tables = [lists.scores_by_depth(measure) for measure in chosen]
+            for measure, values in zip(chosen, tables, strict=True):
+                defined = np.any(~np.isnan(values), axis=1)
                 if not defined.all():
                     counts = {"missing": int((~defined).sum()), "queries": len(defined)}
                     note = Note("undefined_omitted", measure=str(measure), values=counts)
                     notes.setdefault(str(note), note)
-                cut = self._best_cuts(run.name, measure, lists, table, defined)
-                results.append(replace(cut, rules=tuple(self._best_rules(lists, table, defined, relevant))))
+                results.append(self._best_cuts(run.name, measure, lists, values, defined))
             if "ratio" not in {rule.rule for rule in results[-1].rules}:
                 notes[run.name] = Note("no_ratio", run.name)
-        return StoppingResult(self, tuple(results), tuple(notes.values()))
+            answers += self._answers(run.name, lists, tables)
+        return StoppingResult(self, tuple(results), tuple(answers), tuple(notes.values()))
 
     def _best_cuts(self, run: str, measure: Measure, lists: RankedLists, table: Floats, defined: Booleans) -> CutResult:
         n = int(defined.sum())
@@ -195,8 +229,8 @@ class Stopping(Study):
         depths = (values >= best - SAME).argmax(axis=1)
         # One sum for all, so that rounding cannot put the oracle below another depth.
         *by_depth, oracle = np.column_stack([values, best])[defined].mean(axis=0).tolist()
-        documents = lists.by_score
-        threshold, kept = documents.best_threshold(documents.steps(values), defined)
+        documents = lists.documents_by(lists.score)
+        _, kept = documents.best_threshold(documents.steps(values), defined)
         return CutResult(
             run=run,
             measure=str(measure),
@@ -207,40 +241,27 @@ class Stopping(Study):
             oracle_depth=float(depths[defined].mean()),
             depth=next(i for i, mean in enumerate(by_depth) if mean >= max(by_depth) - SAME),
             depth_score=max(by_depth),
-            threshold=threshold,
-            threshold_score=float(documents.totals(values)[kept] / n),
             by_depth=_curve_by_depth(values[defined], lists.length[defined]),
             by_threshold=_curve_by_threshold(documents, values, defined, kept),
-            splits=self._test_on_splits(documents, values, defined),
+            rules=tuple(self._best_rules(lists, values, defined)),
         )
 
-    def _best_rules(
-        self, lists: RankedLists, table: Floats, defined: Booleans, relevant: Integers
-    ) -> Iterator[RuleResult]:
-        """The results of the rules besides the absolute one, as far as they can be applied to these scores."""
-        values = np.where(defined[:, None], np.nan_to_num(table), 0)
-        for rule in list(RULES.values())[1:]:
-            documents = lists.documents(rule, relevant, defined)
+    def _best_rules(self, lists: RankedLists, values: Floats, defined: Booleans) -> Iterator[RuleResult]:
+        """The results of the rules, as far as they can be applied to these scores."""
+        for rule in RULES.values():
+            documents = lists.documents(rule, defined)
             if documents is None:
                 continue
             key, kept = documents.best_threshold(documents.steps(values), defined)
-            learn = partial(lists.documents, rule, relevant) if rule.learned else None
-            splits = self._test_on_splits(documents, values, defined, learn)
+            splits = self._test_on_splits(rule, lists, documents, values, defined)
             thresholds = np.array([rule.threshold(float(x)) for x in splits.threshold])
             score = float(documents.totals(values)[kept] / defined.sum())
             yield RuleResult(rule.name, rule.threshold(key), score, replace(splits, threshold=thresholds))
 
     def _test_on_splits(
-        self,
-        documents: DocumentsByScore,
-        values: Floats,
-        defined: Booleans,
-        learn: Callable[[Booleans], DocumentsByScore | None] | None = None,
+        self, rule: StoppingRule, lists: RankedLists, documents: DocumentsByScore, values: Floats, defined: Booleans
     ) -> Splits:
-        """Choose the threshold on one half of the queries and test it on the other, for every split.
-
-        ``learn`` gives the documents by keys that are learned from the training queries, if they are.
-        """
+        """Choose the threshold on one half of the queries and test it on the other, for every split."""
         steps, queries = documents.steps(values), np.flatnonzero(defined)
         # The splits depend on the number of queries and the seed only, so that all runs and measures share them.
         order = np.random.default_rng(self.seed).permuted(np.tile(queries, (self.repeats, 1)), axis=1)
@@ -249,8 +270,8 @@ class Stopping(Study):
             test = np.zeros(len(values))
             test[permutation[len(permutation) // 2 :]] = 1
             training = defined & (test == 0)
-            if learn is not None:
-                documents = learn(training) or documents
+            if rule.learned:
+                documents = lists.documents(rule, training) or documents
                 steps = documents.steps(values)
             threshold, kept = documents.best_threshold(steps, training)
             inside = slice(None, documents.last[kept - 1] + 1 if kept else 0)
@@ -262,13 +283,63 @@ class Stopping(Study):
             splits.append((threshold, score / test.sum(), uncut / test.sum()))
         return Splits(*np.array(splits).T)
 
+    def _answers(self, run: str, lists: RankedLists, tables: Sequence[Floats]) -> Iterator[AnswerCurve]:
+        """What is answered by the threshold of each rule that can leave a list empty."""
+        decisions = [lists.scores_by_depth(parse(name)) for name in DECISIONS]
+        answered = decisions[0] > 0
+        columns = [*decisions, *(np.where(answered, table, np.nan) for table in tables)]
+        unanswerable = ~np.isnan(decisions[DECISIONS.index("FalseAnswer")][:, 0])
+        if self.max_false_answers is not None and unanswerable.sum() < 2:
+            raise UsageError(
+                f"judged queries without a relevant document: {unanswerable.sum()}; a rate of false answers on two "
+                "halves needs at least two",
+                hint="leave out --max-false-answers, or add judgments of queries without an answer",
+            )
+        every = np.ones(len(unanswerable), bool)
+        for rule in RULES.values():
+            documents = lists.documents(rule, every)
+            if documents is None or len(steps := documents.answering()) < 2:
+                continue
+            steps = steps[np.unique(np.linspace(0, len(steps) - 1, POINTS).astype(np.int64))]
+            curve = AnswerCurve(
+                run,
+                rule.name,
+                np.array([rule.threshold(float(key)) for key in documents.score[documents.last[steps - 1]]]),
+                np.array([documents.means(column, every)[steps] for column in columns]),
+            )
+            if self.max_false_answers is not None:
+                tested = list(self._keep_rate(rule, lists, columns, unanswerable))
+                curve = replace(
+                    curve,
+                    chosen=np.array([rule.threshold(threshold) for threshold, _ in tested]),
+                    tested=np.array([values for _, values in tested]).T,
+                )
+            yield curve
+
+    def _keep_rate(
+        self, rule: StoppingRule, lists: RankedLists, columns: Sequence[Floats], unanswerable: Booleans
+    ) -> Iterator[tuple[float, list[float]]]:
+        """For each split the lowest threshold that keeps the rate of false answers, and the values on the test half."""
+        rng, false = np.random.default_rng(self.seed), columns[DECISIONS.index("FalseAnswer")]
+        groups = [np.flatnonzero(unanswerable), np.flatnonzero(~unanswerable)]  # each is split into two halves
+        for _ in range(self.repeats):
+            training = np.zeros(len(unanswerable), bool)
+            for group in groups:
+                training[rng.permutation(group)[: -(-len(group) // 2)]] = True
+            documents = lists.documents(rule, training)
+            assert documents is not None
+            allowed = documents.means(false, training) <= (self.max_false_answers or 0) + SAME
+            threshold, kept = documents.threshold(int(np.flatnonzero(allowed)[-1]), training)
+            yield threshold, [float(documents.means(column, ~training)[kept]) for column in columns]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StoppingResult(StudyResult):
-    """The best cuts of each run by each measure."""
+    """The best cuts of each run by each measure, and what each run answers by threshold."""
 
     settings: Stopping
     results: tuple[CutResult, ...]
+    answers: tuple[AnswerCurve, ...] = ()
     notes: tuple[Note, ...] = ()
 
     @property
@@ -282,25 +353,32 @@ class StoppingResult(StudyResult):
         return tuple(dict.fromkeys(result.measure for result in self.results))
 
     def pages(self, digits: int = 4) -> list[Page]:
-        """For each measure the scores at the best cuts, and the scores of thresholds on held-out queries."""
-        return [page for measure in self.measures for page in self._measure_pages(measure, digits)]
+        """For each measure the scores at the best cuts and the stopping rules; then what each run answers."""
+        pages = [page for measure in self.measures for page in self._measure_pages(measure, digits)]
+        return [*pages, *_answer_pages(self, digits)]
 
     def _measure_pages(self, measure: str, digits: int) -> Iterator[Page]:
         cuts = [cut for cut in self.results if cut.measure == measure]
-        splits = f"{self.settings.repeats} splits, seed {self.settings.seed}; in brackets the 5th and 95th percentile"
         title = f"{measure}: lists uncut, each cut at its best depth, all at one depth, all at one score threshold"
         yield table(title, ("run",), CUT_COLUMNS, [(cut.run, _best_cells(cut, digits)) for cut in cuts])
-        title = f"{measure}: threshold chosen on half of the queries, tested on the other half ({splits})"
-        heads = ("queries", "uncut", "cut", "gain", "threshold")
-        yield table(title, ("run",), heads, [(cut.run, _held_out_cells(cut, digits)) for cut in cuts])
-        if any(cut.rules for cut in cuts):
-            title = f"{measure}: stopping rules, best on all queries, and chosen on half of them ({splits})"
-            heads = ("best", "at", "held out", "gain", "threshold")
-            yield table(title, ("run", "rule"), heads, [row for cut in cuts for row in _rule_rows(cut, digits)])
+        title = f"{measure}: stopping rules, best on all queries, and chosen on half of them, tested on the other half"
+        heads = ("best", "at", "uncut,\nheld out", "cut,\nheld out", "gain", "threshold")
+        rows = [row for cut in cuts for row in _rule_rows(cut, digits)]
+        yield table(f"{title} ({self.splits})", ("run", "rule"), heads, rows)
+
+    @property
+    def splits(self) -> str:
+        """A description of the splits."""
+        return f"{self.settings.repeats} splits, seed {self.settings.seed}; in brackets the 5th and 95th percentile"
 
     def drawings(self) -> Drawings:
-        """A figure for each run: a row per measure, thresholds on the left, depths on the right."""
-        return {f"stopping-{run}": partial(draw, [c for c in self.results if c.run == run]) for run in self.runs}
+        """A figure for each run: a row per measure, thresholds on the left, depths on the right; and one of answers."""
+        draws: Drawings = {
+            f"stopping-{run}": partial(draw, [c for c in self.results if c.run == run]) for run in self.runs
+        }
+        if curves := [curve for curve in self.answers if curve.rule == "score"]:
+            draws["stopping-answers"] = partial(answer_figure, curves, self.measures)
+        return draws
 
 
 def _check_measure(measure: Measure) -> Measure:
@@ -356,32 +434,74 @@ CUT_COLUMNS = (
 
 
 def _rule_rows(cut: CutResult, digits: int) -> Iterator[tuple[tuple[str, str], list[Cell | str]]]:
-    entries = RuleResult("score", cut.threshold, cut.threshold_score, cut.splits), *cut.rules
-    held_out = column([float(entry.splits.score.mean()) for entry in entries], digits)
-    for entry, cell in zip(entries, held_out, strict=True):
-        median = entry.splits.percentiles(entry.splits.threshold)[1]
-        at, learned = (rule_threshold(entry.rule, value) for value in (entry.threshold, median))
-        yield (cut.run, entry.rule), [shown(entry.score, digits), at, cell, _gain(entry.splits, digits), learned]
+    held_out = column([float(rule.splits.score.mean()) for rule in cut.rules], digits)
+    for rule, cell in zip(cut.rules, held_out, strict=True):
+        splits, uncut = rule.splits, shown(float(rule.splits.uncut.mean()), digits)
+        low, _, high = (shown(value, digits) for value in splits.percentiles(splits.gain))
+        gain = Cell(shown(float(splits.gain.mean()), digits), aside=_range(low, high))
+        at = rule_threshold(rule.rule, rule.threshold)
+        learned = _threshold_cell(rule.rule, splits.threshold)
+        yield (cut.run, rule.rule), [shown(rule.score, digits), at, uncut, cell, gain, learned]
 
 
-def _gain(splits: Splits, digits: int) -> Cell:
-    low, _, high = (shown(value, digits) for value in splits.percentiles(splits.gain))
-    return Cell(shown(float(splits.gain.mean()), digits), aside=f"[{low}, {high}]")
+def _threshold_cell(rule: str, thresholds: Floats) -> Cell:
+    """The median of learned thresholds, with percentiles."""
+    low, median, high = (rule_threshold(rule, value) for value in Splits.percentiles(thresholds))
+    return Cell(median, aside=_range(low, high))
+
+
+def _range(low: str, high: str) -> str:
+    return "" if low == high else f"[{low}, {high}]"
 
 
 def _best_cells(cut: CutResult, digits: int) -> list[str]:
-    uncut, oracle, depth, best = (
-        shown(score, digits) for score in (cut.uncut, cut.oracle, cut.depth_score, cut.threshold_score)
+    best = cut.rules[0]
+    uncut, oracle, depth, score = (
+        shown(value, digits) for value in (cut.uncut, cut.oracle, cut.depth_score, best.score)
     )
     lengths = f"{cut.length:.1f}", uncut, oracle, f"{cut.oracle_depth:.1f}"
-    return [*lengths, depth, f"{cut.depth}", best, threshold(cut.threshold)]
+    return [*lengths, depth, f"{cut.depth}", score, threshold(best.threshold)]
 
 
-def _held_out_cells(cut: CutResult, digits: int) -> list[Cell | str]:
-    lowest, median, highest = (threshold(value) for value in cut.splits.percentiles(cut.splits.threshold))
-    uncut, score = (shown(float(values.mean()), digits) for values in (cut.splits.uncut, cut.splits.score))
-    learned = Cell(median, aside=f"[{lowest}, {highest}]")
-    return [f"{cut.queries}", uncut, score, _gain(cut.splits, digits), learned]
+def _answer_pages(result: StoppingResult, digits: int) -> Iterator[Page]:
+    """What is answered at some thresholds; and at thresholds chosen to keep the rate of false answers."""
+    if not result.answers:
+        return
+    # Without unanswerable queries there are no false answers, and accuracy repeats the missed ones.
+    shares = [i for i in range(len(DECISIONS)) if not np.isnan(result.answers[0].values[i]).all()]
+    if DECISIONS.index("FalseAnswer") not in shares:
+        shares.remove(DECISIONS.index("AnswerAccuracy"))
+    heads = ["threshold", *(HEADS[i] for i in shares), *result.measures]
+
+    def cells(values: Floats) -> list[Cell | str]:
+        rates = [f"{values[i]:.1%}" if values[i] == values[i] else UNDEFINED for i in shares]
+        return [*rates, *(shown(float(value), digits) for value in values[len(DECISIONS) :])]
+
+    rows = []
+    for curve in result.answers:
+        for point in _points(curve):
+            at = rule_threshold(curve.rule, float(curve.at[point]))
+            rows.append(((curve.run, curve.rule), [at, *cells(curve.values[:, point])]))
+    title = "Answers by threshold: rates of answers, and mean scores of answered queries (risk and coverage)"
+    yield table(title, ("run", "rule"), heads, rows)
+    if (rate := result.settings.max_false_answers) is None:
+        return
+    rows = []
+    for curve in result.answers:
+        assert curve.chosen is not None and curve.tested is not None
+        means = np.ma.masked_invalid(curve.tested).mean(axis=1).filled(np.nan)
+        rows.append(((curve.run, curve.rule), [_threshold_cell(curve.rule, curve.chosen), *cells(means)]))
+    title = (
+        f"The lowest threshold with at most {rate:.3g} false answers on one half of the queries, tested on the other "
+        f"half ({result.splits})"
+    )
+    yield table(title, ("run", "rule"), heads, rows)
+
+
+def _points(curve: AnswerCurve) -> list[int]:
+    """The points of a curve whose answer rates are nearest to some levels, the highest rate first."""
+    nearest = np.abs(curve.values[0] - np.array(LEVELS)[:, None]).argmin(axis=1)
+    return list(dict.fromkeys(nearest.tolist()))
 
 
 def rule_threshold(rule: str, value: float) -> str:
@@ -430,15 +550,14 @@ def draw_by_threshold(cut: CutResult, axis: Axes) -> Axes:
         return float(np.interp(-score, -curve.at, curve.kept))
 
     _draw_curve(curve.kept, curve, cut, axis)
-    if np.isfinite(cut.threshold):
-        mark = f"best: {cut.threshold_score:.3f} at {threshold(cut.threshold)}"
-        axis.plot(
-            documents_kept(cut.threshold), cut.threshold_score, "o", color=ORANGE, markersize=3.5, label=mark, zorder=4
-        )
-        axis.axvline(documents_kept(cut.threshold), color=ORANGE, linewidth=0.8, linestyle="--")
+    best = cut.rules[0]
+    if np.isfinite(best.threshold):
+        mark = f"best: {best.score:.3f} at {threshold(best.threshold)}"
+        axis.plot(documents_kept(best.threshold), best.score, "o", color=ORANGE, markersize=3.5, label=mark, zorder=4)
+        axis.axvline(documents_kept(best.threshold), color=ORANGE, linewidth=0.8, linestyle="--")
     else:
-        axis.plot([], [], " ", label=f"best: {threshold(cut.threshold)}")
-    low, _, high = cut.splits.percentiles(cut.splits.threshold)
+        axis.plot([], [], " ", label=f"best: {threshold(best.threshold)}")
+    low, _, high = best.splits.percentiles(best.splits.threshold)
     if low < high:
         span = (documents_kept(end) for end in (high, low))
         label = f"90% of splits: {threshold(low)} to {threshold(high)}"
@@ -473,6 +592,25 @@ def _draw_curve(x: Floats, curve: Curve, cut: CutResult, axis: Axes) -> None:
     axis.margins(x=0.02)
 
 
+def answer_figure(curves: Sequence[AnswerCurve], measures: Sequence[str]) -> Figure:
+    """Risk and coverage of each run: false and missed answers, and mean scores of answered queries, by answer rate."""
+    figure = each(curves, 3, 2.0, partial(draw_answers, measures))
+    legend_below(figure, figure.axes[0], 4)
+    return figure
+
+
+def draw_answers(measures: Sequence[str], curve: AnswerCurve, axis: Axes) -> None:
+    """The values of one run, by the share of queries that are answered as the threshold falls."""
+    answered, false, missed, _, *means = curve.values
+    for name, values, colour in (("false answers", false, ORANGE), ("missed answers", missed, GREY)):
+        if not np.isnan(values).all():
+            axis.plot(100 * answered, values, color=colour, linestyle="--", label=name)
+    for name, values, colour in zip(measures, means, cycle((BLUE, GREEN, PURPLE, SKY, BLACK)), strict=False):
+        axis.plot(100 * answered, values, color=colour, label=name)
+    axis.set(xlabel="queries answered (%)", ylim=(-0.02, 1.02))
+    axis.set_title(curve.run)
+
+
 # Rankings cut at every depth and at every threshold of a rule, by relabelling arrays.
 #
 # A rule gives each document of a list a key that never rises from rank to rank; a threshold keeps the documents whose
@@ -488,24 +626,25 @@ CELLS = 1 << 17
 class RankedLists:
     """The rankings of one run for the judged queries: the positions of judged documents, and the score at every rank.
 
-    ``score``: from the top down for the first query, then for the second, and so on; ``length`` (q,): of each list.
-    ``query``, ``position``: of each document, from 0.
+    ``score``: from the top down for the first query, then for the second, and so on; ``length`` (q,): of each list;
+    ``relevant`` (q,): the number of relevant documents. ``query``, ``position``: of each document, from 0.
     """
 
     alignment: Alignment
     score: Floats
     length: Integers
+    relevant: Integers
     query: Integers
     position: Integers
 
     @classmethod
-    def of(cls, run: Run, aligner: Aligner) -> RankedLists:
+    def of(cls, run: Run, aligner: Aligner, relevant: Integers) -> RankedLists:
         """Read a run once."""
         table = io.load(run)
         alignment = aligner.align(replace(run, source=table))
         # The aligner decides which document holds a rank; the scores by rank only need sorting.
         length = np.maximum(alignment.length, 0)
-        return cls(alignment, judged_scores(table, aligner.judgments)[1], length, *ragged(length))
+        return cls(alignment, judged_scores(table, aligner.judgments)[1], length, relevant, *ragged(length))
 
     def scores_by_depth(self, measure: Measure) -> Floats:
         """The score of every query with its list cut at every depth: (query, depth), from no document to all."""
@@ -521,11 +660,6 @@ class RankedLists:
             table[queries] = np.take_along_axis(table[queries], depths, axis=1)
         return table
 
-    @cached_property
-    def by_score(self) -> DocumentsByScore:
-        """All documents by decreasing score."""
-        return self.documents_by(self.score)
-
     def documents_by(self, key: Floats) -> DocumentsByScore:
         """All documents by a decreasing key, which takes the place of scores; within a list it must not rise."""
         order = np.argsort(-key, kind="stable")
@@ -533,10 +667,10 @@ class RankedLists:
         last = np.flatnonzero(np.append(score[1:] != score[:-1], True)) if len(score) else np.zeros(0, np.int64)
         return DocumentsByScore(self.query[order], self.position[order] + 1, score, last)
 
-    def documents(self, rule: StoppingRule, relevant: Integers, training: Booleans) -> DocumentsByScore | None:
+    def documents(self, rule: StoppingRule, training: Booleans) -> DocumentsByScore | None:
         """The documents by decreasing key; None if the rule cannot be applied to these scores.
 
-        ``relevant``: the number of relevant documents of each query, of which only the training queries are used.
+        A prediction is learned from the training queries.
         """
         score = self.score
         if rule.name == "ratio":
@@ -548,7 +682,7 @@ class RankedLists:
         elif rule.name == "gap":
             key = -self.largest_gap
         elif rule.name == "predicted R":
-            key = -(self.position + 1) / self.predicted_relevant(relevant, training)[self.query]
+            key = -(self.position + 1) / self.predicted_relevant(training)[self.query]
         else:
             key = score
         return self.documents_by(key)
@@ -569,13 +703,13 @@ class RankedLists:
         offset = self.query * (len(gap) + 1)
         return gaps[np.maximum.accumulate(rank + offset) - offset]
 
-    def predicted_relevant(self, relevant: Integers, training: Booleans) -> Floats:
+    def predicted_relevant(self, training: Booleans) -> Floats:
         """The predicted number of relevant documents of each query, learned from the training queries.
 
         Ridge regression of log(1 + R) on the top score, the mean and the standard deviation of the scores of a list,
         and the logarithm of its length.
         """
-        x, y = self.features, np.log1p(relevant.astype(np.float64))
+        x, y = self.features, np.log1p(self.relevant.astype(np.float64))
         centre, spread = x[training].mean(axis=0), x[training].std(axis=0)
         z = (x - centre) / np.where(spread > 0, spread, 1)
         mean = y[training].mean()
@@ -637,15 +771,31 @@ class DocumentsByScore:
         """The sum over queries without any document, and then at every distinct score."""
         return table[:, 0].sum() + np.append(0, np.cumsum(self.steps(table))[self.last])
 
+    def means(self, table: Floats, queries: Booleans) -> Floats:
+        """The mean over these queries, without undefined values, at every threshold; NaN if all are undefined."""
+        counted = ~np.isnan(table) & queries[:, None]
+        total, count = self.totals(np.where(counted, table, 0)), self.totals(counted.astype(np.float64))
+        return np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0.5)
+
+    def answering(self) -> Integers:
+        """The numbers of distinct scores at which further queries have their first document."""
+        return np.unique(np.searchsorted(self.last, np.flatnonzero(self.depth == 1)) + 1)
+
     def best_threshold(self, steps: Floats, training: Booleans) -> tuple[float, int]:
         """The best threshold on the training queries, and the number of distinct scores that it keeps.
 
-        Of equally good thresholds the lowest. Infinite if it keeps nothing; minus infinite if it cuts nothing.
+        Of equally good thresholds the lowest.
         """
         in_training = training[self.query]
         gain = np.append(0, np.cumsum(np.where(in_training, steps, 0))[self.last])
-        best = int(np.flatnonzero(gain >= gain.max() - SAME * len(training))[-1])
-        documents = np.flatnonzero(in_training)
+        return self.threshold(int(np.flatnonzero(gain >= gain.max() - SAME * len(training))[-1]), training)
+
+    def threshold(self, best: int, training: Booleans) -> tuple[float, int]:
+        """The lowest score of a training document among the first ``best`` distinct scores, and how many these are.
+
+        Infinite if it keeps nothing; minus infinite if it cuts nothing.
+        """
+        documents = np.flatnonzero(training[self.query])
         kept = int(np.searchsorted(documents, self.last[best - 1], side="right")) if best else 0
         if kept == 0 and len(documents):
             return np.inf, 0

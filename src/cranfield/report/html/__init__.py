@@ -40,8 +40,8 @@ from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.documents import read_texts
-from cranfield.io.ids import passage_ids
 from cranfield.io.spans import parse_ids
+from cranfield.io.values import passage_ids
 from cranfield.parallel import in_background
 from cranfield.report import answer, exposure
 from cranfield.report import groups as by_group

@@ -1,0 +1,452 @@
+"""What a reader found: columns of tables, which of them has which role, and their cells as ids and numbers.
+
+A column is an Arrow array, a pandas or polars series, or a list; ids are not copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from cranfield import native
+from cranfield.data import Array, Floats, Integers, Strings
+from cranfield.errors import InputError, UsageError, available, max_faults, optional
+from cranfield.io.faults import Fault, fault_text, quotable
+from cranfield.io.streams import Roles
+from cranfield.io.values import id_text, is_collision, is_id, number
+
+# Usual names of columns, the most reliable ones first: PyTerrier's frames have the text of
+# the query in ``query`` and internal numbers in ``docid``.
+PASSAGE_IDS = ("passage_id", "chunk_id", "pid", "node_id")  # of a passage, which may be what was retrieved
+COLUMN_NAMES: dict[str, tuple[str, ...]] = {
+    "query": (
+        *("query_id", "qid", "q_id", "question_id", "topic_id", "topic", "query", "question"),
+        *("user_id", "userid", "user"),
+    ),
+    "document": (
+        *("doc_id", "docno", "document_id", "corpus_id", "docid", "did", *PASSAGE_IDS, "doc", "document"),
+        *("item_id", "itemid", "item"),
+    ),
+    "score": ("score", "sim", "similarity"),
+    "rank": ("rank",),
+    "grade": ("relevance", "rel", "grade", "label", "rating", "relevance_score", "score"),
+    "iteration": ("subtopic_id", "subtopic", "iteration"),
+    "stratum": ("stratum",),
+    "probability": ("probability", "inclusion_probability", "inclusion"),
+    # For engines: tables with several runs, and the order of rows.
+    "run": ("run", "run_id", "run_name", "system"),
+    "row": ("row", "line", "position"),
+}
+RUN_COLUMNS = ("query", "document", "score", "rank")
+QRELS_COLUMNS = ("query", "document", "grade", "iteration", "stratum", "probability")
+RANKINGS = ("results", "hits", "retrieved", "ranking")  # fields that hold the ranking of a query
+
+
+class Columns:
+    """What a reader found: columns by name, and where each row is.
+
+    A column is a list, an Arrow array, a series or `Strings`. Names may be repeated; `choose_columns` refuses them if
+    it needs one of them. ``line``: the line of each row, if the rows are those of a text file. ``text``: all values are
+    text, numbers included, as in CSV.
+    """
+
+    def __init__(
+        self,
+        names: Iterable[str],
+        column: Callable[[str], Any],
+        line: Integers | None = None,
+        *,
+        text: bool = False,
+        source_name: str = "",
+    ) -> None:
+        self.names, self.column, self.line, self.text = list(names), column, line, text
+        self.source_name = source_name
+
+    @classmethod
+    def of(cls, columns: Mapping[str, list[Any]], line: Integers | None = None, source_name: str = "") -> Columns:
+        """Columns that are lists."""
+        return cls(columns, columns.__getitem__, line, source_name=source_name)
+
+    @classmethod
+    def of_arrow(cls, table: Any, line: Integers | None = None) -> Columns:
+        """The columns of an Arrow table or batch."""
+        return cls(table.schema.names, table.column, line)
+
+    @classmethod
+    def of_records(cls, records: Sequence[Mapping[str, Any]], line: Integers | None = None) -> Columns:
+        """Records with fields by name; a field that a record does not have is None."""
+        names = dict.fromkeys(name for record in records for name in record)
+        return cls(names, lambda name: [record.get(name) for record in records], line)
+
+    @classmethod
+    def of_text(cls, names: Sequence[str], records: Sequence[Sequence[str]], line: Integers) -> Columns:
+        """Records of text, with a field for each name."""
+        return cls(names, lambda name: [record[names.index(name)] for record in records], line, text=True)
+
+    @classmethod
+    def of_strings(cls, names: Sequence[str], columns: Sequence[Strings], line: Integers) -> Columns:
+        """Columns of text."""
+        return cls(names, lambda name: columns[names.index(name)], line, text=True)
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        if self.line is not None:
+            return len(self.line)
+        return len(self.column(self.names[0])) if self.names else 0
+
+    def number(self, row: int) -> int:
+        """The number of a row in messages: of its line, or counted from 1."""
+        return row + 1 if self.line is None else int(self.line[row])
+
+    def slices(self, rows: int) -> Iterator[tuple[Columns, Sequence[Fault]]]:
+        """The columns in pieces of so many rows, without faults."""
+        for begin in range(0, len(self), rows):
+            end = min(begin + rows, len(self))
+            columns = {name: _slice(self.column(name), begin, end) for name in self.names}
+            yield Columns(self.names, columns.__getitem__, np.arange(begin, end) + 1), ()
+
+    def place(self, row: int) -> str:
+        """Where a row is, for messages."""
+        return f"{self.source_name}:{' row ' if self.line is None else ''}{self.number(row)}"
+
+    def values(self, name: str) -> list[Any]:
+        """The values of a column."""
+        return list_of(self.column(name))
+
+    def rows(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The rows by name of column, each with its place."""
+        columns = [self.values(name) for name in self.names]
+        for row, values in enumerate(zip(*columns, strict=True)):
+            yield self.place(row), dict(zip(self.names, values, strict=True))
+
+    def usual(self, names: Sequence[str]) -> str | None:
+        """The column with the first of these names that there is."""
+        normalised = {normalise_name(name): name for name in reversed(self.names)}
+        return next((normalised[name] for name in names if name in normalised), None)
+
+
+class RowFaults:
+    """At most one fault for each row; ``line``: the number of each row in messages, if it is not its place."""
+
+    def __init__(self, line: Integers | None = None) -> None:
+        self.line = line
+        self.by_row: dict[int, tuple[str, str]] = {}
+
+    def add(self, row: int, kind: str, text: str) -> None:
+        """Add a fault of a row, which counts from 1."""
+        self.by_row.setdefault(row, (kind, text))
+
+    def first(self, query: Strings) -> list[Fault]:
+        """The faults that an error lists, each with the query of its row."""
+        faults: list[Fault] = []
+        for row in sorted(self.by_row)[: max_faults()]:
+            kind, text = self.by_row[row]
+            name = query[row - 1].encode("utf-8", "surrogateescape")
+            line = row if self.line is None else int(self.line[row - 1])
+            faults.append(Fault(line, kind, name, fault_text(text)[:80], 0))
+        return faults
+
+
+def is_frame(source: object) -> bool:
+    """Whether the object is a table with columns."""
+    return _is_lazy(source) or (
+        any(hasattr(source, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "columns", "to_batches"))
+        and not is_column(source)
+    )
+
+
+def is_column(source: object) -> bool:
+    """Whether the object is one column of a table, or an array or tensor."""
+    if _is_lazy(source) or any(hasattr(source, name) for name in ("columns", "schema")):
+        return False
+    return any(hasattr(source, name) for name in _TO_LIST) and getattr(source, "ndim", 1) > 0
+
+
+def list_of(column: Any) -> list[Any]:
+    """The values of a column, an array or a list."""
+    for method in _TO_LIST:
+        if hasattr(column, method):
+            return list(getattr(column, method)())
+    return list(column)
+
+
+_TO_LIST = ("to_pylist", "tolist", "to_list")
+
+
+def _slice(column: Any, begin: int, end: int) -> Any:
+    return column.iloc[begin:end] if hasattr(column, "iloc") else column[begin:end]
+
+
+def _is_lazy(source: Any) -> bool:
+    # By name: polars may compute, and warn, when a lazy frame is asked for an attribute.
+    return type(source).__name__ == "LazyFrame"
+
+
+def frame_of(source: Any) -> Columns:
+    """A table of another library as a frame."""
+    if _is_lazy(source):
+        source = source.collect()
+    pandas = hasattr(source, "iloc")
+    if pandas and {*source.index.names}.isdisjoint([None, *source.columns]):
+        source = source.reset_index()
+    pyarrow = None if pandas else available("pyarrow")
+    if pyarrow is not None and (hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")):
+        with suppress(pyarrow.ArrowInvalid):  # polars has numbers that Arrow does not have
+            return Columns.of_arrow(pyarrow.table(source))
+    if hasattr(source, "columns") and hasattr(source, "__getitem__"):
+        by_name = {str(label): label for label in source.columns}
+        return Columns(map(str, source.columns), lambda name: source[by_name[name]])
+    optional("pyarrow", "reading this table", "arrow")
+    raise UsageError(f"cannot read a table from {type(source).__name__}")
+
+
+def normalise_name(name: str) -> str:
+    """A column name in the spelling of `COLUMN_NAMES`.
+
+    >>> normalise_name(" Query-ID")
+    'query_id'
+    """
+    return name.strip().lower().replace("-", "_").replace(" ", "_")
+
+
+def choose_columns(names: Sequence[str], roles: Sequence[str], columns: Roles, source_name: str) -> dict[str, str]:
+    """The column for each role: from ``columns``, else by its name. Ranks and iterations may be missing."""
+    columns = columns or {}
+    for role in columns:
+        if role not in roles:
+            raise UsageError(f"unknown column role `{quotable(role)}`", hint=f"columns= takes {', '.join(roles)}")
+    normalised = {normalise_name(name): name for name in reversed(names)}
+    chosen: dict[str, str] = {}
+    for role in roles:
+        if role in columns:
+            if columns[role] not in names:
+                raise _missing_column(f"no column `{quotable(str(columns[role]))}`", names, source_name, "")
+            chosen[role] = columns[role]
+        elif column := next((normalised[name] for name in COLUMN_NAMES[role] if name in normalised), None):
+            chosen[role] = column
+    for role in roles[:3]:
+        implicit = role == "grade" and len(names) == len(chosen) == 2
+        if role not in chosen and not (role == "score" and "rank" in chosen) and not implicit:
+            hint = f"name it {COLUMN_NAMES[role][0]}, or in Python name the columns: {_columns_call(roles)}"
+            if {"start", "end"} <= normalised.keys():
+                hint = "for passages and chunks, use --judgments spans, or Collection(spans=...)"
+            raise _missing_column(f"no column for the {role}", names, source_name, hint)
+    for role, column in chosen.items():
+        _check_unique(column, role, names, source_name, exactly=role in columns)
+    return chosen
+
+
+def _columns_call(roles: Sequence[str]) -> str:
+    """How to read a table whose columns have other names."""
+    named = ", ".join(f'"{role}": "..."' for role in roles[:3])
+    return f"cf.{'read_run' if 'score' in roles else 'read_qrels'}(table, columns={{{named}}})"
+
+
+def _check_unique(column: str, role: str, names: Sequence[str], source_name: str, *, exactly: bool) -> None:
+    """Raise if several columns have this name, or (unless the caller chose it) one that differs in separators or case.
+
+    Nothing says which of them is meant, and libraries disagree on which one they read.
+    """
+
+    def spelling(name: str) -> str:
+        return name if exactly else normalise_name(name).replace("_", "")
+
+    alike = [name for name in names if spelling(name) == spelling(column)]
+    if len(alike) > 1:
+        shown = " and ".join(f"`{quotable(name)}`" for name in dict.fromkeys(alike))
+        sentence = f"several columns could be the {role}: {shown}"
+        if len(set(alike)) == 1:
+            sentence = f"{len(alike)} columns are named {shown}"
+        raise InputError(
+            [f"{source_name}: {sentence}" if source_name else sentence],
+            hint="remove or rename all but one"
+            + ("" if exactly else f', or in Python pass columns={{"{role}": ...}} to read_run or read_qrels'),
+        )
+
+
+def _missing_column(problem: str, names: Sequence[str], source_name: str, hint: str) -> InputError:
+    sentence = f"{problem}; the columns are {', '.join(quotable(name) for name in names) or 'none'}"
+    return InputError([f"{source_name}: {sentence}" if source_name else sentence], hint=hint)
+
+
+def ids_of(frame: Columns, name: str, faults: RowFaults) -> Strings:
+    """The ids in a column; other values are faults."""
+    column = frame.column(name)
+    if isinstance(column, Strings):
+        return _not_empty(column, name, faults)
+    pyarrow = None if isinstance(column, list) else available("pyarrow")
+    if pyarrow is not None:
+        array = _arrow(column, pyarrow)
+        # Arrow makes bytes of text that stands among bytes.
+        mixed = array is not column and array is not None and "binary" in str(array.type)
+        if array is not None and not mixed and (target := _id_type(array.type, pyarrow)) is not None:
+            return _arrow_ids(array, target, name, faults)
+    return _ids_from_list(list_of(column), name, faults)
+
+
+def _ids_from_list(values: list[Any], name: str, faults: RowFaults) -> Strings:
+    if set(map(type, values)) == {str} and all(values):  # the usual case, in one step
+        with suppress(UnicodeEncodeError):
+            return Strings.of(values)
+    texts = []
+    first: dict[str, Any] = {}
+    for row, value in enumerate(values, 1):
+        text = id_text(value) or ""
+        if not is_id(value) or not _is_encodable(text):
+            text = ""
+            faults.add(row, "id", f"{quotable(repr(value))} in column `{quotable(name)}`")
+        elif not text:
+            faults.add(row, "empty", name)
+        elif is_collision(other := first.setdefault(text, value), value):
+            faults.add(row, "collision", f"{other!r} and {value!r}")
+        texts.append(text)
+    return Strings.of(texts)
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _arrow(column: Any, pyarrow: Any) -> Any:
+    """The column as an Arrow array without dictionary encoding; None if Arrow has no type for it."""
+    if not isinstance(column, pyarrow.Array | pyarrow.ChunkedArray):
+        try:
+            column = pyarrow.Array.from_pandas(column)
+        except (pyarrow.ArrowException, UnicodeError, OverflowError):  # mixed types, or text that is not UTF-8
+            return None
+    if pyarrow.types.is_dictionary(column.type):
+        # Arrow cannot decode a dictionary of string views, which polars uses for categories.
+        encoded = single_array(column)
+        values = encoded.dictionary
+        values = values.cast(pyarrow.large_string()) if str(values.type) == "string_view" else values
+        column = values.take(encoded.indices)
+    return column
+
+
+def _id_type(column_type: Any, pyarrow: Any) -> Any:
+    types = pyarrow.types
+    if types.is_integer(column_type) or str(column_type) in ("string", "large_string", "string_view"):
+        return pyarrow.large_string()
+    if str(column_type).startswith(("binary", "large_binary", "fixed_size_binary")):
+        return pyarrow.large_binary()
+    return None
+
+
+def single_array(array: Any) -> Any:
+    """A chunked array as one array, without copying if it has one chunk."""
+    if not hasattr(array, "num_chunks"):
+        return array
+    return array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
+
+
+def _arrow_ids(array: Any, target: Any, name: str, faults: RowFaults) -> Strings:
+    array = single_array(array.cast(target))
+    for row in _null_rows(array):
+        faults.add(row, "id", f"null in column `{quotable(name)}`")
+    return _not_empty(strings_of(array), name, faults)
+
+
+def _not_empty(ids: Strings, name: str, faults: RowFaults) -> Strings:
+    """The ids; an empty one is a fault."""
+    for row in np.flatnonzero(np.diff(ids.offsets) == 0).tolist():
+        faults.add(row + 1, "empty", name)
+    return ids
+
+
+def strings_of(array: Any) -> Strings:
+    """An Arrow array of large strings or large binaries as `Strings`, without copying; null becomes empty text."""
+    array = single_array(array)
+    _, offsets, data = array.buffers()
+    if len(array) == 0 or offsets is None:
+        return Strings(np.zeros(1, np.int64), np.empty(0, np.uint8))
+    bounds = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
+    return Strings(bounds, np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8))
+
+
+def arrow_binary(strings: Strings) -> Any:
+    """`Strings` as an Arrow array of large binaries, without copying."""
+    pyarrow = optional("pyarrow", "an Arrow table", "arrow")
+    buffers = [None, pyarrow.py_buffer(strings.offsets), pyarrow.py_buffer(strings.data)]
+    return pyarrow.Array.from_buffers(pyarrow.large_binary(), len(strings), buffers)
+
+
+def _null_rows(array: Any) -> list[int]:
+    if array.null_count == 0:
+        return []
+    return [int(row) + 1 for row in np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))]
+
+
+def numbers_of(frame: Columns, name: str, kind: str, faults: RowFaults | None) -> Floats:
+    """The column as floats; other values are faults, or NaN if ``faults`` is None."""
+    column = frame.column(name)
+    if isinstance(column, Strings):
+        numbers: Floats | None = native.parse_numbers((column.offsets, column.data))
+        if numbers is not None:
+            return numbers
+    if frame.text:
+        column = _numbers_of_text(list(column))
+    pyarrow = None if isinstance(column, list) else available("pyarrow")
+    if pyarrow is not None and isinstance(column, pyarrow.Array | pyarrow.ChunkedArray):
+        return _arrow_numbers(column, kind, faults, pyarrow)
+    array = None if isinstance(column, list) else _numeric(column)
+    return _numbers_from_list(list_of(column), kind, faults) if array is None else array
+
+
+def _numbers_of_text(texts: list[str]) -> list[Any]:
+    """Numbers where texts are numbers."""
+    joined = " ".join(texts)
+    if joined.isascii() and joined.isprintable() and "_" not in joined:  # then `float` takes the same texts
+        with suppress(ValueError):
+            return list(map(float, texts))
+    numbers = ((text, number(text, text=True)) for text in texts)
+    return [_Raw(text) if value is None else value for text, value in numbers]
+
+
+def _numeric(series: Any) -> Floats | None:
+    if str(series.dtype).endswith("Int128"):  # of polars; NumPy has no such numbers
+        return None
+    values: Array = np.asarray(series.to_numpy())
+    return values.astype(np.float64) if values.dtype.kind in "iufb" and not _has_null(series) else None
+
+
+def _has_null(series: Any) -> bool:
+    # polars converts null to NaN for NumPy; pandas does not distinguish them.
+    return bool(series.null_count()) if hasattr(series, "null_count") else False
+
+
+def _arrow_numbers(column: Any, kind: str, faults: RowFaults | None, pyarrow: Any) -> Floats:
+    array = single_array(_arrow(column, pyarrow))
+    types = pyarrow.types
+    if not (types.is_integer(array.type) or types.is_floating(array.type) or types.is_decimal(array.type)):
+        return _numbers_from_list(array.to_pylist(), kind, faults)
+    for row in _null_rows(array):
+        if faults is not None:
+            faults.add(row, kind, "null")
+    numbers = array.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return np.asarray(numbers, np.float64)
+
+
+class _Raw(str):
+    """Text from a file that is not a number; messages quote it as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f'"{self}"'
+
+
+def _numbers_from_list(values: list[Any], kind: str, faults: RowFaults | None) -> Floats:
+    if set(map(type, values)) == {float}:  # the usual case, in one step
+        return np.array(values, np.float64)
+    numbers = [number(value) for value in values]
+    for row, value in enumerate(numbers, 1):
+        if value is None and faults is not None:
+            faults.add(row, kind, repr(values[row - 1]))
+    return np.array([np.nan if value is None else value for value in numbers], np.float64)

@@ -1,0 +1,225 @@
+"""Shapes that people have: tables of recommenders, sparse matrices, numbers of any type, and what a run shows of itself."""
+
+import json
+from contextlib import suppress
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import cranfield as cf
+from cranfield.errors import CranfieldError, InputError, MeasureError
+
+RATINGS = pd.DataFrame({"user_id": ["u1", "u1", "u2"], "item_id": ["a", "b", "c"], "rating": [5, 3, 4]})
+RECOMMENDED = pd.DataFrame({"user_id": ["u1", "u1", "u2"], "item_id": ["z", "b", "c"], "score": [0.5, 0.3, 0.4]})
+
+
+def test_users_and_items(tmp_path: Path) -> None:
+    expected = {"RR": 0.75, "HR@1": 0.5, "HitRate@2": 1.0}
+    measures = list(expected)
+    assert cf.evaluate(RATINGS, RECOMMENDED, measures).means["run"] == expected
+    files = tmp_path / "ratings.csv", tmp_path / "recommended.csv"
+    for path, table in zip(files, (RATINGS, RECOMMENDED), strict=True):
+        table.to_csv(path, index=False)
+    assert cf.evaluate(files[0], {"run": files[1]}, measures).means["run"] == expected
+    implicit = RATINGS[["user_id", "item_id"]]
+    scores = cf.evaluate(implicit, RECOMMENDED, measures)
+    assert scores.means["run"] == expected
+    assert "every row is relevant" in str(scores.notes[0])
+    implicit.to_csv(files[0], index=False)
+    assert cf.evaluate(files[0], {"run": files[1]}, measures).means["run"] == expected
+    with pytest.raises(InputError, match="no column for the grade; the columns are user_id, item_id, timestamp"):
+        cf.read_qrels(implicit.assign(timestamp=3))
+
+
+def test_tables_of_users_and_items_with_other_names() -> None:
+    users = pd.DataFrame({"kunde": ["u1", "u2"], "segment": ["x", "y"], "land": ["D", "F"]})
+    queries = cf.read_queries(users, columns={"query": "kunde"})
+    assert queries == {"u1": {"segment": "x", "land": "D"}, "u2": {"segment": "y", "land": "F"}}
+    scores = cf.evaluate(cf.Collection(RATINGS, queries=queries), RECOMMENDED, "RR")
+    assert scores.by(["segment", "land"]).means.tolist() == [[[0.5, 1.0]]]
+    assert cf.read_queries(users.rename(columns={"kunde": "user_id"})) == queries
+    assert cf.read_queries(users, columns={"query": "kunde", "text": "land"})["u1"] == {"segment": "x", "text": "D"}
+    items = cf.read_items(pd.DataFrame({"sku": ["a", "b"], "price": [1, 2]}), columns={"document": "sku"})
+    assert list(items.ids) == ["a", "b"]
+    for read, role in ((cf.read_queries, "query"), (cf.read_items, "document")):
+        with pytest.raises(InputError, match="no column `no`; the columns are kunde, segment, land"):
+            read(users, columns={role: "no"})
+        with pytest.raises(CranfieldError, match="unknown column role `x`"):
+            read(users, columns={"x": "kunde"})
+
+
+@pytest.mark.parametrize("form", ["csr_matrix", "csc_matrix", "coo_matrix", "lil_matrix", "csr_array", "coo_array"])
+def test_sparse_matrices(form: str) -> None:
+    grades = getattr(sparse, form)(np.array([[1, 0, 2], [0, 3, 0]]))
+    scores = getattr(sparse, form)(np.array([[0.1, 0.5, 0.2], [0, 0.3, 0.0]]))
+    means = {"RR": 0.75, "NumRet": 4, "R@1": 0.5}
+    assert cf.evaluate(grades, scores, list(means)).means["run"] == means
+    assert cf.Evaluator([{0, 2}, {1}], "RR").means(scores) == {"RR": 0.75}
+    assert cf.evaluate(grades, [[1, 2], [1]], "RR").means == {"run": {"RR": 0.75}}
+
+
+class Half:
+    def __float__(self) -> float:
+        return 0.5
+
+
+@pytest.mark.parametrize("half", [Decimal("0.5"), Fraction(1, 2), Half(), np.float16(0.5), np.array(0.5)])
+def test_numbers_of_every_type_at_every_door(half: Any) -> None:
+    run, qrels = {"q": {"a": half, "b": 1}}, {"q": {"a": 1}}
+    evaluator = cf.Evaluator(qrels, "RR")
+    assert evaluator.means(run) == {"RR": 0.5}
+    assert evaluator(run).means == {"run": {"RR": 0.5}}
+    assert evaluator({"x": run}).means == {"x": {"RR": 0.5}}
+    assert cf.evaluate(qrels, run, "RR").means == {"run": {"RR": 0.5}}
+    assert float(cf.evaluate({"q": {"a": half, "b": 2}}, {"q": ["a"]}, "RR(rel=0.5)")) == 1
+    assert cf.evaluate(qrels, {"q": [("a", half), ("b", 0.4)]}, "RR").means == {"run": {"RR": 1}}
+    assert cf.read_scores({"x": {"m": {"q": half}}})["m"]["x"] == 0.5
+    assert cf.read_items({"a": {"price": half}}).numbers("price").tolist() == [0.5]
+
+
+@pytest.mark.parametrize("score", [bytearray(b"1"), memoryview(b"1"), b"1", "1"])
+def test_text_is_no_score(score: Any) -> None:
+    for door in (cf.Evaluator({"q": {"a": 1}}, "RR"), cf.Evaluator({"q": {"a": 1}}, "RR").means):
+        with pytest.raises(InputError, match="query `q`, document `a`: the score is not a number"):
+            door({"q": {"a": score, "b": 1}})
+
+
+class Growing(dict[str, Any]):
+    """A dict whose scores change it while they are read."""
+
+    class Score:
+        def __init__(self, of: dict[str, Any]) -> None:
+            self.of = of
+
+        def __float__(self) -> float:
+            self.of[f"new{len(self.of)}"] = {"d": 1.0}
+            return 1.0
+
+
+def test_a_dict_that_its_own_values_change() -> None:
+    for growing in range(2):
+        for door in ("__call__", "means", "per_query", "values"):
+            run: dict[str, Any] = {"q": {}, "r": {"d": 1.0}}
+            run["q"] |= {"a": Growing.Score(run["q"] if growing else run), "b": 1.0}
+            with suppress(CranfieldError):  # and no other error
+                getattr(cf.Evaluator({"q": {"a": 1}}, "RR"), door)(run)
+
+
+def test_scores_with_missing_values_of_pandas() -> None:
+    table = pd.DataFrame({"run": ["x", "x"], "query": ["q1", "q2"], "RR": [0.5, None]}).convert_dtypes()
+    assert cf.read_scores(table)["RR"].per_query["x"]["q1"] == 0.5
+    for column in ("run", "query"):
+        broken = table.assign(**{column: pd.array([table[column][0], pd.NA], dtype="string")})
+        with pytest.raises(InputError, match=f"is not the name of a {column}"):
+            cf.read_scores(broken)
+    measures = pd.DataFrame({"query": ["q1", pd.NA], "RR": [0.5, 0.1]}).convert_dtypes()
+    with pytest.raises(InputError, match="is not the name of a query"):
+        cf.read_scores(measures)
+
+
+def test_a_repeat_that_is_missing() -> None:
+    rows = pd.DataFrame({"run": ["x"] * 3, "query": ["q1"] * 3, "value": [0.2, 0.4, 0.9], "repeat": ["1", "2", None]})
+    with pytest.raises(InputError, match="row 3: the repeat is missing, and other values of query `q1` have one"):
+        cf.read_scores(rows)
+    assert cf.read_scores(rows[:2])["value"]["x"] == pytest.approx(0.3)
+
+
+def test_scores_that_overflow_in_sums() -> None:
+    with pytest.raises(InputError, match="is not between -1e\\+100 and 1e\\+100: 1e\\+308"):
+        cf.read_scores({"x": {"m": {"a": 1e308, "b": 1e308}}})
+    assert cf.read_scores({"x": {"m": {"a": 1e99, "b": 3e99}}})["m"]["x"] == 2e99
+
+
+def test_scores_of_several_collections() -> None:
+    table = pd.DataFrame({"collection": ["docs", "web"], "run": "x", "query": ["q1", "q1"], "judge": [0.5, 0.1]})
+    assert cf.read_scores(table)["judge"].per_query["x"] == {"docs/q1": 0.5, "web/q1": 0.1}
+
+
+def test_two_files_of_one_name(tmp_path: Path) -> None:
+    for folder, query in (("u", "q1"), ("v", "q2")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.csv").write_text(f"query,m\n{query},0.5\n")
+    scores = cf.read_scores([tmp_path / "u" / "a.csv", tmp_path / "v" / "a.csv"])
+    assert any("are both read as the run `a`" in str(note) for note in scores.notes)
+
+
+def test_all_unknown_measures_in_one_error() -> None:
+    with pytest.raises(MeasureError) as error:
+        cf.evaluate({"q": {"a": 1}}, {"q": ["a"]}, ["Foo", "RR", "nDGC@10", "Foo"])
+    assert error.value.message.splitlines()[0].startswith("unknown measure `Foo`")
+    assert "unknown measure `nDGC@10` (did you mean `nDCG@10`?" in error.value.message
+    assert error.value.message.count("Foo") == 1
+
+
+def test_wrong_shapes_say_what_they_are() -> None:
+    with pytest.raises(InputError, match=r"expected a document, found the list \['a', 'b'\]"):
+        cf.evaluate([{"a"}], [[["a", "b"]]], "RR")
+    with pytest.raises(InputError, match="found the items of a dict"):
+        cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}.items(), "RR")
+
+
+# Chunks
+
+
+class Document:
+    """A chunk of LangChain."""
+
+    def __init__(self, page_content: str, **metadata: Any) -> None:
+        self.page_content, self.metadata = page_content, metadata
+
+
+TEXTS = {"a.md": "A lamp is a light. A horn is loud.", "b.md": "Nothing at all."}
+
+
+def test_chunks_without_offsets_are_searched_in_documents(tmp_path: Path) -> None:
+    collection = cf.Collection(spans={"q": [("a.md", "A horn is loud.")]}, documents=TEXTS)
+    chunks = {"q": [Document("Nothing at all.", source="b.md"), Document("A horn\nis loud.", source="a.md")]}
+    assert cf.evaluate(collection, chunks, "RR").means == {"run": {"RR": 0.5}}
+    scored = {"q": [(Document("Nothing at all.", source="b.md"), 0.9), (Document("A horn", source="a.md"), 0.7)]}
+    assert cf.evaluate(collection, scored, "RR").means == {"run": {"RR": 0.0}}  # less than half of the passage
+    records = {"q": [{"text": "A horn is loud.", "source": "a.md"}]}
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(records))
+    for run in (records, path):
+        assert float(cf.evaluate(collection, run, "RR")) == 1
+    with pytest.raises(InputError, match=r"query `q`, position 1: the quote is not found in document `a.md`"):
+        cf.evaluate(collection, {"q": [{"text": "No horn", "source": "a.md"}]}, "RR")
+    without = cf.Collection(spans={"q": [("a.md", 19, 34)]})
+    with pytest.raises(InputError, match="no usual field for the start of a chunk") as error:
+        cf.evaluate(without, chunks, "RR")
+    assert "give the texts of documents" in error.value.hint
+
+
+# What can be seen of a run
+
+
+def test_runs_can_be_looked_at(tmp_path: Path) -> None:
+    path = tmp_path / "x.run"
+    path.write_text("q1 Q0 a 1 2.5 t\nq1 Q0 b 2 1.5 t\nq2 Q0 a 1 1.0 t\n")
+    nested = {"q1": {"a": 2.5, "b": 1.5}, "q2": {"a": 1.0}}
+    frame = pd.DataFrame({"query_id": ["q1", "q1", "q2"], "doc_id": ["a", "b", "a"], "score": [2.5, 1.5, 1.0]})
+    for source in (path, nested, frame, {q: list(r.items()) for q, r in nested.items()}):
+        run = cf.read_run(source)
+        assert len(run) == 2
+        assert list(run) == ["q1", "q2"]
+        shown = run.to_pandas()
+        assert shown.columns.tolist() == ["query_id", "doc_id", "score", "rank"]
+        assert shown[["query_id", "doc_id", "score"]].values.tolist() == frame.values.tolist()
+        for name in ("y.run", "y.csv", "y.parquet"):
+            run.save(tmp_path / name)
+            assert cf.evaluate(nested, tmp_path / name, "RR").means == {"y": {"RR": 1}}
+    assert bool(cf.read_run({"q": []}))
+    assert repr(cf.read_run(nested)) == "Run: run, 2 queries"
+    assert repr(cf.read_run(frame)) == "Run: run, 3 documents of 2 queries"
+    assert list(cf.read_run({7: ["a"], 8: []})) == ["7", "8"]
+
+
+def test_other_objects_say_what_they_are() -> None:
+    evaluator = cf.Evaluator({"q": {"a": 1}}, ["RR", "nDCG@10"])
+    assert repr(evaluator) == "Evaluator: RR, nDCG@10; Judgments: qrels, 1 document of 1 query"
