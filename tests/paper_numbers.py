@@ -1173,7 +1173,7 @@ NUMBERS: dict[str, Callable[[Path], str]] = {
     "Equations 7 and 8: gains from divergences": lambda f: line("DELTARB@5 of s1 for query q01:", explained(f)[3]),
     "Equations 9 to 12: ABSNB, ABSRB, DELTANB, DELTARB": lambda f: line("s1", *mean_content(f, "s1"), 11),
     "Section 5.1: ClueWeb as a collection of texts (`cranfield corpus` needs pyarrow: "
-    "`pip install 'cranfield[arrow]'`)": lambda f: line("documents", 1, "without words", 0, "words", 2),
+    "`pip install '.[arrow]'`)": lambda f: line("documents", 1, "without words", 0, "words", 2),
     "Section 5.1: labels -2 and 0 are not relevant": spam,
     "Figure 1: the order of systems under samples of the judgments, on raw and condensed lists": figure1_of_hui,
     "Table 1: judgments of one collection on another that shares no document with it": lambda f: reuse(f, "A", "B"),

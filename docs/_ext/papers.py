@@ -21,7 +21,7 @@ on your own data. Here the commands run on small examples: the rankings that the
 and a simulated collection `lab`. The numbers are not those of the papers, except for the rankings that they print;
 tests compute them a second time, from the equations of the papers.
 Where there is no command, the reason stands in its place. Commands with `corpus.parquet` need pyarrow
-(`pip install 'cranfield[arrow]'`). The build of this page runs every command."""
+(`pip install '.[arrow]'`). The build of this page runs every command."""
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ GAINS = {
     "scaled": "gains, divided by the gain of the top grade (`max`).",
     "none": "whether a document is judged; grades are not used.",
     "either": "relevant or not; with `graded=True`, gains in [0, 1].",
+    "attribute": "an attribute of documents, from `Collection(items=...)`; no judgments.",
     "ideal": "gains, divided by the gain of the top grade (`max`), compared with those of the ideal ranking.",
 }
 PREFERS = "preferences between documents instead of grades; see the argument `prefs` of `evaluate`."
@@ -110,7 +111,7 @@ def ties(d: Definition) -> str:
 def barren(d: Definition) -> bool:
     """Whether a measure is undefined for a query without relevant documents; computed from an example."""
     at = {"none": "", "optional": "", "required": "@5", "recall": "@0.5"}[d.cutoff]
-    if d.preferences:
+    if d.preferences or d.gains == "attribute":
         return False
     return d.subtopics or d.content or d.spans or math.isnan(parse(f"{d.symbol}{at}")([0]))
 

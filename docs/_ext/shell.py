@@ -1,6 +1,8 @@
 """Directives ``shell``, ``file`` and ``drawing``: commands of a page are run, and the page shows what they make.
 
-All commands of one page share a temporary folder that begins as a copy of the example collection.
+All commands of one page share a temporary folder that begins as a copy of the example collection. The output of a
+command stands below it in the page, so that it can be read in the repository; the build fails if it is not current, and
+``make outputs`` writes it anew.
 """
 
 from __future__ import annotations
@@ -8,15 +10,17 @@ from __future__ import annotations
 import base64
 import html
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import papers
+import tolerant
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
@@ -25,6 +29,7 @@ from sphinx.util.docutils import SphinxDirective
 import cranfield
 from cranfield import example
 
+DOCS = Path(__file__).resolve().parents[1]
 WIDTH = 88
 SECONDS = 120
 
@@ -74,18 +79,49 @@ class Workshop:
         return done.returncode, done.stdout
 
 
-def commands(lines: list[str]) -> list[str]:
-    """What stands after each ``$``; a line that ends in a backslash goes on."""
-    found: list[str] = []
+class Command(NamedTuple):
+    """A command, and the output that stands below it."""
+
+    text: str
+    output: list[str]
+
+
+def commands(lines: list[str]) -> list[Command]:
+    """What stands after each ``$``, with its output; a line that ends in a backslash goes on."""
+    found: list[Command] = []
     for line in lines:
         if line.startswith("$ "):
-            found.append(line[2:])
-        elif found and found[-1].endswith("\\"):
-            found[-1] += f"\n{line}"
+            found.append(Command(line[2:], []))
+        elif found and not found[-1].output and found[-1].text.endswith("\\"):
+            found[-1] = Command(f"{found[-1].text}\n{line}", [])
+        elif found:
+            found[-1].output.append(line.rstrip())
         elif line.strip():
             message = f"a command begins with '$ ': {line!r}"
             raise ValueError(message)
     return found
+
+
+def execute(workshop: Workshop, page: str, lines: list[str], options: dict[str, int]) -> list[Command]:
+    """The commands of a block with what they print now; an error if one ends with another status."""
+    done = []
+    block = commands(lines)
+    for i, (command, _) in enumerate(block):
+        expected = options.get("exit", 0) if i == len(block) - 1 else 0
+        status, output = workshop.run(command, page)
+        if status != expected:
+            message = f"`{command}` ended with {status}, not {expected}:\n{output}"
+            raise ValueError(message)
+        printed = [line.rstrip() for line in output.rstrip("\n").split("\n")]
+        most = options.get("lines", len(printed))
+        rest = [f"... {len(printed) - most} more lines"] if len(printed) > most else []
+        done.append(Command(command, [*printed[:most], *rest]))
+    return done
+
+
+def shown(done: list[Command]) -> str:
+    """Commands and outputs as they stand in a page."""
+    return "\n\n".join("\n".join([f"$ {command}", *output]).rstrip("\n") for command, output in done)
 
 
 class Shell(SphinxDirective):
@@ -100,21 +136,15 @@ class Shell(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         page, workshop = self.env.docname, self.env.app.cranfield_workshop  # type: ignore[attr-defined]
         try:
-            todo = commands(list(self.content))
+            done = execute(workshop, page, list(self.content), self.options)
         except ValueError as error:
             raise self.error(str(error)) from error
-        shown = []
-        for i, command in enumerate(todo):
-            expected = self.options.get("exit", 0) if i == len(todo) - 1 else 0
-            status, output = workshop.run(command, page)
-            if status != expected:
-                message = f"`{command}` ended with {status}, not {expected}:\n{output}"
-                raise self.error(message)
-            lines = output.rstrip("\n").split("\n")
-            most = self.options.get("lines", len(lines))
-            rest = [f"... {len(lines) - most} more lines"] if len(lines) > most else []
-            shown.append("\n".join([f"$ {command}", *lines[:most], *rest]).rstrip("\n"))
-        block = nodes.literal_block(text := "\n\n".join(shown), text, language="text")
+        text = shown(done)
+        stands = any(command.output for command in commands(list(self.content)))
+        if stands and not tolerant.Checker().check_output(text, "\n".join(self.content).rstrip(), 0):
+            message = f"the output of these commands is not current; run `make outputs`. It is now:\n{text}"
+            raise self.error(message)
+        block = nodes.literal_block(text, text, language="console")
         # Rows of a Markdown table that is wider than the page must not wrap.
         rows = [line for line in text.split("\n") if line.startswith("|") and len(line) > WIDTH]
         block["classes"] += ["shell", *(["wide"] if rows else [])]
@@ -156,6 +186,40 @@ class Drawing(SphinxDirective):
         ]
 
 
+BLOCK = re.compile(r"^```\{(shell|file)\}([^\n]*)\n((?::\w+:[^\n]*\n)*)(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def refresh(path: Path, workshop: Workshop) -> None:
+    """Write the outputs of all commands of a page anew."""
+    page = path.relative_to(DOCS).with_suffix("").as_posix()
+
+    def renewed(block: re.Match[str]) -> str:
+        kind, name, options, content = block.groups()
+        if kind == "file":
+            (workshop.folder(page) / name.strip()).write_text(content, encoding="utf-8")
+            return block[0]
+        values = {key: int(value) for key, value in re.findall(r":(\w+): *(\d+)", options)}
+        text = shown(execute(workshop, page, content.splitlines(), values))
+        return f"```{{shell}}\n{options}{text}\n```"
+
+    text = path.read_text(encoding="utf-8")
+    if (new := BLOCK.sub(renewed, text)) != text:
+        path.write_text(new, encoding="utf-8")
+        print(page)
+
+
+def main() -> None:
+    """Refresh the pages that are named, or all; generated pages show what their commands print."""
+    workshop = Workshop()
+    named = [Path(name).resolve() for name in sys.argv[1:]]
+    try:
+        for path in named or sorted(set(DOCS.rglob("*.md")) - set((DOCS / "reference").rglob("*"))):
+            if "_build" not in path.parts:
+                refresh(path, workshop)
+    finally:
+        shutil.rmtree(workshop.root, ignore_errors=True)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives; remove the folders at the end."""
     app.cranfield_workshop = Workshop()  # type: ignore[attr-defined]
@@ -164,3 +228,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("drawing", Drawing)
     app.connect("build-finished", lambda app, error: shutil.rmtree(app.cranfield_workshop.root, ignore_errors=True))
     return {"parallel_read_safe": True, "parallel_write_safe": True}  # each page has its own folder
+
+
+if __name__ == "__main__":
+    main()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 
 class Displayed:
     """Tables and figures of a result; what makes them is loaded when a result is shown.
 
-    ``repr`` is one line, which each class writes.
+    ``repr`` is one line, which each class writes. ``SHOWN_BY``: the module of `cranfield.report` with the functions
+    ``pages``, ``notes`` and ``drawings`` of a class; a class above the reports has them as methods instead.
     """
+
+    SHOWN_BY: ClassVar[str] = ""
 
     def _repr_html_(self) -> str:
         """The tables for notebooks."""

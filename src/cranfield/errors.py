@@ -126,7 +126,7 @@ class MissingDependency(CranfieldError):
     """An optional package is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional package", hint=f"pip install 'cranfield[{extra}]'")
+        super().__init__(f"{what} needs an optional package", hint=f"pip install '.[{extra}]'")
 
 
 def optional(module: str, purpose: str, extra: str) -> Any:

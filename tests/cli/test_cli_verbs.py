@@ -162,6 +162,29 @@ def test_convert_finds_out_what_it_has(call: Call, tmp_path: Path) -> None:
     assert (tmp_path / "bm25.csv").read_text().splitlines()[0] == "query_id,doc_id,rank,score"
 
 
+def test_convert_cuts_at_a_score(call: Call, tmp_path: Path) -> None:
+    """A tie at the threshold is kept as a whole, and lists that become empty are counted."""
+    run, target = tmp_path / "x.run", tmp_path / "cut.run"
+    run.write_text(
+        "".join(f"{q} Q0 {d} 1 {s} t\n" for q, d, s in [("p", "a", 3), ("p", "b", 2), ("p", "c", 2), ("q", "d", 1)])
+    )
+    result = call("convert", run, "-o", target, "--min-score", "2")
+    assert result.exit_code == 0
+    assert "1 query without a document: not in the new run, which counts as no answer" in result.stderr
+    assert [line.split()[2] for line in target.read_text().splitlines()] == ["a", "b", "c"]
+    assert call("convert", run, target, "--min-score", "2.5").exit_code == 0
+    assert [line.split()[2] for line in target.read_text().splitlines()] == ["a"]
+    wrong = {
+        ("convert", run, target, "--min-score", "9"): "no document scores 9 or more; the highest score is 3",
+        ("convert", QRELS, target, "--kind", "qrels", "--min-score", "1"): "--min-score is for runs",
+        ("convert", run): "convert needs one file to write",
+    }
+    for words, message in wrong.items():
+        result = call(*words)
+        assert result.exit_code != 0
+        assert message in result.stderr
+
+
 def test_convert_asks_where_both_are_possible(call: Call, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"q1": {"d1": 1}}')
     result = call("convert", tmp_path / "x.json", tmp_path / "x.run")

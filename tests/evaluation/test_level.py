@@ -87,8 +87,10 @@ def test_every_binary_measure_takes_it() -> None:
         try:
             measure = cf.parse(definition.symbol)
         except cf.MeasureError:
+            if "of" in definition.own and definition.own["of"].default is ...:
+                continue  # the mean of an attribute
             measure = cf.parse(f"{definition.symbol}@{0.5 if definition.cutoff == 'recall' else 10}")
         (column,) = make_columns(measure, Policy(rel=2.0))
         assert column.label == str(measure)
-        assert column.measure.gains.level in (None, 2.0)
+        assert column.measure.level in (None, 2.0)
         assert cf.parse(str(column.measure)) == column.measure

@@ -400,12 +400,12 @@ def test_missing_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         (
             "pyarrow.parquet",
             b"PAR1\0",
-            "reading Parquet needs an optional package\n\nhint: pip install 'cranfield[arrow]'",
+            "reading Parquet needs an optional package\n\nhint: pip install '.[arrow]'",
         ),
         (
             "zstandard",
             PACKERS["zstd"](b"x"),
-            "reading zstd needs an optional package\n\nhint: pip install 'cranfield[zstd]'",
+            "reading zstd needs an optional package\n\nhint: pip install '.[zstd]'",
         ),
     ):
         monkeypatch.setitem(sys.modules, module, None)

@@ -84,6 +84,8 @@ class Exposure(Displayed):
     Coverage and Gini depend on the number of queries and have no intervals.
     """
 
+    SHOWN_BY = "exposure"
+
     k: int
     queries: int
     left_out: int
@@ -123,11 +125,31 @@ def exposure(
 ) -> Exposure:
     """What runs show in the first k documents: coverage and concentration, and shares of groups of documents.
 
-    ``runs``: as ``run`` of `evaluate`. ``items``: the catalogue, all documents that could be shown, with attributes:
-    ``{document: {attribute: value}}`` or a table with a column for the document; by default all documents that any run
-    shows. ``by``: an attribute of items; its groups have shares of the exposure. ``baseline``: the run from which
-    differences of shares are taken, by default the first. Runs are read piece by piece.
+    Parameters
+    ----------
+    runs
+        As ``run`` of `evaluate`. They are read piece by piece.
+    k
+        How many documents of a list are shown.
+    items
+        The catalogue, all documents that could be shown, with attributes: ``{document: {attribute: value}}``, or a
+        table with a column for the document. By default all documents that any run shows.
+    by
+        An attribute of items; its groups have shares of the exposure.
+    baseline
+        The run from which differences of shares are taken, by default the first.
+    names
+        The names of the runs.
+    duplicates
+        What to do if a document occurs twice in a list.
 
+    Returns
+    -------
+    Exposure
+        For each run its coverage, Gini coefficient, shares and most shown documents.
+
+    Examples
+    --------
     >>> import cranfield as cf
     >>> run = {"ann": {"a": 2.5, "b": 1.5}, "bob": {"a": 1.5, "c": 1.5}}
     >>> shown = cf.exposure({"top": run}, k=1, items={"a": {}, "b": {}, "c": {}, "d": {}})["top"]

@@ -74,17 +74,35 @@ def reproduction(
 ) -> Reproduction:
     """Whether the effect of an advanced run over a baseline is found again in another experiment.
 
-    ``original``, ``again``: both experiments, each the result of `evaluate` or ``{run: {query: score}}``, with the
-    runs ``advanced`` and ``baseline``; ``measure`` chooses among several. Intervals are those of the percentile
-    bootstrap over queries: together for both experiments where queries are the same, separately where they are not.
+    Parameters
+    ----------
+    original, again
+        Both experiments: each the result of `evaluate`, or ``{run: {query: score}}``.
+    advanced, baseline
+        The names of the two runs, in both experiments.
+    measure
+        Which measure, if the scores are of several.
+    level
+        The level of confidence intervals.
+    samples, seed
+        The number of bootstrap samples of queries, and the random seed. Queries are drawn together for both experiments
+        where they are the same, separately where they are not.
 
+    Returns
+    -------
+    Reproduction
+        The relative improvement in both experiments and its change, the ratio of the effects, and the root mean square
+        error.
+
+    Examples
+    --------
     >>> first = {"bm25": {"1": 0.5, "2": 0.5, "3": 0.25}, "dense": {"1": 0.75, "2": 0.625, "3": 0.5}}
     >>> later = {"bm25": {"1": 0.5, "2": 0.5, "3": 0.25}, "dense": {"1": 0.625, "2": 0.625, "3": 0.375}}
     >>> found = reproduction(first, later, "dense", "bm25")
     >>> round(found.improvement.value, 4), round(found.delta.value, 4), round(found.effect_ratio.value, 4)
     (0.5, 0.2, 0.6)
     """
-    (names, first), (others, second) = (_table(one, advanced, baseline, measure) for one in (original, again))
+    (names, first), (others, second) = (_table(scores, advanced, baseline, measure) for scores in (original, again))
     same = set(names) == set(others)
     if same:
         row = {name: q for q, name in enumerate(others)}

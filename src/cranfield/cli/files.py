@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 from cranfield import io
 from cranfield.cli import options
 from cranfield.cli.commands import Argument, Option, verb
-from cranfield.cli.output import colour, emit, note_remarks, say, width
+from cranfield.cli.output import colour, emit, note, note_remarks, say, width
 from cranfield.data import Run
 from cranfield.errors import CranfieldError, InputError, UsageError, listing_faults
 from cranfield.evaluation.collection import JUDGED, Collection, is_collection_file
@@ -295,21 +296,46 @@ class Convert(options.ReadingRuns):
     \b
     cranfield convert bm25.run bm25.parquet
     cranfield convert qrels.csv.gz qrels.txt --kind qrels
+    cranfield convert rag.run -o cut.run --min-score 0.65
     """
 
     source: Annotated[options.File, Argument("IN")]
-    target: Annotated[options.OutputPath, Argument("OUT")]
+    target: Annotated[options.OutputPath | None, Argument("OUT")] = None
+    output: Annotated[options.OutputPath | None, "The same as OUT.", Option("-o --output")] = None
+    min_score: Annotated[
+        float | None,
+        "Keep only the documents of a run that score at least this; documents with equal scores stay together, and "
+        "lists can become empty.",
+    ] = None
     kind: Annotated[Literal["run", "qrels"] | None, "What IN holds.", Option(default="detected from its content")] = (
         None
     )
 
     def run(self) -> None:
-        if (self.kind or detect_kind(self.source, self.duplicates)) == "run":
+        target = self.target or self.output
+        if target is None or (self.target and self.output):
+            raise UsageError("convert needs one file to write", hint="cranfield convert IN OUT")
+        kind = self.kind or ("run" if self.min_score is not None else detect_kind(self.source, self.duplicates))
+        if kind == "run":
             converted = io.read_run(self.source, duplicates=self.duplicates)
             note_remarks([converted])
-            io.write_run(converted, self.target)
+            io.write_run(converted if self.min_score is None else cut(converted, self.min_score), target)
+        elif self.min_score is not None:
+            raise UsageError("--min-score is for runs")
         else:
-            io.write_qrels(io.read_qrels(self.source), self.target)
+            io.write_qrels(io.read_qrels(self.source), target)
+
+
+def cut(run: Run, threshold: float) -> Run:
+    """The run without documents that score less; a note counts the lists that this leaves empty."""
+    table = io.load(run)
+    kept = table.take(np.flatnonzero(table.score >= threshold))
+    if not len(kept.score):
+        highest = float(table.score.max())
+        raise InputError([f"{run.name}: no document scores {threshold:g} or more; the highest score is {highest:g}"])
+    if emptied := len(set(table.query)) - len(set(kept.query)):
+        note([f"{plural(emptied, 'query')} without a document: not in the new run, which counts as no answer"])
+    return replace(run, source=kept)
 
 
 def detect_kind(source: str, duplicates: Duplicates = "error") -> str:

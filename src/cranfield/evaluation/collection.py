@@ -43,7 +43,7 @@ EXCLUSIVE = (
 )
 SAMPLE = ("strata", "inclusion", "method")
 JUDGED = ("qrels", "prefs", "groups", "judges", "spans")  # judgments, of which a collection has one kind
-OF_JUDGES = "evaluate, compare and experiments take several judges; elsewhere give those of one of them"
+OF_JUDGES = "evaluate, compare, reports and experiments take several judges; elsewhere give those of one of them"
 
 
 def check_options(given: Iterable[str], known: Sequence[str]) -> None:

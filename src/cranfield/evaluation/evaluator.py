@@ -66,7 +66,7 @@ from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
 from cranfield.io.streams import short_name
 from cranfield.io.values import Duplicates
 from cranfield.measures import Measure
-from cranfield.parallel import followed
+from cranfield.parallel import ProgressLine, followed
 from cranfield.ranking.spans import judge_chunks
 from cranfield.ranking.tie_rules import Ties, tie_rule
 from cranfield.ranking.views import with_nil
@@ -98,6 +98,7 @@ def evaluate(
     names: Sequence[str] | None = None,
     duplicates: Duplicates = "error",
     missing: Missing = "error",
+    progress: bool = True,
 ) -> Scores:
     """The scores of one or several runs: a value for each query and measure, means over queries, and notes.
 
@@ -122,7 +123,8 @@ def evaluate(
 
     Several collections are ``{name: collection}``, and a run is then ``{name of the collection: run}``. A mean is that
     over the means of the collections. ``missing``: what happens if a run lacks a collection: an ``"error"``, or
-    ``"skip"``. Runs of one system with other seeds are `Repeats`.
+    ``"skip"``. Runs of one system with other seeds are `Repeats`. ``progress``: whether a call of more than two seconds
+    shows in a terminal or a notebook how many runs are done.
 
     >>> import cranfield as cf
     >>> scores = cf.evaluate({"q": {"b": 1}}, {"q": {"a": 2.0, "b": 1.0}}, ["RR", "P@1"])
@@ -147,7 +149,8 @@ def evaluate(
             undefined=undefined,
             seed=seed,
         )
-        return evaluator(run, names=names, duplicates=duplicates)
+        bar = ProgressLine.of("runs") if progress else None
+        return evaluator(run, names=names, duplicates=duplicates, progress=bar)
 
     if is_several(qrels, run):
         from cranfield.evaluation.designs import evaluate_each

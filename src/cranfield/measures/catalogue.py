@@ -309,8 +309,10 @@ class Measure:
         rel = chosen.get("rel")
         if kind == "attribute":
             return Gains(attribute=(chosen["of"], chosen["missing"]))
-        if kind == "grades" or kind == "none":  # the measure maps grades itself, or does not use them
+        if kind == "grades" or self.definition.preferences or self.definition.of_ranking:  # it maps grades itself
             return Gains("graded", rel)
+        elif kind == "none":  # binary gains tell the fewest documents of a tie apart
+            return Gains("binary")
         elif kind == "ideal":
             # Liu et al., eq 3, uses gains as they are; without a terminal document, scaling changes nothing.
             kind = "graded" if self.views.terminal and chosen["max"] is None else "scaled"
@@ -318,10 +320,15 @@ class Measure:
             kind, rel = ("scaled", dict(self.parameters).get("rel")) if chosen["graded"] else ("binary", rel)
         return Gains(kind, rel, chosen.get("gain", "linear"), chosen.get("max"), chosen.get("min", 0.0))
 
+    @property
+    def level(self) -> float | None:
+        """The lowest relevant grade; None if the measure does not tell relevant from other documents."""
+        return self.gains.level if "rel" in self.definition.parameters else None
+
     def at_level(self, rel: float) -> Measure:
         """The measure with this lowest relevant grade, if its gains are binary and it does not name its own."""
         given, declared = dict(self.parameters), self.definition.parameters
-        if "rel" in given or "rel" not in declared or self.gains.level in (None, rel):
+        if "rel" in given or self.level in (None, rel):
             return self
         given["rel"] = rel
         return replace(self, parameters=tuple((name, given[name]) for name in declared if name in given))
