@@ -24,11 +24,11 @@ BRIEF = 0.25  # seconds that all rounds of a short kernel last together, at leas
 
 def names() -> list[str]:
     """Every measure as it must be written: with a cut-off where it needs one."""
-    # The judgments have neither subtopics nor preferences, are no sample, and the documents have no text.
+    # The judgments have neither subtopics nor preferences, are no sample; documents have neither text nor attributes.
     plain = [
         d
         for d in cranfield.measures.CATALOGUE.values()
-        if not (d.subtopics or d.content or d.preferences or d.sampled or d.spans)
+        if not (d.subtopics or d.content or d.preferences or d.sampled or d.spans or d.gains == "attribute")
     ]
     return [d.symbol + CUTOFF.get(d.cutoff, "") for d in plain]
 

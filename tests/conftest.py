@@ -15,6 +15,9 @@ settings.load_profile("patient")
 # What the package keeps between calls stays out of the home of whoever runs the tests.
 os.environ["XDG_CACHE_HOME"] = str(Path(__file__).parents[1] / ".pytest_cache" / "home")
 
+# Tables are as wide as on a small screen, whether or not there is one.
+os.environ.setdefault("COLUMNS", "80")
+
 if not native.NATIVE:
     # The plain reader was not chosen but is all there is: what is said of it would stand in every message.
     os.environ["CRANFIELD_PLAIN"] = "1"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
-DISPLAY = "cranfield.report.notebook"  # the module with the tables and figures of all classes of results
+from typing import Any, ClassVar
 
 
 class Displayed:
     """Tables and figures of a result; what makes them is loaded when a result is shown.
 
-    ``repr`` is one line, which each class writes.
+    ``repr`` is one line, which each class writes. ``SHOWN_BY``: the module of `cranfield.report` with the functions
+    ``pages``, ``notes`` and ``drawings`` of a class; a class above the reports has them as methods instead.
     """
+
+    SHOWN_BY: ClassVar[str] = ""
 
     def _repr_html_(self) -> str:
         """The tables for notebooks."""
@@ -31,7 +31,9 @@ class Displayed:
 
 
 def _display(how: str, result: Any, **options: Any) -> Any:
-    return getattr(import_module(DISPLAY), how)(result, **options)
+    from cranfield.report import notebook  # the only import that points up: results show themselves
+
+    return getattr(notebook, how)(result, **options)
 
 
 class TableText(str):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
@@ -50,6 +52,34 @@ def followed(
         yield item
         if progress is not None:
             progress(number, total)
+
+
+DELAY = 2.0  # seconds before progress is shown
+WIDTH = 30  # characters of the bar
+
+
+class ProgressLine:
+    """A bar on standard error for calls of more than two seconds, in a terminal or a notebook; call it with counts."""
+
+    def __init__(self, title: str) -> None:
+        self._title, self._begin, self._shown = title, time.monotonic(), False
+
+    @staticmethod
+    def of(title: str) -> ProgressLine | None:
+        """A bar, or None where nobody would see it."""
+        seen = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+        return ProgressLine(title) if seen else None
+
+    def __call__(self, done: int, total: int) -> None:
+        if done < total and time.monotonic() - self._begin >= DELAY:
+            filled = WIDTH * done // total
+            self._write(f"{self._title} {'#' * filled}{'.' * (WIDTH - filled)} {done:,}/{total:,}")
+            self._shown = True
+        elif self._shown:
+            self._write(" " * (len(self._title) + WIDTH + 2 * len(f"{total:,}") + 3) + "\r")
+
+    def _write(self, line: str) -> None:
+        print(f"\r{line}", end="", file=sys.stderr, flush=True)
 
 
 def in_background(work: Callable[[], Result]) -> Future[Result]:

@@ -21,7 +21,7 @@ def checked(gate: Gate, rows: dict[str, Any], *, lower: bool = False, **settings
     scores = cf.read_scores(values, lower=["m"] if lower else [])
     comparison = compare_scores(scores, ComparisonSettings(baseline=scores.runs[0], audit=False, **settings))
     found = verdict({"m": gate}, scores, comparison, scores)
-    return list(found.checks), [sentence(check, comparison) for check in found.checks]
+    return list(found.checks), [sentence(check) for check in found.checks]
 
 
 def of_measure(measure: str, queries: int, lost: int, margin: float, worse: list[str]) -> tuple[Check, str]:
@@ -31,7 +31,7 @@ def of_measure(measure: str, queries: int, lost: int, margin: float, worse: list
     scores = cf.evaluate(qrels, {"old": old, "new": old | {f"q{i}": worse for i in range(lost)}}, measure)
     comparison = compare_scores(scores, ComparisonSettings(baseline="old", audit=False))
     (check,) = verdict({scores.measures[0]: Gate(not_worse_by=margin)}, scores, comparison, scores).checks
-    return check, sentence(check, comparison)
+    return check, sentence(check)
 
 
 def test_no_spread_is_undecided() -> None:

@@ -280,11 +280,12 @@ def test_marks_against_a_baseline_of_many_runs(call: Call, tmp_path: Path) -> No
     assert worse.startswith("Means over 12 queries; ▼ significantly worse, ▲ significantly better than run00")
     table = worse.rpartition("\n\n")[0]
     assert (table.count("▼"), table.count("▲")) == (1 + 18, 1)
-    assert ["1", "run00", "1.0000"] in [line.split() for line in table.splitlines()]
+    assert ["1", "run00", "(baseline)", "1.0000"] in [line.split() for line in table.splitlines()]
     assert ["20", "run01", "0.5000", "▼"] in [line.split() for line in table.splitlines()]
     text = call(*ask, "--baseline", runs[1], "--format", "latex").stdout
     assert "significantly worse, $\\blacktriangle$ significantly better than run01" in text.splitlines()[3]
-    assert "\\usepackage{booktabs,amssymb}" in text and "run00 & \\textbf{1.0000} & $\\blacktriangle$ \\\\" in text
+    assert "\\usepackage{booktabs,amssymb}" in text and "\\label{tab:means}" in text
+    assert "run00 & \\textbf{1.0000}\\rlap{\\textsuperscript{$\\blacktriangle$}} \\\\" in text
 
 
 def test_differences_are_listed_by_size(call: Call) -> None:

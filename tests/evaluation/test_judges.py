@@ -136,3 +136,25 @@ def test_judges_of_an_experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     wrong = CliRunner().invoke(cli, ["check", "cranfield.toml"], catch_exceptions=False)
     assert wrong.exit_code != 0
     assert "there is no file `eve.txt`" in wrong.output
+
+
+def test_verbs_take_a_collection_file_with_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, qrels in JUDGES.items():
+        lines = [f"{q} 0 {d} {grade}" for q, of in qrels.items() for d, grade in of.items()]
+        Path(f"{name}.txt").write_text("\n".join(lines) + "\n")
+    for name, rankings in RUNS.items():
+        lines = [f"{q} Q0 {d} {i} {-i} {name}" for q, ranking in rankings.items() for i, d in enumerate(ranking)]
+        Path(f"{name}.run").write_text("\n".join(lines) + "\n")
+    Path("judges.toml").write_text('judges = { ann = "ann.txt", bob = "bob.txt" }\n')
+    scores = cf.evaluate(cf.Collection(judges=JUDGES), RUNS, "AP")
+    p = cf.compare(scores)["AP"].pairs[0].corrected
+    asked = ["judges.toml", "r.run", "s.run", "t.run", "-m", "AP"]
+    shown = {verb: CliRunner().invoke(cli, [verb, *asked]) for verb in ("eval", "compare", "report", "audit")}
+    assert [result.exit_code for result in shown.values()] == [0, 0, 0, 2]
+    assert f"{scores.means['r']['AP']:.4f}" in shown["eval"].output
+    assert f"{p:.4f}" in CliRunner().invoke(cli, ["compare", *asked, "--table", "pairs"]).output
+    page = Path("report.html").read_text()
+    assert "the order of runs" in page
+    assert "cranfield eval judges.toml" in page
+    assert "reports and experiments take several judges" in shown["audit"].output

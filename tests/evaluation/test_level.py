@@ -92,5 +92,5 @@ def test_every_binary_measure_takes_it() -> None:
             measure = cf.parse(f"{definition.symbol}@{0.5 if definition.cutoff == 'recall' else 10}")
         (column,) = make_columns(measure, Policy(rel=2.0))
         assert column.label == str(measure)
-        assert column.measure.gains.level in (None, 2.0)
+        assert column.measure.level in (None, 2.0)
         assert cf.parse(str(column.measure)) == column.measure

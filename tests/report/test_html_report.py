@@ -26,7 +26,7 @@ from cranfield.analysis.significance import ComparisonSettings
 from cranfield.cli.main import cli
 from cranfield.codec import plain
 from cranfield.evaluation.collection import split_options
-from cranfield.report.html import LONGEST_LABEL, contents, cut_names, html, short_labels
+from cranfield.report.html import LONGEST_LABEL, contents, cut_names, html
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 MEASURES = ["AP", "nDCG@10", "RR", "NumRet"]
@@ -765,12 +765,7 @@ def test_tags_are_shown_found_and_never_run(opened: Any, tmp_path: Path) -> None
     assert {row["run"]: row["tag"] for row in scores}["a"] == tag
 
 
-def test_short_labels() -> None:
-    assert short_labels(["dl19.bm25.passage.gz", "dl19.dense.passage.gz"]) == ["bm25", "dense"]
-    assert short_labels(["x.passage", ".passage"]) == ["x.passage", ".passage"]
-    assert short_labels(["abcd"]) == ["abcd"]
-    names = [f"{'very.long.' * 6}{i}{'.also.long' * 6}" for i in range(20)]
-    assert short_labels(names) == [str(i) for i in range(20)]
+def test_labels_of_charts_differ() -> None:
     long = [f"{'a' * 30}{i:03}{'b' * 30}" for i in range(200)]
     far = [f"{'a' * 30}{sign}{'b' * 40}{other}{'c' * 40}" for sign in "xy" for other in "xy"]
     for several in (long, far, [*long, *far, "a" * 15 + "…" + "b" * 15]):

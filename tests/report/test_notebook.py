@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,6 @@ from cranfield.errors import MissingDependency, UnknownName, UsageError
 from cranfield.judging.judge_reports import judges
 from cranfield.judging.proposals import next_documents
 from cranfield.lab.study import SeveralCollections
-from cranfield.report import notebook
 
 QRELS = str(example.path(example.QRELS))
 RUNS = [str(example.path(name)) for name in example.RUNS]
@@ -88,6 +88,7 @@ def checked(html: str) -> Checked:
     parser.close()
     assert parser.open == []
     assert parser.tags <= {
+        "code",
         "div",
         "table",
         "thead",
@@ -123,8 +124,8 @@ def test_all_classes_that_are_displayed_have_tables() -> None:
 
     for name in below(Displayed) - {"Displayed", "Result", "Saved", "Everything"}:
         kind = _class(name)
-        kinds = {k.__name__ for k in kind.__mro__}
-        assert kinds & set(notebook.MODULES) or hasattr(kind, "pages"), name
+        module = find_spec(f"cranfield.report.{kind.SHOWN_BY}") if kind.SHOWN_BY else None
+        assert module or hasattr(kind, "pages"), name
 
 
 def _class(name: str, kind: type = Displayed) -> Any:
@@ -410,3 +411,14 @@ def test_tables_and_figures_are_loaded_when_they_are_shown() -> None:
     """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.split("\n")[:2] == ["[]", "[]"], done.stderr
+
+
+def test_a_baseline_below_the_shown_rows_is_shown() -> None:
+    runs = {f"run{i:02}": [1 / (1 + i)] * 3 for i in range(30)}
+    scores = cf.read_scores({run: {"m": dict(zip("abc", xs, strict=True))} for run, xs in runs.items()})
+    html = cf.compare(scores, baseline="run29", test="t")._repr_html_()
+    assert "run19</td>" in html and "run20</td>" not in html and "run29</td>" in html and "... and 9 more runs" in html
+    tied = cf.read_scores(
+        {run: {"m": {"a": 0.5, "b": x}, "n": {"a": 0.1, "b": x}} for run, x in (("x", 1), ("y", 1), ("z", 0))}
+    )
+    assert cf.compare(tied, test="t")._repr_html_().count("<b>0.7500</b>") == 2

@@ -167,6 +167,8 @@ class Audit(Displayed):
     documents. ``passages``: the judgments are of passages, and the runs of chunks.
     """
 
+    SHOWN_BY = "audit"
+
     runs: tuple[str, ...]
     columns: tuple[Column, ...]
     interval: Interval
@@ -357,9 +359,27 @@ def audit(
 ) -> Audit:
     """How ties, unjudged documents, short lists and the choice of queries affect each score.
 
-    Takes judgments or a `Collection`, runs and measures as `evaluate` does, with its ``options``; or an `Evaluation`.
-    ``interval`` is the method of confidence intervals: Student's t, or the BCa bootstrap.
+    Parameters
+    ----------
+    qrels, run, measures
+        Judgments or a `Collection`, runs and measures, as `evaluate` takes them; or an `Evaluation` alone.
+    interval
+        The method of confidence intervals: Student's ``t``, or the ``bca`` bootstrap.
+    names
+        The names of the runs.
+    progress
+        A function that is called with the number of runs done and of all.
+    **options
+        The options of `evaluate`.
 
+    Returns
+    -------
+    Audit
+        For each run and measure the score, what it may be over all orders of ties and over all judgments of unjudged
+        documents, and which pairs of runs could be reversed.
+
+    Examples
+    --------
     >>> import cranfield as cf
     >>> runs = {"tied": {"q": {"a": 1.0, "b": 1.0}}, "clear": {"q": {"b": 2.0, "a": 1.0}}}
     >>> audit = cf.audit({"q": {"a": 1, "b": 0}}, runs, "RR")
@@ -420,21 +440,21 @@ def reversals(evaluation: Evaluation, progress: Progress | None = None) -> dict[
 
         parts = evaluation.for_each_run(limits_of, progress)
         share = np.array([part["share"] for part in parts])
-        found = {}
+        by_measure = {}
         for m, column in enumerate(evaluation.columns):
             absent = {
                 "ties": not any(unknown_tie_effect(run, column).any() for run in evaluation.run_scores),
                 "unjudged": not (share[:, m] > 0).any() and evaluation.policy.queries != "run",
             }
             limits = {cause: np.array([part[cause][m] for part in parts]).T for cause in causes}
-            found[column.label] = Reversals(
+            by_measure[column.label] = Reversals(
                 tuple(cause for cause in causes if absent[cause] or not column.depends_on_above),
                 {
                     cause: _reversed_by(cause, evaluation, m, low, high, share[:, m])
                     for cause, (low, high) in limits.items()
                 },
             )
-        return found
+        return by_measure
 
     return evaluation.remember("reversals", find)
 
@@ -503,8 +523,8 @@ class Auditor:
     def plausible_mean(self, run: RunScores, m: int) -> tuple[float, float, float]:
         """The mean with plausible judgments, and the interval of 95% of them."""
         column, r = self.scores.columns[m], self.row[run.run.name]
-        known = self.plausible and run.run.name in self.leading
-        if not known or column.depends_on_above or column.aggregate not in ("mean", "sum"):
+        sampled = self.plausible and run.run.name in self.leading
+        if not sampled or column.depends_on_above or column.aggregate not in ("mean", "sum"):
             return np.nan, np.nan, np.nan
         size = len(run.length) + len(run.unjudged_queries)
         mean, variance = np.zeros((2, size))

@@ -77,6 +77,8 @@ class Comparison(Saved):
     judgments together. ``policy``: how ties, relevance and undefined values were treated, in words.
     """
 
+    SHOWN_BY = "answer"
+
     _KIND: ClassVar[str] = "comparison"
     _WHAT: ClassVar[str] = "a saved comparison"
     _HINT: ClassVar[str] = (
@@ -99,7 +101,7 @@ class Comparison(Saved):
     @property
     def measures(self) -> tuple[str, ...]:
         """The labels of the measures."""
-        return tuple(one.measure for one in self.by_measure)
+        return tuple(compared.measure for compared in self.by_measure)
 
     @property
     def baseline(self) -> str | None:
@@ -116,9 +118,9 @@ class Comparison(Saved):
         if measure not in self.measures:
             with suppress(MeasureError):
                 measure = str(parse(measure))
-        for one in self.by_measure:
-            if one.measure == measure:
-                return one
+        for compared in self.by_measure:
+            if compared.measure == measure:
+                return compared
         raise UnknownName(f"`{measure}` is not one of the measures", hint=f"they are {', '.join(self.measures)}")
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -126,7 +128,7 @@ class Comparison(Saved):
 
     def __repr__(self) -> str:
         against = plural(self.size, "pair") if self.baseline is None else f"each against {printable(self.baseline)}"
-        counts = [f"{one.measure} {one.significant.sum()}" for one in self.by_measure]
+        counts = [f"{compared.measure} {compared.significant.sum()}" for compared in self.by_measure]
         return decodable(
             f"Comparison: {listed(self.runs, 'run')}, {against}; "
             f"significant differences (p < {self.settings.alpha:g}): {few(counts)}"
@@ -140,7 +142,7 @@ class Comparison(Saved):
     @property
     def pairs(self) -> tuple[PairComparison, ...]:
         """The pairs of all measures."""
-        return tuple(pair for one in self.by_measure for pair in one.pairs)
+        return tuple(pair for compared in self.by_measure for pair in compared.pairs)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -171,16 +173,16 @@ class Comparison(Saved):
         """
         if self.baseline is not None:
             raise UsageError("ranks need a comparison of all pairs of runs", hint="compare without a baseline")
-        return {one.measure: one.ranks for one in self.by_measure}
+        return {compared.measure: compared.ranks for compared in self.by_measure}
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Columns by name, a row for each measure of each pair: what ``--format csv`` writes."""
         fields = [name for name in PairComparison._fields if name not in NOT_COLUMNS]
         settings = {"test": self.settings.test, "correction": self.settings.correction, "family": self.family}
         return {
-            **{name: [getattr(one, name) for one in self.pairs] for name in fields},
-            **{f"p {test}": [one.tests[test] for one in self.pairs] for test in self.settings.tests},
-            "doubts": [NOT_AUDITED if one.doubts is None else " ".join(one.doubts) for one in self.pairs],
+            **{name: [getattr(pair, name) for pair in self.pairs] for name in fields},
+            **{f"p {test}": [pair.tests[test] for pair in self.pairs] for test in self.settings.tests},
+            "doubts": [NOT_AUDITED if pair.doubts is None else " ".join(pair.doubts) for pair in self.pairs],
             **{name: [value] * len(self.pairs) for name, value in settings.items()},
         }
 
@@ -267,7 +269,7 @@ class Comparison(Saved):
         >>> cf.load("comparison.json")  # doctest: +SKIP
         Comparison: 2 runs (old, new), 1 pair; significant differences (p < 0.05): RR 1
         """
-        if not all(np.isfinite(one.means).all() for one in self.by_measure):
+        if not all(np.isfinite(compared.means).all() for compared in self.by_measure):
             raise UsageError("a comparison with infinite means cannot be saved")
         super().save(path)
 
@@ -288,14 +290,14 @@ def _check_saved(rows: Sequence[Sequence[PairComparison]], runs: Sequence[str], 
         raise ValueError("pairs have p-values of other tests")
 
 
-def _saved_measure(runs: tuple[str, ...], rows: Sequence[PairComparison], known: dict[str, Any]) -> MeasureComparison:
+def _saved_measure(runs: tuple[str, ...], rows: Sequence[PairComparison], fields: dict[str, Any]) -> MeasureComparison:
     """One measure from its pairs; JSON has no infinity, so that the end of an infinite interval is null there."""
     index = {run: r for r, run in enumerate(runs)}
     means = {run: mean for row in rows for run, mean in ((row.run, row.mean), (row.other, row.other_mean))}
     columns: dict[str, Any] = {name: np.array([getattr(row, name) for row in rows]) for name in BY_PAIR}
     for name, infinite in (("low", -np.inf), ("high", np.inf), ("t_low", -np.inf), ("t_high", np.inf)):
         columns[name] = np.where(np.isnan(columns[name]), infinite, columns[name])
-    known["largest"] = math.inf if math.isnan(known["largest"]) else known["largest"]
+    fields["largest"] = math.inf if math.isnan(fields["largest"]) else fields["largest"]
     effect = columns["effect"]
     columns["effect"] = np.where(np.isnan(effect), np.copysign(math.inf, columns["difference"]), effect)
     return MeasureComparison(
@@ -308,7 +310,7 @@ def _saved_measure(runs: tuple[str, ...], rows: Sequence[PairComparison], known:
         doubts=tuple(row.doubts for row in rows),
         bca=partial(np.stack, [columns.pop("bca_low"), columns.pop("bca_high")], axis=1),
         **columns,
-        **known,
+        **fields,
     )
 
 
@@ -324,26 +326,54 @@ def compare(
 ) -> Comparison:
     """Which differences between runs are significant, how large they are, and what could reverse them.
 
-    Takes judgments or a `Collection`, runs and measures as `evaluate` does; or `Scores`; or an `Evaluation`. The
-    ``options`` are those of `evaluate`, and how runs are compared: ``tests``, ``correction`` (default ``holm``),
-    ``family``, ``alpha`` (0.05), ``level``, ``samples``, ``seed``, ``audit``, ``cluster``, ``collection`` and
-    ``repeats``. Compares every pair of runs, or each run with the ``baseline``, over the queries for which all runs
-    have a value. A difference is ``run`` minus ``other``: a run minus the baseline, or the later run minus the earlier
-    one. The baseline ``"best"`` is the best run by each measure, unless a run has this name; ``FILE.json`` or
-    ``FILE.json#RUN`` are saved scores, which must be of the same judgments.
-    To compare only the best ten runs: ``compare(scores.only(runs=scores.best(10)))``.
-    The p-values of ``test`` are corrected over all pairs of a measure or, with ``family="all"``, over all pairs of all
-    measures; ``tests`` are computed as well, uncorrected. ``level``: of intervals, by default 1 - ``alpha``.
-    ``samples`` is the number of resamples of tests that cannot try every possibility: by default 100,000, or more if
-    that is too few for the number of pairs. Each pair says whether ties or unjudged documents could reverse the
-    difference; with ``audit=False``, and of scores without rankings, that is not checked. ``cluster``: the
-    attribute of queries that are not independent, such as a topic or conversation; by default equal ids in several
-    collections that have judged documents in common, unless it is ``"none"``. ``collection``: the attribute whose
-    means are averaged. ``repeats``: whether the repeats of runs stand for others (random), or are the only ones of
-    interest (fixed). If the collection has predicted judgments, the comparison has the differences from human and
-    predicted judgments together. Queries are resampled in the order of their ids, so the order of lines in files does
-    not matter.
+    Runs are compared over the queries for which all have a value. A difference is ``run`` minus ``other``: a run minus
+    the baseline, or the later run minus the earlier one. If the collection has predicted judgments, the comparison has
+    the differences from human and predicted judgments together. Queries are resampled in the order of their ids, so the
+    order of lines in files does not matter. To compare only the best ten runs:
+    ``compare(scores.only(runs=scores.best(10)))``.
 
+    Parameters
+    ----------
+    qrels, run, measures
+        Judgments or a `Collection`, runs and measures, as `evaluate` takes them; or `Scores` or an `Evaluation` alone.
+    baseline
+        The run with which all others are compared; by default all pairs are. ``best`` is the best run by each measure,
+        unless a run has this name; ``FILE.json`` or ``FILE.json#RUN`` are saved scores, which must be of the same
+        judgments.
+    test
+        The test that decides: ``randomisation`` (the default), ``t`` (the default if runs have random repeats),
+        ``wilcoxon``, ``sign``, ``bootstrap``, ``tukey`` or ``randomised-tukey``.
+    progress
+        A function that is called with the number of steps done and of all.
+    tests
+        Further tests, whose p-values are not corrected.
+    correction, family
+        How p-values are corrected (``holm``, ``bonferroni``, ``bh``, ``none``), over the pairs of each ``measure`` or
+        of ``all`` measures.
+    alpha, level
+        The level of significance (0.05), and of intervals, by default 1 - alpha.
+    samples, seed
+        The number of resamples of tests that cannot try every possibility: by default 100,000, or more if that is too
+        few for the number of pairs. And the random seed.
+    cluster
+        The attribute of queries that are not independent, such as a topic or conversation; by default equal ids in
+        several collections that have judged documents in common, unless it is ``none``.
+    collection
+        The attribute whose means are averaged.
+    repeats
+        Whether the repeats of runs stand for others (``random``), or are the only ones of interest (``fixed``).
+    audit
+        Whether each pair says what ties or unjudged documents could reverse. Scores without rankings are never checked.
+    **options
+        The options of `evaluate`.
+
+    Returns
+    -------
+    Comparison
+        ``comparison[measure].pairs`` has every pair; ``comparison.ranks`` the ranks that runs may have.
+
+    Examples
+    --------
     >>> import cranfield as cf
     >>> qrels = {q: {"a": 1} for q in "123456"}
     >>> old, new = {q: {"b": 2.0, "a": 1.0} for q in "123456"}, {q: {"a": 2.0, "b": 1.0} for q in "123456"}
@@ -423,7 +453,7 @@ def compare_scores(
         pending = in_background(partial(_tested, scores, settings))  # most of it runs beside Python
         comparison = with_doubts(pending, scores, evaluation, progress)
     if scores.predictions is not None:
-        places = [one.places.tolist() for one in comparison.by_measure]
+        places = [compared.places.tolist() for compared in comparison.by_measure]
         differences = scores.predictions.differences(scores, places, alpha=1 - settings.confidence)
         comparison = replace(comparison, predicted=differences)
     return comparison
@@ -448,47 +478,51 @@ def _tested(scores: Scores, settings: ComparisonSettings, progress: Progress | N
         for sample in samples
     ]
     comparison = build_comparison(scores, settings, places, all_queries, [names for _, names in matched], outcomes)
-    by_measure = [replace(one, sources=shares) for one, shares in zip(comparison.by_measure, sources, strict=True)]
+    by_measure = [
+        replace(compared, sources=shares) for compared, shares in zip(comparison.by_measure, sources, strict=True)
+    ]
     few_repeats = [run for run, table in scores.repeats.items() if table.shape[2] == 2 and settings.repeats == "random"]
-    said = [SELECTED] if selected else []
+    texts = [SELECTED] if selected else []
     if by_default and settings.cluster == QUERY:
-        said.append(
+        texts.append(
             f"queries with equal ids and judged documents in common are one cluster; cluster={INDEPENDENT} undoes it"
         )
     if few_repeats:
-        said.append(f"two repeats are too few to estimate the variance between repeats: {few(few_repeats)}")
-    said += _without_repeats(scores, samples, places)
-    said += [text for one in by_measure for text in _without_spread(one, settings)]
+        texts.append(f"two repeats are too few to estimate the variance between repeats: {few(few_repeats)}")
+    texts += _without_repeats(scores, samples, places)
+    texts += [text for compared in by_measure for text in _without_spread(compared, settings)]
     return replace(
         comparison,
         by_measure=tuple(by_measure),
-        query_notes=(*comparison.query_notes, *map(Note.saved, said)),
+        query_notes=(*comparison.query_notes, *map(Note.saved, texts)),
         provenance=scores.provenance,
     )
 
 
 def _without_repeats(scores: Scores, samples: Sequence[Sample], places: Integers) -> list[str]:
     """The runs without repeats that are compared with runs that have some, and where their error comes from."""
-    said: dict[str, set[int]] = {}
+    runs_by_source: dict[str, set[int]] = {}
     for sample, pairs in zip(samples, places, strict=True):
         for pair, borrowed in zip(pairs.tolist(), sample.borrowed(pairs).tolist(), strict=True):
             alone = [run for run in pair if run not in sample.repeats]
             if sample.repeats and len(alone) == 1:
                 where = "is taken from the run compared with" if borrowed else "is not known, and not in the error"
-                said.setdefault(where, set()).update(alone)
+                runs_by_source.setdefault(where, set()).update(alone)
     return [
         f"without repeats: {few([scores.runs[run] for run in sorted(runs)])}; how much repeats would differ {where}"
-        for where, runs in said.items()
+        for where, runs in runs_by_source.items()
     ]
 
 
-def _without_spread(one: MeasureComparison, settings: ComparisonSettings) -> list[str]:
+def _without_spread(compared: MeasureComparison, settings: ComparisonSettings) -> list[str]:
     """The pairs of different runs on which the test cannot decide because all queries differ by the same."""
-    equal = (one.variance.sum(axis=1) == 0) & (np.abs(one.difference) > SAME) & np.isinf(one.low)
+    equal = (compared.variance.sum(axis=1) == 0) & (np.abs(compared.difference) > SAME) & np.isinf(compared.low)
     if not equal.any() or SIGNIFICANCE_TESTS[settings.chosen].signs:
         return []
-    names = few([f"{one.runs[a]} and {one.runs[b]}" for a, b in one.places[equal].tolist()])
-    return [f"{one.measure}: {settings.chosen} cannot decide without a spread: all queries differ by the same: {names}"]
+    names = few([f"{compared.runs[a]} and {compared.runs[b]}" for a, b in compared.places[equal].tolist()])
+    return [
+        f"{compared.measure}: {settings.chosen} cannot decide without a spread: all queries differ by the same: {names}"
+    ]
 
 
 def with_doubts(
@@ -505,12 +539,12 @@ def with_doubts(
     if not set(evaluation.queries) <= set(scores.queries) or (row >= 0).sum() < 2 or not labels:
         return pending.result()
     reversed_by, by_measure = reversals(evaluation, progress), []
-    for one in pending.result().by_measure:
-        first, second = row[one.places.T]
-        causes = reversed_by[one.measure].causes(first, second) if one.measure in labels else one.doubts
-        known = ((first >= 0) & (second >= 0)).tolist()
-        doubts = tuple(of_pair if both else None for of_pair, both in zip(causes, known, strict=True))
-        by_measure.append(replace(one, doubts=doubts))
+    for compared in pending.result().by_measure:
+        first, second = row[compared.places.T]
+        causes = reversed_by[compared.measure].causes(first, second) if compared.measure in labels else compared.doubts
+        audited = ((first >= 0) & (second >= 0)).tolist()
+        doubts = tuple(of_pair if both else None for of_pair, both in zip(causes, audited, strict=True))
+        by_measure.append(replace(compared, doubts=doubts))
     return replace(pending.result(), by_measure=tuple(by_measure))
 
 
@@ -607,11 +641,11 @@ def build_comparison(
     ``all_queries`` are the queries that count for some run, ``queries`` those on which each measure was compared,
     ``outcomes`` what was found there.
     """
-    found = []
+    by_measure = []
     for m, (column, outcome) in enumerate(zip(scores.columns, outcomes, strict=True)):
         if column.lower_is_better:
             outcome |= {"wins": outcome["losses"], "losses": outcome["wins"]}
-        one = MeasureComparison(
+        compared = MeasureComparison(
             measure=column.label,
             better=column.better,
             largest=float(np.diff(column.measure.definition.bounds).item()),
@@ -623,11 +657,11 @@ def build_comparison(
             **outcome,
         )
         # Of two runs without a baseline, the later is compared with the earlier.
-        found.append(one if settings.baseline is not None else one.turned)
-    units = [one.units for one in found]
+        by_measure.append(compared if settings.baseline is not None else compared.turned)
+    units = [compared.units for compared in by_measure]
     return Comparison(
         settings,
-        tuple(found),
+        tuple(by_measure),
         tuple(_query_notes(scores.measures, all_queries, queries)),
         tuple(resolution_notes(settings, scores.measures, units)),
         policy=policy_line(scores, denominator=False),

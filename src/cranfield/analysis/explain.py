@@ -312,6 +312,8 @@ class Explanation(Displayed):
     ``removed``: the unjudged documents that a condensed ranking leaves out, each with the number of steps above it.
     """
 
+    SHOWN_BY = "explanation"
+
     run: str
     query: str
     measure: str

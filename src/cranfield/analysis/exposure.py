@@ -16,7 +16,7 @@ import numpy as np
 from cranfield.codec import plain
 from cranfield.data import Floats, Integers, Strings
 from cranfield.display import Displayed
-from cranfield.errors import InputError, UsageError, check_count
+from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.io.faults import quotable
@@ -24,6 +24,7 @@ from cranfield.io.named_tables import Items, read_items
 from cranfield.io.runs import Piece, for_each_piece
 from cranfield.io.values import Duplicates, first_rows, is_missing
 from cranfield.ranking.tie_rules import DEFAULT, tie_rule
+from cranfield.settings import Count, checked
 from cranfield.statistics.intervals import t_quantile
 from cranfield.wording import listed, plural
 
@@ -83,6 +84,8 @@ class Exposure(Displayed):
     Coverage and Gini depend on the number of queries and have no intervals.
     """
 
+    SHOWN_BY = "exposure"
+
     k: int
     queries: int
     left_out: int
@@ -109,9 +112,10 @@ class Exposure(Displayed):
         return plain({**{name: getattr(self, name) for name in names}, "runs": runs})
 
 
+@checked
 def exposure(
     runs: Any,
-    k: int = 10,
+    k: Count = 10,
     items: Any = None,
     by: str | None = None,
     *,
@@ -121,18 +125,37 @@ def exposure(
 ) -> Exposure:
     """What runs show in the first k documents: coverage and concentration, and shares of groups of documents.
 
-    ``runs``: as ``run`` of `evaluate`. ``items``: the catalogue, all documents that could be shown, with attributes:
-    ``{document: {attribute: value}}`` or a table with a column for the document; by default all documents that any run
-    shows. ``by``: an attribute of items; its groups have shares of the exposure. ``baseline``: the run from which
-    differences of shares are taken, by default the first. Runs are read piece by piece.
+    Parameters
+    ----------
+    runs
+        As ``run`` of `evaluate`. They are read piece by piece.
+    k
+        How many documents of a list are shown.
+    items
+        The catalogue, all documents that could be shown, with attributes: ``{document: {attribute: value}}``, or a
+        table with a column for the document. By default all documents that any run shows.
+    by
+        An attribute of items; its groups have shares of the exposure.
+    baseline
+        The run from which differences of shares are taken, by default the first.
+    names
+        The names of the runs.
+    duplicates
+        What to do if a document occurs twice in a list.
 
+    Returns
+    -------
+    Exposure
+        For each run its coverage, Gini coefficient, shares and most shown documents.
+
+    Examples
+    --------
     >>> import cranfield as cf
     >>> run = {"ann": {"a": 2.5, "b": 1.5}, "bob": {"a": 1.5, "c": 1.5}}
     >>> shown = cf.exposure({"top": run}, k=1, items={"a": {}, "b": {}, "c": {}, "d": {}})["top"]
     >>> shown.exposure, shown.coverage
     ({'a': 1.5, 'b': 0.0, 'c': 0.5, 'd': 0.0}, 0.375)
     """
-    check_count("k", k, 1)
     given = read_runs(runs, names, duplicates)
     readers = {run.name: partial(for_each_piece, run, k) for run in given}
     return _exposure(readers, k, None if items is None else read_items(items), by, baseline)

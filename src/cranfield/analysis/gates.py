@@ -257,12 +257,12 @@ def _one_sided(comparison: Comparison) -> dict[str, list[float]]:
     """
     alone = replace(comparison.settings, together=1)
     halves = []
-    for one in comparison.by_measure:
-        worse = one.direction * one.sign < 0
-        half = np.maximum(one.p / 2, lowest_p(alone, one.units, sides=1))
+    for tested in comparison.by_measure:
+        worse = tested.direction * tested.sign < 0
+        half = np.maximum(tested.p / 2, lowest_p(alone, tested.units, sides=1))
         halves.append(np.where(worse, half, 1 - half))
     corrected = correct(halves, comparison.settings)
-    return {one.measure: of.p.tolist() for one, of in zip(comparison.by_measure, corrected, strict=True)}
+    return {tested.measure: of.p.tolist() for tested, of in zip(comparison.by_measure, corrected, strict=True)}
 
 
 def _bounds(pair: PairComparison, one: MeasureComparison, alpha: float) -> tuple[float, float]:
@@ -288,35 +288,42 @@ def _bounds(pair: PairComparison, one: MeasureComparison, alpha: float) -> tuple
 
 
 def _against_baseline(
-    gate: Gate, comparison: Comparison, one: MeasureComparison, p: list[float], compared: Scores | None
+    gate: Gate, comparison: Comparison, of_measure: MeasureComparison, p: list[float], compared: Scores | None
 ) -> Iterator[Check]:
     """Each run against the baseline; ``p``: one-sided, by pair."""
     alpha = comparison.settings.alpha
-    for pair, p_worse in zip(one.pairs, p, strict=True):
-        gain = pair.difference * one.sign
-        lost = () if compared is None else lost_queries(compared, one.measure, pair.run, pair.other)
+    for pair, p_worse in zip(of_measure.pairs, p, strict=True):
+        gain = pair.difference * of_measure.sign
+        lost = () if compared is None else lost_queries(compared, of_measure.measure, pair.run, pair.other)
         check = partial(
-            Check, pair.run, one.measure, mean=pair.mean, pair=pair, lost=lost, comparison=comparison, compared=compared
+            Check,
+            pair.run,
+            of_measure.measure,
+            mean=pair.mean,
+            pair=pair,
+            lost=lost,
+            comparison=comparison,
+            compared=compared,
         )
         if gate.comparing == NO_LOSS:
             yield check("no_loss", 0.0, "failed" if lost else "passed")
         if gate.not_worse_by is not None:
             margin = gate.not_worse_by
-            worst, best = _bounds(pair, one, alpha)
+            worst, best = _bounds(pair, of_measure, alpha)
             shown: Outcome = "passed" if worst > -margin else "failed" if best < -margin else "undecided"
-            low, high = (worst, best) if one.sign > 0 else (-best, -worst)
+            low, high = (worst, best) if of_measure.sign > 0 else (-best, -worst)
             yield check("not_worse_by", margin, shown, low=low, high=high)
         unknown = math.isnan(pair.difference)
         if gate.no_significant_loss:
             # By the direction of the test: few large wins may outweigh many losses in the mean.
-            beyond = pair.estimate * one.sign < -gate.margin - SAME
+            beyond = pair.estimate * of_measure.sign < -gate.margin - SAME
             worse = p_worse < alpha and (beyond or not gate.margin)
             signs = SIGNIFICANCE_TESTS[comparison.settings.chosen].signs  # other tests need a spread
-            undecided = unknown or lowest_p(comparison.settings, one.units, sides=1) >= alpha
+            undecided = unknown or lowest_p(comparison.settings, of_measure.units, sides=1) >= alpha
             undecided |= not pair.decides and not signs
-            found: Outcome = "undecided" if undecided else "failed" if worse else "passed"
-            through = found == "passed" and beyond
-            yield check("no_significant_loss", gate.margin, found, p=p_worse, lets_through=through)
+            outcome: Outcome = "undecided" if undecided else "failed" if worse else "passed"
+            through = outcome == "passed" and beyond
+            yield check("no_significant_loss", gate.margin, outcome, p=p_worse, lets_through=through)
         if gate.may_drop is not None:
             dropped: Outcome = "undecided" if unknown else "failed" if gain < -gate.may_drop - SAME else "passed"
             yield check("may_drop", gate.may_drop, dropped)

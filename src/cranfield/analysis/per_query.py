@@ -32,6 +32,8 @@ class PerQueryScores(Displayed):
     ``left_out``: the number of queries for which some run has no value.
     """
 
+    SHOWN_BY = "per_query"
+
     measure: str
     runs: tuple[str, ...]
     queries: tuple[str, ...]

@@ -57,25 +57,54 @@ def choose(names: tuple[str, ...], name: str | None, kind: str) -> int:
 def urisk(scores: Any, baseline: str, *, alpha: NotNegative = 1.0, measure: str | None = None) -> dict[str, float]:
     """URisk of every run but the baseline: its mean gain over the baseline, where losses count (1 + alpha) times.
 
-    ``scores``: the result of `evaluate`, or ``{run: {query: score}}``; ``measure`` chooses among several. Queries
-    count that have a score in every run. With ``alpha=0`` it is the difference of the means.
+    Parameters
+    ----------
+    scores
+        The result of `evaluate`, or ``{run: {query: score}}``. Queries count that have a score in every run.
+    baseline
+        The run with which the others are compared.
+    alpha
+        How much more a loss counts than a gain; with 0 the result is the difference of the means.
+    measure
+        Which measure, if the scores are of several.
 
+    Returns
+    -------
+    dict
+        The URisk of each run but the baseline.
+
+    Examples
+    --------
     >>> round(urisk({"old": {"1": 0.5, "2": 0.5}, "new": {"1": 0.9, "2": 0.4}}, "old")["new"], 6)
     0.1
     """
     runs, _, values = matched_values(scores, measure)
     at = choose(runs, baseline, "run")
-    found = risk_utility(values, values[at], alpha).tolist() if values.size else [math.nan] * len(runs)
-    return {run: value for run, value in zip(runs, found, strict=True) if run != baseline}
+    risks = risk_utility(values, values[at], alpha).tolist() if values.size else [math.nan] * len(runs)
+    return {run: value for run, value in zip(runs, risks, strict=True) if run != baseline}
 
 
 @checked
 def georisk(scores: Any, *, alpha: NotNegative = 1.0, measure: str | None = None) -> dict[str, float]:
     """GeoRisk of every run among all of them: high if its mean is high and no query scores far below expectation.
 
-    ``scores``: the result of `evaluate`, or ``{run: {query: score}}``, with all the runs to compare; ``measure``
-    chooses among several. Queries count that have a score in every run.
+    Parameters
+    ----------
+    scores
+        The result of `evaluate`, or ``{run: {query: score}}``, with all the runs to compare; not negative. Queries
+        count that have a score in every run.
+    alpha
+        How much more a score below expectation counts than one above.
+    measure
+        Which measure, if the scores are of several.
 
+    Returns
+    -------
+    dict
+        The GeoRisk of each run.
+
+    Examples
+    --------
     >>> found = georisk({"a": {"1": 0.5, "2": 0.5}, "b": {"1": 0.9, "2": 0.1}})
     >>> {run: round(value, 4) for run, value in found.items()}
     {'a': 0.4886, 'b': 0.4489}
@@ -83,8 +112,8 @@ def georisk(scores: Any, *, alpha: NotNegative = 1.0, measure: str | None = None
     runs, _, values = matched_values(scores, measure)
     if (values < 0).any():
         raise UsageError("GeoRisk needs scores that are not negative")
-    found = geometric_risk(values, alpha).tolist() if values.size else [math.nan] * len(runs)
-    return dict(zip(runs, found, strict=True))
+    risks = geometric_risk(values, alpha).tolist() if values.size else [math.nan] * len(runs)
+    return dict(zip(runs, risks, strict=True))
 
 
 def matched_values(
@@ -163,6 +192,21 @@ class Confidence(NamedTuple):
 def confidence(run: Any, by: ConfidenceKind = "max") -> dict[str, float]:
     """The confidence of each ranking of a run.
 
+    Parameters
+    ----------
+    run
+        A run, as `evaluate` takes it.
+    by
+        ``max``: the best score; ``std``: the standard deviation of all scores; ``diff1``: the best score minus the
+        second.
+
+    Returns
+    -------
+    dict
+        The confidence of the ranking of each query.
+
+    Examples
+    --------
     >>> confidence({"q": {"a": 3.0, "b": 1.0}}, "diff1")
     {'q': 2.0}
     """
@@ -179,12 +223,23 @@ def nauc(
 ) -> float:
     """NAUC of abstention: how much leaving out the least confident queries raises the mean score.
 
-    ``confidence``, ``scores``: one number for each query, by query or in the same order. For each rate 0, 0.1, ... 0.9
-    this share of the queries is left out, those with the least confidence first, and the scores of the others are
-    averaged. The area under these means is scaled: leaving out queries at random gives 0, and leaving out those with
-    the lowest scores gives 1. NaN (undefined) if all scores are equal. Among queries with equal confidence the result
-    is the mean over all orders in which they may be left out, so the order of the queries does not matter.
+    For each rate 0, 0.1, ... 0.9 this share of the queries is left out, those with the least confidence first, and the
+    scores of the others are averaged. The area under these means is scaled. Among queries with equal confidence the
+    result is the mean over all orders in which they may be left out, so the order of the queries does not matter.
 
+    Parameters
+    ----------
+    confidence, scores
+        One number for each query: both by query, or both in the same order.
+
+    Returns
+    -------
+    float
+        1 if the queries with the lowest scores are left out first, 0 if queries are left out at random. NaN (undefined)
+        if all scores are equal.
+
+    Examples
+    --------
     >>> nauc([0.9, 0.1, 0.5, 0.7], [1, 0, 0.5, 0.8])
     1.0
     >>> nauc([0.5, 0.5], [1, 0])
@@ -242,12 +297,31 @@ def ann_recall(
 ) -> QueryValues:
     """Recall as in ann-benchmarks: the share of ``count`` neighbours that are as near as the true ones.
 
-    ``true_distances``: the distances of the true neighbours, nearest first; ``found_distances``: those of the
-    neighbours found, in their order. Both are a list for one query, a list of lists, or ``{query: list}``.
-    With t, the distance of the true neighbour number ``count``, a neighbour counts if its distance is at most
-    t + epsilon (default 0.001), or with ``relative`` at most t (1 + epsilon) (default 0.01). Ids are not compared, so
-    that ties at t all count. If fewer neighbours were found, the others count 0.
+    With t, the distance of the true neighbour number ``count``, a neighbour counts if its distance is at most t +
+    epsilon, or with ``relative`` at most t (1 + epsilon). Ids are not compared, so that ties at t all count.
 
+    Parameters
+    ----------
+    true_distances
+        The distances of the true neighbours, nearest first: a list for one query, a list of lists, or ``{query:
+        list}``.
+    found_distances
+        The distances of the neighbours found, in their order, in the same form. If fewer were found than ``count``, the
+        others count 0.
+    count
+        How many neighbours should be found.
+    relative
+        Whether the tolerance is relative to the distance of the last true neighbour.
+    epsilon
+        The tolerance: by default 0.001, or 0.01 if relative, as in ann-benchmarks.
+
+    Returns
+    -------
+    QueryValues
+        The recall of each query, and its mean.
+
+    Examples
+    --------
     >>> ann_recall([0.1, 0.2, 0.2, 0.5], [0.1, 0.2, 0.5, 0.6], 2).mean
     1.0
     """
@@ -295,12 +369,25 @@ def nugget_recall(
 ) -> QueryValues:
     """Nugget recall of TREC RAG: the share of required facts that an answer contains.
 
-    ``nuggets``: ``{query: [{"importance": "vital", "assignment": "support"}, ...]}``, or a file of JSON lines with
-    ``qid`` and ``nuggets``, as the AutoNuggetizer writes them. A nugget that is supported counts 1, one with
-    ``partial_support`` a half, and with ``strict`` 0. ``over='vital'`` is the mean over vital nuggets;
-    ``over='weighted'`` counts all others half. A query without such nuggets scores 0, or is left out with
-    ``undefined='skip'``.
+    Parameters
+    ----------
+    nuggets
+        ``{query: [{"importance": "vital", "assignment": "support"}, ...]}``, or a file of JSON lines with ``qid`` and
+        ``nuggets``, as the AutoNuggetizer writes them.
+    over
+        ``all`` nuggets; those that are ``vital``; or ``weighted``: all, where those that are not vital count half.
+    strict
+        Whether a nugget with ``partial_support`` counts 0 instead of a half.
+    undefined
+        What a query without such nuggets has: ``zero``, or it is left out (``skip``).
 
+    Returns
+    -------
+    QueryValues
+        The recall of each query, and its mean.
+
+    Examples
+    --------
     >>> nuggets = {"q": [{"importance": "vital", "assignment": "partial_support"},
     ...                  {"importance": "okay", "assignment": "support"}]}
     >>> nugget_recall(nuggets).mean, nugget_recall(nuggets, over="vital", strict=True).mean

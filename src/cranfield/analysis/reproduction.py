@@ -17,7 +17,8 @@ import numpy as np
 from cranfield.analysis.query_values import matched_values
 from cranfield.codec import plain
 from cranfield.data import Floats
-from cranfield.errors import InputError, check_fraction
+from cranfield.errors import InputError
+from cranfield.settings import Chance, Count, Whole, checked
 from cranfield.statistics.resampling import query_blocks
 from cranfield.statistics.rounding import SAME
 
@@ -59,6 +60,7 @@ class Reproduction:
         return plain({name: part._asdict() if isinstance(part, Bounded) else part for name, part in vars(self).items()})
 
 
+@checked
 def reproduction(
     original: Any,
     again: Any,
@@ -66,24 +68,41 @@ def reproduction(
     baseline: str,
     *,
     measure: str | None = None,
-    level: float = 0.95,
-    samples: int = 9_999,
-    seed: int = 0,
+    level: Chance = 0.95,
+    samples: Count = 9_999,
+    seed: Whole = 0,
 ) -> Reproduction:
     """Whether the effect of an advanced run over a baseline is found again in another experiment.
 
-    ``original``, ``again``: both experiments, each the result of `evaluate` or ``{run: {query: score}}``, with the
-    runs ``advanced`` and ``baseline``; ``measure`` chooses among several. Intervals are those of the percentile
-    bootstrap over queries: together for both experiments where queries are the same, separately where they are not.
+    Parameters
+    ----------
+    original, again
+        Both experiments: each the result of `evaluate`, or ``{run: {query: score}}``.
+    advanced, baseline
+        The names of the two runs, in both experiments.
+    measure
+        Which measure, if the scores are of several.
+    level
+        The level of confidence intervals.
+    samples, seed
+        The number of bootstrap samples of queries, and the random seed. Queries are drawn together for both experiments
+        where they are the same, separately where they are not.
 
+    Returns
+    -------
+    Reproduction
+        The relative improvement in both experiments and its change, the ratio of the effects, and the root mean square
+        error.
+
+    Examples
+    --------
     >>> first = {"bm25": {"1": 0.5, "2": 0.5, "3": 0.25}, "dense": {"1": 0.75, "2": 0.625, "3": 0.5}}
     >>> later = {"bm25": {"1": 0.5, "2": 0.5, "3": 0.25}, "dense": {"1": 0.625, "2": 0.625, "3": 0.375}}
     >>> found = reproduction(first, later, "dense", "bm25")
     >>> round(found.improvement.value, 4), round(found.delta.value, 4), round(found.effect_ratio.value, 4)
     (0.5, 0.2, 0.6)
     """
-    level = check_fraction("level", level)
-    (names, first), (others, second) = (_table(one, advanced, baseline, measure) for one in (original, again))
+    (names, first), (others, second) = (_table(scores, advanced, baseline, measure) for scores in (original, again))
     same = set(names) == set(others)
     if same:
         row = {name: q for q, name in enumerate(others)}

@@ -8,7 +8,7 @@ import click
 
 from cranfield.cli import options
 from cranfield.cli.commands import Argument, Option, Settings, verb
-from cranfield.cli.output import colour, emit, say_written, width
+from cranfield.cli.output import colour, emit, say_written, text_width, width
 from cranfield.errors import UsageError
 from cranfield.settings import Positive
 from cranfield.wording import plural
@@ -39,7 +39,7 @@ class ListMeasures(Settings):
         if self.format == "json":
             emit(catalogue.as_json(definitions))
         else:
-            emit(catalogue.listing(definitions, width=width(), colour=colour()))
+            emit(catalogue.listing(definitions, width=text_width(), colour=colour()))
 
 
 class Show(options.OwnMeasures):
@@ -56,7 +56,7 @@ class Show(options.OwnMeasures):
     def run(self) -> None:
         from cranfield.report import catalogue
 
-        emit(catalogue.explanation(self.measure, width=width(), colour=colour()))
+        emit(catalogue.explanation(self.measure, width=text_width(), colour=colour()))
 
 
 class Cite(options.Output):

@@ -273,8 +273,7 @@ class Compare(
     def _source(self) -> Source:
         """The scores of the runs, or scores from elsewhere."""
         from cranfield.analysis.compare import saved_baseline
-        from cranfield.evaluation.designs import evaluate_judges
-        from cranfield.evaluation.evaluator import Evaluator, read_runs
+        from cranfield.evaluation.evaluator import read_runs
 
         if self.scores:
             own = self.outside_scores(self.measures)
@@ -290,7 +289,7 @@ class Compare(
             evaluation = self.read(chosen.plan)
             own, read = evaluation.scores, [one.run for one in evaluation.run_scores]
         else:
-            own = evaluate_judges(self.test_collection, lambda one: Evaluator.of(one, chosen.plan)(runs, **how))
+            own = self.score(chosen.plan)
             read = read_runs(runs, **how)
         # The first, if a file is given twice.
         name_of = {path: run.system or run.name for path, run in zip(reversed(paths), reversed(read), strict=True)}

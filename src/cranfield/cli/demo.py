@@ -14,7 +14,7 @@ from cranfield import example
 from cranfield.analysis.compare import compare
 from cranfield.cli import options
 from cranfield.cli.commands import Settings, verb
-from cranfield.cli.output import colour, emit, say, width
+from cranfield.cli.output import colour, emit, say, text_width
 from cranfield.errors import InputError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import evaluate
@@ -39,7 +39,7 @@ class Demo(Settings):
         if self.into is not None and not self.force:
             check_folder(Path(self.into))
         for stop in tour():
-            emit(stop.text(width=width(), colour=colour()))
+            emit(stop.text(width=text_width(), colour=colour()))
         if self.into is None:
             say("To get the files: cranfield demo --into DIR")
             return

@@ -9,7 +9,7 @@ import click
 
 from cranfield.cli import gate, options
 from cranfield.cli.commands import RARE, Option, verb
-from cranfield.cli.output import colour, emit, note, progress, run_notes, width
+from cranfield.cli.output import colour, emit, note, run_notes, width
 from cranfield.cli.results import digests_for, for_file, with_groups
 from cranfield.errors import UsageError
 from cranfield.evaluation.plan import Shown
@@ -119,8 +119,7 @@ class Eval(ShownScores, options.Evaluating, options.Standardising, options.Avera
     ] = "none"
 
     def run(self) -> None:
-        from cranfield import Evaluator, report
-        from cranfield.evaluation.designs import evaluate_judges
+        from cranfield import report
 
         interval: Interval | None = None if self.interval == "none" else self.interval
         report.accept(self.format, interval)
@@ -128,12 +127,8 @@ class Eval(ShownScores, options.Evaluating, options.Standardising, options.Avera
         if self.limited and self.standardise is not None:
             raise UsageError("--standardise does not work with --at-least")
         chosen = self.choose(self.measures, self.limited, self.show)
-        runs, names, _ = options.named_runs(self.runs)
-        how: dict[str, Any] = {"names": names, "duplicates": self.duplicates}
-        with progress("Scoring runs") as step, digests_for(self.format):
-            scores = evaluate_judges(
-                self.test_collection, lambda one: Evaluator.of(one, chosen.plan)(runs, **how, progress=step)
-            )
+        with digests_for(self.format):
+            scores = self.score(chosen.plan)
         if self.standardise is not None:
             scores = scores.standardised(self.standardise)
         layout = {"per_query": self.per_query, "seed": self.seed}

@@ -539,3 +539,15 @@ class Evaluating(Inputs, Scoring):
         evaluator = Evaluator.of(self.test_collection, plan)
         with progress("Reading runs") as step:
             return evaluator.evaluation(runs, names=names, page=page, duplicates=self.duplicates, progress=step)
+
+    def score(self, plan: Plan) -> Scores:
+        """The scores of the runs; with several judges, the means over them."""
+        from cranfield.evaluation.designs import evaluate_judges
+        from cranfield.evaluation.evaluator import Evaluator
+
+        runs, names, _ = named_runs(self.runs)
+        how: dict[str, Any] = {"names": names, "duplicates": self.duplicates}
+        with progress("Scoring runs") as step:
+            return evaluate_judges(
+                self.test_collection, lambda judged: Evaluator.of(judged, plan)(runs, **how, progress=step)
+            )

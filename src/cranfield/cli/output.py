@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cranfield.data import Run
     from cranfield.evaluation.notes import Note
 
+UNLIMITED = 10_000  # characters of a line in a file or a pipe
 DELAY = 1.0  # seconds before the bar appears
 QUIET = "cranfield.quiet"  # where the context of click keeps --quiet
 NOTES = "cranfield.notes"  # where the context of click keeps the notes that were printed
@@ -108,7 +109,13 @@ def colour(output: str | None = None) -> bool:
 
 
 def width() -> int:
-    """The width to print for: ``COLUMNS``, the terminal's, or 80."""
+    """The width to print tables for: ``COLUMNS``, or the terminal's; without limit in files and pipes."""
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    return shutil.get_terminal_size().columns if terminal or os.environ.get("COLUMNS") else UNLIMITED
+
+
+def text_width() -> int:
+    """The width to print text for."""
     return shutil.get_terminal_size().columns
 
 

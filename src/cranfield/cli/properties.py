@@ -10,7 +10,7 @@ import click
 
 from cranfield.cli import options
 from cranfield.cli.commands import Argument, Option, verb
-from cranfield.cli.output import colour, emit, note, progress, width
+from cranfield.cli.output import colour, emit, note, progress, text_width, width
 from cranfield.errors import UsageError
 from cranfield.lab.property_checks import PROPERTIES, SEVEN
 from cranfield.lab.studies import properties as study
@@ -67,7 +67,7 @@ class Properties(options.Writing):
         text = result.write(
             self.format,
             digits=self.digits,
-            width=width(),
+            width=text_width(),
             colour=colour(self.output),
             columns=self.columns or PROPERTIES,
             classes=self.classes,

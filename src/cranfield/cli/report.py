@@ -105,9 +105,13 @@ class Report(
         else:
             with digesting():
                 chosen = self.choose(self.measures)
-                evaluation, notes = self.read(chosen.plan, page=self.top_documents), chosen.notes
-                scores = self.averaged(evaluation.scores)
-            names = {one.run.source_name: one.run.system or one.run.name for one in evaluation.run_scores}
+                notes = chosen.notes
+                if self.test_collection.judges is None:
+                    evaluation = self.read(chosen.plan, page=self.top_documents)
+                    scores = self.averaged(evaluation.scores)
+                    names = {run.run.source_name: run.run.system or run.run.name for run in evaluation.run_scores}
+                else:
+                    scores = self.averaged(self.score(chosen.plan))
         baseline = self._baseline(scores, names)
         settings = ComparisonSettings(seed=self.seed, baseline=baseline, **self.values_of(Testing, Design))
         comparison = None
@@ -115,7 +119,7 @@ class Report(
         if len(scores.runs) > 1 and columns:
             with progress("Comparing runs") as step:
                 comparison = _compared(scores.only(measures=columns), settings, evaluation, step)
-        if evaluation is None:
+        if self.scores:
             files, lines = self.score_files, self.commands_of_scores(scores, baseline)
         else:
             files, lines = self.inputs, self.commands(evaluation, scores, baseline)
@@ -196,11 +200,12 @@ class Report(
         """Judgments and runs, as they were given."""
         return [self.qrels, *map(_word, self.runs)]
 
-    def commands(self, evaluation: Evaluation, scores: Scores, baseline: str | None) -> list[list[str]]:
+    def commands(self, evaluation: Evaluation | None, scores: Scores, baseline: str | None) -> list[list[str]]:
         """The commands that reproduce the numbers of a report, part by part."""
         from cranfield.report.html import POINTS, opened
 
-        files, columns, ranked = self.inputs, evaluation.columns, not scores.repeats and not self.average
+        files, columns = self.inputs, scores.columns if evaluation is None else evaluation.columns
+        ranked = evaluation is not None and not scores.repeats and not self.average
         paths = options.named_runs(self.runs)[2]
         facts = (*groups_of(options.CollectionFacts), "queries", "undefined", "seed")
         others = [fact for fact in facts if fact not in ("corpus", "queries_file")]

@@ -32,12 +32,12 @@ INDEPENDENT = "none"  # the cluster that says that they are not
 
 def attribute_values(scores: Scores, name: str, queries: Sequence[int]) -> list[str]:
     """The value of an attribute for each of these queries; a query without one is an error."""
-    known = sorted({key for query in scores.queries for key in scores.attributes.get(query, {})})
-    if name not in known:
-        hint = did_you_mean(name, known, f"the attributes are {', '.join(known)}")
+    defined = sorted({key for query in scores.queries for key in scores.attributes.get(query, {})})
+    if name not in defined:
+        hint = did_you_mean(name, defined, f"the attributes are {', '.join(defined)}")
         raise UsageError(
             f"queries have no attribute `{name}`",
-            hint=hint if known else "give a table of queries: queries= in Python, --queries-file on the command line",
+            hint=hint if defined else "give a table of queries: queries= in Python, --queries-file on the command line",
         )
     names = [scores.queries[q] for q in queries]
     missing = [query for query in names if not scores.attributes.get(query, {}).get(name)]
@@ -108,6 +108,8 @@ class Groups(Saved):
     interval by Student's t, and ``effects`` (measure, run) says whether the difference depends on the group.
     ``better``: whether higher or lower values of each measure are better.
     """
+
+    SHOWN_BY = "groups"
 
     _KIND: ClassVar[str] = "groups"
     _WHAT: ClassVar[str] = "saved groups"
@@ -242,10 +244,10 @@ def nested_means(scores: Scores, levels: Sequence[str]) -> Scores:
         members: dict[tuple[str, ...], list[int]] = {}
         for i, label in enumerate(labels):
             members.setdefault(label[:depth], []).append(i)
-        values = np.stack([_mean(values[:, :, some], 2) for some in members.values()], axis=2)
-        answered = np.stack([answered[:, some].any(axis=1) for some in members.values()], axis=1)
+        values = np.stack([_mean(values[:, :, rows], 2) for rows in members.values()], axis=2)
+        answered = np.stack([answered[:, rows].any(axis=1) for rows in members.values()], axis=1)
         repeats = {
-            run: np.stack([_mean(table[:, some], 1) for some in members.values()], axis=1)
+            run: np.stack([_mean(table[:, rows], 1) for rows in members.values()], axis=1)
             for run, table in repeats.items()
         }
         labels = list(members)
@@ -269,7 +271,7 @@ def _mean(values: Floats, axis: int) -> Floats:
 def _shared(attributes: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """The attributes that all of these queries have with the same value."""
     first, *rest = attributes
-    return {name: value for name, value in first.items() if all(one.get(name) == value for one in rest)}
+    return {name: value for name, value in first.items() if all(other.get(name) == value for other in rest)}
 
 
 def evaluate_each(
@@ -322,7 +324,7 @@ def _same_queries(collections: Mapping[str, Collection]) -> dict[str, str]:
 
 def _with_same(scores: Scores, same: Mapping[str, str]) -> Scores:
     """The scores with an attribute that says which queries are the same."""
-    about = {query: {**found, QUERY: same.get(query, query)} for query, found in scores.attributes.items()}
+    about = {query: {**attributes, QUERY: same.get(query, query)} for query, attributes in scores.attributes.items()}
     return replace(scores, attributes=about)
 
 
@@ -335,7 +337,7 @@ def evaluate_judges(collection: Collection, evaluate: Callable[[Collection], Sco
     if collection.judges is None:
         return evaluate(collection)
     own = zip(collection.judges, collection.of_each_judge, strict=True)
-    parts = {str(name): evaluate(one) for name, one in own}
+    parts = {str(name): evaluate(judged) for name, judged in own}
     first = next(iter(parts.values()))
     each = together(parts, first.runs)
     each = _with_same(each, {f"{name}/{query}": query for name, part in parts.items() for query in part.queries})
@@ -346,9 +348,9 @@ def evaluate_judges(collection: Collection, evaluate: Callable[[Collection], Sco
     each = replace(each._part(kept), by_collection=True)
     means = nested_means(each, [QUERY])
     left_out = list(dict.fromkeys(q for part in parts.values() for q in part.queries if q not in common))
-    said = [f"{listed(left_out, 'query')} left out: not judged by all judges"] if left_out else []
+    texts = [f"{listed(left_out, 'query')} left out: not judged by all judges"] if left_out else []
     attributes = {query: dict(first.attributes[query]) for query in means.queries if query in first.attributes}
-    notes = (*each.notes, *map(Note.saved, [*said, *_orders(each, means)]))
+    notes = (*each.notes, *map(Note.saved, [*texts, *_orders(each, means)]))
     return replace(means, attributes=attributes, by_collection=False, notes=notes, judges=each)
 
 
@@ -401,6 +403,11 @@ def together(parts: Mapping[str, Scores], runs: tuple[str, ...]) -> Scores:
     """The scores of all collections; the id of a query begins with the name of its collection."""
     first = next(iter(parts.values()))
     queries = [f"{name}/{query}" for name, part in parts.items() for query in part.queries]
+    if len(set(queries)) < len(queries):
+        same = next(query for query in queries if queries.count(query) > 1)
+        raise UsageError(
+            f"two queries have the id `{same}`, which is COLLECTION/QUERY", hint="give the collections other names"
+        )
     shape = len(runs), len(first.columns), len(queries)
     values, counted = np.full(shape, np.nan), np.zeros((shape[0], shape[2]), bool)
     repeats = {run: _repeats(run, parts, shape) for run in runs if any(run in part.repeats for part in parts.values())}
@@ -437,6 +444,6 @@ def _repeats(run: str, parts: Mapping[str, Scores], shape: tuple[int, int, int])
         if run in part.runs
     }
     if len(set(numbers.values())) > 1:
-        found = ", ".join(f"{name} {number}" for name, number in numbers.items())
-        raise UsageError(f"run `{run}` has other numbers of repeats in other collections: {found}")
+        listed_numbers = ", ".join(f"{name} {number}" for name, number in numbers.items())
+        raise UsageError(f"run `{run}` has other numbers of repeats in other collections: {listed_numbers}")
     return np.full((shape[1], shape[2], next(iter(numbers.values()))), np.nan)

@@ -69,6 +69,8 @@ class Evaluation(Displayed):
     read again. `Evaluator.evaluation` creates it.
     """
 
+    SHOWN_BY = "scores"
+
     def __init__(
         self,
         plan: Plan,

@@ -66,8 +66,7 @@ from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
 from cranfield.io.streams import short_name
 from cranfield.io.values import Duplicates
 from cranfield.measures import Measure
-from cranfield.parallel import followed
-from cranfield.ranking.alignment import AlignedRun
+from cranfield.parallel import ProgressLine, followed
 from cranfield.ranking.spans import judge_chunks
 from cranfield.ranking.tie_rules import Ties, tie_rule
 from cranfield.ranking.views import with_nil
@@ -99,6 +98,7 @@ def evaluate(
     names: Sequence[str] | None = None,
     duplicates: Duplicates = "error",
     missing: Missing = "error",
+    progress: bool = True,
 ) -> Scores:
     """The scores of one or several runs: a value for each query and measure, means over queries, and notes.
 
@@ -123,7 +123,8 @@ def evaluate(
 
     Several collections are ``{name: collection}``, and a run is then ``{name of the collection: run}``. A mean is that
     over the means of the collections. ``missing``: what happens if a run lacks a collection: an ``"error"``, or
-    ``"skip"``. Runs of one system with other seeds are `Repeats`.
+    ``"skip"``. Runs of one system with other seeds are `Repeats`. ``progress``: whether a call of more than two seconds
+    shows in a terminal or a notebook how many runs are done.
 
     >>> import cranfield as cf
     >>> scores = cf.evaluate({"q": {"b": 1}}, {"q": {"a": 2.0, "b": 1.0}}, ["RR", "P@1"])
@@ -148,7 +149,8 @@ def evaluate(
             undefined=undefined,
             seed=seed,
         )
-        return evaluator(run, names=names, duplicates=duplicates)
+        bar = ProgressLine.of("runs") if progress else None
+        return evaluator(run, names=names, duplicates=duplicates, progress=bar)
 
     if is_several(qrels, run):
         from cranfield.evaluation.designs import evaluate_each
@@ -374,14 +376,13 @@ class Evaluator:
             raise UsageError("judgments by group have no single alignment", hint="call the evaluator itself")
         return self._readers[0]
 
-    def aligned_evaluation(self, runs: Sequence[AlignedRun]) -> Evaluation:
-        """The evaluation of runs that were aligned elsewhere with the aligner of `reader`."""
+    def aligned_evaluation(self, runs: Sequence[RunScores]) -> Evaluation:
+        """The evaluation of runs that were aligned elsewhere, with `RunReader.run_scores` of `reader`."""
         if self.collection.predicted is not None:
             raise UsageError("predicted judgments need rankings of documents", hint="leave out predicted")
-        scores = [self.reader.run_scores(run) for run in runs]
-        for of_run in scores:
-            self._check(of_run)
-        evaluation = self._evaluation(scores)
+        for run in runs:
+            self._check(run)
+        evaluation = self._evaluation(runs)
         evaluation.table(self.columns)  # raises if a measure needs what was not aligned
         return evaluation
 

@@ -172,7 +172,7 @@ def differences_of_runs(evaluation: Evaluation, m: int) -> Floats | None:
 
 def _unjudged(evaluation: Evaluation, column: Column, gain: Floats, ideal: Floats) -> tuple[Integers, Integers, Floats]:
     """The unjudged top documents: the run, a number for the query and document, and the weight of each."""
-    found: list[tuple[Integers, Integers, Floats]] = []
+    parts: list[tuple[Integers, Integers, Floats]] = []
     ids: list[Strings] = []
     rule = column.measure.views.rule
     for r, run in enumerate(evaluation.run_scores):
@@ -183,7 +183,7 @@ def _unjudged(evaluation: Evaluation, column: Column, gain: Floats, ideal: Float
         rows = np.flatnonzero((position < len(gain)) & ~judged & (top.query < len(evaluation.queries)))
         query = top.query[rows]
         ids.append(tops.ids.take(rows))
-        found.append((np.full(len(rows), r), query, gain[position[rows]] / ideal[query]))
-    runs, queries, weights = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        parts.append((np.full(len(rows), r), query, gain[position[rows]] / ideal[query]))
+    runs, queries, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     group = np.unique(queries, return_inverse=True)[1]
     return runs, first_rows(group, Strings.concatenate(ids)), weights

@@ -65,8 +65,7 @@ def _views(columns: Sequence[Column], policy: Mapping[str, Any]) -> Iterator[str
 def _level(columns: Sequence[Column], policy: Mapping[str, Any]) -> Iterator[str]:
     """The grade from which a document is relevant, for measures that do not name it."""
     level = policy.get("rel", 1.0)
-    measures = [column.measure for column in columns if "rel" in column.measure.definition.parameters]
-    if any(measure.gains.level == level for measure in measures):
+    if any(column.measure.level == level for column in columns):
         yield f"relevant: grade {level:g} or higher"
 
 

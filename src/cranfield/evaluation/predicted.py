@@ -213,7 +213,7 @@ def predicted_in_sample(
     by_row = np.ones(len(judgments.grade))
     for pool in aligner.pools:
         by_row[pool.document] = probabilities(pool)[pool.document]
-    human, said = mapping_of(judgments), mapping_of(predicted)
+    human, machine = mapping_of(judgments), mapping_of(predicted)
     chances = mapping_of(replace(judgments, grade=by_row))
     top = max(aligner.judged.top, float(predicted.grade.max(initial=0)))
     rules = {column.measure.views.ties for column in plan.columns}
@@ -239,7 +239,7 @@ def predicted_in_sample(
             found.append(PredictedMean(column.label, run.name, "", *estimates, math.nan, reason))
             continue
         totals = [
-            _within(measure, ranking.get(query), human[query], chances[query], said.get(query, {}), top)
+            _within(measure, ranking.get(query), human[query], chances[query], machine.get(query, {}), top)
             for query in human
         ]
         by_humans, by_judge, together = (
@@ -266,16 +266,16 @@ def _within(
         weight = np.repeat(np.add.reduceat(weight, np.cumsum((0, *ties[:-1]))) / ties, ties)
     drawn = np.array([human.get(d, -1) >= 0 for d in ranking], bool)
     gain = measure.gains.of(np.array([human.get(d, 0.0) for d in ranking], np.float64), top)
-    said = measure.gains.of(np.array([predicted.get(d, 0.0) for d in ranking], np.float64), top)
+    predicted_gain = measure.gains.of(np.array([predicted.get(d, 0.0) for d in ranking], np.float64), top)
     pooled = np.array([d in chances for d in ranking], bool)
     # Documents outside the pool were never to be judged; they count as not relevant, as in every other measure.
     pi = np.array([chances.get(d, 1.0) for d in ranking], np.float64)
-    said = np.where(pooled, said, 0)
+    predicted_gain = np.where(pooled, predicted_gain, 0)
     values = np.where(pooled, np.where(drawn, gain, np.nan), 0.0)
     weight = np.where(pooled, weight, 0)
-    plain = survey.horvitz_thompson(weight, values, pi).estimate
-    both = survey.difference_estimate(weight, values, pi, said).estimate
-    return plain, float((weight * said).sum()), both
+    plain = survey.difference_estimate(weight, values, pi).estimate
+    both = survey.difference_estimate(weight, values, pi, predicted_gain).estimate
+    return plain, float((weight * predicted_gain).sum()), both
 
 
 def judged_per_query(judgments: Judgments) -> float:

@@ -81,10 +81,10 @@ class Source(NamedTuple):
 
 def _state(path: str) -> tuple[int, int] | None:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError):
         return None
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,12 +112,12 @@ class Provenance:
     @classmethod
     def of_several(cls, parts: Mapping[str, Provenance | None]) -> Provenance | None:
         """Of scores on several collections."""
-        known = {name: part for name, part in parts.items() if part is not None}
-        if not known:
+        given = {name: part for name, part in parts.items() if part is not None}
+        if not given:
             return None
-        first = next(iter(known.values()))
-        sources = [source._replace(collection=name) for name, part in known.items() for source in part.sources]
-        judged = [(f"{name}/", one) for name, part in known.items() for _, one in part.judged]
+        first = next(iter(given.values()))
+        sources = [source._replace(collection=name) for name, part in given.items() for source in part.sources]
+        judged = [(f"{name}/", collection) for name, part in given.items() for _, collection in part.judged]
         return replace(first, sources=tuple(sources), judged=tuple(judged))
 
     @classmethod
@@ -137,8 +137,8 @@ class Provenance:
         typed(dict[str, tuple[int, str]], saved.get("judgments", {}), "judgments")
         typed(dict[str, Any], saved.get("policy", {}), "policy")
         typed(dict[str, dict[str, Any]], saved.get("depends", {}), "depends")
-        for one in typed(tuple[dict[str, Any], ...], saved.get("inputs", []), "inputs"):
-            typed(str, one.get("kind"), "kind")
+        for source in typed(tuple[dict[str, Any], ...], saved.get("inputs", []), "inputs"):
+            typed(str, source.get("kind"), "kind")
         return cls(saved=saved)
 
     def with_sources(self, sources: Iterable[Source]) -> Provenance:
@@ -149,11 +149,13 @@ class Provenance:
     def judgments(self) -> dict[str, tuple[int, str]]:
         """How many judgments each query has, and the beginning of their digest, whatever their order."""
         if self.saved is not None:
-            return {query: tuple(found) for query, found in self.saved.get("judgments", {}).items()}
+            return {query: tuple(judged) for query, judged in self.saved.get("judgments", {}).items()}
         return {
             prefix + query: of_query
-            for prefix, one in self.judged
-            for query, of_query in _digests_of(one.layers if "groups" in one.given else [one.judgments]).items()
+            for prefix, collection in self.judged
+            for query, of_query in _digests_of(
+                collection.layers if "groups" in collection.given else [collection.judgments]
+            ).items()
         }
 
     @cached_property
@@ -161,8 +163,11 @@ class Provenance:
         """What else scores depend on, by collection: digests, and the highest grade; None for what is not known."""
         if self.saved is not None:
             return dict(self.saved.get("depends", {}))
-        found = {prefix.rstrip("/"): _dependencies(one, self.columns, self.sources) for prefix, one in self.judged}
-        return {name: of_collection for name, of_collection in found.items() if of_collection}
+        by_collection = {
+            prefix.rstrip("/"): _dependencies(collection, self.columns, self.sources)
+            for prefix, collection in self.judged
+        }
+        return {name: of_collection for name, of_collection in by_collection.items() if of_collection}
 
     @property
     def policy_data(self) -> dict[str, Any]:
@@ -184,18 +189,18 @@ class Provenance:
         inputs: list[dict[str, Any]] = []
         first = dict(self.judged[::-1])  # parts of the queries may have one prefix
         for prefix in dict.fromkeys(prefix for prefix, _ in self.judged):
-            one = first[prefix]
+            collection = first[prefix]
             own = [
                 f"{q} {number} {digest}"
                 for q, (number, digest) in sorted(self.judgments.items())
                 if q.startswith(prefix)
             ]
             about = {"collection": prefix[:-1]} if prefix else {}
-            kind = next((kind for kind in OTHER_JUDGMENTS if kind in one.given), "qrels")
-            name = one.given.get(kind)
+            kind = next((kind for kind in OTHER_JUDGMENTS if kind in collection.given), "qrels")
+            name = collection.given.get(kind)
             named = os.fsdecode(name) if isinstance(name, (str, os.PathLike)) else getattr(name, "name", "in memory")
-            whole = text_digest("\n".join(own).encode("utf-8", "surrogateescape"))
-            inputs.append({"kind": kind, **about, "name": named, "digest": whole})
+            digest = text_digest("\n".join(own).encode("utf-8", "surrogateescape"))
+            inputs.append({"kind": kind, **about, "name": named, "digest": digest})
         inputs += [source.to_dict() for source in self.sources]
         return {
             "cranfield": __version__,
@@ -216,14 +221,14 @@ def _restored(data: Mapping[str, Any]) -> Provenance:
 
 def _digests_of(layers: Sequence[Judgments]) -> dict[str, tuple[int, str]]:
     """For each query the number of its judgments, and a digest of them in the order of their documents."""
-    found: dict[str, list[tuple[int, str]]] = {}
+    digests: dict[str, list[tuple[int, str]]] = {}
     for judgments in layers:
         rows = _rows(judgments)
         for q, (query, (begin, end)) in enumerate(
             zip(judgments.queries, pairwise(judgments.begin.tolist()), strict=True)
         ):
             lines = sorted(rows[begin:end]) + _preferences(judgments, q)
-            found.setdefault(query, []).append((end - begin, _digest(lines).removeprefix("sha256:")[:16]))
+            digests.setdefault(query, []).append((end - begin, _digest(lines).removeprefix("sha256:")[:16]))
     return {
         query: of_query[0]
         if len(of_query) == 1
@@ -231,7 +236,7 @@ def _digests_of(layers: Sequence[Judgments]) -> dict[str, tuple[int, str]]:
             sum(number for number, _ in of_query),
             _digest(sorted(digest for _, digest in of_query)).removeprefix("sha256:")[:16],
         )
-        for query, of_query in found.items()
+        for query, of_query in digests.items()
     }
 
 
@@ -263,36 +268,36 @@ def _rows(judgments: Judgments) -> list[str]:
 
 def _preferences(judgments: Judgments, q: int) -> list[str]:
     """The preferences between the documents of a query."""
-    found = judgments.preferences
-    if found is None:
+    given = judgments.preferences
+    if given is None:
         return []
-    names, first = judgments.documents, int(found.groups[q])
-    pairs = range(found.begin[q], found.begin[q + 1])
-    rows = [f"{names[found.better[i]]} {names[found.worse[i]]} {found.group[i] - first}" for i in pairs]
-    for g in range(first, found.groups[q + 1]):
-        members = range(found.member_begin[g], found.member_begin[g + 1])
-        rows += [f"{g - first} {names[found.member[i]]} {found.relevant[i]} {found.single[g]}" for i in members]
+    names, first = judgments.documents, int(given.groups[q])
+    pairs = range(given.begin[q], given.begin[q + 1])
+    rows = [f"{names[given.better[i]]} {names[given.worse[i]]} {given.group[i] - first}" for i in pairs]
+    for g in range(first, given.groups[q + 1]):
+        members = range(given.member_begin[g], given.member_begin[g + 1])
+        rows += [f"{g - first} {names[given.member[i]]} {given.relevant[i]} {given.single[g]}" for i in members]
     return sorted(rows)
 
 
 def _dependencies(collection: Collection, columns: Sequence[Column], sources: Sequence[Source]) -> dict[str, Any]:
     """What scores on a collection depend on, apart from the judgments of each query."""
-    found: dict[str, Any] = {}
+    depends: dict[str, Any] = {}
     given, judgments = collection.given, collection.judgments
     if any("highest_grade" in _needed(column, nil="nil" in given) for column in columns):
-        found["highest_grade"] = max(float(layer.grade.max(initial=0)) for layer in collection.layers)
+        depends["highest_grade"] = max(float(layer.grade.max(initial=0)) for layer in collection.layers)
     if any(column.measure.definition.collection for column in columns):
-        found["judged_documents"] = _digest(sorted({name for layer in collection.layers for name in layer.documents}))
+        depends["judged_documents"] = _digest(sorted({name for layer in collection.layers for name in layer.documents}))
     if judgments.intents is not None or judgments.navigational is not None:
-        found["intents"] = _digest(_intents(judgments))
+        depends["intents"] = _digest(_intents(judgments))
     if (costs := collection.costs) is not None:
-        found["costs"] = _digest(sorted(f"{q} {d} {cost!r}" for q, row in costs.items() for d, cost in row.items()))
+        depends["costs"] = _digest(sorted(f"{q} {d} {cost!r}" for q, row in costs.items() for d, cost in row.items()))
     for kind in ("documents", "items", "map_documents"):
         if isinstance(content := given.get(kind), Mapping):
-            found[kind] = _digest(sorted(f"{id_text(key)!r} {value!r}" for key, value in content.items()))
+            depends[kind] = _digest(sorted(f"{id_text(key)!r} {value!r}" for key, value in content.items()))
         elif content is not None:
-            found[kind] = next((one.digest for one in sources if one.kind == kind), None)
-    return found
+            depends[kind] = next((one.digest for one in sources if one.kind == kind), None)
+    return depends
 
 
 def _intents(judgments: Judgments) -> list[str]:

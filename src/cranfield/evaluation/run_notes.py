@@ -96,7 +96,7 @@ def check_level(grades: Floats, plan: Plan, name: str) -> None:
     """Raise if documents have grades, and none reaches the level of the collection; a measure may name a higher one."""
     highest, level = float(grades.max(initial=0)), plan.policy.rel
     for column in plan.columns if 0 < highest < level else ():
-        if column.measure.gains.level == level and "rel" in column.measure.definition.parameters:
+        if column.measure.level == level:
             fitting = 0.5 if 0.5 <= highest < 1 else highest
             raise InputError(
                 [f"{name}: the highest grade is {highest:g}, and {column.label} needs {level:g} or more"],
@@ -107,7 +107,7 @@ def check_level(grades: Floats, plan: Plan, name: str) -> None:
 def level_notes(below: int, plan: Plan) -> Iterator[Note]:
     """Notes on grades above 0 that are too low to be relevant; ``below``: how many documents have one."""
     for column in plan.columns if below else ():
-        if column.part == "value" and column.measure.gains.level == plan.policy.rel:
+        if column.part == "value" and column.measure.level == plan.policy.rel:
             yield Note("below_level", measure=column.label, values={"documents": below, "level": plan.policy.rel})
 
 

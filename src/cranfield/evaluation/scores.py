@@ -58,6 +58,8 @@ class ScoreTable(Displayed):
     for the modules that compute with arrays.
     """
 
+    SHOWN_BY = "scores"
+
     runs: tuple[str, ...]
     columns: tuple[Column, ...]
     notes: tuple[Note, ...]
@@ -845,6 +847,8 @@ class ScoreColumn(Displayed, Mapping[str, float]):
     ``per_query``: the values of the counted queries, by run; None if undefined. A column of one run is a number too.
     """
 
+    SHOWN_BY = "scores"
+
     scores: ScoreTable
     _column: int
 
@@ -928,8 +932,8 @@ def summary_of(sample: Floats, kind: Aggregate) -> float:
     added = np.log(np.maximum(sample, SMALLEST)) if kind == "geometric" else sample**2 if kind == "error" else sample
     try:
         total = math.fsum(added.tolist())
-    except OverflowError:
-        total = math.inf
+    except OverflowError:  # of the sum; the mean is a number
+        return math.inf if kind == "sum" else math.fsum((added / len(sample)).tolist())
     return averaged(total, len(sample), kind)
 
 

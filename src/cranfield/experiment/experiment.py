@@ -39,7 +39,7 @@ MARKS: dict[KeyPath, bytes] = {
     ("save", "comparison"): b'{"kind": "comparison"',
     ("save", "junit"): b'<testsuite name="cranfield',
 }
-POLICY = keywords_of(evaluate, without=("qrels", "run", "measures", "show", "names"))
+POLICY = keywords_of(evaluate, without=("qrels", "run", "measures", "show", "names", "progress"))
 ELSEWHERE = "seed", "cluster", "collection", "repeats", "baseline", "together"
 COMPARING = keywords_of(ComparisonSettings, without=ELSEWHERE)
 Names = str | tuple[str, ...]

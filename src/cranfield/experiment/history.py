@@ -30,7 +30,7 @@ from cranfield.evaluation.provenance import JUDGMENTS
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.formats.json import load_json
 from cranfield.io.streams import open_stream
-from cranfield.report.canvas import GREY, ORANGE, PAGE, Drawings, figure_of, plotted_axes
+from cranfield.report.canvas import GREY, ORANGE, PAGE, Drawings, Panel
 from cranfield.report.overview import COLOURS
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown, signed
@@ -327,7 +327,7 @@ class History:
 
     def plot(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw the means over time with their intervals; significant changes are marked."""
-        return plotted_axes(lambda axis: self._draw(axis, measure or self.rows[0][0]), PAGE, 2.6, ax)
+        return Panel(lambda axis: self._draw(axis, measure or self.rows[0][0]), PAGE, 2.6).on(ax)
 
     def _draw(self, axis: Axes, measure: str) -> Axes:
         runs = [run for one, run in self.rows if one == measure]
@@ -351,7 +351,7 @@ class History:
     def drawings(self) -> Drawings:
         """A figure of each measure."""
         draw = {measure: partial(self._draw, measure=measure) for measure in dict.fromkeys(one for one, _ in self.rows)}
-        return {f"history-{measure}": partial(figure_of, drawn, PAGE, 2.6) for measure, drawn in draw.items()}
+        return {f"history-{measure}": Panel(drawn, PAGE, 2.6) for measure, drawn in draw.items()}
 
     def __repr__(self) -> str:
         return f"History: {plural(len(self.entries), 'entry')}, {plural(len(self.rows), 'mean')}"

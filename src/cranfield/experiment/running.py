@@ -119,8 +119,9 @@ class Running:
             options = {key: value for key, value in policy.items() if key not in ("duplicates", "missing")}
             measures += self._gated(measures, collection.policy(**options))
             if several:
-                return evaluate(inputs.collections, runs, measures, **policy), None
-            return evaluate(collection, {run: of_run[name] for run, of_run in runs.items()}, measures, **policy), None
+                return evaluate(inputs.collections, runs, measures, progress=False, **policy), None
+            own = {run: of_run[name] for run, of_run in runs.items()}
+            return evaluate(collection, own, measures, progress=False, **policy), None
         duplicates, _ = policy.pop("duplicates", "error"), policy.pop("missing", None)
         measures += self._gated(measures, collection.policy(**policy))
         evaluator = Evaluator(collection, measures, **policy)

@@ -20,7 +20,7 @@ from cranfield.evaluation.predicted import mapping_of
 from cranfield.io import read_qrels
 from cranfield.judging.judgment_files import places_of
 from cranfield.ranking.alignment import ranked_lists
-from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, Drawings, figure_of, plain, plotted_axes
+from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, Drawings, Panel, plain
 from cranfield.report.notebook import measure_index
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown, signed
@@ -123,13 +123,13 @@ class JudgeReport(Result):
         if not self.measures:
             raise UsageError("there is no order of runs to draw", hint="give runs and measures to judges")
         one = self.measures[measure_index([one.measure for one in self.measures], measure)]
-        return plotted_axes(lambda axis: draw_places(axis, self, one), COLUMN * 1.3, self._height, ax)
+        return Panel(lambda axis: draw_places(axis, self, one), COLUMN * 1.3, self._height).on(ax)
 
     def drawings(self) -> Drawings:
         """A figure for each measure, by name."""
         draws = {one.measure: partial(draw_places, report=self, one=one) for one in self.measures}
         size = COLUMN * 1.3, self._height
-        return {f"judges-{self.judge}-{measure}": partial(figure_of, draw, *size) for measure, draw in draws.items()}
+        return {f"judges-{self.judge}-{measure}": Panel(draw, *size) for measure, draw in draws.items()}
 
     @property
     def _height(self) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 
 from cranfield.data import Booleans
 from cranfield.errors import MeasureError
+from cranfield.io.values import MAX_NUMBER
 from cranfield.measures.ties.strategies import (
     FULL,
     NO_CUTOFF,
@@ -41,6 +42,7 @@ __all__ = [
     "Positive",
     "Rank",
     "Share",
+    "UpToOne",
     "measure",
 ]
 
@@ -307,8 +309,10 @@ class Measure:
         rel = chosen.get("rel")
         if kind == "attribute":
             return Gains(attribute=(chosen["of"], chosen["missing"]))
-        if kind == "grades" or kind == "none":  # the measure maps grades itself, or does not use them
+        if kind == "grades" or self.definition.preferences or self.definition.of_ranking:  # it maps grades itself
             return Gains("graded", rel)
+        elif kind == "none":  # binary gains tell the fewest documents of a tie apart
+            return Gains("binary")
         elif kind == "ideal":
             # Liu et al., eq 3, uses gains as they are; without a terminal document, scaling changes nothing.
             kind = "graded" if self.views.terminal and chosen["max"] is None else "scaled"
@@ -316,10 +320,15 @@ class Measure:
             kind, rel = ("scaled", dict(self.parameters).get("rel")) if chosen["graded"] else ("binary", rel)
         return Gains(kind, rel, chosen.get("gain", "linear"), chosen.get("max"), chosen.get("min", 0.0))
 
+    @property
+    def level(self) -> float | None:
+        """The lowest relevant grade; None if the measure does not tell relevant from other documents."""
+        return self.gains.level if "rel" in self.definition.parameters else None
+
     def at_level(self, rel: float) -> Measure:
         """The measure with this lowest relevant grade, if its gains are binary and it does not name its own."""
         given, declared = dict(self.parameters), self.definition.parameters
-        if "rel" in given or "rel" not in declared or self.gains.level in (None, rel):
+        if "rel" in given or self.level in (None, rel):
             return self
         given["rel"] = rel
         return replace(self, parameters=tuple((name, given[name]) for name in declared if name in given))
@@ -546,8 +555,9 @@ GainKind = Literal["binary", "graded", "grades", "scaled", "either", "ideal", "n
 
 
 Rank = Annotated[int, Limits(1, 10_000_000)]  # weights are tabulated for every rank down to the cutoff
-Positive = Annotated[float, Limits(0, 1e6, "(]")]
-LARGEST = 1e100  # sums and ratios of gains up to this, and of their inverses, stay finite
+LEAST = 1e-6  # smaller parameters overflow when they are squared or inverted, and mean nothing
+Positive = Annotated[float, Limits(LEAST, 1e6)]
+UpToOne = Annotated[float, Limits(LEAST, 1)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -576,8 +586,8 @@ class GainParameter(Parameter):
             numbers = all(isinstance(n, (int, float)) and not isinstance(n, bool) and math.isfinite(n) for n in flat)
             if numbers and min(gain for _, gain in value) < 0:
                 raise MeasureError(f"{where}: a gain must not be negative")
-            if numbers and max(gain for _, gain in value) > LARGEST:
-                raise MeasureError(f"{where}: a gain must be at most {LARGEST:g}")
+            if numbers and max(gain for _, gain in value) > MAX_NUMBER:
+                raise MeasureError(f"{where}: a gain must be at most {MAX_NUMBER:g}")
             if numbers:
                 return tuple(sorted((float(grade), float(gain)) for grade, gain in value))
         elif fits(self.type, value):
@@ -592,7 +602,7 @@ Level = Annotated[float, Limits(0, ends="(]")]
 REL = Parameter("rel", walk(Level), 1.0)
 GRADED_REL = Parameter("rel", walk(Level | None), None)
 GAIN = GainParameter("gain", walk(Literal["linear", "exp", "binary"]), "linear")
-MAX = Parameter("max", walk(Annotated[float | None, Limits(1 / LARGEST, LARGEST)]), None)
+MAX = Parameter("max", walk(Annotated[float | None, Limits(1 / MAX_NUMBER, MAX_NUMBER)]), None)
 MIN = Parameter("min", walk(Annotated[float, Limits(0)]), 0.0)
 IDEAL = Parameter("ideal", walk(Literal["paper", "bounded"]), "paper")
 SHARED: dict[GainKind, tuple[Parameter, ...]] = {

@@ -11,7 +11,7 @@ from cranfield import codec
 from cranfield.errors import UsageError
 from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.scores import COLLECTION, Interval, ScoreTable
-from cranfield.report.pages import Page, check_format, latex, markdown, piped, titled
+from cranfield.report.pages import Page, check_format, latex, markdown, paragraph, titled
 from cranfield.report.sheet import ALL, Layout, below, csv_lines, parts_of
 from cranfield.wording import printable
 
@@ -56,7 +56,7 @@ WRITERS: dict[str, Callable[[ScoreTable, Layout], str]] = {
     "csv": csv,
     "trec": trec,
     "markdown": lambda scores, layout: "\n".join(
-        [markdown(layout.sheet(scores)), *(f"{piped(line)}\n" for line in below(scores))]
+        [markdown(layout.sheet(scores)), *(f"{paragraph(line)}\n" for line in below(scores))]
     ),
     "latex": lambda scores, layout: latex(layout.sheet(scores), policy_line(scores)),
 }

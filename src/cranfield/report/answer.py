@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import chain
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from cranfield.report.compare import (
     method,
     no_confidence,
     pair_pages,
-    plot,
+    panel,
     quantity,
     queries_of,
     rank_cell,
@@ -38,12 +37,12 @@ from cranfield.report.compare import (
     within,
 )
 from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell, Sheet, shown, signed
+from cranfield.report.sheet import Cell, Row, Sheet, shown, signed
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import one_of, plural, printable
 
 # The figures of a comparison are shown with its answer.
-__all__ = ["answer", "drawings", "notes", "pages", "plot"]
+__all__ = ["answer", "drawings", "notes", "pages", "panel"]
 
 ALL_ROWS = 40  # runs that the table shows; of more, so many that the answer fits two screens of 25 lines
 FEW_MEASURES = 3  # whose columns fit 80 characters
@@ -67,11 +66,14 @@ class Versus(NamedTuple):
         return {1: BETTER, -1: WORSE, 0: ""}[self.verdict]
 
     @property
-    def chance(self) -> Cell:
-        """The p-value, with the sign of a significant difference."""
-        if not self.verdict:
-            return Cell(chance(self.p))
-        return Cell(f"{self.mark} {chance(self.p)}", tone="good" if self.verdict > 0 else "bad")
+    def turned(self) -> Versus:
+        """The other run against this one."""
+        return Versus(-self.estimate, -self.high, -self.low, self.p, -self.verdict, self.doubts)
+
+    def marked(self, text: str, *, best: bool) -> Cell:
+        """The mean of the run with the sign of its difference."""
+        tone: Literal["", "good", "bad"] = {1: "good", -1: "bad", 0: ""}[self.verdict]  # type: ignore[assignment]
+        return Cell(text, best, mark=self.mark, tone=tone)
 
     def numbers(self, comparison: Comparison, digits: int) -> str:
         """The estimate, its interval and the p-value, in a sentence."""
@@ -107,11 +109,13 @@ def answer(comparison: Comparison, digits: int = 4) -> Page:
     against = [dict(_against(comparison, result)) for result in comparison.by_measure]
     if len(comparison.runs) == 2:
         below = tuple(filter(None, (_method(comparison), comparison.policy)))
-        return Page(_of_two(comparison, against, digits), _table_of_two(comparison, against, digits), below)
+        return Page(
+            _of_two(comparison, against, digits), _table_of_two(comparison, against, digits), below, "comparison"
+        )
     text = _of_many(comparison, against, order, digits)
     most = most_rows(comparison)
     below = tuple(filter(None, (_method(comparison, against), comparison.policy)))
-    return Page(text, _table_of_many(comparison, against, order, digits, most), below)
+    return Page(text, _table_of_many(comparison, against, order, digits, most), below, "comparison")
 
 
 def notes(
@@ -152,7 +156,7 @@ def _against(comparison: Comparison, result: MeasureComparison) -> Iterator[tupl
         if second == reference:
             yield first, Versus(estimate, low, high, p, verdict, doubts)
         else:
-            yield second, Versus(-estimate, -high, -low, p, -verdict, doubts)
+            yield second, Versus(estimate, low, high, p, verdict, doubts).turned
 
 
 def _of_two(comparison: Comparison, against: list[dict[int, Versus]], digits: int) -> str:
@@ -261,7 +265,7 @@ def _leads(comparison: Comparison, versus: dict[int, Versus], order: list[int], 
     open_ = [r for r in others if versus[r].verdict >= 0]
 
     def named(r: int) -> str:
-        return f"{printable(comparison.runs[r])} ({versus[r].numbers(comparison, digits)})"
+        return f"{printable(comparison.runs[r])} ({versus[r].turned.numbers(comparison, digits)})"
 
     if not open_:
         everyone = "both other runs" if len(others) == 2 else f"all {len(others)} other runs"
@@ -339,7 +343,9 @@ def _table_of_many(
         cells: list[Cell] = []
         for measure, versus in zip(comparison.by_measure, against, strict=True):
             versus_run = versus.get(r)
-            cells.append(Cell(shown(float(measure.means[r]), digits), measure.order[0] == r))
+            mean, highest = (shown(float(measure.means[run]), digits) for run in (r, measure.order[0]))
+            best = mean == highest
+            cells.append(Cell(mean, best) if versus_run is None else versus_run.marked(mean, best=best))
             if alone:
                 gap = (
                     ("", "")
@@ -347,9 +353,10 @@ def _table_of_many(
                     else (signed(versus_run.estimate, digits), within(versus_run.low, versus_run.high, digits))
                 )
                 cells += map(Cell, gap)
-            cells.append(Cell(word) if versus_run is None else versus_run.chance)
-        rows.append(((str(rank[r]), comparison.runs[r]), [*cells, *([rank_cell(comparison, r)] if ranked else [])]))
+            cells.append(Cell(word if versus_run is None else chance(versus_run.p)))
+        cells += [rank_cell(comparison, r)] if ranked else []
+        rows.append(Row((str(rank[r]), comparison.runs[r]), tuple(cells), kept=not ranked and r in references))
     between = [quantity(comparison), _interval_head(comparison)] if alone else []
     heads = [head for measure in comparison.measures for head in (measure, *between, "p")]
-    found_sheet = sheet(("", "run"), (*heads, *([rank_head(comparison)] if ranked else [])), rows)
-    return found_sheet if alone else replace(found_sheet, together=2)
+    columns = (*heads, *([rank_head(comparison)] if ranked else []))
+    return Sheet(("", "run"), columns, tuple(rows), together=1 if alone else 2)

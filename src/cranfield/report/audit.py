@@ -26,7 +26,7 @@ from cranfield.evaluation.plan import Column
 from cranfield.evaluation.predicted import PredictedMean
 from cranfield.report import canvas
 from cranfield.report import predicted as prediction
-from cranfield.report.pages import BOLD, DIM, GAP, Page, check_format, draw, markdown, piped, render, styled, widths
+from cranfield.report.pages import BOLD, DIM, PROSE, Page, check_format, markdown, piped, styled, titled, wrapped
 from cranfield.report.pages import sheet as titled_sheet
 from cranfield.report.sheet import UNDEFINED, Cell, Layout, Row, Sheet
 from cranfield.statistics.rounding import SAME
@@ -48,8 +48,6 @@ SHOWN_OF_MANY = 1  # the same for many runs
 FEW_RUNS = 5  # more runs do not get a table each by default
 BEST = 10  # of many runs, those with the highest scores are listed
 MOST_DIGITS = 12
-PROSE_WIDTH = 100  # lines of text are no longer, however wide the screen
-INTERVAL = re.compile(r"\[[^\s\]]+, [^\s\]]+\]")
 MORE = "A table for each of the {runs} runs: -v. All numbers: --format json."
 # Causes that give a range for the same queries, and for others too.
 OWN_RANGES: tuple[Cause, ...] = ("ties", "unjudged")
@@ -84,14 +82,14 @@ EFFECTS: dict[Cause, str] = {
     "terminal": "swap if the end of a list counts as an answer",
     "queries": "have overlapping confidence intervals",
 }
-UNJUDGED, LEFT_OUT = "unjudged documents", "left out"
-# The columns of the table of a run, by the titles over them.
+# The columns of the table of a run, by their cause.
 GROUPS = {
-    "": ("score",),
-    "queries": ("95% interval",),
-    "ties": ("worst", "expected", "best", "place"),
-    UNJUDGED: ("plausible", "lowest", "highest", ""),
-    LEFT_OUT: ("share", "condensed"),
+    "queries": ("score", "95%\ninterval"),
+    "ties": ("ties\nworst", "ties\nexpected", "ties\nbest", "place\nin ties"),
+    "unjudged": (
+        *("unjudged\nplausible", "unjudged\nlowest", "unjudged\nhighest", "bounds\nor range"),
+        *("unjudged\nshare", "condensed"),
+    ),
     "lists": ("terminal",),
 }
 
@@ -128,27 +126,80 @@ def write(
     if format == "json":
         return codec.text(audit.to_dict() | ({"predicted": codec.plain(predicted)} if predicted else {}))
     all_runs = all_runs or len(audit.runs) <= FEW_RUNS
-    layout = Layout(digits=digits)
-    bottom, (advice, command) = list(bottom_line(audit, layout)), to_do(audit, inputs)
-    bottom += [advice] if advice else []
-    if format == "markdown":
-        first = [f"### {BOTTOM}\n", "".join(f"- {printable(line)}\n" for line in bottom)]
-        first += [f"```shell\n{printable(command)}\n```\n"] if command else []
-        parts = [
-            _markdown_summary(audit, layout, all_pairs=all_pairs),
-            _markdown_runs(audit, layout, all_runs=all_runs),
-        ]
-        last = piped(audit.policy)
-    else:
-        first = [styled(BOTTOM, BOLD, colour=colour) + "\n", *(_wrapped(line, width) for line in bottom)]
-        first += [*([_continued(command, width)] if command else []), ""]
-        parts = [
-            _screen_summary(audit, layout, width, colour=colour, all_pairs=all_pairs),
-            _screen_runs(audit, layout, width, colour=colour, all_runs=all_runs),
-        ]
-        last = styled(textwrap.fill(audit.policy, width), DIM, colour=colour)
-    text = "\n".join(chain(first, *(parts if len(audit.runs) > 1 else reversed(parts)), [last])) + "\n"
+    layout, document = Layout(digits=digits), Markdown() if format == "markdown" else Screen(width, colour=colour)
+    advice, command = to_do(audit, inputs)
+    lines = document.items([*bottom_line(audit, layout), *([advice] if advice else [])])
+    first = [document.heading(BOTTOM), lines + (document.GAP + document.command(command) if command else "")]
+    parts = [_summary(audit, layout, document, all_pairs=all_pairs), _runs(audit, layout, document, all_runs=all_runs)]
+    blocks = [*first, *chain(*(parts if len(audit.runs) > 1 else reversed(parts))), document.policy(audit.policy)]
+    text = "\n".join(blocks)
     return text + (prediction.text(predicted, format, digits, width=width, colour=colour) if predicted else "")
+
+
+class Screen:
+    """The parts of an audit on a screen of this width; each ends in a newline."""
+
+    GAP = ""  # between a paragraph and the list or the table that belongs to it
+
+    def __init__(self, width: int, *, colour: bool) -> None:
+        self.width, self.colour = width, colour
+
+    def heading(self, text: str) -> str:
+        return styled(text, BOLD, colour=self.colour) + "\n"
+
+    def paragraph(self, text: str, bold: str = "") -> str:
+        """A text whose beginning may be bold; the lines after the first are indented."""
+        text, bold = printable(text), printable(bold)
+        return styled(bold, BOLD, colour=self.colour) + wrapped(text, self.width, "  ").removeprefix(bold) + "\n"
+
+    def items(self, lines: Sequence[str]) -> str:
+        return "".join(f"{wrapped('  ' + printable(line), self.width, '    ')}\n" for line in lines)
+
+    def command(self, words: str) -> str:
+        """A command in lines that a shell reads as one."""
+        width = min(self.width, PROSE) - 4
+        lines = textwrap.wrap(printable(words), width, break_long_words=False, break_on_hyphens=False)
+        return "  " + " \\\n    ".join(lines) + "\n"
+
+    def table(self, page: Page) -> str:
+        return titled(page, self.width, colour=self.colour)
+
+    def policy(self, text: str) -> str:
+        return styled(wrapped(text, self.width), DIM, colour=self.colour) + "\n"
+
+
+class Markdown:
+    """The same as Markdown, in which names between backticks are code."""
+
+    GAP = "\n"
+
+    def heading(self, text: str) -> str:
+        return f"### {text}\n"
+
+    def paragraph(self, text: str, bold: str = "") -> str:
+        return f"**{piped(bold)}**{_coded(text.removeprefix(bold))}\n" if bold else f"{_coded(text)}\n"
+
+    def items(self, lines: Sequence[str]) -> str:
+        return "".join(f"- {_coded(line)}\n" for line in lines)
+
+    def command(self, words: str) -> str:
+        fence = "`" * max(3, 1 + max(map(len, re.findall("`+", words)), default=0))
+        return f"{fence}shell\n{printable(words)}\n{fence}\n"
+
+    def table(self, page: Page) -> str:
+        return (f"**{piped(page.title)}**\n\n" if page.title else "") + markdown(page.sheet)
+
+    def policy(self, text: str) -> str:
+        return f"{piped(text)}\n"
+
+
+CODE = re.compile(r"`([\w.+:/@ -]+)`")  # a name that is the same as code
+
+
+def _coded(text: str) -> str:
+    """A sentence in Markdown."""
+    parts = CODE.split(text)
+    return "".join(f"`{part}`" if i % 2 else piped(part) for i, part in enumerate(parts))
 
 
 def sheet(audit: Audit, run: int, layout: Layout) -> Sheet:
@@ -173,12 +224,12 @@ def sheet(audit: Audit, run: int, layout: Layout) -> Sheet:
             *shown(audit.condensed, audit.terminal),
         ]
         rows.append(Row((measure,), tuple(map(Cell, compress(texts, kept)))))
-    return Sheet(("measure",), tuple(name for group in shown_groups(audit).values() for name in group), tuple(rows))
+    return Sheet(("measure",), tuple(chain(*shown_groups(audit).values())), tuple(rows))
 
 
 def shown_groups(audit: Audit) -> dict[str, tuple[str, ...]]:
     """The columns of the table of a run, without those on unjudged documents if judgments are complete."""
-    return {title: names for title, names in GROUPS.items() if not (audit.complete and title in (UNJUDGED, LEFT_OUT))}
+    return {cause: names for cause, names in GROUPS.items() if not (audit.complete and cause == "unjudged")}
 
 
 def _plus_minus(layout: Layout, audit: Audit, r: int, m: int) -> str:
@@ -227,32 +278,25 @@ def lists(audit: Audit, run: int) -> str:
     return "; ".join(parts)
 
 
-def _screen_summary(audit: Audit, layout: Layout, width: int, *, colour: bool, all_pairs: bool) -> Iterator[str]:
-    yield styled(HEADING, BOLD, colour=colour) + "\n"
+def _summary(audit: Audit, layout: Layout, document: Screen | Markdown, *, all_pairs: bool) -> Iterator[str]:
+    yield document.heading(HEADING)
     if len(audit.runs) > 1:
-        yield _wrapped(COUNTED, width)
-        yield ""
-        yield render(counts(audit), width=width, colour=colour)
-    for line in verdict(audit):
-        yield _wrapped(line, width) + "\n"
+        yield document.paragraph(COUNTED)
+        yield document.table(Page("", counts(audit)))
+    yield from (document.paragraph(line) for line in verdict(audit))
     for cause, sentences in swap_sentences(audit, layout, all_pairs=all_pairs):
-        yield _wrapped(f"{cause}: {_meaning(audit, cause)}", width, cause, colour=colour)
-        yield from (_wrapped(f"  {line}", width) for line in sentences)
-        yield ""
+        meaning = document.paragraph(f"{cause}: {_meaning(audit, cause)}", cause)
+        yield meaning + (document.GAP + document.items(sentences) if sentences else "")
 
 
-def _screen_runs(audit: Audit, layout: Layout, width: int, *, colour: bool, all_runs: bool) -> Iterator[str]:
+def _runs(audit: Audit, layout: Layout, document: Screen | Markdown, *, all_runs: bool) -> Iterator[str]:
     if not all_runs:
-        for page in overview(audit, layout):
-            yield styled("\n".join(textwrap.wrap(page.title, width)), BOLD, colour=colour)
-            yield render(page.sheet, width=width, colour=colour)
-        yield _wrapped(MORE.format(runs=len(audit.runs)), width)
+        yield from map(document.table, overview(audit, layout))
+        yield document.paragraph(MORE.format(runs=len(audit.runs)))
         return
     for r, run in enumerate(audit.runs):
-        yield _wrapped(f"{run}: {lists(audit, r)}", width, run, colour=colour)
-        for part, titles in _fitted(sheet(audit, r, layout), shown_groups(audit), width):
-            yield _titles(part, titles, colour=colour)
-            yield draw(part, colour=colour)
+        about = document.paragraph(f"{run}: {lists(audit, r)}", run)
+        yield about + document.GAP + document.table(Page("", sheet(audit, r, layout)))
 
 
 def overview(audit: Audit, layout: Layout) -> list[Page]:
@@ -285,54 +329,6 @@ def _number(layout: Layout, audit: Audit, m: int, value: float) -> str:
 def _range(layout: Layout, audit: Audit, m: int, low: float, high: float) -> str:
     texts = [_number(layout, audit, m, value) for value in (low, high)]
     return texts[0] if texts[0] == texts[1] else _within(*texts)
-
-
-def _wrapped(text: str, width: int, bold: str = "", *, colour: bool = False) -> str:
-    """Text in lines that break neither a name at a hyphen nor an interval at its comma."""
-    text, bold = printable(text), printable(bold)
-    joined = INTERVAL.sub(lambda match: match[0].replace(" ", "\xa0"), text)
-    indent = " " * (len(text) - len(text.lstrip())) + "  "
-    lines = textwrap.wrap(
-        joined, min(width, PROSE_WIDTH), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
-    shown = "\n".join(lines).replace("\xa0", " ")
-    return styled(bold, BOLD, colour=colour) + shown.removeprefix(bold)
-
-
-def _continued(command: str, width: int) -> str:
-    """A command in lines that a shell reads as one."""
-    lines = textwrap.wrap(printable(command), width - 4, break_long_words=False, break_on_hyphens=False)
-    return "  " + " \\\n    ".join(lines)
-
-
-def _fitted(sheet: Sheet, groups: Mapping[str, Sequence[str]], width: int) -> Iterator[tuple[Sheet, list[str]]]:
-    """The sheet split between groups of columns so that each part fits the screen, and the titles of its groups."""
-    needed = widths(sheet)
-    begin = end = 0
-    titles: list[str] = []
-    used = needed[0] - GAP
-    for title, columns in groups.items():
-        wide = sum(needed[1 + end : 1 + end + len(columns)])
-        if titles and used + wide > width:
-            yield sheet.part(slice(begin, end)), titles
-            begin, titles, used = end, [], needed[0] - GAP
-        titles.append(title)
-        end += len(columns)
-        used += wide
-    yield sheet.part(slice(begin, end)), titles
-
-
-def _titles(part: Sheet, titles: Sequence[str], *, colour: bool) -> str:
-    """The titles of groups, each over a line as wide as its columns."""
-    needed = widths(part)
-    line, at = " " * needed[0], 1
-    for name in titles:
-        wide = sum(needed[at : at + len(GROUPS[name])]) - GAP
-        title = f" {name} " if name else ""
-        drawn = title.center(wide, "┄") if len(title) + 1 < wide else name.rjust(wide)
-        line += (drawn if title else " " * wide) + " " * GAP
-        at += len(GROUPS[name])
-    return styled(line.rstrip(), DIM, colour=colour)
 
 
 def bottom_line(audit: Audit, layout: Layout) -> Iterator[str]:
@@ -624,27 +620,6 @@ def sentence(audit: Audit, swap: Swap, layout: Layout) -> str:
     return f"{swap.measure}: `{swap.higher}` and `{swap.lower}` {EFFECTS[swap.cause]} ({numbers})"
 
 
-def _markdown_summary(audit: Audit, layout: Layout, *, all_pairs: bool) -> Iterator[str]:
-    yield f"### {HEADING}\n"
-    if len(audit.runs) > 1:
-        yield f"{COUNTED}\n"
-        yield markdown(counts(audit))
-    yield from (f"{line}\n" for line in verdict(audit))
-    for cause, sentences in swap_sentences(audit, layout, all_pairs=all_pairs):
-        yield f"**{cause}**: {_meaning(audit, cause)}\n"
-        if sentences:
-            yield "".join(f"- {printable(line)}\n" for line in sentences)
-
-
-def _markdown_runs(audit: Audit, layout: Layout, *, all_runs: bool) -> Iterator[str]:
-    if not all_runs:
-        yield from (f"### {piped(page.title)}\n\n{markdown(page.sheet)}" for page in overview(audit, layout))
-        yield MORE.format(runs=len(audit.runs))
-        return
-    for r, run in enumerate(audit.runs):
-        yield f"### {piped(run)}\n\n{lists(audit, r)}\n\n{markdown(sheet(audit, r, layout))}"
-
-
 ROW = 0.17  # inches for a run
 MARGIN = 0.95  # inches for titles and the legend
 ACROSS = 4  # panels side by side
@@ -672,19 +647,19 @@ def drawn(audit: Audit) -> Figure:
     order = np.argsort(-np.nan_to_num(audit.score[:, 0], nan=-np.inf), kind="stable")
     for m, axis in enumerate(axes.flat):
         if m < len(audit.measures):
-            panel(audit, m, axis, order)
+            draw_measure(audit, m, axis, order)
         else:
             axis.set_axis_off()
     figure.legend(handles=list(_legend(audit)), loc="outside upper center", ncols=6, frameon=False, columnspacing=1.2)
     return figure
 
 
-def plot(audit: Audit, m: int, *, top: int | None, ax: Axes | None) -> Axes:
-    """One measure of the best runs, on these axes or on new ones."""
+def panel(audit: Audit, m: int, *, top: int | None) -> canvas.Panel:
+    """One measure of the best runs."""
     order = np.argsort(-np.nan_to_num(audit.score[:, m], nan=-np.inf), kind="stable")[:top]
 
     def draw(axis: Axes) -> Axes:
-        panel(audit, m, axis, order)
+        draw_measure(audit, m, axis, order)
         if len(order) < len(audit.runs):
             axis.set_title(f"{audit.measures[m]}, the best {len(order)} of {len(audit.runs)} runs")
         below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": 3.2}
@@ -692,10 +667,10 @@ def plot(audit: Audit, m: int, *, top: int | None, ax: Axes | None) -> Axes:
         return axis
 
     size = max(len(order), 3) * ROW
-    return canvas.plotted_axes(draw, 1.5 * canvas.COLUMN, size + MARGIN, ax)
+    return canvas.Panel(draw, 1.5 * canvas.COLUMN, size + MARGIN)
 
 
-def panel(audit: Audit, measure: int, axis: Axes, order: Any = None) -> Axes:
+def draw_measure(audit: Audit, measure: int, axis: Axes, order: Any = None) -> Axes:
     """One measure: a row for each run with its score and the values that it could have had."""
     order = np.arange(len(audit.runs)) if order is None else order
     rows = np.arange(len(order))

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, which colour-blind readers can distinguish; symbols also differ in shape or fill.
 BLUE, ORANGE, GREEN, SKY, GREY, BLACK = "#0072B2", "#D55E00", "#009E73", "#56B4E9", "#999999", "#000000"
 PURPLE = "#CC79A7"
+DIVERGING = (ORANGE, "#F7F7F7", BLUE)  # from worse to better, as in the HTML report
 COLUMN, PAGE = 3.35, 7.0  # inches: one column of a two-column paper, and both
 LONGEST = 40  # characters of a name beside an axis
 SCREEN = 150  # dots per inch of a figure on a screen, where 7 points are otherwise too small
@@ -81,11 +83,24 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def figure_of(draw: Callable[[Axes], Any], width: float, height: float) -> Figure:
-    """A figure of this size with one pair of axes, on which something is drawn."""
-    figure = new_figure(width, height)
-    draw(figure.subplots())
-    return figure
+@dataclass(frozen=True)
+class Panel:
+    """What is drawn on one pair of axes, and the size in inches of a figure that has only these."""
+
+    draw: Callable[[Axes], Axes]
+    width: float
+    height: float
+
+    def __call__(self) -> Figure:
+        """A figure of this panel alone."""
+        figure = new_figure(self.width, self.height)
+        self.draw(figure.subplots())
+        return figure
+
+    def on(self, ax: Axes | None) -> Axes:
+        """Draw on these axes, or else on those of a new figure for a notebook or a window; returns the axes."""
+        require()
+        return plotted(self).axes[0] if ax is None else self.draw(ax)
 
 
 def plotted(draw: Callable[[], Figure]) -> Figure:
@@ -102,15 +117,6 @@ def plotted(draw: Callable[[], Figure]) -> Figure:
         return figure
     finally:
         _on_screen.reset(token)
-
-
-def plotted_axes(draw: Callable[[Axes], Axes], width: float, height: float, ax: Axes | None) -> Axes:
-    """Draw on these axes, or else on those of a new figure for a notebook or a window; returns the axes."""
-    require()
-    if ax is not None:
-        return draw(ax)
-
-    return plotted(lambda: figure_of(draw, width, height)).axes[0]
 
 
 def ink(axis: Axes) -> Any:

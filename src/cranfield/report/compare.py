@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from cranfield.analysis.compare import BEST, NOT_AUDITED, Comparison
 from cranfield.analysis.significance import SIGNIFICANCE_TESTS, MeasureComparison, PairComparison
 from cranfield.data import Integers
 from cranfield.evaluation.designs import INDEPENDENT
-from cranfield.report.canvas import BLUE, COLUMN, GREY, PAGE, Drawings, figure_of, ink, name_rows, plotted_axes
+from cranfield.report.canvas import BLUE, COLUMN, DIVERGING, GREY, PAGE, Drawings, Panel, ink, name_rows
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, csv_lines, shown, signed
 from cranfield.statistics.resampling import sign_patterns
@@ -53,7 +53,7 @@ def means_page(comparison: Comparison, digits: int = 4) -> Page:
         marks = f"{WORSE} significantly worse, {BETTER} significantly better than {baseline}"
     ranks = f"; rank: the ranks that a run may have by {comparison.measures[0]}" if comparison.baseline is None else ""
     title = f"Means over {queries_of(comparison)}; {marks} ({method(comparison)}){ranks}"
-    return Page(title, leaderboard(comparison, digits), tuple(filter(None, [comparison.policy])))
+    return Page(title, leaderboard(comparison, digits), tuple(filter(None, [comparison.policy])), "means")
 
 
 def pair_pages(comparison: Comparison, digits: int = 4) -> list[Page]:
@@ -64,6 +64,7 @@ def pair_pages(comparison: Comparison, digits: int = 4) -> list[Page]:
         Page(
             f"{result.measure}: {pairs}, {plural(len(result.queries), 'query')}; {intervals}",
             _pairs(comparison, result, digits),
+            label=f"pairs-{result.measure}",
         )
         for result in comparison.by_measure
     ]
@@ -228,27 +229,26 @@ def _with_marks(
     best: list[str],
     digits: int,
 ) -> Sheet:
-    """After each mean a cell with a mark against the baseline, or with numbers of significantly worse/better runs."""
+    """Beside each mean a mark against the baseline, or the numbers of significantly worse and better runs."""
     losses = Counter((m, order[loser]) for (m, _), losers in beaten.items() for loser in losers)
 
-    def mark(m: int, r: int) -> Cell:
-        wins = len(beaten.get((m, r), ()))
+    def cell(m: int, r: int) -> Cell:
+        text, wins = shown(float(comparison.by_measure[m].means[r]), digits), len(beaten.get((m, r), ()))
+        lost = losses[m, r]
         if comparison.baseline is None:
-            return Cell(f"{wins}/{losses[m, r]}")
-        if not wins + losses[m, r] or r == comparison.by_measure[m].places[0, 1]:
-            return Cell("")
-        return Cell(BETTER, tone="good") if wins else Cell(WORSE, tone="bad")
+            return Cell(text, text == best[m], mark=f"{wins}/{lost}")
+        if not wins + lost or r == comparison.by_measure[m].places[0, 1]:
+            return Cell(text, text == best[m])
+        return Cell(text, text == best[m], mark=BETTER if wins else WORSE, tone="good" if wins else "bad")
 
     rows = []
     for rank, r in enumerate(order, 1):
-        cells = []
-        for m, result in enumerate(comparison.by_measure):
-            text = shown(float(result.means[r]), digits)
-            cells += [Cell(text, text == best[m]), mark(m, r)]
+        cells = [cell(m, r) for m in range(len(comparison.by_measure))]
         ranked = [] if comparison.baseline is not None else [rank_cell(comparison, r)]
-        rows.append(((str(rank), comparison.runs[r]), [*cells, *ranked]))
-    heads = [head for measure in comparison.measures for head in (measure, "")]
-    heads += [] if comparison.baseline is not None else [rank_head(comparison)]
+        name = comparison.runs[r]
+        names = (str(rank), f"{name} (baseline)" if name == comparison.baseline else name)
+        rows.append((names, [*cells, *ranked]))
+    heads = [*comparison.measures, *([] if comparison.baseline is not None else [rank_head(comparison)])]
     return sheet(("", "run"), heads, rows)
 
 
@@ -354,34 +354,24 @@ MOST_PAIRS = 45  # pairs that are drawn with their intervals: those of ten runs;
 
 
 def drawings(comparison: Comparison) -> Drawings:
-    """A figure for each measure: what `plot` draws."""
-    names = enumerate(comparison.measures)
-    return {f"compare-{measure}": partial(figure_of, *_drawing(comparison, m)) for m, measure in names}
+    """A figure for each measure."""
+    return {f"compare-{measure}": panel(comparison, m) for m, measure in enumerate(comparison.measures)}
 
 
-def plot(comparison: Comparison, m: int, *, top: int | None, ax: Axes | None) -> Axes:
-    """Differences with their intervals, or of many pairs the matrix, on these axes or on new ones."""
-    return plotted_axes(*_drawing(comparison, m, top), ax)
-
-
-def _drawing(comparison: Comparison, m: int, top: int | None = None) -> tuple[Callable[[Axes], Axes], float, float]:
-    """The function that draws a measure on axes, and the size of the figure in inches."""
+def panel(comparison: Comparison, m: int, top: int | None = None) -> Panel:
+    """Differences with their intervals, or of many pairs the matrix."""
     runs, result = len(comparison.runs), comparison.by_measure[m]
     if comparison.baseline is None and comparison.size > MOST_PAIRS:
         best = result.order[:top]
         size = float(np.clip(0.16 * len(best) + 1.4, COLUMN, PAGE))
         title = "significant differences" + (f", the best {len(best)} of {runs} runs" if len(best) < runs else "")
-        return partial(_draw_matrix, result=result, order=best, title=title), size, size * 0.95
+        return Panel(partial(_draw_matrix, result=result, order=best, title=title), size, size * 0.95)
     against = comparison.baseline is not None
     order = np.argsort(-result.estimate if against else -np.abs(result.estimate), kind="stable")
     order = order[: top or MOST_ROWS] if against else order
     title = f"the best {len(order)} of {runs} runs" if len(order) < comparison.size else ""
-    height = 0.7 + 0.16 * max(len(order), 3)
-    return (
-        partial(_draw_forest, comparison=comparison, result=result, order=order[::-1], title=title),
-        1.3 * COLUMN,
-        height,
-    )
+    draw = partial(_draw_forest, comparison=comparison, result=result, order=order[::-1], title=title)
+    return Panel(draw, 1.3 * COLUMN, 0.7 + 0.16 * max(len(order), 3))
 
 
 def _draw_forest(axis: Axes, comparison: Comparison, result: MeasureComparison, order: Integers, title: str) -> Axes:
@@ -404,6 +394,7 @@ def _draw_forest(axis: Axes, comparison: Comparison, result: MeasureComparison, 
 
 def _draw_matrix(axis: Axes, result: MeasureComparison, order: Sequence[int], title: str) -> Axes:
     """Row minus column, best runs first; coloured if significant, with a dot if ties or judgments could reverse it."""
+    from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -418,7 +409,8 @@ def _draw_matrix(axis: Axes, result: MeasureComparison, order: Sequence[int], ti
     sizes = np.abs(gaps[np.isfinite(gaps)])
     # One bad run differs much from all others: its differences may be off the scale.
     most = min(float(sizes.max()), 2 * float(np.median(sizes))) if len(sizes) else 1.0
-    image = axis.imshow(np.ma.masked_invalid(gaps), cmap="PuOr", vmin=-most, vmax=most)
+    colours = LinearSegmentedColormap.from_list("differences", DIVERGING)
+    image = axis.imshow(np.ma.masked_invalid(gaps), cmap=colours, vmin=-most, vmax=most)
     if not len(sizes):
         axis.text(0.5, 0.5, "no significant difference", ha="center", va="center", transform=axis.transAxes)
     labels: list[Patch | Line2D] = [Patch(facecolor="white", edgecolor=GREY, linewidth=0.5, label="not significant")]

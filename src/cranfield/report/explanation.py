@@ -20,7 +20,7 @@ from cranfield.errors import MeasureError, UsageError
 from cranfield.evaluation.notes import sentences
 from cranfield.measures import Measure, parse
 from cranfield.ranking.views import Views
-from cranfield.report.canvas import BLUE, COLUMN, GREEN, GREY, ORANGE, PAGE, SKY, Drawings, new_figure, plotted_axes
+from cranfield.report.canvas import BLUE, COLUMN, GREEN, GREY, ORANGE, PAGE, SKY, Drawings, Panel, new_figure
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, shown, signed
 from cranfield.report.web_page import page_of_data
@@ -211,8 +211,8 @@ def draw(explanation: Explanation) -> Figure:
     return figure
 
 
-def plot(explanation: Explanation, part: str, ax: Axes | None) -> Axes:
-    """The ``documents`` or the ``subtopics`` of an explanation, on these axes or on new ones."""
+def panel(explanation: Explanation, part: str) -> Panel:
+    """The ``documents`` or the ``subtopics`` of an explanation."""
     check(Choice(("documents", "subtopics")[: 1 + isinstance(explanation, TextExplanation)]), "part", part)
 
     def draw_part(axis: Axes) -> Axes:
@@ -221,7 +221,7 @@ def plot(explanation: Explanation, part: str, ax: Axes | None) -> Axes:
             return subtopics(explanation, axis)
         return documents(explanation, axis)
 
-    return plotted_axes(draw_part, 1.4 * COLUMN, 0.8 + 0.17 * max(len(explanation.steps[:DRAWN]), 8), ax)
+    return Panel(draw_part, 1.4 * COLUMN, 0.8 + 0.17 * max(len(explanation.steps[:DRAWN]), 8))
 
 
 def subtopics(explanation: TextExplanation, axis: Axes) -> Axes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield.evaluation.designs import Groups
-from cranfield.report.canvas import BLUE, COLUMN, GREY, ink, name_rows, plotted_axes
+from cranfield.report.canvas import BLUE, COLUMN, GREY, Panel, ink, name_rows
 from cranfield.report.compare import chance, chance_words
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, csv_lines, highest_text, shown, signed
@@ -93,7 +93,7 @@ def csv(by_group: Groups) -> str:
     return csv_lines(lines)
 
 
-def plot(by_group: Groups, m: int, *, ax: Axes | None = None) -> Axes:
+def panel(by_group: Groups, m: int) -> Panel:
     """The difference of each run from the baseline in each group with its interval; without a baseline, the means."""
     runs = [r for r, run in enumerate(by_group.runs) if run != by_group.baseline]
     rows = [(r, g) for r in runs for g in range(len(by_group.groups))]
@@ -113,4 +113,4 @@ def plot(by_group: Groups, m: int, *, ax: Axes | None = None) -> Axes:
         axis.set_xlabel(f"{by_group.measures[m]}: {what} by {by_group.attribute}")
         return axis
 
-    return plotted_axes(draw, 1.3 * COLUMN, 0.5 + 0.16 * max(len(rows), 3), ax)
+    return Panel(draw, 1.3 * COLUMN, 0.5 + 0.16 * max(len(rows), 3))

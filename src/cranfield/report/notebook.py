@@ -6,6 +6,7 @@ No colours: text and rules take those of the page, so that the tables are readab
 from __future__ import annotations
 
 import html as markup
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -19,11 +20,11 @@ from cranfield.report.pages import Page, titled, write
 from cranfield.report.sheet import Cell, Layout, Sheet, below
 from cranfield.wording import decodable, plural, printable
 
+CODE = re.compile("`([^`]*)`")
 ROWS = 20  # of a table that are shown
 OPEN = 4  # tables and notes that are shown; the others are folded
 NOTES = 6
 WIDTH = 100  # characters of a line of text
-TONES = {"": "", "good": "✓ ", "bad": "✗ "}
 RULE = "border-bottom:1px solid currentColor"
 TABLE = "border-collapse:collapse;width:auto;margin:0.3em 0"
 CELL = "padding:0.15em 0.6em;vertical-align:top"
@@ -76,7 +77,9 @@ def html(result: Any) -> str:
 
 
 def _small(lines: Sequence[str]) -> str:
-    return "".join(f"<div><small>{escaped(line)}</small></div>" for line in lines)
+    """Lines of text; what stands between backticks is code."""
+    coded = (CODE.sub(r"<code>\1</code>", escaped(line)) for line in lines)
+    return "".join(f"<div><small>{line}</small></div>" for line in coded)
 
 
 def table(sheet: Sheet) -> str:
@@ -108,8 +111,9 @@ def _lines(text: str) -> str:
 
 
 def _content(cell: Cell) -> str:
-    content = TONES[cell.tone] + escaped(cell.text)
+    content = escaped(cell.text)
     content = f"<b>{content}</b>" if cell.best else content
+    content += f" {escaped(cell.mark)}" if cell.mark else ""
     if not cell.aside:
         return content
     return (
@@ -121,13 +125,14 @@ def _content(cell: Cell) -> str:
 
 def first_rows(sheet: Sheet) -> tuple[Sheet, str]:
     """The first rows of a sheet, and a sentence that says how many more there are; empty if there are none."""
-    rest = len(sheet.rows) - ROWS
-    if rest <= 0:
+    rows = [row for i, row in enumerate(sheet.rows) if i < ROWS or row.kept]
+    rest = len(sheet.rows) - len(rows)
+    if not rest:
         return sheet, ""
     noun = next((name for name in sheet.names if name in ("run", "query", "measure")), "row")
     if len(sheet.names) > 1 and sheet.names[0]:
         noun = "row"  # a run may have several
-    return replace(sheet, rows=sheet.rows[:ROWS]), f"... and {plural(rest, f'more {noun}')}"
+    return replace(sheet, rows=tuple(rows)), f"... and {plural(rest, f'more {noun}')}"
 
 
 def shown(result: Any) -> Shown:
@@ -137,40 +142,21 @@ def shown(result: Any) -> Shown:
     return pages, [printable(str(note)) for note in notes]
 
 
-def plot(result: Any, **options: Any) -> Any:
-    """Draw a result; returns the axes."""
+def plot(result: Any, *, ax: Any = None, **options: Any) -> Any:
+    """Draw a result on these axes, or on those of a new figure; returns the axes."""
     if "measure" in options:
         options["m"] = measure_index(result.measures, options.pop("measure"))
-    module: Any = module_of(result)
-    return module.plot(result, **options)
+    return module_of(result).panel(result, **options).on(ax)
 
 
 def written(result: Any, *, format: str, **options: Any) -> str:
     """The tables of a result in a format, as commands write them."""
-    module: Any = module_of(result)
-    return decodable(write(module.pages(result, **options), {}, format))
-
-
-# A result shows itself by `pages`, `notes` and `drawings`. Classes that the reports know have a module of reports with
-# these functions, which is loaded then; those above the reports have them as methods.
-MODULES = {
-    "ScoreTable": "scores",
-    "ScoreColumn": "scores",
-    "Evaluation": "scores",
-    "Comparison": "answer",
-    "Groups": "groups",
-    "Audit": "audit",
-    "Explanation": "explanation",
-    "Exposure": "exposure",
-    "PerQueryScores": "per_query",
-    "CollectionStatistics": "collection",
-}
+    return decodable(write(module_of(result).pages(result, **options), {}, format))
 
 
 def module_of(result: Any) -> Any:
     """The module that shows a class of results; None if its own methods do."""
-    name = next((MODULES[kind.__name__] for kind in type(result).__mro__ if kind.__name__ in MODULES), None)
-    return None if name is None else import_module(f"cranfield.report.{name}")
+    return import_module(f"cranfield.report.{result.SHOWN_BY}") if result.SHOWN_BY else None
 
 
 def measure_index(measures: Sequence[str], name: str | None) -> int:

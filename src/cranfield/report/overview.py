@@ -27,23 +27,18 @@ CURVES = {"recall": ("recall", "precision"), "gain": ("k", "nDCG@k")}  # the nam
 def drawings(data: dict[str, Any]) -> canvas.Drawings:
     """The figures of the data from `report.html`."""
     figures: canvas.Drawings = {} if data["curves"] is None else {"curves": partial(curves, data)}
-    return figures | {f"means-{measure}": partial(means, data, m) for m, measure in enumerate(data["measures"])}
+    return figures | {f"means-{measure}": means(data, m) for m, measure in enumerate(data["measures"])}
 
 
-def height(rows: int) -> float:
-    """The height in inches of a figure with a row for each run."""
-    return 0.5 + 0.14 * max(rows, 4)
-
-
-def means(data: dict[str, Any], m: int) -> Figure:
+def means(data: dict[str, Any], m: int) -> canvas.Panel:
     """The mean of each run with its 95% confidence interval, best on top."""
     mean, low, high = (np.array([row[m] for row in data[name]], float) for name in ("means", "low", "high"))
-    label = data["measures"][m]
-    return canvas.figure_of(
-        lambda axis: draw_means(axis, data["runs"], mean, low, high, label, data["signs"][m]),
-        1.3 * canvas.COLUMN,
-        height(len(mean)),
-    )
+    return _means_panel(data["runs"], mean, low, high, data["measures"][m], data["signs"][m])
+
+
+def _means_panel(runs: Sequence[str], mean: Floats, low: Floats, high: Floats, label: str, sign: int) -> canvas.Panel:
+    draw = partial(draw_means, runs=runs, mean=mean, low=low, high=high, label=label, sign=sign)
+    return canvas.Panel(draw, 1.3 * canvas.COLUMN, 0.5 + 0.14 * max(len(mean), 4))
 
 
 def draw_means(
@@ -60,19 +55,16 @@ def draw_means(
     return axis
 
 
-def plot_means(scores: Scores, m: int, *, top: int | None, interval: Interval, ax: Axes | None) -> Axes:
-    """The means of the best runs, computed with their intervals, on these axes or on new ones."""
+def means_panel(scores: Scores, m: int, *, top: int | None, interval: Interval) -> canvas.Panel:
+    """The means of the best runs, computed with their intervals."""
     rows = scores._order(scores.measures[m])[:top]
     low, high = np.array([scores._interval(r, m, method=interval) for r in rows]).reshape(-1, 2).T
     label = scores.measures[m]
     if len(rows) < len(scores.runs):
         label += f", the best {len(rows)} of {len(scores.runs)} runs"
 
-    def draw(axis: Axes) -> Axes:
-        sign = -1 if scores.columns[m].lower_is_better else 1
-        return draw_means(axis, [scores.runs[r] for r in rows], scores._means[rows, m], low, high, label, sign)
-
-    return canvas.plotted_axes(draw, 1.3 * canvas.COLUMN, height(len(rows)), ax)
+    sign = -1 if scores.columns[m].lower_is_better else 1
+    return _means_panel([scores.runs[r] for r in rows], scores._means[rows, m], low, high, label, sign)
 
 
 def curves(data: dict[str, Any]) -> Figure:
@@ -107,8 +99,8 @@ def draw_curve(axis: Axes, name: str, x: Sequence[float], values: Floats, runs: 
     return axis
 
 
-def plot_curve(evaluation: Evaluation, curve: str, ax: Axes | None) -> Axes:
-    """Precision by recall (``recall``) or nDCG by cutoff (``gain``) of all runs, on these axes or on new ones."""
+def curve_panel(evaluation: Evaluation, curve: str) -> canvas.Panel:
+    """Precision by recall (``recall``) or nDCG by cutoff (``gain``) of all runs."""
     from cranfield.report.html import CUTS, POINTS, RECALL
 
     check(Choice(tuple(CURVES)), "curve", curve)
@@ -122,4 +114,4 @@ def plot_curve(evaluation: Evaluation, curve: str, ax: Axes | None) -> Axes:
 
     runs = [evaluation.runs[r] for r in order]
     draw = partial(draw_curve, name=curve, x=x, values=scores._means[order], runs=runs)
-    return canvas.plotted_axes(draw, 1.3 * canvas.COLUMN, 2.8, ax)
+    return canvas.Panel(draw, 1.3 * canvas.COLUMN, 2.8)

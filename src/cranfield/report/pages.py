@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import Any
 
 from rich.cells import cell_len
@@ -18,6 +19,9 @@ from cranfield.report.sheet import UNDEFINED, Cell, Row, Sheet, csv_lines, highe
 from cranfield.wording import printable
 
 GAP = 2
+PROSE = 100  # characters of a line of text, however wide the screen
+LONGEST_LABEL = 30  # characters of the label of a table
+INTERVAL = re.compile(r"\[[^\s\]]+, [^\s\]]+\]")
 BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 TONES = {"": "", "good": "\x1b[32m", "bad": "\x1b[31m"}
 
@@ -53,7 +57,7 @@ def draw(sheet: Sheet, *, colour: bool) -> str:
         yield "─" * (sum(needed) + GAP * (len(needed) - 1)) + "\n"
         for row in sheet.rows:
             styles = [(BOLD if c.best else "") + TONES[c.tone] if colour else "" for c in row.cells]
-            yield line(row.names, [c.text for c in row.cells], styles)
+            yield line(row.names, _marked(sheet, row), styles)
             below = [cell.aside.split("\n") for cell in row.cells]
             for level in range(max(map(len, below), default=0)):
                 asides = [texts[level] if level < len(texts) else "" for texts in below]
@@ -63,6 +67,14 @@ def draw(sheet: Sheet, *, colour: bool) -> str:
                 yield "\n"
 
     return "".join(lines())
+
+
+def _marked(sheet: Sheet, row: Row) -> list[str]:
+    """The numbers of a row with their marks; a column in which some have one keeps room for it."""
+    marked = [any(line.cells[c].mark for line in sheet.rows) for c in range(len(sheet.columns))]
+    return [
+        f"{cell.text} {cell.mark or ' '}" if room else cell.text for cell, room in zip(row.cells, marked, strict=True)
+    ]
 
 
 def arranged(sheet: Sheet, width: int) -> list[Sheet]:
@@ -118,15 +130,18 @@ def blocks(sheet: Sheet, width: int) -> Iterator[Sheet]:
 def widths(sheet: Sheet) -> list[int]:
     """The width of each column, including the gap to the next."""
     names = [[head, *(row.names[i] for row in sheet.rows)] for i, head in enumerate(sheet.names)]
+    texts = [_marked(sheet, row) for row in sheet.rows]
     cells = [
-        [*head.split("\n"), *(t for row in sheet.rows for t in (row.cells[i].text, *row.cells[i].aside.split("\n")))]
+        [*head.split("\n"), *(row[i] for row in texts), *(t for r in sheet.rows for t in r.cells[i].aside.split("\n"))]
         for i, head in enumerate(sheet.columns)
     ]
     return [max(map(cell_len, texts)) + GAP for texts in names + cells]
 
 
 _MINUS = re.compile(r"(?<![\w.)\]])-(?=[\d.∞])")  # the sign of a number, not of an exponent or within a name
-_TAG_OR_LINK = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(")
+# What begins a tag, the address or the text of a link, or an entity.
+_TAG_OR_LINK = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])[(\[:]|&(?=[#\w])")
+_BLOCK = re.compile(r"^(\d*)([#>+=.)-])")
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -145,8 +160,17 @@ def piped(text: str) -> str:
     >>> piped("my_run|2")
     'my\\_run\\|2'
     """
-    escaped = "".join(f"\\{sign}" if sign in "\\|*_`" else sign for sign in printable(text))
+    escaped = "".join(f"\\{sign}" if sign in "\\|*_`~" else sign for sign in printable(text))
     return _TAG_OR_LINK.sub(r"\\\g<0>", escaped)
+
+
+def paragraph(text: str) -> str:
+    r"""Text escaped for Markdown at the beginning of a line, where it is no heading and no item of a list.
+
+    >>> paragraph("# run"), paragraph("1. run")
+    ('\\# run', '1\\. run')
+    """
+    return _BLOCK.sub(r"\1\\\2", piped(text))
 
 
 def escaped(text: str) -> str:
@@ -182,8 +206,8 @@ def markdown(sheet: Sheet) -> str:
     return "".join(map(joined, (head, rule, *body)))
 
 
-def latex(sheet: Sheet, caption: str = "") -> str:
-    """A tabular with the rules of the booktabs package, inside a table if it has a caption."""
+def latex(sheet: Sheet, caption: str = "", label: str = "scores") -> str:
+    """A tabular with the rules of the booktabs package, inside a table with a label if it has a caption."""
     lines = [
         f"\\begin{{tabular}}{{{'l' * len(sheet.names)}{'r' * len(sheet.columns)}}}",
         "\\toprule",
@@ -195,7 +219,14 @@ def latex(sheet: Sheet, caption: str = "") -> str:
     ]
     if caption:
         title = escaped(" ".join(caption.split()).rstrip("."))
-        lines = ["\\begin{table}", "\\centering", f"\\caption{{{title}.}}", *lines, "\\end{table}"]
+        lines = [
+            "\\begin{table}",
+            "\\centering",
+            f"\\caption{{{title}.}}",
+            f"\\label{{tab:{label}}}",
+            *lines,
+            "\\end{table}",
+        ]
     symbols = ",amssymb" if any("\\blacktriangle" in line for line in lines) else ""
     lines.insert(0, f"% \\usepackage{{booktabs{symbols}}}")
     return "\n".join(lines) + "\n"
@@ -208,8 +239,9 @@ def _heads(sheet: Sheet) -> list[str]:
 
 def _starred(cell: Cell) -> str:
     text = f"**{piped(cell.text)}**" if cell.best else piped(cell.text)
+    text += f" {cell.mark}" if cell.mark else ""
     if cell.raised and cell.aside:
-        return f"{text}<sup>{cell.aside}</sup>"
+        return f"{text}<sup>{piped(cell.aside)}</sup>"
     return f"{text} {piped(cell.one_line_aside)}".rstrip()
 
 
@@ -228,6 +260,7 @@ def _ampersands(cells: Sequence[str]) -> str:
 
 def _set(cell: Cell) -> str:
     text = f"\\textbf{{{number(cell.text)}}}" if cell.best else number(cell.text)
+    text += f"\\rlap{{\\textsuperscript{{{escaped(cell.mark)}}}}}" if cell.mark else ""
     if cell.raised and cell.aside:
         return f"{text}\\textsuperscript{{{number(cell.aside)}}}"
     return f"{text} {{\\scriptsize {number(cell.one_line_aside)}}}" if cell.aside else text
@@ -240,6 +273,7 @@ class Page:
     title: str
     sheet: Sheet
     below: tuple[str, ...] = ()
+    label: str = ""  # of the table in LaTeX; that of its measure if empty
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", printable(self.title))
@@ -261,7 +295,21 @@ def write(
     if format == "table":
         return "\n".join(titled(page, width, colour=colour) for page in pages)
     check_format(format, FORMATS)
-    return "\n".join(WRITERS[format](page) for page in pages)
+    return "\n".join(map(WRITERS[format], _labelled(pages)))
+
+
+def _labelled(pages: Sequence[Page]) -> Iterator[Page]:
+    """The pages with a label each, by which LaTeX refers to them; no two are the same."""
+    taken: set[str] = set()
+    for page in pages:
+        label = re.sub(r"[^a-z0-9]+", "-", (page.label or page.title.partition(":")[0][:LONGEST_LABEL]).lower()).strip(
+            "-"
+        )
+        label = next(
+            name for name in chain([label or "table"], (f"{label}-{n}" for n in count(2))) if name not in taken
+        )
+        taken.add(label)
+        yield replace(page, label=label)
 
 
 def styled(text: str, style: str, *, colour: bool) -> str:
@@ -269,19 +317,28 @@ def styled(text: str, style: str, *, colour: bool) -> str:
     return f"{style}{text}{PLAIN}" if colour else text
 
 
+def wrapped(text: str, width: int, indent: str = "") -> str:
+    """Text in lines that break neither a name at a hyphen nor an interval at its comma."""
+    joined = INTERVAL.sub(lambda match: match[0].replace(" ", "\xa0"), text)
+    lines = textwrap.wrap(
+        joined, min(width, PROSE), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(lines).replace("\xa0", " ")
+
+
 def titled(page: Page, width: int, *, colour: bool) -> str:
     """The table under its title, if it has one, for a screen of this width."""
-    title = styled(textwrap.fill(page.title, width), BOLD, colour=colour) if page.title else ""
-    sentences = page.below and len(page.title) > width  # which need a gap below them
+    title = styled(wrapped(page.title, width), BOLD, colour=colour) if page.title else ""
+    sentences = page.below and "\n" in title  # which need a gap below them
     title = f"{title}\n\n" if sentences else f"{title}\n" if title else ""
-    below = "".join(f"{styled(textwrap.fill(line, width), DIM, colour=colour)}\n" for line in page.below)
+    below = "".join(f"{styled(wrapped(line, width), DIM, colour=colour)}\n" for line in page.below)
     return title + render(page.sheet, width=width, colour=colour) + (f"\n{below}" if below else "")
 
 
 def comma_separated(page: Page) -> str:
     """Rows under a comment; an interval that other formats show beside or below a number gets its own column."""
     sheet = page.sheet
-    aside = [any(row.cells[c].aside for row in sheet.rows) for c in range(len(sheet.columns))]
+    aside = [any(row.cells[c].aside or row.cells[c].mark for row in sheet.rows) for c in range(len(sheet.columns))]
 
     def line(names: Sequence[str], pairs: Iterable[tuple[str, str]]) -> list[str]:
         texts = (text for pair, both in zip(pairs, aside, strict=True) for text in pair[: 1 + both])
@@ -289,15 +346,23 @@ def comma_separated(page: Page) -> str:
 
     heads = (" ".join(name.split()) for name in sheet.columns)
     lines = [line(sheet.names, ((head, f"{head} (aside)") for head in heads))]
-    lines += [line(row.names, ((cell.text, cell.one_line_aside) for cell in row.cells)) for row in sheet.rows]
+    lines += [
+        line(row.names, ((cell.text, cell.mark or cell.one_line_aside) for cell in row.cells)) for row in sheet.rows
+    ]
     return f"# {page.title}\n{csv_lines(lines)}" + "".join(f"# {line}\n" for line in page.below)
 
 
 WRITERS: dict[str, Callable[[Page], str]] = {
     "markdown": lambda page: "\n".join(
-        [f"**{piped(page.title)}**\n", markdown(page.sheet), *(f"{piped(line)}\n" for line in page.below)]
+        [
+            *([f"**{piped(page.title)}**\n"] if page.title.strip() else []),
+            markdown(page.sheet),
+            *(f"{paragraph(line)}\n" for line in page.below),
+        ]
     ),
-    "latex": lambda page: latex(page.sheet, ". ".join(part.rstrip(".") for part in (page.title, *page.below) if part)),
+    "latex": lambda page: latex(
+        page.sheet, ". ".join(part.rstrip(".") for part in (page.title, *page.below) if part), page.label
+    ),
     "csv": comma_separated,
 }
 FORMATS = ("table", *WRITERS, "json")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ import numpy as np
 from cranfield.analysis.compare import Comparison
 from cranfield.analysis.per_query import DocumentRanks, PerQueryScores
 from cranfield.evaluation.scores import Scores
-from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, PAGE, Drawings, figure_of, ink, plotted_axes
+from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, PAGE, Drawings, Panel, ink
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown, signed
 from cranfield.wording import decodable, plural, printable, shortened
@@ -54,7 +54,7 @@ def queries(
             cells = [Cell(shown(float(v), digits), bool(v == values.max() > values.min())) for v in values]
         else:
             ends = int(values.argmin()), int(values.argmax())
-            cells = [Cell(shown(float(values[r]), digits), aside=scores.runs[r]) for r in ends]
+            cells = [Cell(shown(float(values[r]), digits), aside=printable(scores.runs[r])) for r in ends]
         if pair:
             gap = float(scores.difference[q])
             cells += [signed(gap, digits), *([bar(gap, longest)] if bars else [])]
@@ -157,26 +157,22 @@ LETTERS = 80  # of all names together that fit side by side
 
 
 def drawings(scores: PerQueryScores) -> Drawings:
-    """The queries in their given order: what `plot` draws."""
-    return {f"queries-{scores.measure}": lambda: figure_of(*_drawing(scores))}
+    """One figure of all queries."""
+    return {f"queries-{scores.measure}": panel(scores)}
 
 
-def plot(scores: PerQueryScores, ax: Axes | None) -> Axes:
-    """The queries on these axes or on new ones."""
-    return plotted_axes(*_drawing(scores), ax)
-
-
-def _drawing(scores: PerQueryScores) -> tuple[Callable[[Axes], Axes], float, float]:
-    """The function that draws the queries on axes, and the size of the figure in inches."""
+def panel(scores: PerQueryScores) -> Panel:
+    """The queries: by difference for two runs, or in their given order."""
     width = PAGE if len(scores.queries) > NAMED / 2 else 1.5 * COLUMN
-    return partial(_draw_queries, scores=scores), width, 2.4
+    return Panel(partial(_draw_queries, scores=scores), width, 2.4)
 
 
 def _draw_queries(axis: Axes, scores: PerQueryScores) -> Axes:
-    """Bars of the difference of two runs, or the range of several runs with their mean."""
-    position = np.arange(len(scores.queries))
+    """Bars of the difference of two runs from gain to loss, or the range of several runs with their mean."""
+    position, order = np.arange(len(scores.queries)), np.arange(len(scores.queries))
     if len(scores.runs) == 2:
-        gap = scores.difference
+        order = np.argsort(-scores.difference, kind="stable")
+        gap = scores.difference[order]
         axis.bar(position, gap, color=np.where(gap > 0, BLUE, ORANGE), width=0.85)
         axis.axhline(0, color=ink(axis), linewidth=0.5)
         axis.set_ylabel(f"{scores.measure}: difference")
@@ -188,7 +184,7 @@ def _draw_queries(axis: Axes, scores: PerQueryScores) -> Axes:
         axis.legend(loc="upper left")
     axis.set_xlim(-0.7, len(position) - 0.3)
     if len(position) <= NAMED:
-        names = [decodable(query) for query in scores.queries]
+        names = [decodable(scores.queries[q]) for q in order]
         upright = len(" ".join(names)) > LETTERS
         size = min(7, 420 / len(position))
         axis.set_xticks(position, names, parse_math=False, rotation=90 if upright else 0, fontsize=size)

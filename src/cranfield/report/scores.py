@@ -12,7 +12,7 @@ from cranfield.report.pages import Page
 from cranfield.report.sheet import Layout, below
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from cranfield.report.canvas import Panel
 
 
 def pages(result: ScoreTable | ScoreColumn | Evaluation) -> list[Page]:
@@ -33,8 +33,8 @@ def _scores_of(result: ScoreTable | ScoreColumn | Evaluation) -> ScoreTable:
     return result.scores if isinstance(result, Evaluation) else result
 
 
-def plot(result: Scores | Evaluation, **options: Any) -> Axes:
-    """The means of scores, or the curves of an evaluation, on these axes or on new ones."""
-    from cranfield.report.overview import plot_curve, plot_means
+def panel(result: Scores | Evaluation, **options: Any) -> Panel:
+    """The means of scores, or the curves of an evaluation."""
+    from cranfield.report.overview import curve_panel, means_panel
 
-    return plot_curve(result, **options) if isinstance(result, Evaluation) else plot_means(result, **options)
+    return curve_panel(result, **options) if isinstance(result, Evaluation) else means_panel(result, **options)

@@ -74,13 +74,15 @@ MEAN = "mean"  # the column of the mean over collections
 class Cell:
     """One number as text; ``aside`` is its interval, if any, or a superscript if ``raised``.
 
-    Several intervals are lines. ``tone`` colours good and bad answers.
+    Several intervals are lines; a name from outside is one line by `printable`. ``mark`` stands beside the number, as
+    that of a significant difference. ``tone`` colours good and bad answers.
     """
 
     text: str
     best: bool = False
     aside: str = ""
     raised: bool = False
+    mark: str = ""
     tone: Literal["", "good", "bad"] = ""
 
     def __post_init__(self) -> None:
@@ -96,11 +98,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """Names, then numbers; ``last``: the last row of a run, below which a line may be drawn."""
+    """Names, then numbers; ``last``: the last row of a run, below which a line may be drawn.
+
+    ``kept``: the row is shown even if the table is cut above it, as that of a baseline.
+    """
 
     names: tuple[str, ...]
     cells: tuple[Cell, ...]
     last: bool = False
+    kept: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(map(printable, self.names)))

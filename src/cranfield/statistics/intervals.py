@@ -112,10 +112,10 @@ def subset_means(x: Floats, pairs: Integers, *, level: Level = 0.95, seed: int =
     # The observed signs, which flip nothing, count too.
     rank = np.ceil((1 - levels) / 2 * (means.shape[1] + 1) - SAME).astype(np.int64) - 2
     limits[~beyond & (rank < 0)] = -inf, inf
-    found = np.flatnonzero(~beyond & (rank >= 0))
-    a, b = np.ascontiguousarray(pairs[found].T, np.int64)
-    ranks = np.stack([rank[found], means.shape[1] - 1 - rank[found]], axis=1)
-    limits[found] = native.ranked_differences(means, a, b, ranks)[:, :, 0]
+    sampled = np.flatnonzero(~beyond & (rank >= 0))
+    a, b = np.ascontiguousarray(pairs[sampled].T, np.int64)
+    ranks = np.stack([rank[sampled], means.shape[1] - 1 - rank[sampled]], axis=1)
+    limits[sampled] = native.ranked_differences(means, a, b, ranks)[:, :, 0]
     return limits
 
 
@@ -199,10 +199,10 @@ def effect_of_error(error: Error, deviation: Floats, *, level: float = 0.95) -> 
     spread, root = np.where(flat, 1, deviation), np.sqrt(np.where(flat, 1, error.variance))
     t, degrees = np.where(flat, 0, error.estimate / root), np.maximum(error.degrees.astype(np.int64), 1)
     limits = np.full((2, len(t)), np.nan)
-    for some in np.unique(degrees[~flat]).tolist():
-        rows = ~flat & (degrees == some)
+    for df in np.unique(degrees[~flat]).tolist():
+        rows = ~flat & (degrees == df)
         for end, p in enumerate((0.5 + level / 2, 0.5 - level / 2)):
-            limits[end, rows] = _noncentrality(np.abs(t[rows]), p, some) * (root / spread)[rows]
+            limits[end, rows] = _noncentrality(np.abs(t[rows]), p, df) * (root / spread)[rows]
     low, high = np.where(t < 0, [-limits[1], -limits[0]], limits)
     return np.stack([np.where(flat, constant, error.estimate / spread), low, high], axis=1)
 

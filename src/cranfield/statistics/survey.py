@@ -32,11 +32,6 @@ class Total(NamedTuple):
     estimate: float
     variance: float
 
-    def interval(self, alpha: float = 0.05) -> tuple[float, float]:
-        """The normal interval, which is not clipped to the range of the measure."""
-        half = NormalDist().inv_cdf(1 - alpha / 2) * math.sqrt(max(self.variance, 0))
-        return self.estimate - half, self.estimate + half
-
 
 def _columns(*values: npt.ArrayLike) -> list[Floats]:
     columns = [np.asarray(value, np.float64) for value in values]
@@ -65,8 +60,6 @@ def difference_estimate(
     gain: npt.ArrayLike,
     probability: npt.ArrayLike,
     predicted: npt.ArrayLike | None = None,
-    *,
-    tuning: float = 1.0,
 ) -> Total:
     """Documents drawn independently (Poisson sampling): the estimate and its unbiased variance.
 
@@ -77,35 +70,10 @@ def difference_estimate(
     predictions = _predictions(predicted, w)
     _check_drawn(pi, w != 0)
     drawn = ~np.isnan(g)
-    y = np.where(drawn, w * (np.where(drawn, g, 0) - tuning * predictions), 0)
+    y = np.where(drawn, w * (np.where(drawn, g, 0) - predictions), 0)
     pi = np.where(pi > 0, pi, 1)
-    estimate = tuning * float((w * predictions).sum()) + float((y / pi).sum())
+    estimate = float((w * predictions).sum()) + float((y / pi).sum())
     return Total(estimate, float(((1 - pi) / pi**2 * y**2).sum()))
-
-
-def horvitz_thompson(weight: npt.ArrayLike, gain: npt.ArrayLike, probability: npt.ArrayLike) -> Total:
-    """The total of weight times gain, from documents drawn independently with known probabilities."""
-    return difference_estimate(weight, gain, probability, tuning=0.0)
-
-
-def sum_of_precisions(gain: npt.ArrayLike, probability: npt.ArrayLike, predicted: npt.ArrayLike | None = None) -> float:
-    """The sum of precisions, which is the numerator of AP, from documents drawn independently; in rank order.
-
-    Σ_{j≤i} (1/i) (b̂_i b̂_j + [both drawn] (b_i b_j - b̂_i b̂_j)/π_ij); it is unbiased.
-    """
-    g, pi = _columns(gain, probability)
-    predictions = np.zeros_like(g) if predicted is None else _columns(g, predicted)[1]
-    _check_drawn(pi, np.ones(len(pi), bool))
-    drawn = ~np.isnan(g)
-    human = np.where(drawn, g, 0)
-    total = 0.0
-    for i in range(len(g)):
-        of_predictions, of_judgments = predictions[i] * predictions[: i + 1], human[i] * human[: i + 1]
-        joint = pi[i] * pi[: i + 1]
-        of_predictions[i], of_judgments[i], joint[i] = predictions[i], human[i], pi[i]
-        both = drawn[i] & drawn[: i + 1]
-        total += float((of_predictions + np.where(both, (of_judgments - of_predictions) / joint, 0)).sum()) / (i + 1)
-    return total
 
 
 # Means over queries from few human scores and many predicted ones: prediction-powered inference (PPI).

@@ -416,7 +416,12 @@ def test_subtopics_have_worlds_in_words() -> None:
 
 
 @pytest.mark.parametrize(
-    "symbol", [symbol for symbol, d in CATALOGUE.items() if not (d.content or d.preferences or d.sampled or d.spans)]
+    "symbol",
+    [
+        symbol
+        for symbol, d in CATALOGUE.items()
+        if not (d.content or d.preferences or d.sampled or d.spans or d.gains == "attribute")
+    ],
 )
 def test_every_measure_can_be_checked(symbol: str) -> None:
     name = f"{symbol}@0.5" if symbol == "IPrec" else symbol
@@ -458,10 +463,10 @@ def test_names_without_a_cutoff() -> None:
         ("F1[terminal]", {}, MeasureError, "`F1[terminal]` needs a cutoff"),
         ("F1@k[terminal]", {}, MeasureError, "F1 has no terminal form: its divisor is fixed"),
         ("DELTANB", {}, MeasureError, "DELTANB reads document text"),
-        ("AP", {"grades": (1, 1)}, UsageError, "expected at least two different grades, got [1, 1]"),
-        ("AP", {"grades": (-1, 1)}, UsageError, "grades must be numbers of at least 0, got [-1, 1]"),
+        ("AP", {"grades": (1, 1)}, UsageError, "expected at least two different grades, got [1.0, 1.0]"),
+        ("AP", {"grades": (-1, 1)}, UsageError, "grades must be numbers of at least 0, got [-1.0, 1.0]"),
         ("AP", {"documents": 40}, UsageError, "cannot check all rankings of 40 documents with 2 kinds of document (2,199,023,255,550 rankings)"),
-        ("AP", {"documents": 0}, UsageError, "cannot check all rankings of 0 documents"),
+        ("AP", {"documents": 0}, UsageError, "documents must be a whole number of at least 1, not 0"),
     ],
 )  # fmt: skip
 def test_errors(names: Any, how: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -479,8 +484,9 @@ def test_nothing_to_compare_is_no_answer() -> None:
 def test_result_is_plain_data() -> None:
     found = cf.lab.properties(["AP", "bpref"], documents=4)
     text = json.dumps(found.to_dict(), allow_nan=False)
-    one = json.loads(text)["measures"][0]["properties"]["complete"]
-    assert one == {"holds": False, "counterexample": {"rankings": ["0"], "k": [1], "scores": [None]}}
+    one = json.loads(text)["checked"][0]["verdicts"]["complete"]
+    example = {"rankings": ["0"], "k": [1], "scores": [None], "limit": None, "judged": ""}
+    assert one == {"holds": False, "counterexample": example}
     assert type(found) is PropertiesResult
 
 

@@ -114,7 +114,7 @@ def test_the_file_of_the_documentation(tmp_path: Path) -> None:
     known = list(CATALOGUE)
     for _ in range(2):  # a file can be read again: its measures leave with it
         result = call("properties", "--file", path, "--format", "json", "--documents", "5")
-        found = {one["measure"]: one["properties"] for one in json.loads(result.stdout)["measures"]}
+        found = {one["measure"]: one["verdicts"] for one in json.loads(result.stdout)["checked"]}
         holds = {name: "".join("NY"[v["holds"]] for v in seven.values()) for name, seven in found.items()}
         assert holds == {"Steps@k": "YNYYYYNYYY", "StepsFound@k": "YNNYYNYYYN"}
         assert list(CATALOGUE) == known

@@ -12,6 +12,7 @@ from study_samples import call, check_display, labelled, tau_a
 
 import cranfield as cf
 from cranfield import io
+from cranfield.codec import plain
 from cranfield.data import TextView
 from cranfield.evaluation.plan import AlignmentKey
 from cranfield.lab.simulation import Simulation
@@ -185,9 +186,9 @@ def test_saved_and_read_again(found: ReuseResult, tmp_path: Path) -> None:
         ({"split": {"x": "left"}}, "all judged documents are in the part `other`"),
         ({"pattern": "("}, "invalid regular expression"),
         ({"seed": 1.5}, "seed must be a whole number of at least 0, not 1.5"),
-        ({"share": 1}, "share must be between 0 and 1, not 1"),
+        ({"share": 1}, "share must be a number greater than 0 and less than 1, not 1"),
         ({"corpus": None}, "ABSNB@20 needs a corpus, because it uses document text"),
-        ({"coefficient": "tau"}, "unknown coefficient `tau`"),
+        ({"coefficient": "tau"}, "coefficient must be one of"),
     ],
 )
 def test_wrong_settings(lab: Simulation, how: dict[str, Any], message: str) -> None:
@@ -217,7 +218,10 @@ def test_tables_and_figures(format: str, found: ReuseResult, tmp_path: Path) -> 
     result = call("study", "show", tmp_path / "study.json", "--format", format)
     assert result.exit_code == 0
     if format == "json":
-        assert json.loads(result.stdout)["agreement"]["ERR_IA@5"]["raw"]["A"] == {"A": 1.0, "B": None, "all": 0.6}
+        data = json.loads(result.stdout)
+        place = [data["references"].index("ERR_IA@5"), data["candidates"].index("raw")]
+        assert np.array(data["agreement"], float).shape == found.agreement.shape
+        assert data["agreement"][place[0]][place[1]] == plain(found.agreement[tuple(place)])
     else:
         assert "nan" not in result.stdout and "DELTARB" in result.stdout
     if format == "table":

@@ -106,7 +106,7 @@ def test_ties_decide_where_nil_stands() -> None:
         for ties in ("trec", "input")
     }
     assert after == {"trec": 2, "input": 1}
-    with pytest.raises(cf.CranfieldError, match="ties=expected does not fix the position of NIL in a list"):
+    with pytest.raises(cf.CranfieldError, match="ties must be one of trec, trec9, input, rank; not 'expected'"):
         cf.lab.truncation({"q": {"a": 1}}, runs, ["RR"], nil="NIL", ties="expected")
 
 
@@ -141,8 +141,8 @@ def test_scores_above_1_are_pointed_out() -> None:
     [
         ("no json", "not a saved study"),
         ("[]", "not a saved study"),
-        ('{"study": "dowsing", "version": 2}', "this version of cranfield has no study `dowsing`"),
-        ('{"study": "truncation", "version": 2}', "not a complete study `truncation` (KeyError('settings'))"),
+        ('{"study": "dowsing", "version": 2}', "not a saved study"),
+        ('{"study": "truncation", "version": 2}', "not a saved study"),
     ],
 )
 def test_files_that_are_no_study(tmp_path: Path, content: str, message: str) -> None:
@@ -178,7 +178,6 @@ def test_the_printed_table() -> None:
     ("args", "code", "message"),
     [
         ((QRELS, RUNS[0]), 2, "error: this study needs at least two runs, got 1\n"),
-        ((QRELS, *RUNS, "--nil", "m40"), 1, "`m40` is judged for query `q1`"),
         ((QRELS, *RUNS, "--full-length", "5"), 1, "query `q1` has 12 documents"),
     ],
 )
@@ -242,8 +241,8 @@ def test_a_measure_without_a_terminal_form_is_shown_plain(tmp_path: Path) -> Non
         for note in map(str, found.notes)
     )
     data = found.to_dict()
-    assert data["measures"]["bpref"] == {"terminal": None}
-    assert data["runs"]["bm25"]["means"]["bpref"]["terminal"] is None
+    assert data["terminal_measures"] == ["AP[terminal]", None]
+    assert np.isnan(np.array(data["terminal"], float)[:, 1]).all()
     found.save(tmp_path / "study.json")
     assert TruncationResult.load(tmp_path / "study.json").to_dict() == data
     alone = cf.lab.truncation(QRELS, RUNS, ["bpref"])
@@ -270,14 +269,11 @@ def test_nil_detection_by_hand(tmp_path: Path) -> None:
     assert first == NilDetection(queries=4, nil=2, silent=2, detected=1)
     assert (first.precision, first.recall, first.false_silences, first.missed) == (0.5, 0.5, 1, 1)
     assert second == NilDetection(queries=4, nil=2, silent=0, detected=0)
-    assert found.to_dict()["runs"]["a"]["nil_detection"]["recall"] == 0.5
+    assert found.to_dict()["summaries"][0]["nil_detection"]["recall"] == 0.5
     found.save(tmp_path / "study.json")
     assert TruncationResult.load(tmp_path / "study.json").nil_detection(0) == first
     shown = call("study", "show", tmp_path / "study.json").stdout
     assert "2 of 4 queries have no relevant document" in " ".join(shown.split()) and "nan" not in shown
-    old = found.to_dict()
-    del old["no_answer"]
-    assert TruncationResult.from_dict(old).nil_detection(0) is None
     assert "Nil detection" not in call("study", "truncation", *_full(tmp_path)).stdout
 
 

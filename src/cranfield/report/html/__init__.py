@@ -20,7 +20,7 @@ from functools import cache, partial
 from html import escape
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
-from itertools import chain, count, takewhile
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,6 @@ from cranfield.wording import decodable, percent, plural, printable, shortened
 RECALL = tuple(level / 10 for level in range(11))
 CUTS = (1, 2, 3, 5, 10, 20, 50, 100)
 POINTS = (*(f"IPrec@{r:g}" for r in RECALL), *(f"nDCG@{k}" for k in CUTS))
-SHORTEST_PREFIX = 4  # characters at the beginning or end of all names, from which on labels leave them out
 LONGEST_LABEL = 30  # characters of a label
 LONGEST_TAG = 80  # characters of the tag of a run
 SHOWN = 10  # documents of a list that the section on exposure looks at
@@ -104,15 +103,14 @@ def contents(
         of_rankings = _of_rankings(evaluation, scores, (low, high), texts, done)
         origin = f"judgments {evaluation.judgments.name}"
     done(4)
-    means, labels = scores._means, short_labels(scores.runs)
+    means = scores._means
     signs = [-1 if column.lower_is_better else 1 for column in scores.columns]
     filled = np.nan_to_num(means.T * np.array(signs)[:, None])
     counts = f"{plural(len(scores.runs), 'run')}, {plural(len(scores.queries), 'query')}"
     ranked = comparison is not None and comparison.baseline is None
     return {
         "runs": list(scores.runs),
-        "labels": labels,
-        "ticks": cut_names(labels),
+        "ticks": cut_names(scores.runs),
         "sizes": scores._sizes.tolist(),
         "measures": list(scores.measures),
         "signs": signs,
@@ -286,59 +284,18 @@ def _groups(
     }
 
 
-def short_labels(names: Sequence[str]) -> list[str]:
-    """Names without a long prefix and a long suffix that all of them share.
-
-    >>> short_labels(["input.bm25", "input.dense"]), short_labels(["run01", "run02"])
-    (['bm25', 'dense'], ['run01', 'run02'])
-    >>> short_labels(["dl19.bm25.passage", "dl19.dense.passage"])
-    ['bm25', 'dense']
-    """
-    begin, end = _shared(names), _shared([name[::-1] for name in names])
-    if len(names) < 2 or any(len(name) <= begin + end for name in names):
-        return list(names)
-    return [name[begin : len(name) - end] for name in names]
-
-
-def _shared(names: Sequence[str]) -> int:
-    """The number of characters at the beginning of all names, up to a separator; 0 if there are few.
-
-    The digits of run01 and run02 would be no label, so that a separator is needed.
-    """
-    end = max((i + 1 for i, sign in enumerate(_same_beginning(names)) if not sign.isalnum()), default=0)
-    return end if end >= SHORTEST_PREFIX else 0
-
-
-def _same_beginning(names: Sequence[str]) -> str:
-    return "".join(signs[0] for signs in takewhile(lambda signs: len(set(signs)) == 1, zip(*names, strict=False)))
-
-
 def cut_names(names: Sequence[str]) -> list[str]:
-    """Names for the axes of charts: long ones are cut, but never to the same text.
+    """Names for the axes of charts: long ones are cut in the middle, and numbered if they would be the same.
 
-    A name is cut in the middle. If several names would then be equal, they show the part in which they differ.
-
-    >>> cut_names(["bm25", "a" * 20 + "b" * 20])
-    ['bm25', 'aaaaaaaaaaaaaaa…bbbbbbbbbbbbbbb']
-    >>> cut_names(["a" * 20 + sign + "b" * 20 for sign in "xy"])
-    ['aaaaaaaa…aaxbbbbbbbbbbbbbbb…', 'aaaaaaaa…aaybbbbbbbbbbbbbbb…']
+    >>> cut_names(["bm25", "a" * 20 + "b" * 20, "a" * 21 + "b" * 20])
+    ['bm25', 'aaaaaaaaaaaaaaa…bbbbbbbbbbbbbbb', 'aaaaaaaaaaaaaaa…bbbbbbbbb (2)']
     """
-    half = LONGEST_LABEL // 2
-    cut = [f"{name[:half]}…{name[-half:]}" if len(name) > LONGEST_LABEL else name for name in names]
-    groups: dict[str, list[int]] = {}
-    for i, label in enumerate(cut):
-        groups.setdefault(label, []).append(i)
-    taken: set[str] = set()
-    for same in groups.values():
-        differ = len(_same_beginning([names[i] for i in same])) - 2  # two characters before the difference
-        for i in same if len(same) > 1 else ():
-            part = names[i][differ : differ + LONGEST_LABEL - 12]
-            cut[i] = f"{names[i][:8]}…{part}{'…' if differ + len(part) < len(names[i]) else ''}"
-    for i, label in enumerate(cut):
-        others = (f"{label[: LONGEST_LABEL - 5]} ({n})" for n in count(2))
-        cut[i] = next(other for other in chain([label], others) if other not in taken)
-        taken.add(cut[i])
-    return cut
+    half, cut = LONGEST_LABEL // 2, dict[str, None]()
+    for name in names:
+        short = name if len(name) <= LONGEST_LABEL else f"{name[:half]}…{name[-half:]}"
+        others = (f"{short[: LONGEST_LABEL - 5]} ({n})" for n in count(2))
+        cut[next(label for label in chain([short], others) if label not in cut)] = None
+    return list(cut)
 
 
 def _tags(evaluation: Evaluation) -> list[str]:

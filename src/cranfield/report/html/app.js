@@ -8,7 +8,7 @@
     for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);  // several times faster than Uint8Array.from
     return new Float64Array(bytes.buffer);
   };
-  const { runs, labels, ticks, tags, measures, signs, queries, digits } = data;
+  const { runs, ticks, tags, measures, signs, queries, digits } = data;
   const values = floats(data.values);
   const counted = data.counted.map((row) => new Set(row));
   const queryLabel = (q) => (data.queryTexts[queries[q]] ? `${queries[q]}: ${data.queryTexts[queries[q]]}` : queries[q]);
@@ -269,7 +269,7 @@
   const best = measures.map((_, m) => signs[m] * Math.max(...runs.map((_, r) => rated(r, m))));
   const marked = (r) => ({ class: r === state.a ? "a" : r === state.b ? "b" : null, "data-run": runs[r] });
   const board = table("scores", [
-    { title: TEXT.run, of: (r) => runs[r], find: (r) => `${runs[r]} ${tags[r]}`, show: (r) => [h("button", { type: "button", class: "link", title: runs[r], onclick: () => select({ a: r }) }, ...breakable(labels[r])), ...(tags[r] ? [h("small", {}, TEXT.tag(tags[r]))] : [])], text: true, id: true },
+    { title: TEXT.run, of: (r) => runs[r], find: (r) => `${runs[r]} ${tags[r]}`, show: (r) => [h("button", { type: "button", class: "link", onclick: () => select({ a: r }) }, ...breakable(runs[r])), ...(tags[r] ? [h("small", {}, TEXT.tag(tags[r]))] : [])], text: true, id: true },
     ...measures.map((name, m) => ({
       title: name,
       of: (r) => data.means[r][m],
@@ -346,12 +346,12 @@
     if (pairs.baseline) { $("headline").textContent = headlineAgainst(m, top, mean); return; }
     const { won, open, doubtful } = tally(m, top), tested = pairResult(m, top, top ? 0 : 1);
     const near = byMean(m).filter((r) => open.includes(r));
-    const words = TEXT.headline(labels[top], measures[m], mean, signs[m] < 0);
+    const words = TEXT.headline(runs[top], measures[m], mean, signs[m] < 0);
     if (!tested) { $("headline").textContent = words; return; }
-    $("headline").textContent = words + TEXT.beats(won, runs.length - 1) + (won && near.length ? TEXT.notBeaten(near.slice(0, 3).map((r) => labels[r]), Math.max(0, near.length - 3)) : "") + (doubtful ? TEXT.headlineReversible(doubtful, won) : "");
+    $("headline").textContent = words + TEXT.beats(won, runs.length - 1) + (won && near.length ? TEXT.notBeaten(near.slice(0, 3).map((r) => runs[r]), Math.max(0, near.length - 3)) : "") + (doubtful ? TEXT.headlineReversible(doubtful, won) : "");
   }
   function headlineAgainst(m, top, mean) {
-    const base = baselineOf(m), words = TEXT.headline(labels[top], measures[m], mean, signs[m] < 0), pair = pairResult(m, top, base);
+    const base = baselineOf(m), words = TEXT.headline(runs[top], measures[m], mean, signs[m] < 0), pair = pairResult(m, top, base);
     const tested = base === null ? [] : runs.map((_, r) => pairResult(m, r, base)).filter((one) => one);
     const of = (better) => tested.filter((one) => one.significant && one.better === better).length;
     if (!tested.length) return words;
@@ -587,7 +587,7 @@
     const tested = differences.length > 0 && !pairs.baseline;
     document.querySelector(".matrix").hidden = !tested;
     if (!tested) return;
-    const name = (i) => h("span", { title: runs[matrix.order[i]] }, labels[matrix.order[i]]), mean = (i) => shown(data.means[matrix.order[i]][m]);
+    const name = (i) => runs[matrix.order[i]], mean = (i) => shown(data.means[matrix.order[i]][m]);
     const inGroup = (g) => matrix.order.slice(matrix.groups[g].from, matrix.groups[g].to + 1);
     table("groups", [
       { title: TEXT.group, of: (g) => -g, show: (g) => h("button", { type: "button", class: "link", onclick: () => { const { from, to } = matrix.groups[g], n = to - from + 1; look(from + n / 2, from + n / 2, n + 2); $("matrix").scrollIntoView({ block: "nearest" }); } }, g + 1) },
@@ -635,8 +635,8 @@
     const { measure: m, a, b } = state;
     listed = table("by-query", [
       { title: TEXT.query, of: (q) => queries[q], show: (q) => h("button", { type: "button", class: "link", onclick: () => open(q) }, queryLabel(q)), text: true, id: true },
-      { title: labels[a], of: (q) => value(a, m, q), show: (q) => shown(value(a, m, q)) },
-      { title: labels[b], of: (q) => value(b, m, q), show: (q) => shown(value(b, m, q)) },
+      { title: runs[a], of: (q) => value(a, m, q), show: (q) => shown(value(a, m, q)) },
+      { title: runs[b], of: (q) => value(b, m, q), show: (q) => shown(value(b, m, q)) },
       { title: TEXT.differenceTitle, of: gap, show: (q) => (Number.isNaN(gap(q)) ? "–" : signed(gap(q))), rising: signs[m] < 0 },
       { title: TEXT.meanOfAll, of: (q) => spread(q).mean, show: (q) => shown(spread(q).mean) },
       { title: TEXT.disagreement, of: (q) => spread(q).deviation, show: (q) => shown(spread(q).deviation) },
@@ -702,7 +702,7 @@
     const top = g.names.map((_, i) => shown(signs[m] * Math.max(...runs.map((_, r) => (mean(r, i) === null ? -Infinity : signs[m] * mean(r, i))))));
     const aside = (r, i) => (r === base || g.difference[m][r][i] === null ? "" : signed(g.difference[m][r][i]) + (g.low[m][r][i] === null ? "" : ` [${signed(g.low[m][r][i])}, ${signed(g.high[m][r][i])}]`));
     table("query-groups", [
-      { title: TEXT.run, of: (r) => runs[r], show: (r) => h("span", { title: runs[r] }, labels[r]), text: true, id: true },
+      { title: TEXT.run, of: (r) => runs[r], show: (r) => runs[r], text: true, id: true },
       ...g.names.map((name, i) => ({
         title: TEXT.groupHead(name, g.queries[m][i]),
         of: (r) => mean(r, i),
@@ -798,7 +798,7 @@
     const share = (x) => (x === null ? "–" : x > 0 && x < 0.0005 ? "<0.1%" : `${(100 * x).toFixed(1)}%`);
     const range = (heading, low, high) => ({ title: heading, of: (r) => of(high)(r) - of(low)(r), show: (r) => (of(low)(r) === null ? "–" : `${shown(of(low)(r))} … ${shown(of(high)(r))}`) });
     table("audited", [
-      { title: TEXT.run, of: (r) => runs[r], show: (r) => h("span", { title: runs[r] }, labels[r]), text: true, id: true },
+      { title: TEXT.run, of: (r) => runs[r], show: (r) => runs[r], text: true, id: true },
       column(measures[m], "score"),
       range(TEXT.interval, "low", "high"),
       range(TEXT.tieRange, "worst", "best"),
@@ -838,7 +838,8 @@
   addEventListener("hashchange", follow);
 
   // Tables as files.
-  const quoted = (x) => (x === null || Number.isNaN(x) ? "" : /[",\n\r]/.test(String(x)) ? `"${String(x).replaceAll('"', '""')}"` : String(x));
+  const quoted = (x) => (typeof x === "string" && /^[=+\-@]/.test(x) && !/^[+-][\d.,]*$/.test(x) ? quotedText(`'${x}`) : quotedText(x));  // no formulas
+  const quotedText = (x) => (x === null || Number.isNaN(x) ? "" : /[",\n\r]/.test(String(x)) ? `"${String(x).replaceAll('"', '""')}"` : String(x));
   const lines = (rows) => rows.map((row) => row.map(quoted).join(",") + "\n").join("");
   const CSV = {
     scores: () => {
