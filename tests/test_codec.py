@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.codec import Saved, load, plain, text, typed
+from cranfield.codec import Saved, plain, text, typed
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import InputError
+from cranfield.saved import load
 
 
 class Point(NamedTuple):

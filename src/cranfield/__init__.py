@@ -15,13 +15,11 @@ if TYPE_CHECKING:
     from cranfield.analysis.explain import explain
     from cranfield.analysis.exposure import exposure
     from cranfield.analysis.per_query import queries
-    from cranfield.codec import load
     from cranfield.errors import CranfieldError, InputError, MeasureError
     from cranfield.evaluation.collection import Collection
     from cranfield.evaluation.elsewhere import concat, read_scores
     from cranfield.evaluation.evaluation import Evaluation
     from cranfield.evaluation.evaluator import Evaluator, evaluate
-    from cranfield.evaluation.plan import Policy
     from cranfield.evaluation.scores import Scores
     from cranfield.experiment.experiment import Experiment
     from cranfield.io import Judgments, Repeats, Run, read_qrels, read_run
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from cranfield.io.records import records
     from cranfield.lab.simulation import simulate
     from cranfield.measures import measure, parse
+    from cranfield.saved import load
 
 __version__ = "0.1.0"
 
@@ -43,7 +42,6 @@ __all__ = [
     "InputError",
     "Judgments",
     "MeasureError",
-    "Policy",
     "Repeats",
     "Run",
     "Scores",
@@ -85,7 +83,6 @@ MODULES = {
     "evaluation.elsewhere": ("concat", "read_scores"),
     "evaluation.evaluation": ("Evaluation",),
     "evaluation.evaluator": ("Evaluator", "evaluate"),
-    "evaluation.plan": ("Policy",),
     "evaluation.scores": ("Scores",),
     "experiment.experiment": ("Experiment",),
     "io": ("Judgments", "Repeats", "Run", "read_qrels", "read_run"),
@@ -94,7 +91,7 @@ MODULES = {
     "io.records": ("records",),
     "lab.simulation": ("simulate",),
     "measures": ("measure", "parse"),
-    "codec": ("load",),
+    "saved": ("load",),
 }
 
 

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
 from dataclasses import is_dataclass
-from importlib import import_module
 from typing import Any, ClassVar, Self, get_args, get_origin
 
 import numpy as np
@@ -29,13 +28,6 @@ PathLike = str | os.PathLike[str]
 # What may be raised while the content of a damaged file is read.
 DAMAGED = CranfieldError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
 INFINITE = {"inf": math.inf, "-inf": -math.inf}
-# The results that `load` reads: their kinds, and where their classes are.
-SAVED = {
-    "scores": "evaluation.scores.Scores",
-    "comparison": "analysis.compare.Comparison",
-    "groups": "evaluation.designs.Groups",
-    "study": "lab.study.StudyResult",
-}
 
 
 class Result(Displayed):
@@ -140,22 +132,6 @@ def with_origin(data: dict[str, Any], known: Mapping[str, Any] | None = None) ->
     if "provenance" not in data:
         return data
     return {**data, "provenance": {**(known or {"time": now(), **(_origin.get() or {})}), **data["provenance"]}}
-
-
-def load(path: PathLike) -> Any:
-    """Read saved scores, groups, a comparison or a study: what ``save`` of these, or ``--format json``, wrote.
-
-    All numbers are the same to the last digit; notes become plain sentences.
-    """
-    what, hint = (
-        "saved scores, groups, a comparison or a study",
-        "save them with `result.save(FILE)` or `--format json -o FILE`",
-    )
-    data = content(path, what, hint)
-    if not isinstance(data.get("kind"), str) or data["kind"] not in SAVED:
-        raise InputError([f"{os.fspath(path)}: not {what}"], hint=hint)
-    module, _, name = SAVED[data["kind"]].rpartition(".")
-    return getattr(import_module(f"cranfield.{module}"), name)._from_file_data(data, path)
 
 
 def content(path: PathLike, what: str, hint: str) -> dict[str, Any]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any, ClassVar
-
-DISPLAY = "cranfield.report.notebook"  # the module with the tables and figures of all classes of results
 
 
 class Displayed:
@@ -34,7 +31,9 @@ class Displayed:
 
 
 def _display(how: str, result: Any, **options: Any) -> Any:
-    return getattr(import_module(DISPLAY), how)(result, **options)
+    from cranfield.report import notebook  # the only import that points up: results show themselves
+
+    return getattr(notebook, how)(result, **options)
 
 
 class TableText(str):

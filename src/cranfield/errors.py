@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ContextDecorator, contextmanager
 from contextvars import ContextVar
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 from cranfield.wording import printable
@@ -78,8 +78,11 @@ class reading:  # noqa: N801 - called like a function; a class takes a third of 
             raise reading_failed(self._source_name, error) from error
 
 
-class long_numbers(ContextDecorator):  # noqa: N801 - as above
-    """Whole numbers with more digits than Python writes as text, as an error of the input."""
+class reading_objects(ContextDecorator):  # noqa: N801 - as above
+    """What Python objects raise while they are read, as an error of the input.
+
+    These are whole numbers with more digits than Python writes as text, and dicts that change meanwhile.
+    """
 
     def __enter__(self) -> None:
         pass
@@ -90,6 +93,10 @@ class long_numbers(ContextDecorator):  # noqa: N801 - as above
             raise InputError(
                 [f"a whole number in the input has more than {most:,} digits"], hint="give long ids as text"
             ) from None
+        if isinstance(error, RuntimeError) and str(error).endswith("during iteration"):
+            raise InputError(
+                ["the input changed while it was read"], hint="give a copy that nothing else changes: dict(run)"
+            ) from error
 
 
 def reading_failed(source_name: str, error: OSError | MemoryError) -> InputError:
@@ -138,17 +145,6 @@ def available(module: str) -> Any:
         return None
 
 
-def check_count(name: str, value: object, least: int = 1) -> int:
-    """Return an integer that is at least ``least``; raise for any other value.
-
-    >>> check_count("b", 1000)
-    1000
-    """
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        raise UsageError(f"{name} must be a whole number of at least {least}, not {_format_value(value)}")
-    return int(value)
-
-
 def check_numbers(name: str, values: Sequence[object], low: int, high: int) -> tuple[int, ...]:
     """Return integers within bounds without duplicates, in ascending order; raise if there are none.
 
@@ -160,17 +156,6 @@ def check_numbers(name: str, values: Sequence[object], low: int, high: int) -> t
         what = f"not {_format_value(wrong[0])}" if wrong else "at least one"
         raise UsageError(f"{name} must be whole numbers from {low} to {high}, {what}")
     return tuple(sorted({int(n) for n in values if isinstance(n, Integral)}))
-
-
-def check_fraction(name: str, value: object) -> float:
-    """Return a number greater than 0 and less than 1; raise for any other value.
-
-    >>> check_fraction("alpha", 0.05)
-    0.05
-    """
-    if not isinstance(value, Real) or not value < 1 or value <= 0:
-        raise UsageError(f"{name} must be between 0 and 1, not {_format_value(value)}")
-    return float(value)
 
 
 def check_choice(name: str, value: object, choices: Sequence[str | None]) -> None:

@@ -426,3 +426,10 @@ def test_designs_survive_saving(tmp_path: Any) -> None:
         assert cf.load(tmp_path / f"{number}.json").to_dict() == result.to_dict()
     again = cf.compare(cf.load(tmp_path / "0.json"), cluster="topic")
     assert again.to_dict() == comparison.to_dict()
+
+
+def test_queries_of_several_collections_with_one_id_are_refused() -> None:
+    collections = {"a": cf.Collection({"b/q": {"x": 1}}), "a/b": cf.Collection({"q": {"x": 1, "y": 1}})}
+    run = {"a": {"b/q": ["y", "x"]}, "a/b": {"q": ["x", "y"]}}
+    with pytest.raises(cf.CranfieldError, match="two queries have the id `a/b/q`"):
+        cf.evaluate(collections, {"r": run}, ["RR"])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -110,6 +113,14 @@ def test_public_names_are_visible_and_nothing_else() -> None:
         assert getattr(cf, name) is not None
 
 
+@pytest.mark.parametrize("module", [cf.judging, cf.lab, cf.measures, cf.stats, cf.tensors])
+def test_other_modules_show_their_public_names(module: Any) -> None:
+    names = [name for name in dir(module) if not name.startswith("__")]
+    assert names and all(inspect.getmodule(getattr(module, name)) is not None or name.isupper() for name in names)
+    assert not any(isinstance(getattr(module, name), ModuleType) for name in names)
+    assert not {"Any", "TYPE_CHECKING", "import_module"} & set(names)
+
+
 GROUPS = {
     "1": {"x": {"a": 1, "b": 0}, "y": {"b": 1}},
     "2": {"x": {"a": 1}},
@@ -193,3 +204,25 @@ def test_a_range_of_some_orders_says_so() -> None:
     qrels = {"q": {f"d{i}": i % 4 for i in range(20)}}
     notes = cf.evaluate(qrels, {"q": dict.fromkeys(qrels["q"], 1.0)}, ["Q", "AP"]).notes
     assert [note.values.get("at_least", False) for note in notes if note.kind == "tie_range"] == [True, False]
+
+
+class Growing(dict[str, Any]):
+    """A dict that gets a key whenever one is read."""
+
+    def __iter__(self) -> Iterator[str]:
+        for key in dict.__iter__(self):
+            self[f"more {len(self)}"] = 1.0
+            yield key
+
+
+@pytest.mark.parametrize("call", [cf.Evaluator({"q": {"a": 1}}, "RR"), cf.Evaluator({"q": {"a": 1}}, "RR").means])
+@pytest.mark.parametrize("run", [{"q": Growing(a=1.0, b=2.0)}, Growing(q={"a": 1.0}, r={"a": 1.0})], ids=["in", "out"])
+def test_a_dict_that_changes_while_it_is_read_is_an_error(call: Any, run: Any) -> None:
+    with pytest.raises(cf.InputError, match="changed while it was read"):
+        call(run)
+
+
+def test_a_function_that_maps_no_document_is_an_error() -> None:
+    collection = cf.Collection({"q": {"a": 1}}, map_documents=lambda chunk: None)
+    with pytest.raises(cf.InputError, match="chunk `a#1`: expected an id, found None"):
+        cf.evaluate(collection, {"q": ["a#1"]}, "RR")

@@ -223,6 +223,10 @@ WRONG: dict[str, tuple[Any, str]] = {
     "two values": ("run,query,m\na,q1,0.5\na,q1,0.6\n", "scores.csv:3: a second value of m for query `q1` of run `a`"),
     "text": ("run,query,m\na,q1,good\n", 'scores.csv:2: the value of m is not a number: "good"'),
     "infinity": ("run,query,m\na,q1,inf\n", "scores.csv:2: the value of m is not a number"),
+    "a number too large": (
+        [{"run": "a", "query": "q1", "m": 1e308}, {"run": "a", "query": "q2", "m": -1e308}],
+        "the value of m is not between",
+    ),
     "an underscore": ("run,query,m\na,q1,1_000\n", "scores.csv:2: the value of m is not a number"),
     "a decimal comma": ('run,query,m\na,q1,"0,5"\n', "scores.csv:2: the value of m is not a number"),
     "a run without a value": ("run,query,m\na,q1,0.5\nb,q1,\n", "scores.csv:3: run `b` has no value"),

@@ -180,7 +180,7 @@ def test_parts_that_exclude_each_other() -> None:
     with pytest.raises(UsageError, match="spans cannot be combined with nil, costs or predicted"):
         cf.Collection(spans=spans, nil="NIL")
     for cover in (0, 1.5, "half", -1, float("nan")):
-        with pytest.raises(UsageError, match="cover must be a share above 0 and up to 1"):
+        with pytest.raises(UsageError, match="cover must be a number greater than 0 and at most 1"):
             cf.Collection(spans=spans, cover=cover)
 
 

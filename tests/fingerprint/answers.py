@@ -143,7 +143,7 @@ def experiment(name: str) -> Outputs:
     lines += ["[save]", f'comparison = "{files["comparison.json"]}"', "[report]", f'file = "{files["html"]}"']
     lines += ["[history]", f'file = "{files["jsonl"]}"', ""]
     (place / "experiment.toml").write_text("\n".join(lines))
-    code, printed = run_command(["run", "experiment.toml", "--summary", files["md"], "--quiet"], place)
+    code, printed = run_command(["run", "experiment.toml", "--summary", files["md"]], place)
     if code:
         raise Refused(printed)
     written = {part: (place / file).read_text() for part, file in files.items()}

@@ -167,7 +167,7 @@ def test_records_with_fields_by_name() -> None:
     }
     run = cf.records(nested, document="metadata.file", start="metadata.from", end="metadata.to")
     assert cf.evaluate(cf.Collection(spans=SPANS), run, MEASURES).values.tolist() == EXPECTED
-    run = cf.records(nested, document="metadata.file", start=lambda r: r["metadata"]["from"],
+    run = cf.records(list(nested.values()), document="metadata.file", start=lambda r: r["metadata"]["from"],
                      end=lambda r: r["metadata"]["to"], score="sim")  # fmt: skip
     assert cf.evaluate(cf.Collection(spans=list(SPANS.values())), run, MEASURES).values.tolist() == EXPECTED
     with pytest.raises(InputError, match="query `1`: no usual field for the start of a chunk in dict; it has"):

@@ -172,7 +172,7 @@ WRONG = {
     "systems": (2.5, "systems must be a whole number of at least 1, not 2.5"),
     "seed": (-1, "seed must be a whole number of at least 0, not -1"),
     "ties": (1.5, "ties must be a number from 0 to 1, not 1.5"),
-    "noise": (float("nan"), "noise must be a number from 0 to 1000, not nan"),
+    "noise": (float("nan"), "noise must be a number from 0 to 1,000, not nan"),
     "documents": (
         100,
         "100 documents are too few for 6 queries with up to 12 relevant documents each\n\nhint: use at least 144 documents",

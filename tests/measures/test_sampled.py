@@ -10,12 +10,47 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from golden_cases import cases_of, check
+from golden_cases import STRUCTURED, cases_of, check
 
 
 @cases_of("sampled")
 def test_golden(case: dict[str, Any]) -> None:
     check(case)
+
+
+PRINTED = {
+    "infAP": "xinfAP",
+    "infNDCG": "infnDCG",
+    "iP10": "infP@10",
+    "inum_rel_ret": "infNumRelRet",
+    "num_ret": "NumRet",
+}
+
+
+@pytest.mark.parametrize("case", [case for case in STRUCTURED if case["id"].startswith("G5-")], ids=lambda c: c["id"])
+def test_queries_of_files_of_sample_eval(case: dict[str, Any], tmp_path: Path) -> None:
+    """What sample_eval.pl of 2011 prints for each query; it drops leading zeros of the query ids of the run."""
+    qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
+    qrels.write_text(case["qrels_text"])
+    run.write_text("".join(f"{line.lstrip('0')}\n" for line in case["run_text"].splitlines()))
+    values = cf.Evaluator(qrels, [*PRINTED.values(), "infNumRel"]).per_query(run)
+    for query, expected in case["expected"].items():
+        if query != "all":
+            found = {name: values[query][symbol] for name, symbol in PRINTED.items()}
+            found["inum_rel"] = values[query]["infNumRel"]
+            assert found == pytest.approx(expected, abs=case["tol"])
+
+
+@pytest.mark.parametrize("case", [case for case in STRUCTURED if case["id"].startswith("H2-")], ids=lambda c: c["id"])
+def test_queries_of_files_of_statap(case: dict[str, Any], tmp_path: Path) -> None:
+    """What statAP_MQ_eval_v4.pl prints for each query that it counts; -f drops documents of other methods."""
+    prels, run = tmp_path / "prels.txt", tmp_path / "run.txt"
+    prels.write_text(case["prels_text"])
+    run.write_text(case["run_text"])
+    measure = f"statAP(method='{'sampled' if '-f' in case['flags'] else 'mixed'}')"
+    values = cf.Evaluator(prels, measure).per_query(run)
+    counted = {query: value for query, value in case["expected"]["AP"].items() if value is not None}
+    assert {query: values[query][measure] for query in counted} == pytest.approx(counted, abs=1e-9)
 
 
 QRELS = {"q": {"a": 2, "b": 0, "c": -1, "d": 1, "e": -1, "missed": 1, "nope": 0}}

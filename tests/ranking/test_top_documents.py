@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield import io
 from cranfield.corpus.corpus import top_documents
+from cranfield.evaluation.reader import documents_read_by
 from cranfield.ranking.alignment import Aligner
-from cranfield.ranking.unjudged import documents_read_by
 
 rows = st.lists(
     st.tuples(st.sampled_from("qr"), st.integers(0, 30), st.sampled_from([0.1, 0.2, 0.20000000001, 3.0, -1.0])),
@@ -46,8 +46,9 @@ def expected(rows: list, k: int, ties: str) -> dict[str, set[str]]:
 
 def read(source: object, k: int, ties: str) -> dict[str, set[str]]:
     measure = cf.parse(f"DELTARB@{k}[ties={ties}]")
-    aligned = Aligner(JUDGMENTS).read(io.read_run(source), [KEYS[ties]], top=k)  # type: ignore[list-item]
-    return documents_read_by(aligned, [measure], JUDGMENTS.queries)
+    alignments = Aligner(JUDGMENTS).read(io.read_run(source), [KEYS[ties]], top=k)  # type: ignore[list-item]
+    tops = {key: alignment.tops for key, alignment in alignments.items() if alignment.tops is not None}
+    return documents_read_by(tops, [measure], JUDGMENTS.queries)
 
 
 @settings(max_examples=60, deadline=None)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from pyspark.sql import functions as sql
 import cranfield as cf
 from cranfield import spark as engine
 from cranfield.errors import UsageError
+from cranfield.spark.frames import use_this_python
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -97,3 +100,17 @@ def test_what_a_frame_raises_is_raised(spark: SparkSession) -> None:
     with pytest.raises(Exception, match="boom"):
         engine.evaluate(spark.createDataFrame(JUDGED, QRELS), runs, "AP")
     assert len(spark.sparkContext._jsc.getPersistentRDDs()) == before
+
+
+@pytest.mark.parametrize(
+    ("master", "settings", "ours"),
+    [("local[2]", {}, True), ("yarn", {}, False), ("local[2]", {"spark.pyspark.python": "env/bin/python"}, False)],
+)
+def test_workers_on_this_machine_run_this_python(
+    master: str, settings: dict[str, str], ours: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    context = SimpleNamespace(master=master, getConf=lambda: settings, pythonExec="python3")
+    use_this_python(SimpleNamespace(sparkContext=context))
+    assert (context.pythonExec == sys.executable) == ours
+    use_this_python(SimpleNamespace())  # Spark Connect has no context

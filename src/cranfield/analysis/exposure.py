@@ -16,7 +16,7 @@ import numpy as np
 from cranfield.codec import plain
 from cranfield.data import Floats, Integers, Strings
 from cranfield.display import Displayed
-from cranfield.errors import InputError, UsageError, check_count
+from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.io.faults import quotable
@@ -24,6 +24,7 @@ from cranfield.io.named_tables import Items, read_items
 from cranfield.io.runs import Piece, for_each_piece
 from cranfield.io.values import Duplicates, first_rows, is_missing
 from cranfield.ranking.tie_rules import DEFAULT, tie_rule
+from cranfield.settings import Count, checked
 from cranfield.statistics.intervals import t_quantile
 from cranfield.wording import listed, plural
 
@@ -111,9 +112,10 @@ class Exposure(Displayed):
         return plain({**{name: getattr(self, name) for name in names}, "runs": runs})
 
 
+@checked
 def exposure(
     runs: Any,
-    k: int = 10,
+    k: Count = 10,
     items: Any = None,
     by: str | None = None,
     *,
@@ -154,7 +156,6 @@ def exposure(
     >>> shown.exposure, shown.coverage
     ({'a': 1.5, 'b': 0.0, 'c': 0.5, 'd': 0.0}, 0.375)
     """
-    check_count("k", k, 1)
     given = read_runs(runs, names, duplicates)
     readers = {run.name: partial(for_each_piece, run, k) for run in given}
     return _exposure(readers, k, None if items is None else read_items(items), by, baseline)

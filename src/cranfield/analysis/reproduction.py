@@ -17,7 +17,8 @@ import numpy as np
 from cranfield.analysis.query_values import matched_values
 from cranfield.codec import plain
 from cranfield.data import Floats
-from cranfield.errors import InputError, check_fraction
+from cranfield.errors import InputError
+from cranfield.settings import Chance, Count, Whole, checked
 from cranfield.statistics.resampling import query_blocks
 from cranfield.statistics.rounding import SAME
 
@@ -59,6 +60,7 @@ class Reproduction:
         return plain({name: part._asdict() if isinstance(part, Bounded) else part for name, part in vars(self).items()})
 
 
+@checked
 def reproduction(
     original: Any,
     again: Any,
@@ -66,9 +68,9 @@ def reproduction(
     baseline: str,
     *,
     measure: str | None = None,
-    level: float = 0.95,
-    samples: int = 9_999,
-    seed: int = 0,
+    level: Chance = 0.95,
+    samples: Count = 9_999,
+    seed: Whole = 0,
 ) -> Reproduction:
     """Whether the effect of an advanced run over a baseline is found again in another experiment.
 
@@ -100,7 +102,6 @@ def reproduction(
     >>> round(found.improvement.value, 4), round(found.delta.value, 4), round(found.effect_ratio.value, 4)
     (0.5, 0.2, 0.6)
     """
-    level = check_fraction("level", level)
     (names, first), (others, second) = (_table(scores, advanced, baseline, measure) for scores in (original, again))
     same = set(names) == set(others)
     if same:

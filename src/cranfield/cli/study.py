@@ -18,6 +18,7 @@ from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, emit, note, progress, width
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import read_runs
+from cranfield.evaluation.notes import summarised
 from cranfield.lab.studies import study_names
 from cranfield.lab.study import (
     CollectionFiles,
@@ -177,7 +178,10 @@ class StudyOfRuns(ScoresOrRuns, results.Results):
             else:
                 runs, names, _ = options.named_runs(self.runs)
                 result = experiment(self.qrels, opened(runs, names), progress=step, **chosen)
-        self.deliver(result.pages(self.digits), result.to_dict(), result.save_figures)
+        data = result.to_dict()
+        if self.format != "json":
+            data["notes"] = summarised(result.notes)[0]
+        self.deliver(result.pages(self.digits), data, result.save_figures)
 
     def _check(self, study: str) -> None:
         """Raise if there is nothing to study, or if options need rankings."""

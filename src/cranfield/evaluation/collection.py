@@ -8,20 +8,20 @@ from dataclasses import fields, replace
 from functools import cached_property, wraps
 from inspect import signature
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 import numpy as np
 
 from cranfield import io
 from cranfield.data import DailyRankings, Integers, Intents, Judgments, Labels, Navigational, Repeats, Run, Strings
-from cranfield.errors import InputError, UsageError, check_choice
+from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.notes import Note, QueryNames
-from cranfield.evaluation.plan import Inference, Negative, Plan, Policy
+from cranfield.evaluation.plan import Depth, Inference, Negative, Plan, Policy
 from cranfield.evaluation.scores import check_rankings
 from cranfield.io.columns import is_frame
 from cranfield.io.faults import quotable
 from cranfield.io.tables import with_queries
-from cranfield.settings import Count, Limits, Positive
+from cranfield.settings import Limits, Positive, check_all
 from cranfield.wording import did_you_mean, few, one_of
 
 if TYPE_CHECKING:
@@ -133,7 +133,9 @@ class Collection:
         groups: Annotated[Any, "Judgments: grades by groups of assessors."] = None,
         judges: Mapping[str, Any] | None = None,
         spans: Annotated[Any, "Judgments: passages, in columns query, document, start, end."] = None,
-        cover: Annotated[float, Limits(0, 1), "With spans: the share of a passage that a chunk must cover."] = 0.5,
+        cover: Annotated[
+            float, Limits(0, 1, "(]"), "With spans: the share of a passage that a chunk must cover."
+        ] = 0.5,
         queries: Annotated[Any, "Texts and attributes of queries: a table, or TREC topics."] = None,
         documents: Annotated[Any, "Document text: a collection, or a file written by `cranfield corpus`."] = None,
         items: Annotated[Any, "Attributes of documents: a table with a column for the document."] = None,
@@ -150,7 +152,7 @@ class Collection:
         rel: Annotated[Positive, "Lowest relevant grade, for binary measures that do not name their own."] = 1.0,
         nil: Annotated[str | None, 'Document id that stands for "no answer".'] = None,
         full_length: Annotated[
-            Count | None,
+            Depth | None,
             "Length limit of the systems: the end of a list of N documents does not count as an answer.",
         ] = None,
         negative: Annotated[Negative, "Treat negative grades as unjudged or as not relevant."] = "unjudged",
@@ -174,6 +176,7 @@ class Collection:
             key: value for key, value in locals().items() if key != "self" and value is not None and value is not False
         }
         check_rankings(qrels, "an evaluation")
+        check_all(Collection, given)
         _check_combinations(given)
         self.given: Mapping[str, Any] = given
         self.qrels, self.prefs, self.groups, self.documents = qrels, prefs, groups, documents
@@ -184,8 +187,6 @@ class Collection:
         self._sample = {key: given.get(key) for key in SAMPLE} if given.keys() & set(SAMPLE) else None
         self._costs, self._predicted, self._queries, self._items = costs, predicted, queries, items
         self.map_documents, self.allow_disjoint, self.absent_days = map_documents, allow_disjoint, absent_days
-        check_choice("absent_days", absent_days, get_args(AbsentDays))
-        self.policy()  # raises if they are not of their kinds
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Collection:
@@ -417,8 +418,6 @@ def _check_combinations(given: Mapping[str, Any]) -> None:
         )
     if "judges" in given and (not isinstance(given["judges"], Mapping) or len(given["judges"]) < 2):
         raise UsageError("judges are {name: qrels}, at least two", hint="give the judgments of one judge as qrels")
-    if not isinstance(cover := given["cover"], (int, float)) or not 0 < cover <= 1:
-        raise UsageError(f"cover must be a share above 0 and up to 1, not {cover!r}")
     if "qrels" not in given and given.keys() & set(SAMPLE):
         raise UsageError("strata, inclusion and method need qrels")
     for name, others in EXCLUSIVE:

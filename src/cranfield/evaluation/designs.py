@@ -403,6 +403,11 @@ def together(parts: Mapping[str, Scores], runs: tuple[str, ...]) -> Scores:
     """The scores of all collections; the id of a query begins with the name of its collection."""
     first = next(iter(parts.values()))
     queries = [f"{name}/{query}" for name, part in parts.items() for query in part.queries]
+    if len(set(queries)) < len(queries):
+        same = next(query for query in queries if queries.count(query) > 1)
+        raise UsageError(
+            f"two queries have the id `{same}`, which is COLLECTION/QUERY", hint="give the collections other names"
+        )
     shape = len(runs), len(first.columns), len(queries)
     values, counted = np.full(shape, np.nan), np.zeros((shape[0], shape[2]), bool)
     repeats = {run: _repeats(run, parts, shape) for run in runs if any(run in part.repeats for part in parts.values())}

@@ -67,7 +67,6 @@ from cranfield.io.streams import short_name
 from cranfield.io.values import Duplicates
 from cranfield.measures import Measure
 from cranfield.parallel import ProgressLine, followed
-from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.spans import judge_chunks
 from cranfield.ranking.tie_rules import Ties, tie_rule
 from cranfield.ranking.views import with_nil
@@ -377,14 +376,13 @@ class Evaluator:
             raise UsageError("judgments by group have no single alignment", hint="call the evaluator itself")
         return self._readers[0]
 
-    def aligned_evaluation(self, runs: Sequence[AlignedRun]) -> Evaluation:
-        """The evaluation of runs that were aligned elsewhere with the aligner of `reader`."""
+    def aligned_evaluation(self, runs: Sequence[RunScores]) -> Evaluation:
+        """The evaluation of runs that were aligned elsewhere, with `RunReader.run_scores` of `reader`."""
         if self.collection.predicted is not None:
             raise UsageError("predicted judgments need rankings of documents", hint="leave out predicted")
-        scores = [self.reader.run_scores(run) for run in runs]
-        for of_run in scores:
-            self._check(of_run)
-        evaluation = self._evaluation(scores)
+        for run in runs:
+            self._check(run)
+        evaluation = self._evaluation(runs)
         evaluation.table(self.columns)  # raises if a measure needs what was not aligned
         return evaluation
 

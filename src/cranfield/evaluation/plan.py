@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from cranfield.data import Judgments
 from cranfield.errors import MeasureError, UsageError
+from cranfield.io.runs import WHOLE_RANKING
 from cranfield.measures import Measure
 from cranfield.measures.catalogue import OUTSIDE, Better
 from cranfield.measures.catalogue import Aggregate as Aggregate
@@ -99,6 +100,11 @@ class AlignmentKey(NamedTuple):
     collection: bool = False
     documents: bool = False
 
+    @property
+    def plain(self) -> bool:
+        """Whether only the judged documents of the query are needed."""
+        return not (self.content or self.costs or self.collection or self.documents)
+
 
 @dataclass(frozen=True)
 class Column:
@@ -184,6 +190,19 @@ class Column:
     def tied(self, ties: Ties) -> Column:
         """The same measure and tie groups with another tie rule."""
         return self.varied(ties=ties)
+
+
+def last_rank_read(measure: Measure) -> int:
+    """The last rank at which the measure reads unjudged documents; 0 if it reads none."""
+    definition = measure.definition
+    if not (definition.content or definition.collection or definition.documents):
+        return 0
+    if measure.views.condensed:
+        # Documents judged for other queries stay in a condensed list, so that its ranks may be far down.
+        return 0 if definition.content else WHOLE_RANKING
+    cutoff = None if definition.is_own else measure.cutoff  # a user's function gets all ranks
+    ends = [int(end) for end in (cutoff, measure.views.depth) if end is not None]
+    return min(ends, default=WHOLE_RANKING)
 
 
 @dataclass(frozen=True)

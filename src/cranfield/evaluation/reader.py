@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.data import Integers, Judgments, Run
-from cranfield.errors import InputError
-from cranfield.evaluation.plan import AlignmentKey, Column, Policy
+from cranfield.data import Booleans, Integers, Judgments, Run, Strings, TextView
+from cranfield.errors import InputError, MeasureError
+from cranfield.evaluation.plan import AlignmentKey, Column, Policy, last_rank_read
 from cranfield.evaluation.run_scores import RunScores
+from cranfield.io.runs import TopDocuments
+from cranfield.measures import Measure
 from cranfield.parallel import followed
-from cranfield.ranking.alignment import AlignedRun, Aligner
+from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import Key
 from cranfield.ranking.spans import judge_chunks
 from cranfield.ranking.tie_rules import TieRule
@@ -22,11 +24,8 @@ from cranfield.ranking.unjudged import (
     align_collection,
     align_content,
     align_documents,
-    check_corpus_overlap,
-    check_readable,
     cost_aligner,
-    documents_read_by,
-    last_rank_read,
+    no_overlap_error,
     with_unjudged,
 )
 
@@ -95,10 +94,10 @@ class RunReader:
             return None
         return cost_aligner(self.judgments, self.costs, self.policy.negative, self.top_grade)
 
-    def read(self, run: Run) -> AlignedRun:
-        """Read and align a run. Of several NILs of a query, the first one counts."""
+    def read(self, run: Run) -> RunScores:
+        """Read and align a run; its values are computed on demand. Of several NILs of a query, the first one counts."""
         try:
-            return self._read(run)
+            return self.run_scores(run, self._read(run))
         except InputError as error:
             if self.policy.nil is None:
                 raise
@@ -108,37 +107,36 @@ class RunReader:
             if not queries:
                 raise
             try:
-                return replace(self._read(run), repeated_nil=queries)
+                return self.run_scores(run, self._read(run), queries)
             except InputError:
                 raise error from None  # there are other faults
 
-    def _read(self, run: Run) -> AlignedRun:
+    def _read(self, run: Run) -> dict[Key, Alignment]:
         if self.judgments.spans is None:
             return self.aligner.read(run, self.keys, by_id=self.by_id, top=self.top)
         aligner = Aligner(judge_chunks(self.judgments, [run]), complete=self.policy.complete)
-        aligned = aligner.read(run, self.keys, by_id=self.by_id, top=self.top)
-        empty = set(run.empty)
-        for q, query in enumerate(self.judgments.queries if empty else ()):
-            if query in empty:
-                aligned.first.length[q] = 0  # a table has no rows of an empty ranking
-        return aligned
+        alignments = aligner.read(run, self.keys, by_id=self.by_id, top=self.top)
+        empty = [q for q, query in enumerate(self.judgments.queries) if query in set(run.empty)]
+        for alignment in alignments.values():
+            alignment.length[empty] = 0  # a table has no rows of an empty ranking
+        return alignments
 
     def scores(self, runs: Sequence[Run], progress: Progress | None = None) -> Iterator[RunScores]:
         """The scores of all runs in turn; the next few runs are read at the same time."""
-        aligned = self._aligned(runs)
+        read = self._read_ahead(runs)
         if not self.content_measures:
-            yield from followed(map(self.run_scores, aligned), progress, len(runs))
+            yield from followed(read, progress, len(runs))
             return
         subtopics = self.judgments.labels is not None
         check_readable(self.content_measures, self.corpus, self.judgments.name, subtopics=subtopics)
         # The documents to look up in the corpus are known only after all runs are read.
-        held = list(followed(aligned, progress, 2 * len(runs)))
+        held = list(followed(read, progress, 2 * len(runs)))
         content = self.content_aligner(held)
         check_corpus_overlap(content, self.content_measures)
         for run in followed(held, progress, 2 * len(runs), len(runs)):
-            yield self.run_scores(run, content)
+            yield self.with_content(run, content)
 
-    def content_aligner(self, runs: Sequence[AlignedRun]) -> Aligner:
+    def content_aligner(self, runs: Sequence[RunScores]) -> Aligner:
         """The aligner for measures of document text, with the unjudged documents that they read in these runs."""
         from cranfield.corpus import Corpus
         from cranfield.corpus.judged import Reading
@@ -151,25 +149,30 @@ class RunReader:
         reading = Reading(extended, Corpus.open(self.corpus, wanted=extended.documents))
         return Aligner(extended, reading=reading, top=self.top_grade)
 
-    def documents_read(self, run: AlignedRun) -> dict[str, set[str]]:
+    def documents_read(self, run: RunScores) -> dict[str, set[str]]:
         """The documents of a run that measures read, for each judged query."""
-        return documents_read_by(run, self.content_measures, self.judgments.queries)
+        return documents_read_by(run.tops, self.content_measures, self.judgments.queries)
 
-    def run_scores(self, run: AlignedRun, content: Aligner | None = None) -> RunScores:
-        """The values of a run, which are computed on demand."""
-        alignments = {AlignmentKey(False, key): alignment for key, alignment in run.alignments.items()}
-        if content is not None:
-            alignments |= {AlignmentKey(True, key): align_content(run, key, content) for key in run.alignments}
-        if self.cost_aligner is not None:
-            costs = {key: align_content(run, key, self.cost_aligner) for key in run.alignments}
-            alignments |= {AlignmentKey(False, key, costs=True): alignment for key, alignment in costs.items()}
-        if self.collection_measures:
-            whole = {key: align_collection(run, key, self.judged_anywhere) for key in run.alignments}
-            alignments |= {AlignmentKey(False, key, collection=True): alignment for key, alignment in whole.items()}
-        if self.document_measures:
-            every = {key: align_documents(run, key, self.items) for key in run.alignments}
-            alignments |= {AlignmentKey(False, key, documents=True): alignment for key, alignment in every.items()}
-        return RunScores(run.run, alignments, run.tops, self.policy.seed, run.repeated_nil)
+    def with_content(self, run: RunScores, content: Aligner) -> RunScores:
+        """The same run, also aligned with judgments that contain the unjudged documents whose text is read."""
+        for key in self.keys:
+            alignment = run.alignments[AlignmentKey(False, key)]
+            run.alignments[AlignmentKey(True, key)] = align_content(alignment, content)
+        return run
+
+    def run_scores(
+        self, run: Run, alignments: Mapping[Key, Alignment], repeated_nil: tuple[str, ...] = ()
+    ) -> RunScores:
+        """The values of a run with these alignments, and with those that measures of other documents need."""
+        by_key = {AlignmentKey(False, key): alignment for key, alignment in alignments.items()}
+        for key, alignment in alignments.items():
+            if self.cost_aligner is not None:
+                by_key[AlignmentKey(False, key, costs=True)] = align_content(alignment, self.cost_aligner)
+            if self.collection_measures:
+                by_key[AlignmentKey(False, key, collection=True)] = align_collection(alignment, self.judged_anywhere)
+            if self.document_measures:
+                by_key[AlignmentKey(False, key, documents=True)] = align_documents(alignment, self.items)
+        return RunScores(run, by_key, self.policy.seed, repeated_nil)
 
     @cached_property
     def judged_anywhere(self) -> frozenset[str]:
@@ -177,7 +180,7 @@ class RunReader:
         documents = self.judgments.documents
         return frozenset(documents.take(np.flatnonzero(self.aligner.grade >= 0)))
 
-    def _aligned(self, runs: Sequence[Run]) -> Iterator[AlignedRun]:
+    def _read_ahead(self, runs: Sequence[Run]) -> Iterator[RunScores]:
         if len(runs) == 1:
             yield self.read(runs[0])
             return
@@ -194,3 +197,53 @@ class RunReader:
                 yield waiting.pop(0).result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)  # after an error or interrupt, do not read the other runs
+
+
+def documents_read(tops: TopDocuments, measure: Measure) -> Booleans:
+    """Which of the top documents of a run the measure reads; if ties stay open, all that may be above its last rank."""
+    position = measure.views.rule.position
+    start = tops.positions.start
+    rank = start if position is None else start + getattr(tops.positions, position)
+    return np.asarray(rank < last_rank_read(measure))
+
+
+def documents_read_by(
+    tops_by_key: Mapping[Key, TopDocuments], measures: Sequence[Measure], queries: Strings
+) -> dict[str, set[str]]:
+    """The documents of a run, judged or not, that these measures read, for each judged query."""
+    documents: dict[str, set[str]] = {}
+    for key, tops in tops_by_key.items():
+        masks = [documents_read(tops, measure) for measure in measures if measure.views.rule.key == key]
+        number = tops.positions.query
+        rows = np.flatnonzero(np.any(masks, axis=0) & (number < len(queries))) if masks else np.zeros(0, np.int64)
+        for query, document in zip(number[rows].tolist(), tops.ids.take(rows), strict=True):
+            documents.setdefault(queries[query], set()).add(document)
+    return documents
+
+
+def check_corpus_overlap(aligner: Aligner, measures: Sequence[Measure]) -> None:
+    """Raise if the corpus has none of the relevant documents."""
+    reading = aligner.reading
+    assert reading is not None
+    for measure in measures:
+        view = TextView.of(measure.chosen)
+        absent, relevant = reading.absent(view)
+        if relevant and absent == relevant:
+            example = aligner.judgments.documents[int(reading.relevant(view).row[0])]
+            raise no_overlap_error(aligner.judgments.name, relevant, example)
+
+
+def check_readable(measures: Sequence[Measure], corpus: Any, name: str, *, subtopics: bool) -> None:
+    """Raise if these measures need judgments by subtopic or a corpus, and it is missing."""
+    for measure in measures:
+        if not subtopics and not measure.chosen["whole"]:
+            one_subtopic = replace(measure, parameters=(*measure.parameters, ("whole", True)))
+            raise InputError(
+                [f"{name}: {measure} needs judgments by subtopic"],
+                hint=f"`{one_subtopic}` treats each query as one subtopic",
+            )
+    if corpus is None:
+        raise MeasureError(
+            f"{measures[0]} needs a corpus, because it uses document text",
+            hint="documents= of a Collection, or --corpus, takes a corpus file, a collection, or {document: text}",
+        )

@@ -16,7 +16,7 @@ from cranfield.data import Booleans, Floats, Integers, Judgments, Run, Strings
 from cranfield.errors import InputError, MeasureError
 from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.evaluation.overlap import Disjoint
-from cranfield.evaluation.plan import AlignmentKey, Column
+from cranfield.evaluation.plan import AlignmentKey, Column, last_rank_read
 from cranfield.io.runs import TopDocuments
 from cranfield.measures import Measure
 from cranfield.measures.ties.strategies import QUICK, Estimate
@@ -24,7 +24,7 @@ from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import Key
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.tie_rules import DEFAULT, Ties
-from cranfield.ranking.unjudged import CollectionAlignment, last_rank_read
+from cranfield.ranking.unjudged import CollectionAlignment
 from cranfield.wording import few, plural
 
 if TYPE_CHECKING:
@@ -59,13 +59,12 @@ class RunScores:
         self,
         run: Run,
         alignments: Mapping[AlignmentKey, Alignment],
-        tops: Mapping[Key, TopDocuments] | None = None,
         seed: int = 0,
         repeated_nil: tuple[str, ...] = (),
     ) -> None:
         """``repeated_nil``: the queries with more than one NIL."""
         self.repeated_nil = repeated_nil
-        self.run, self.alignments, self.tops, self.seed = run, dict(alignments), dict(tops or {}), seed
+        self.run, self.alignments, self.seed = run, dict(alignments), seed
         self._values: dict[tuple[object, ...], ColumnValues] = {}
         self._tied: dict[tuple[AlignmentKey, bool], list[tuple[Integers, int, Rankings]]] = {}
         self._tie_limits: dict[tuple[object, ...], Mapping[Ties, ColumnValues]] = {}
@@ -77,6 +76,11 @@ class RunScores:
     def alignment(self) -> Alignment:
         """Any of the alignments: all have the same queries and lengths."""
         return next(iter(self.alignments.values()))
+
+    @property
+    def tops(self) -> dict[Key, TopDocuments]:
+        """The top documents for each number that ranks documents, if they were requested."""
+        return {key.key: a.tops for key, a in self.alignments.items() if key.plain and a.tops is not None}
 
     @property
     def length(self) -> Integers:
@@ -350,7 +354,7 @@ class GroupScores(RunScores):
 
     def __init__(self, layers: Sequence[tuple[Integers, RunScores]]) -> None:
         first = layers[0][1]
-        super().__init__(first.run, first.alignments, first.tops, first.seed)
+        super().__init__(first.run, first.alignments, first.seed)
         self._layers = layers
 
     def __getitem__(self, column: Column) -> ColumnValues:

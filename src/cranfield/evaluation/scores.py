@@ -932,8 +932,8 @@ def summary_of(sample: Floats, kind: Aggregate) -> float:
     added = np.log(np.maximum(sample, SMALLEST)) if kind == "geometric" else sample**2 if kind == "error" else sample
     try:
         total = math.fsum(added.tolist())
-    except OverflowError:
-        total = math.inf
+    except OverflowError:  # of the sum; the mean is a number
+        return math.inf if kind == "sum" else math.fsum((added / len(sample)).tolist())
     return averaged(total, len(sample), kind)
 
 

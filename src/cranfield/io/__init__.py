@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import Any, get_args
 
 from cranfield.data import Judgments, Repeats, Run
-from cranfield.errors import InputError, check_choice, long_numbers
+from cranfield.errors import InputError, check_choice, reading_objects
 from cranfield.io.faults import TableKind
 from cranfield.io.objects import from_object, run_from_object
 from cranfield.io.runs import ScoreKind, check, directed, held, join, load, load_unchecked, with_query_ids
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-@long_numbers()
+@reading_objects()
 def read_run(
     source: Any,
     *,
@@ -98,7 +98,7 @@ def _read(kind: TableKind, source: Any, name: str | None, columns: Roles) -> Any
     return getattr(detect_file(stream, kind, columns), f"read_{kind}")(stream, name or stream.name, columns)
 
 
-@long_numbers()
+@reading_objects()
 def read_runs(source: Any, *, name: str | None = None, duplicates: Duplicates = "error") -> list[Run]:
     """All runs of a source, which is as in `read_run`: one, or one for each feature of a LETOR file."""
     if isinstance(source, Run) or not is_stream(source):
@@ -115,7 +115,7 @@ def read_runs(source: Any, *, name: str | None = None, duplicates: Duplicates = 
     return [read_run(run, duplicates=duplicates) for run in runs]
 
 
-@long_numbers()
+@reading_objects()
 def read_qrels(source: Any, *, name: str | None = None, columns: Roles = None) -> Judgments:
     """Judgments, from the same sources as runs, and from ``irds:DATASET`` through ir_datasets.
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from cranfield import native
 from cranfield.data import Floats, Judgments, Repeats, Run, Strings
-from cranfield.errors import InputError, long_numbers
+from cranfield.errors import InputError, reading_objects
 from cranfield.io import tables
 from cranfield.io.columns import COLUMN_NAMES, Columns, frame_of, is_frame, normalise_name
 from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, quotable
@@ -218,7 +218,7 @@ def _is_run(item: Any) -> bool:
     return is_search_result(item) or (is_frame(item) and not is_object(item))
 
 
-@long_numbers()
+@reading_objects()
 def is_mapping_of_runs(run: Any) -> bool:
     """Whether this is ``{name: run}`` and not ``{query: ranking}``."""
     if not isinstance(run, Mapping) or not run:

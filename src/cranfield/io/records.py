@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from cranfield.data import Run, Table
-from cranfield.errors import InputError, UsageError, long_numbers
+from cranfield.errors import InputError, UsageError, reading_objects
 from cranfield.io.columns import COLUMN_NAMES, RANKINGS, Columns, is_column, list_of, normalise_name
 from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, quotable
 from cranfield.io.values import (
@@ -143,7 +143,7 @@ class Accessors:
             )
 
 
-@long_numbers()
+@reading_objects()
 def records(
     results: Any,
     *,

@@ -13,7 +13,7 @@ import numpy as np
 
 from cranfield import native
 from cranfield.data import Integers, Opener, Run, Strings, Table, TableStream
-from cranfield.errors import InputError, UsageError, long_numbers, max_faults, reading
+from cranfield.errors import InputError, UsageError, max_faults, reading, reading_objects
 from cranfield.io.faults import Fault, FaultList, Location, input_error, quotable
 from cranfield.io.objects import document_at
 from cranfield.io.tables import concatenate
@@ -83,7 +83,7 @@ class Joined(NamedTuple):
     tops: tuple[TopDocuments, ...]
 
 
-@long_numbers()
+@reading_objects()
 def join(run: Run, index: Any, keys: Sequence[str], by_id: bool, top: int = 0) -> Joined:
     """Positions of the judged documents of an index, and of the top documents, in a run; see `native` on arguments."""
     joined = _join(run, index, keys, by_id, top)
@@ -230,7 +230,7 @@ def no_rows_error(source_name: str) -> InputError:
     return InputError([f"{source_name}: the file has only blank lines and comments"], kinds=frozenset({"blank"}))
 
 
-@long_numbers()
+@reading_objects()
 def load(run: Run) -> Table:
     """All rows of a run in memory, checked as a join checks them."""
     source = _in_memory(run)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from cranfield.data import Integers, Judgments, JudgmentSample, Strings
-from cranfield.errors import InputError, UsageError, long_numbers
+from cranfield.errors import InputError, UsageError, reading_objects
 from cranfield.io.faults import Location, quotable
 from cranfield.io.formats.json import InvalidJson, is_json, is_json_lines, load_json
 from cranfield.io.objects import qrels_from_dict
@@ -65,7 +65,7 @@ Check = Callable[..., str]
 Row = tuple[str, tuple[Any, ...], str]  # the location, for messages; the values; what is wrong with the row, or ""
 
 
-@long_numbers()
+@reading_objects()
 def read_rows(
     source: Any, table: SideTable, check: Check, *, text: SideTable | None = None, hint: str = ""
 ) -> tuple[str, str]:
@@ -224,10 +224,10 @@ def read_document_map(source: Any) -> DocumentMap:
     return documents.get
 
 
-def _mapped_by(function: Callable[[str], Any], chunk: str) -> str | None:
+def _mapped_by(function: Callable[[str], Any], chunk: str) -> str:
     document = function(chunk)
-    name = None if document is None else id_text(document)
-    if document is not None and not name:
+    name = id_text(document)
+    if not name:
         raise InputError([f"map of documents: chunk `{quotable(chunk)}`: expected an id, found {document!r:.60}"])
     return name
 
@@ -401,7 +401,7 @@ SAMPLED = SideTable("qrels", ("query", "iteration", "document", "stratum", "grad
 PROBABILITIES = SideTable("qrels", ("query", "document", "grade", "method", "probability"))
 
 
-@long_numbers()
+@reading_objects()
 def with_sample(
     judgments: Judgments,
     strata: ByDocument | None = None,

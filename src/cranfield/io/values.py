@@ -14,7 +14,7 @@ import numpy as np
 
 from cranfield import native
 from cranfield.data import Integers, Passages, Strings
-from cranfield.errors import InputError, check_choice, long_numbers
+from cranfield.errors import InputError, check_choice, reading_objects
 from cranfield.io.faults import Fault, Location, fault_text, input_error
 from cranfield.io.streams import BOM
 
@@ -68,7 +68,7 @@ def id_text(value: Any) -> str | None:
     if isinstance(value, str):
         return value
     if isinstance(value, int | np.integer):
-        with long_numbers():
+        with reading_objects():
             return None if isinstance(value, bool) else str(int(value))
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
@@ -93,7 +93,7 @@ def texts_of(values: Collection[Any], query: str, location: Location) -> list[st
     if kinds <= {str}:
         return list(values)
     if kinds == {int}:
-        with long_numbers():
+        with reading_objects():
             return list(map(str, values))
     texts = [id_text(value) for value in values]
     faults = [

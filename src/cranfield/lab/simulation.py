@@ -31,11 +31,11 @@ from typing import Annotated, Any
 import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers, Judgments, Labels, Run, Strings, Table
-from cranfield.errors import InputError, UsageError, check_count
+from cranfield.errors import InputError, UsageError
 from cranfield.io import load, write_qrels, write_run
 from cranfield.io.values import codes_of
 from cranfield.parallel import followed
-from cranfield.settings import Count, Limits, Share
+from cranfield.settings import Count, Limits, Share, Whole, checked
 from cranfield.wording import plural
 
 Shape = int | tuple[int, ...]
@@ -417,6 +417,7 @@ class Simulation:
         }
 
 
+@checked
 def simulate(
     *,
     queries: Annotated[Count, "Number of queries."] = 50,
@@ -433,7 +434,7 @@ def simulate(
     spread: Annotated[Share, "Range of system quality; 0 for equal systems."] = 1.0,
     words: Annotated[Count, "Approximate number of words per document."] = 120,
     vocabulary: Annotated[Count, "Number of distinct words."] = 8000,
-    seed: int = 0,
+    seed: Whole = 0,
     nil_queries: Annotated[
         Share, "Share of queries without relevant documents; short rankings may then be empty."
     ] = 0.0,
@@ -455,8 +456,6 @@ def simulate(
     (('s1', 's2', 's3'), (3, 2, 5))
     """
     settings = {name: value for name, value in locals().items() if name != "progress"}
-    for name, value in settings.items():
-        _check(name, value)
     collection = make_collection(queries, documents, subtopics, relevant, grades, seed, nil_queries)
     simulated = make_systems(systems, spread, ties, truncate, seed)
     lists: list[Lists] = [
@@ -474,15 +473,6 @@ def simulate(
         simulated,
         TextModel(collection, vocabulary, words, seed),
     )
-
-
-def _check(name: str, value: Any) -> None:
-    if name not in ("ties", "truncate", "noise", "spread", "nil_queries", "nil_answers"):
-        check_count(name, value, int(name != "seed"))
-        return
-    high = MAX_NOISE if name == "noise" else 1
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= high:
-        raise UsageError(f"{name} must be a number from 0 to {high}, not {value!r}")
 
 
 def _pool(documents: Integers, ends: Integers, depth: int) -> Integers:
@@ -529,8 +519,9 @@ def _run(collection: SimulatedCollection, lists: list[Lists], system: int, name:
 ORDERS = 7  # a purpose of random numbers
 
 
+@checked
 def variants(
-    run: Run, judgments: Judgments, number: int = 20, *, spread: float = 1.0, noise: float = 1.0, seed: int = 0
+    run: Run, judgments: Judgments, number: Count = 20, *, spread: float = 1.0, noise: float = 1.0, seed: int = 0
 ) -> tuple[tuple[Run, ...], tuple[System, ...]]:
     """Rerankings of a run for the judged queries, and the simulated systems that made them.
 
@@ -540,7 +531,7 @@ def variants(
     >>> [run.name for run in runs], sorted(round(system.quality, 2) for system in systems)
     (['v1', 'v2', 'v3'], [0.17, 0.5, 0.83])
     """
-    systems = make_systems(check_count("number", number), spread, 0.0, 0.0, seed)
+    systems = make_systems(number, spread, 0.0, 0.0, seed)
     table = load(run)
     names, query = codes_of(table.query)
     order = np.argsort(query, kind="stable")

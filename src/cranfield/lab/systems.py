@@ -12,7 +12,7 @@ import numpy as np
 
 from cranfield import io
 from cranfield.data import Booleans, Floats, Integers, Judgments, Run, Table, TextView
-from cranfield.errors import InputError, MeasureError, UsageError, check_count
+from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.notes import SENTENCES, Note, QueryNames
@@ -23,6 +23,7 @@ from cranfield.io.values import codes_of
 from cranfield.lab.relabelling import Relabeller
 from cranfield.lab.simulation import variants
 from cranfield.measures import Measure
+from cranfield.settings import Count, checked
 from cranfield.statistics.correlation import critical_rho, critical_tau, pearson, rbo, spearman, tau, tau_ap
 from cranfield.statistics.rounding import levels
 from cranfield.statistics.standardisation import Standardisation
@@ -176,15 +177,15 @@ def add_variants(runs: Any, judgments: Judgments, number: int, seed: int) -> tup
     return [run, *simulated], [Note("simulated_runs", run.name, values={"number": number, "total": number + 1})]
 
 
+@checked
 def top_runs(
-    qrels: Any, runs: Any, number: int, by: str | Measure = "AP", *, corpus: Any = None, nil: str | None = None
+    qrels: Any, runs: Any, number: Count, by: str | Measure = "AP", *, corpus: Any = None, nil: str | None = None
 ) -> tuple[list[Run], list[Note]]:
     """The ``number`` runs with the highest mean of a measure, in their given order; and a note, if others are left out.
 
     All runs are read into memory. Of runs with equal means, the first are kept. Sakai (SIGIR 2007) studied the best 30
     runs of a track by AP; Liu et al. (SIGIR 2016) show the best 20.
     """
-    number = check_count("top", number)
     loaded = [replace(run, source=io.load(run)) for run in read_runs(runs)]
     if number >= len(loaded):
         return loaded, []

@@ -18,7 +18,7 @@ import numpy as np
 
 from cranfield import io
 from cranfield.data import Floats, Integers, Judgments, Run, Strings, Table
-from cranfield.errors import MeasureError, check_count
+from cranfield.errors import MeasureError
 from cranfield.evaluation.evaluator import Evaluator
 from cranfield.lab.studies.ties import ALL, DEFAULT
 from cranfield.lab.study import Progress
@@ -26,7 +26,7 @@ from cranfield.measures import Measure, parse
 from cranfield.parallel import followed
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report.pages import Page, table
-from cranfield.settings import Count, Option
+from cranfield.settings import Count, Option, Whole, checked
 
 QUERIES = 28_043  # the number of queries in the paper
 TOP_GRADE = 4
@@ -92,21 +92,20 @@ class FeatureScores:
         return Strings.of([f"{prefix}{i}" for i in range(1, count + 1)])
 
 
+@checked
 def feature_scores(
     queries: Annotated[
         Count, "Number of queries to generate; the default is that of the paper.", Option("--n-queries")
     ] = QUERIES,
     documents: Annotated[Count, "Mean number of documents per query.", Option("--n-documents")] = 20,
     values: Annotated[Count, "Number of distinct scores."] = 10,
-    seed: int = 0,
+    seed: Whole = 0,
 ) -> FeatureScores:
     """Generate queries and documents, and a feature with few values, distributed like the in-degree of web pages.
 
     The feature has values from 1 to ``values``, with probabilities proportional to the inverse of the value; documents
     with a higher value are more often relevant.
     """
-    queries, documents = check_count("queries", queries), check_count("documents", documents)
-    values, seed = check_count("values", values), check_count("seed", seed, 0)
     rng = np.random.default_rng(seed)
     size = rng.integers(1, 2 * documents, queries)
     query = np.repeat(np.arange(queries), size)
@@ -141,6 +140,7 @@ class TieCosts:
     measures: dict[str, dict[str, Times]]
 
 
+@checked
 def tie_costs(
     data: FeatureScores,
     measures: Sequence[str | Measure] = DEFAULT,
@@ -160,7 +160,6 @@ def tie_costs(
         cranfield study tie-cost
         cranfield study tie-cost --save feature && cranfield study ties feature/qrels.txt feature/feature.run
     """
-    repeats = check_count("repeats", repeats)
     parsed = [parse(given) for given in measures]
     for measure in parsed:
         definition = measure.definition

@@ -17,3 +17,7 @@ for _family in FAMILIES:
         CATALOGUE[_symbol] = CATALOGUE.pop(_symbol)
 
 __all__ = ["CATALOGUE", "FAMILIES", "Definition", "Measure", "measure", "parse"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -13,6 +13,7 @@ import numpy as np
 
 from cranfield.data import Booleans
 from cranfield.errors import MeasureError
+from cranfield.io.values import MAX_NUMBER
 from cranfield.measures.ties.strategies import (
     FULL,
     NO_CUTOFF,
@@ -41,6 +42,7 @@ __all__ = [
     "Positive",
     "Rank",
     "Share",
+    "UpToOne",
     "measure",
 ]
 
@@ -553,8 +555,9 @@ GainKind = Literal["binary", "graded", "grades", "scaled", "either", "ideal", "n
 
 
 Rank = Annotated[int, Limits(1, 10_000_000)]  # weights are tabulated for every rank down to the cutoff
-Positive = Annotated[float, Limits(0, 1e6, "(]")]
-LARGEST = 1e100  # sums and ratios of gains up to this, and of their inverses, stay finite
+LEAST = 1e-6  # smaller parameters overflow when they are squared or inverted, and mean nothing
+Positive = Annotated[float, Limits(LEAST, 1e6)]
+UpToOne = Annotated[float, Limits(LEAST, 1)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -583,8 +586,8 @@ class GainParameter(Parameter):
             numbers = all(isinstance(n, (int, float)) and not isinstance(n, bool) and math.isfinite(n) for n in flat)
             if numbers and min(gain for _, gain in value) < 0:
                 raise MeasureError(f"{where}: a gain must not be negative")
-            if numbers and max(gain for _, gain in value) > LARGEST:
-                raise MeasureError(f"{where}: a gain must be at most {LARGEST:g}")
+            if numbers and max(gain for _, gain in value) > MAX_NUMBER:
+                raise MeasureError(f"{where}: a gain must be at most {MAX_NUMBER:g}")
             if numbers:
                 return tuple(sorted((float(grade), float(gain)) for grade, gain in value))
         elif fits(self.type, value):
@@ -599,7 +602,7 @@ Level = Annotated[float, Limits(0, ends="(]")]
 REL = Parameter("rel", walk(Level), 1.0)
 GRADED_REL = Parameter("rel", walk(Level | None), None)
 GAIN = GainParameter("gain", walk(Literal["linear", "exp", "binary"]), "linear")
-MAX = Parameter("max", walk(Annotated[float | None, Limits(1 / LARGEST, LARGEST)]), None)
+MAX = Parameter("max", walk(Annotated[float | None, Limits(1 / MAX_NUMBER, MAX_NUMBER)]), None)
 MIN = Parameter("min", walk(Annotated[float, Limits(0)]), 0.0)
 IDEAL = Parameter("ideal", walk(Literal["paper", "bounded"]), "paper")
 SHARED: dict[GainKind, tuple[Parameter, ...]] = {

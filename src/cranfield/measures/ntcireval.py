@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.measures.average_precision import NotNegative, blended_ratios, blended_weights
 from cranfield.measures.cascade import survival_with_gain
-from cranfield.measures.catalogue import Chance, Limits, Positive, Rank, measure
+from cranfield.measures.catalogue import Chance, Positive, Rank, UpToOne, measure
 from cranfield.measures.ties.expectation import mean_for_nth
 from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.user_model import cascade_score, ideal_cascade, reach_probability
@@ -28,7 +28,6 @@ from cranfield.ranking.row_math import after_first, ratio, running, summed
 blended = partial(measure, gains="graded", rewards_promotion=False)
 cascade = partial(measure, gains="graded", probabilities=True)
 Scheme = Literal["linear", "exp"]
-UpToOne = Annotated[float, Limits(0, 1, "(]")]
 RankWeight = Callable[[Integers, Integers], Floats]  # takes rows of a batch and a rank for each of them
 
 

@@ -11,7 +11,8 @@ from typing import Annotated
 import numpy as np
 
 from cranfield.data import Floats, Integers
-from cranfield.measures.catalogue import FIXED, LARGEST, UNORDERED, Chance, Limits, Positive, Rank, measure
+from cranfield.io.values import MAX_NUMBER
+from cranfield.measures.catalogue import FIXED, UNORDERED, Chance, Limits, Positive, Rank, measure
 from cranfield.measures.gain import dcg, ideal_dcg
 from cranfield.measures.precision import Rule, hits, interpolated, number, of_judged, one_open
 from cranfield.measures.preference import binary_preference
@@ -25,7 +26,7 @@ graded = partial(measure, gains="graded")
 of_unjudged = partial(of_judged, punishes_promotion=True)
 
 Points = Annotated[int, Limits(2, 10_000)]
-Value = Annotated[float, Limits(-LARGEST, LARGEST)]
+Value = Annotated[float, Limits(-MAX_NUMBER, MAX_NUMBER)]
 LOG2: Weights = log_discount("log2", 2.0)
 
 

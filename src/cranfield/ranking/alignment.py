@@ -111,34 +111,20 @@ class Aligner:
 
     def align(self, run: Run, key: Key = "score", *, by_id: bool = True) -> Alignment:
         """The positions of the judged documents in a run."""
-        return self.read(run, [key], by_id=by_id).alignments[key]
+        return self.read(run, [key], by_id=by_id)[key]
 
-    def read(self, run: Run, keys: Sequence[Key], *, by_id: bool = True, top: int = 0) -> AlignedRun:
+    def read(self, run: Run, keys: Sequence[Key], *, by_id: bool = True, top: int = 0) -> dict[Key, Alignment]:
         """Read a run once, and align it for each of the keys that rank documents.
 
         ``by_id``: compute the position of each document in its tie group by descending id. ``top``: keep the ids of
         all documents, judged or not, that may have a rank up to this.
         """
         joined = io.join(run, self.index, keys, by_id, top)
-        alignments = {
-            key: Alignment(self, positions, joined.queries) for key, positions in zip(keys, joined.judged, strict=True)
+        tops = joined.tops if top else [None] * len(keys)
+        return {
+            key: Alignment(self, positions, joined.queries, tops=of_key)
+            for key, positions, of_key in zip(keys, joined.judged, tops, strict=True)
         }
-        return AlignedRun(run, alignments, dict(zip(keys, joined.tops, strict=False)))
-
-
-@dataclass(eq=False)
-class AlignedRun:
-    """A run that has been read: an alignment and, if requested, the top documents for each ranking key."""
-
-    run: Run
-    alignments: dict[Key, Alignment]
-    tops: dict[Key, TopDocuments]
-    repeated_nil: tuple[str, ...] = ()  # queries with more than one NIL
-
-    @property
-    def first(self) -> Alignment:
-        """Any of the alignments: all have the same queries and lengths."""
-        return next(iter(self.alignments.values()))
 
 
 @dataclass(eq=False)
@@ -146,12 +132,14 @@ class Alignment:
     """The positions of the judged documents in a run; `rankings` has them for measures.
 
     ``tie_positions``: the columns with positions of documents in their tie groups; without ids, ``by_id`` is not known.
+    ``tops``: the top documents, judged or not, if they were requested.
     """
 
     aligner: Aligner
     positions: Positions
     queries: RunQueries
     tie_positions: tuple[str, ...] = field(default=("by_id", "by_input"), kw_only=True)
+    tops: TopDocuments | None = field(default=None, kw_only=True)
 
     def release(self) -> None:
         """Free the rankings, which are much larger than the positions; they are rebuilt when needed."""
@@ -257,11 +245,11 @@ def ranked_pages(
     aligner, rule = Aligner(judgments), tie_rule(ties)
     pages = []
     for run in runs:
-        read = aligner.read(run, [rule.key], by_id=rule.page_position == "by_id", top=depth)
-        alignment = read.alignments[rule.key]
+        alignment = aligner.read(run, [rule.key], by_id=rule.page_position == "by_id", top=depth)[rule.key]
+        assert alignment.tops is not None
         names = [*judgments.queries, *alignment.other]
         lengths = np.concatenate([alignment.length, alignment.other_length])
-        pages.append(first_pages(read.tops[rule.key], names, lengths, depth, rule))
+        pages.append(first_pages(alignment.tops, names, lengths, depth, rule))
     return pages
 
 

@@ -6,57 +6,22 @@ and condensed lists then apply to them as to judged documents.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from cranfield.data import Booleans, Floats, Integers, Judgments, Strings, TextView
-from cranfield.errors import InputError, MeasureError
-from cranfield.io.runs import WHOLE_RANKING, Positions, TopDocuments
-from cranfield.ranking.alignment import AlignedRun, Aligner, Alignment
-from cranfield.ranking.batch import Key
+from cranfield.data import Floats, Integers, Judgments, Strings
+from cranfield.errors import InputError
+from cranfield.io.runs import Positions
+from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.rankings import Judged, Pool, Rankings, Shown
 
 if TYPE_CHECKING:
     from cranfield.io.named_tables import Items
-    from cranfield.measures import Measure
 
 Negative = Literal["unjudged", "nonrel"]
-
-
-def last_rank_read(measure: Measure) -> int:
-    """The last rank at which the measure reads unjudged documents; 0 if it reads none."""
-    definition = measure.definition
-    if not (definition.content or definition.collection or definition.documents):
-        return 0
-    if measure.views.condensed:
-        # Documents judged for other queries stay in a condensed list, so that its ranks may be far down.
-        return 0 if definition.content else WHOLE_RANKING
-    cutoff = None if definition.is_own else measure.cutoff  # a user's function gets all ranks
-    ends = [int(end) for end in (cutoff, measure.views.depth) if end is not None]
-    return min(ends, default=WHOLE_RANKING)
-
-
-def documents_read(tops: TopDocuments, measure: Measure) -> Booleans:
-    """Which of the top documents of a run the measure reads; if ties stay open, all that may be above its last rank."""
-    position = measure.views.rule.position
-    start = tops.positions.start
-    rank = start if position is None else start + getattr(tops.positions, position)
-    return np.asarray(rank < last_rank_read(measure))
-
-
-def documents_read_by(aligned: AlignedRun, measures: Sequence[Measure], queries: Strings) -> dict[str, set[str]]:
-    """The documents of a run, judged or not, that these measures read, for each judged query."""
-    documents: dict[str, set[str]] = {}
-    for key, tops in aligned.tops.items():
-        masks = [documents_read(tops, measure) for measure in measures if measure.views.rule.key == key]
-        number = tops.positions.query
-        rows = np.flatnonzero(np.any(masks, axis=0) & (number < len(queries))) if masks else np.zeros(0, np.int64)
-        for query, document in zip(number[rows].tolist(), tops.ids.take(rows), strict=True):
-            documents.setdefault(queries[query], set()).add(document)
-    return documents
 
 
 def cost_aligner(
@@ -69,34 +34,6 @@ def cost_aligner(
     of_query = [costs.get(query, {}) for query in extended.queries]
     values = [of_query[q].get(document, np.nan) for q, document in zip(queries, extended.documents, strict=True)]
     return Aligner(extended, top=top_grade, costs=np.array(values, np.float64))
-
-
-def check_corpus_overlap(aligner: Aligner, measures: Sequence[Measure]) -> None:
-    """Raise if the corpus has none of the relevant documents."""
-    reading = aligner.reading
-    assert reading is not None
-    for measure in measures:
-        view = TextView.of(measure.chosen)
-        absent, relevant = reading.absent(view)
-        if relevant and absent == relevant:
-            example = aligner.judgments.documents[int(reading.relevant(view).row[0])]
-            raise no_overlap_error(aligner.judgments.name, relevant, example)
-
-
-def check_readable(measures: Sequence[Measure], corpus: Any, name: str, *, subtopics: bool) -> None:
-    """Raise if these measures need judgments by subtopic or a corpus, and it is missing."""
-    for measure in measures:
-        if not subtopics and not measure.chosen["whole"]:
-            one_subtopic = replace(measure, parameters=(*measure.parameters, ("whole", True)))
-            raise InputError(
-                [f"{name}: {measure} needs judgments by subtopic"],
-                hint=f"`{one_subtopic}` treats each query as one subtopic",
-            )
-    if corpus is None:
-        raise MeasureError(
-            f"{measures[0]} needs a corpus, because it uses document text",
-            hint="documents= of a Collection, or --corpus, takes a corpus file, a collection, or {document: text}",
-        )
 
 
 def no_overlap_error(name: str, relevant: int, example: str) -> InputError:
@@ -138,10 +75,9 @@ def with_unjudged(
     return replace(judgments, begin=begin + before, documents=ids, grade=grade, labels=labels, sample=None)
 
 
-def align_content(aligned: AlignedRun, key: Key, aligner: Aligner) -> Alignment:
+def align_content(alignment: Alignment, aligner: Aligner) -> Alignment:
     """The alignment of a run that was read with judgments that contain some of its unjudged documents."""
-    alignment, tops = aligned.alignments[key], aligned.tops.get(key)
-    queries = aligner.judgments.queries
+    tops, queries = alignment.tops, aligner.judgments.queries
     moved = aligner.judgments.begin - alignment.aligner.judgments.begin
     positions = alignment.positions
     judged = positions._replace(document=positions.document + moved[positions.query])
@@ -162,32 +98,32 @@ def align_content(aligned: AlignedRun, key: Key, aligner: Aligner) -> Alignment:
     return replace(alignment, aligner=aligner, positions=merged.take(order))
 
 
-def align_collection(aligned: AlignedRun, key: Key, judged: Collection[str]) -> Alignment:
+def align_collection(alignment: Alignment, judged: Collection[str]) -> Alignment:
     """The alignment of a run in which each of its top documents that is judged for any query counts as judged.
 
     All of them have the grade 1. Queries without judgments have such documents, too.
     """
-    tops = aligned.tops[key]
-    chosen = np.flatnonzero([document in judged for document in tops.ids])
-    return _align_tops(aligned, key, chosen, np.ones(len(tops.ids)))
+    assert alignment.tops is not None
+    chosen = np.flatnonzero([document in judged for document in alignment.tops.ids])
+    return _align_tops(alignment, chosen, np.ones(len(alignment.tops.ids)))
 
 
-def align_documents(aligned: AlignedRun, key: Key, items: Items | None) -> Alignment:
+def align_documents(alignment: Alignment, items: Items | None) -> Alignment:
     """The alignment of a run with all its top documents, judged or not, their ids and items."""
-    judged, tops = aligned.alignments[key].aligner.judged, aligned.tops[key]
+    judged, tops = alignment.aligner.judged, alignment.tops
+    assert tops is not None
     row = tops.positions.document
     grade = np.where(row >= 0, np.append(judged.grade, -1)[row], 0 if judged.complete else -1)
     number = np.full(len(row), -1) if items is None else items.rows(tops.ids)
     absent = np.flatnonzero(np.bincount(row[row >= 0], minlength=len(judged.grade)) == 0)
-    return _align_tops(aligned, key, np.arange(len(row)), grade, Shown(tops.ids, number, items), absent)
+    return _align_tops(alignment, np.arange(len(row)), grade, Shown(tops.ids, number, items), absent)
 
 
 NO_ROWS = np.zeros(0, np.int64)
 
 
 def _align_tops(
-    aligned: AlignedRun,
-    key: Key,
+    alignment: Alignment,
     chosen: Integers,
     grade: Floats,
     shown: Shown | None = None,
@@ -197,8 +133,9 @@ def _align_tops(
 
     ``absent``: rows of the judgments that are judged documents, too, and not among the top documents.
     """
-    alignment, tops = aligned.alignments[key], aligned.tops[key]
-    own, top = alignment.aligner, tops.positions
+    tops, own = alignment.tops, alignment.aligner
+    assert tops is not None
+    top = tops.positions
     queries, complete = len(own.judgments.queries), own.judged.complete
     chosen = chosen[np.lexsort((top.by_input[chosen], top.start[chosen], top.query[chosen]))]
     positions = top.take(chosen)

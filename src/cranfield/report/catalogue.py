@@ -19,9 +19,10 @@ from unicodedata import normalize
 from cranfield.errors import CranfieldError, MeasureError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import evaluate
+from cranfield.io.values import MAX_NUMBER
 from cranfield.measures import CATALOGUE, FAMILIES, parse
 from cranfield.measures.aliases import names_elsewhere, symbol_of
-from cranfield.measures.catalogue import LARGEST, Definition, GainParameter, Measure, Parameter
+from cranfield.measures.catalogue import LEAST, Definition, GainParameter, Measure, Parameter
 from cranfield.report.pages import BOLD, styled
 from cranfield.settings import Choice, Limits, expected
 from cranfield.wording import plural
@@ -312,9 +313,12 @@ def allowed(p: Parameter) -> str:
     if isinstance(p.type, Choice):
         more = " or a map {grade: gain}" if isinstance(p, GainParameter) else ""
         return "one of " + ", ".join(map(repr, p.type.names)) + more
-    limits = {(-LARGEST, LARGEST): Limits(), (1 / LARGEST, LARGEST): Limits(0, ends="(]")}
-    found = p.type.find(Limits) or Limits()
-    return expected(replace(p.type, metadata=(limits.get(found[:2], found),)))
+    limits = p.type.find(Limits) or Limits()
+    if limits == Limits(-MAX_NUMBER, MAX_NUMBER):
+        limits = Limits()
+    elif limits.low in (LEAST, 1 / MAX_NUMBER):  # the end of what can be computed
+        limits = Limits(0, math.inf if limits.high == MAX_NUMBER else limits.high, ends="(]")
+    return expected(replace(p.type, metadata=(limits,)))
 
 
 def explanation(name: str, *, width: int, colour: bool) -> str:

@@ -13,3 +13,7 @@ from cranfield.spark.build_corpus import corpus  # noqa: E402 - needs PySpark
 from cranfield.spark.scores import BROADCAST, ScoreFrame, evaluate  # noqa: E402 - needs PySpark
 
 __all__ = ["BROADCAST", "ScoreFrame", "corpus", "evaluate"]
+
+
+def __dir__() -> list[str]:
+    return __all__

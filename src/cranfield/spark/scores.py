@@ -24,6 +24,7 @@ from cranfield.evaluation.collection import Collection, add_weights, with_intent
 from cranfield.evaluation.evaluator import Measures
 from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.evaluation.plan import Plan, Shown, Undefined, make_plan
+from cranfield.evaluation.reader import check_readable
 from cranfield.evaluation.run_notes import (
     check_level,
     divisor_notes,
@@ -40,7 +41,7 @@ from cranfield.evaluation.scores import MeanScores, ScoreTable, substituted
 from cranfield.io import read_qrels
 from cranfield.io.side_tables import read_weights
 from cranfield.io.tables import NO_SUBTOPIC, are_subtopics
-from cranfield.ranking.unjudged import check_readable, no_overlap_error
+from cranfield.ranking.unjudged import no_overlap_error
 from cranfield.spark import frames, shards, totals
 from cranfield.spark.frames import broadcast as broadcast_value
 from cranfield.spark.shards import Job, Weights

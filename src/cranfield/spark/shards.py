@@ -33,7 +33,6 @@ from cranfield.evaluation.run_scores import RunScores
 from cranfield.io.columns import Columns, arrow_binary
 from cranfield.io.faults import Location, quotable
 from cranfield.io.tables import qrels_table, run_table
-from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.views import with_nil
 
 # Rows that are scored together: a compromise between the number of Python calls and memory.
@@ -276,7 +275,7 @@ def select_queries(judgments: Judgments, queries: Integers) -> Judgments:
 def ranking_records(job: Job, judgments: Judgments, rows: Any) -> Iterator[Any]:
     """A record for every ranking in the rows of a shard, run by run."""
     reader: RunReader | None = None
-    results: list[tuple[str | None, AlignedRun | CranfieldError]] = []
+    results: list[tuple[str | None, RunScores | CranfieldError]] = []
     for name, part in by_run(rows):
         try:
             run = job.run(name, part)
@@ -288,14 +287,14 @@ def ranking_records(job: Job, judgments: Judgments, rows: Any) -> Iterator[Any]:
             results.append((name, error))
     content = None
     if job.plan.content_columns and reader is not None:
-        content = reader.content_aligner([run for _, run in results if isinstance(run, AlignedRun)])
+        content = reader.content_aligner([run for _, run in results if isinstance(run, RunScores)])
     for name, result in results:
         if isinstance(result, CranfieldError):
             yield fault_record(result)
             continue
         assert reader is not None
         try:
-            scores = reader.run_scores(result, content)
+            scores = result if content is None else reader.with_content(result, content)
             yield records(job.plan, name, scores, np.flatnonzero(scores.length >= 0))
         except CranfieldError as error:
             yield fault_record(error)
@@ -312,9 +311,10 @@ def empty_records(job: Job, judgments: Judgments) -> Iterator[Any]:
                 job.name, {query: names[begin[q] : begin[q + 1]] for q, query in enumerate(judgments.queries)}
             )
         reader = job.reader(judgments)
-        aligned = reader.read(run)
-        content = reader.content_aligner([aligned]) if job.plan.content_columns else None
-        yield records(job.plan, None, reader.run_scores(aligned, content), np.arange(len(judgments.queries)))
+        scores = reader.read(run)
+        if job.plan.content_columns:
+            scores = reader.with_content(scores, reader.content_aligner([scores]))
+        yield records(job.plan, None, scores, np.arange(len(judgments.queries)))
     except CranfieldError as error:
         yield fault_record(error)
 

@@ -7,14 +7,17 @@ Positions in a tensor have no ids, and trec_eval's order of ties is by id; so th
 the mean over all orders, which needs none.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
 from cranfield.tensors.candidates import evaluate
 from cranfield.tensors.embeddings import PrecisionAudit, audit_precision, evaluate_embeddings
 from cranfield.tensors.ranks import RankCounter
 from cranfield.tensors.training import Accumulator
 
+TYPE_CHECKING = False  # as type checkers know it
 if TYPE_CHECKING:
+    from typing import Any
+
     from cranfield.tensors.metric import RetrievalMetric
 
 __all__ = [
@@ -34,3 +37,7 @@ def __getattr__(name: str) -> Any:
     from cranfield.tensors.metric import RetrievalMetric  # needs torchmetrics
 
     return RetrievalMetric
+
+
+def __dir__() -> list[str]:
+    return __all__

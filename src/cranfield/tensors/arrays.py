@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.data import Integers, Strings
-from cranfield.errors import InputError, UsageError, available, long_numbers
+from cranfield.errors import InputError, UsageError, available, reading_objects
 from cranfield.io.faults import Fault, Location, fault_text, input_error, quotable
 from cranfield.io.values import texts_of
 
@@ -249,7 +249,7 @@ def id_texts(ids: Any, what: str) -> list[str]:
         raise UsageError(f"{what} must be a list of ids, not {type(ids).__name__}")
     values = ids.tolist() if hasattr(ids, "tolist") else list(ids)
     location = Location(what, "run", "entry")
-    with long_numbers():
+    with reading_objects():
         texts = texts_of(values, "", location)
     try:
         "".join(texts).encode("utf-8", "surrogateescape")

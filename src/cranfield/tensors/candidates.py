@@ -15,8 +15,8 @@ from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import MAX_SCORES, Evaluator, Measures, are_grades, looks_like_scores
+from cranfield.evaluation.run_scores import RunScores
 from cranfield.io.faults import quotable
-from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import Ties
 from cranfield.tensors.arrays import (
@@ -403,7 +403,7 @@ def _chosen(candidates: Candidates, documents: JudgedCandidates, evaluator: Eval
 
 def _aligned(
     candidates: Candidates, rows: QueryRows, evaluator: Evaluator, at: Integers, document: Integers, name: str
-) -> AlignedRun:
+) -> RunScores:
     """The positions of these elements in one run."""
     ops, reader, scores = candidates.ops, evaluator.reader, candidates.runs[name]
     if candidates.retrieved is not None:

@@ -16,9 +16,10 @@ from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
+from cranfield.evaluation.run_scores import RunScores
 from cranfield.io.faults import quotable
 from cranfield.io.runs import Positions, RunQueries, TopDocuments
-from cranfield.ranking.alignment import AlignedRun, Alignment
+from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.batch import Key
 from cranfield.ranking.row_math import lexsorted
 from cranfield.ranking.tie_rules import Ties
@@ -103,19 +104,19 @@ def counted_run(
     length: Integers,
     counted: Mapping[Key, CountedDocuments],
     ids: Strings | None = None,
-) -> AlignedRun:
+) -> RunScores:
     """A run from its counts for each key; ``length``: the documents of each row; ``ids``: of all counted documents."""
     of_judged = np.where(rows.row_of_query >= 0, length[rows.row_of_query], -1)
     queries = RunQueries(of_judged, rows.names.take(rows.others), length[rows.others])
-    alignments, tops = {}, {}
+    reader, alignments = evaluator.reader, dict[Key, Alignment]()
     for key, documents in counted.items():
         positions, _ = documents.positions(documents.document >= 0, rows)
         known = tuple(name for name in POSITIONS if getattr(documents, name) is not None)
-        alignments[key] = Alignment(evaluator.reader.aligner, positions, queries, tie_positions=known)
+        alignments[key] = Alignment(reader.aligner, positions, queries, tie_positions=known)
         if ids is not None:
-            positions, kept = documents.positions(documents.start < evaluator.reader.top, rows)
-            tops[key] = TopDocuments(ids.take(kept), positions)
-    return AlignedRun(Run(name, {}), alignments, tops)
+            positions, kept = documents.positions(documents.start < reader.top, rows)
+            alignments[key].tops = TopDocuments(ids.take(kept), positions)
+    return reader.run_scores(Run(name, {}), alignments)
 
 
 def judgments_of(names: Strings, row: Integers, documents: Strings, grade: Floats) -> tuple[Judgments, Integers]:
@@ -355,7 +356,7 @@ def count_run(
     document: Integers,
     sequence: Integers,
     position: str,
-) -> AlignedRun:
+) -> RunScores:
     """A run from the counts of a collection in blocks; ``position``: what the counted positions are."""
     higher, equal, length, bad = (counts.ops.host(x) for x in (counts.higher, counts.equal, counts.length, counts.bad))
     check_nan(bad, rows.names)

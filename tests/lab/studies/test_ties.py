@@ -270,3 +270,18 @@ def test_cost_command(tmp_path: Path) -> None:
     assert call("study", "ties", *files, "-m", "AP", "--samples", 2).exit_code == 0
     failed = call("study", "tie-cost", "--n-queries", 5, "-m", "ERR_IA@5")
     assert failed.exit_code == 2 and "cannot be computed from grades alone" in failed.stderr
+
+
+def test_a_run_without_a_value_takes_no_query_from_others() -> None:
+    """R='retrieved' is undefined where a run finds nothing relevant: it scores 0 there, and other runs keep the query."""
+    qrels = {"1": {"a": 1}, "2": {"a": 1}, "3": {"b": 0}}
+    good, bad = ({q: {d: 1.0} for q in qrels} for d in "ab")
+    measure = "R(R='retrieved')@5"
+    result = cf.lab.ties(qrels, [good, {**bad, "1": {"a": 1.0}}], measure, samples=2)
+    expected = result.scores[RULES.index("expected"), 0]
+    assert expected.tolist() == [1.0, 0.5]
+    assert [note for note in map(str, result.notes) if "counted as 0" in note] == [
+        f"{measure}: undefined for 1 run on 1 query, where others have a value; counted as 0"
+    ]
+    assert result.pages()[0].title.startswith("In short: 0.0% of the documents of 2 runs are tied")
+    assert list(result.drawings()) == []  # nothing is tied

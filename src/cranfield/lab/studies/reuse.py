@@ -22,6 +22,7 @@ from cranfield.data import Booleans, Floats, Integers, Judgments, Run
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.notes import SENTENCES, Note
+from cranfield.evaluation.plan import last_rank_read
 from cranfield.io.side_tables import read_run_groups
 from cranfield.lab.studies.sampling import (
     CandidateMeasures,
@@ -54,7 +55,6 @@ from cranfield.lab.systems import (
     system_notes,
 )
 from cranfield.parallel import followed
-from cranfield.ranking.unjudged import last_rank_read
 from cranfield.report.canvas import GREY, Drawings, one_scale, panels
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown

@@ -27,7 +27,6 @@ from cranfield.evaluation.plan import Column, Plan, Policy, make_plan
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.lab.study import Measures, Progress, Study, StudyResult
 from cranfield.lab.systems import (
-    defined_for_all,
     judged_scores,
     mean_scores,
     unanswered_notes,
@@ -242,6 +241,7 @@ SENTENCES.update(
         "{measure}: the expected score of {estimated} of {runs} runs is itself estimated from sampled orders, with a "
         "standard error of up to {error:.2g}"
     ),
+    counted_zero="{measures}: undefined for {runs} on {queries}, where others have a value; counted as 0",
 )
 
 
@@ -291,7 +291,9 @@ class Ties(Study):
         evaluation = evaluator.evaluation(loaded)
         labels, queries = tuple(column.label for column in plan.columns), evaluation.queries
         by_rule = [_values(evaluation, rule) for rule in RULES]
-        defined = defined_for_all(by_rule[EXPECTED])
+        # A run for which a measure is undefined scores 0; a query counts unless it is undefined for all runs.
+        undefined: Booleans = np.isnan(by_rule[EXPECTED])
+        defined: Booleans = np.any(~undefined, axis=0)
         scores = _means(by_rule, defined)
         drawn = np.empty((len(loaded), len(labels), self.samples))
         for r, run in enumerate(followed(evaluation.run_scores, progress, steps)):
@@ -317,6 +319,7 @@ class Ties(Study):
             notes=(
                 *unanswered_notes(evaluation.runs, answered, queries),
                 *undefined_notes(labels, defined, queries),
+                *_counted_notes(labels, undefined & defined),
                 *_estimate_notes(labels, error),
             ),
         )
@@ -370,6 +373,11 @@ class TiesResult(StudyResult):
         return TieCounts.total(list(self.counts))
 
     @property
+    def moves(self) -> Booleans:
+        """Whether the order of ties changes a score by more than rounding, (measure, run)."""
+        return np.asarray(np.nan_to_num(self.scores[BEST] - self.scores[WORST]) > SAME)
+
+    @property
     def sample_error(self) -> Floats:
         """The standard error of the mean over random orders, (measure, run)."""
         return self.sample_deviation / np.sqrt(self.settings.samples)
@@ -413,22 +421,24 @@ class TiesResult(StudyResult):
         return int((ahead & (worst[:, None] < best - SAME)).sum())
 
     def pages(self, digits: int = 4) -> list[Page]:
-        """Tied documents and sizes of tie groups; for each measure the scores, swaps, and the effect of rounding."""
-        pages = [_count_table(self), _size_table(self)]
+        """The largest effects, tied documents; for each measure the scores, swaps, and the effect of rounding."""
+        pages = [_summary_table(self, digits), _count_table(self), _size_table(self)]
         for m in range(len(self.measures)):
-            pages.append(_score_table(self, m, digits))
-            pages += _swap_tables(self, m, digits)
+            pages += [*_score_tables(self, m, digits), *_swap_tables(self, m, digits)]
         if self.rounded:
             pages += [_rounding_table(self, m, digits) for m in range(len(self.measures))]
         return pages
 
     def drawings(self) -> Drawings:
-        """Ranges of scores, sizes of tie groups, and swaps, which need at least two runs."""
-        draw: Drawings = {
-            "ties-ranges": partial(range_figure, self),
-            "ties-sizes": partial(alone, partial(draw_sizes, self), 2.0),
-        }
-        return draw | ({"ties-swaps": partial(swap_figure, self)} if len(self.runs) > 1 else {})
+        """Ranges of scores of runs that ties can move, sizes of tie groups, and swaps, as far as there are any."""
+        draw: Drawings = {}
+        if self.moves.any():
+            draw["ties-ranges"] = partial(range_figure, self)
+        if self.total.groups:
+            draw["ties-sizes"] = partial(alone, partial(draw_sizes, self), 2.0)
+        if self.swap_chance.size and self.swap_chance.max() >= NEVER:
+            draw["ties-swaps"] = partial(swap_figure, self)
+        return draw
 
 
 def _expectation_errors(evaluation: Evaluation, defined: Booleans) -> Floats:
@@ -436,7 +446,7 @@ def _expectation_errors(evaluation: Evaluation, defined: Booleans) -> Floats:
     errors = np.array(
         [[run[column.tied("expected")].error for column in evaluation.columns] for run in evaluation.run_scores]
     )
-    squares = np.where(defined, errors[..., : len(evaluation.queries)], 0) ** 2
+    squares = np.where(defined, np.nan_to_num(errors[..., : len(evaluation.queries)]), 0) ** 2
     return np.sqrt(squares.sum(axis=-1)).T / np.maximum(defined.sum(axis=1)[:, None], 1)
 
 
@@ -528,6 +538,35 @@ def _estimate_notes(labels: Sequence[str], error: Floats) -> Iterator[Note]:
 PAIRS = 20  # pairs listed for each measure; json has all
 
 
+def _counted_notes(labels: Sequence[str], undefined: Booleans) -> Iterator[Note]:
+    """One note for all measures that are undefined alike; ``undefined`` (run, measure, query)."""
+    by_runs: dict[bytes, list[int]] = {}
+    for m in np.flatnonzero(undefined.any(axis=(0, 2))).tolist():
+        by_runs.setdefault(undefined[:, m].tobytes(), []).append(m)
+    for measures in by_runs.values():
+        counts = undefined[:, measures[0]].sum(axis=1)
+        values = {"queries": plural(int(undefined[:, measures[0]].any(axis=0).sum()), "query")}
+        values |= {"runs": plural(int((counts > 0).sum()), "run")}
+        yield Note("counted_zero", values={"measures": ", ".join(labels[m] for m in measures), **values})
+
+
+def _summary_table(result: TiesResult, digits: int) -> Page:
+    """The bottom line: by each measure, how much the order of tied documents changes scores and the order of runs."""
+    total, rows = result.total, []
+    for m, measure in enumerate(result.measures):
+        trec, expected, best, worst = result.scores[[TREC, EXPECTED, BEST, WORST], m]
+        spread = np.nan_to_num(best - worst)
+        texts = [shown(float(spread.max()), digits), result.runs[int(spread.argmax())] if spread.max() > SAME else ""]
+        texts += [shown(_largest(np.abs(trec - expected)), digits)]
+        rows.append((measure, [*texts, f"{len(result.swappable(m))}", f"{result.reversible(result.scores, m)}"]))
+    heads = ("best -\nworst", "of", "trec -\nexpected", "pairs swapped\nat random", "reversible\npairs")
+    title = (
+        f"In short: {_share(total.tied, total.retrieved)} of the documents of {plural(len(result.runs), 'run')} are"
+        f" tied; the most that their order changes, and pairs of runs of {len(result.pairs)} that it swaps"
+    )
+    return table(title, ("measure",), heads, rows)
+
+
 def _count_rows(result: TiesResult) -> list[tuple[str, TieCounts]]:
     rows = list(zip(result.runs, result.counts, strict=True))
     return rows if len(rows) == 1 else [*rows, (ALL, result.total)]
@@ -571,9 +610,11 @@ def _size_table(result: TiesResult) -> Page:
     return table("Number of tie groups by size (documents with the same score)", ("run",), heads, rows)
 
 
-def _score_table(result: TiesResult, m: int, digits: int) -> Page:
+def _score_tables(result: TiesResult, m: int, digits: int) -> Iterator[Page]:
+    """The scores of runs that the order of ties changes; no table if there are none."""
     rows = []
-    for r, run in enumerate(result.runs):
+    for r in np.flatnonzero(result.moves[m]).tolist():
+        run = result.runs[r]
         low, high = (shown(float(end), digits) for end in result.most_orders(m)[:, r])
         cells: list[Cell | str] = [shown(float(score), digits) for score in result.scores[:, m, r]]
         cells.append(Cell(shown(float(result.sample_mean[m, r]), digits), aside=f"[{low}, {high}]"))
@@ -583,7 +624,10 @@ def _score_table(result: TiesResult, m: int, digits: int) -> Page:
         f"{result.measures[m]} by tie rule, and the mean of {result.settings.samples} random orders with their 5th and"
         " 95th percentile and its standard error"
     )
-    return table(title, ("run",), (*RULES, "random\norders", "standard\nerror"), rows)
+    if len(rows) < len(result.runs):
+        title += f" ({len(rows)} of {len(result.runs)} runs; the others have no ties that matter)"
+    if rows:
+        yield table(title, ("run",), (*RULES, "random\norders", "standard\nerror"), rows)
 
 
 def _swap_tables(result: TiesResult, m: int, digits: int) -> Iterator[Page]:
@@ -638,8 +682,8 @@ ROW = 0.11  # inches: the height of a run
 
 
 def range_figure(result: TiesResult) -> Figure:
-    """The scores of each run over orders of its ties, a panel per measure."""
-    height = max(1.4, 0.6 + ROW * len(result.runs))
+    """The scores of each run that ties can move over orders of its ties, a panel per measure."""
+    height = max(1.4, 0.6 + ROW * int(result.moves.any(axis=0).sum()))
     figure = each(range(len(result.measures)), 2, height, partial(draw_ranges, result))
     legend_below(figure, figure.axes[0], 4)
     return figure
@@ -648,6 +692,7 @@ def range_figure(result: TiesResult) -> Figure:
 def draw_ranges(result: TiesResult, measure: int, axis: Axes) -> None:
     """For each run: worst to best order, 90% of random orders, the expectation, and the order of trec_eval."""
     order = np.argsort(result.scores[EXPECTED, measure], kind="stable")
+    order = order[np.any(result.moves[:, order], axis=0)]
     trec, expected, best, worst = result.scores[[TREC, EXPECTED, BEST, WORST], measure][:, order]
     y = np.arange(len(order))
     axis.hlines(y, worst, best, color=SKY, linewidth=0.8, label="worst to best")
@@ -663,7 +708,7 @@ def draw_sizes(result: TiesResult, axis: Axes) -> None:
     """The histogram of the sizes of tie groups over all runs, on a logarithmic scale."""
     counts = _histogram(result.total, max(result.total.largest, 2))
     axis.bar(range(len(counts)), list(counts.values()), 0.8, facecolor=SKY, edgecolor=BLUE, linewidth=0.8)
-    axis.set_xticks(range(len(counts)), list(counts))
+    axis.set_xticks(range(len(counts)), list(counts), rotation=40, ha="right", rotation_mode="anchor")
     if any(counts.values()):
         axis.set_yscale("log")
         axis.set_ylim(bottom=0.5)

@@ -28,7 +28,7 @@ from cranfield.measures.aliases import LIU, in_notation
 from cranfield.ranking.tie_rules import TIE_RULES, TieRule, Ties, tie_rule
 from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, Drawings, alone, each
 from cranfield.report.pages import Page, column, exchanged, table
-from cranfield.report.sheet import Cell, shown
+from cranfield.report.sheet import Cell, shown, signed
 from cranfield.settings import Choices, Count, Option
 from cranfield.statistics.correlation import Agreement, kendall, swapped_pairs, swaps
 from cranfield.statistics.rounding import SAME
@@ -270,8 +270,9 @@ class TruncationResult(StudyResult):
         ]
 
     def pages(self, digits: int = 4) -> list[Page]:
-        """Scores of systems, agreement, nil detection, list lengths, and swapped pairs."""
+        """The largest changes, scores of systems, agreement, nil detection, list lengths, and swapped pairs."""
         return [
+            _summary_table(self, digits),
             _score_table(self, digits),
             *_agreement_tables([self], f"of {len(self.runs)} systems", digits),
             *_detection_tables(self, digits),
@@ -341,6 +342,20 @@ def _lengths(run: RunScores, rule: TieRule) -> Integers:
 
 PAIRS = 20  # swapped pairs listed for each measure; json has all
 RANGES = 10  # rows of the table of list lengths
+
+
+def _summary_table(result: TruncationResult, digits: int) -> Page:
+    """The bottom line: by each measure, how much the end of a list changes scores and the order of systems."""
+    rows = []
+    for m in result.paired:
+        x, y = result.means[:, :, m]
+        pairs = f"{len(result.inverted(m))} of {len(result.runs) * (len(result.runs) - 1) // 2}"
+        most = int(np.abs(y - x).argmax())
+        best = [result.runs[int(means.argmax())] for means in (x, y)]
+        change = float(y[most] - x[most])
+        rows.append((result.measures[m], [pairs, signed(change, digits), result.runs[most] if change else "", *best]))
+    heads = ("pairs\nswapped", "largest\nchange", "of", "best,\nplain", "best,\nterminal")
+    return table("In short: what counting the end of lists changes", ("measure",), heads, rows)
 
 
 def _score_table(result: TruncationResult, digits: int) -> Page:
@@ -431,7 +446,7 @@ def draw_lengths(result: TruncationResult, axis: Axes) -> None:
 
     counts = result.list_lengths
     x = np.arange(len(counts))
-    styles = [("lists", "white", SKY)]
+    styles = [("", "white", SKY)]
     if counts.shape[1] > 1:
         styles = [("before: NIL is an item", "white", SKY), ("after: NIL ends the list", BLUE, BLUE)]
     for i, (label, face, edge) in enumerate(styles):
@@ -446,7 +461,8 @@ def draw_lengths(result: TruncationResult, axis: Axes) -> None:
     axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     axis.set(xlabel="answers per list", ylabel="lists")
     axis.margins(y=0.25)
-    axis.legend(loc="upper left")
+    if len(styles) > 1:
+        axis.legend(loc="upper left")
 
 
 def draw_scores(result: TruncationResult, measure: int, axis: Axes) -> None:
@@ -489,6 +505,8 @@ def draw_shifts(result: TruncationResult, measure: int, axis: Axes) -> None:
     ends = {f"{result.measures[measure]}, before": "white", f"{result.terminal_measures[measure]}, after": BLACK}
     for label, face in ends.items():
         axis.plot([], [], "o", markersize=3, markerfacecolor=face, markeredgecolor=BLACK, label=label)
+    for label, colour in (("higher", GREEN), ("lower", ORANGE)):
+        axis.plot([], [], color=colour, linewidth=0.7, label=label)
     axis.set_xlim(-4, 104)
     axis.margins(y=0.2)
     axis.set(xlabel=f"lists with fewer than {result.longest} answers (%)", ylabel="mean score")
