@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
-.PHONY: help demo test test-spark messages fingerprint lint fuzz bench bench-spark docs pictures wheel test-wheel clean
+.PHONY: help demo test test-spark messages fingerprint lint fuzz bench bench-spark docs outputs pictures wheel test-wheel clean
 .DEFAULT_GOAL := help
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo "make fuzz         all readers with broken input, and one input in all forms, for SECONDS=60"
 	@echo "make bench        speed and memory side by side with other tools"
 	@echo "make bench-spark  what a row costs on Spark, up to 70 million of them"
+	@echo "make outputs      the outputs of commands in the pages of the manual, written anew"
 	@echo "make pictures     the pictures of the README, drawn anew"
 	@echo "make wheel        wheels and a source distribution, checked, in dist"
 	@echo "make test-wheel   the core tests with the wheel alone, in an environment without a compiler"
@@ -84,6 +85,10 @@ docs: $(VENV)/with-docs
 	$(BIN)/python -m sphinx -j auto -W --keep-going -q -E -b doctest -d docs/_build/doctrees docs docs/_build/doctest
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+# The outputs of commands that stand in the pages, written anew; `make docs` fails if they are not current.
+outputs: $(VENV)/with-docs
+	$(BIN)/python docs/_ext/shell.py
 
 pictures: $(VENV)/installed
 	$(BIN)/python docs/_ext/pictures.py

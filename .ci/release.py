@@ -1,0 +1,42 @@
+"""Make the texts of a release: addresses instead of relative links, and an installation from the package index.
+
+    python .ci/release.py https://github.com/NAME/cranfield
+
+The version of the package is the tag. The files are changed in place, in a checkout that is thrown away.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+CHECKOUT = "Until the first release, install from a checkout:"
+
+
+def readme(text: str, address: str, version: str) -> str:
+    """The README as an index shows it: links and pictures that work there."""
+    raw = address.replace("https://github.com/", "https://raw.githubusercontent.com/")
+    text = re.sub(r"!\[([^]]*)\]\((?!https?:)([^)]+)\)", rf"![\1]({raw}/v{version}/\2)", text)
+    text = re.sub(r"(?<!!)\[([^]]*)\]\((?!https?:|#)([^)]+)\)", rf"[\1]({address}/blob/v{version}/\2)", text)
+    return installed(text.replace(CHECKOUT, "Install it:"))
+
+
+def installed(text: str) -> str:
+    """The same text with an installation from the index."""
+    return text.replace("pip install '.[", "pip install 'cranfield[")
+
+
+def main(address: str) -> None:
+    """Change the README, the pages and the hints."""
+    found = re.search(r'__version__ = "(.+)"', (ROOT / "src/cranfield/__init__.py").read_text(encoding="utf-8"))
+    assert found is not None
+    path = ROOT / "README.md"
+    path.write_text(readme(path.read_text(encoding="utf-8"), address.rstrip("/"), found[1]), encoding="utf-8")
+    for path in (*sorted((ROOT / "docs").rglob("*.md")), ROOT / "src/cranfield/errors.py"):
+        path.write_text(installed(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
