@@ -162,3 +162,9 @@ def test_judgments_can_say_that_nothing_is_relevant(kind: str) -> None:
 def test_only_queries_without_a_relevant_passage() -> None:
     scores = cf.evaluate(cf.Collection(spans={"q": []}), {"q": [("a", 0, 5)]}, ["FalseAnswer"])
     assert scores.means["run"] == {"FalseAnswer": 1.0}
+
+
+def test_unanswerable_queries_are_those_without_a_document_of_the_collection_level() -> None:
+    collection = cf.Collection({"q": {"a": 2}, "r": {"a": 1}}, rel=2)
+    notes = [str(note) for note in cf.evaluate(collection, {"q": {"a": 1.0}, "r": {"a": 1.0}}, ["FalseAnswer"]).notes]
+    assert "1 query (r) has no relevant document" in notes

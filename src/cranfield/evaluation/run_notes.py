@@ -14,7 +14,6 @@ from cranfield.evaluation.notes import SMALL, Kind, Note, QueryNames
 from cranfield.evaluation.plan import Column, Plan, Policy
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
-from cranfield.measures.catalogue import REL
 from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.subtopics import diverse
 from cranfield.ranking.views import condense_and_terminate
@@ -62,11 +61,11 @@ def subtopic_grades(name: str, columns: Sequence[Column]) -> list[Note]:
     ]
 
 
-def unanswerable_notes(judgments: Judgments, nil: Integers | None = None) -> Iterator[Note]:
-    """A note on the queries without a relevant document; ``nil``: the rows that mean "no answer"."""
+def unanswerable_notes(judgments: Judgments, level: float, nil: Integers | None = None) -> Iterator[Note]:
+    """A note on the queries without a document of this level; ``nil``: the rows that mean "no answer"."""
     if judgments.preferences is not None:
         return
-    relevant = judgments.grade >= REL.default
+    relevant = judgments.grade >= level
     if nil is not None:
         relevant[nil] = False
     counts = np.diff(np.append(0, np.cumsum(relevant))[judgments.begin])

@@ -26,6 +26,7 @@ from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.evaluation.plan import Plan, Shown, Undefined, make_plan
 from cranfield.evaluation.reader import check_readable
 from cranfield.evaluation.run_notes import (
+    MAX_QUERIES,
     check_level,
     divisor_notes,
     figure_notes,
@@ -102,6 +103,7 @@ def evaluate(
     check_level(facts["grades"], plan, "qrels")
     below = _below(judgments, facts["grades"], plan.policy.rel)
     notes += [*gain_notes(facts["grades"], plan.columns), *level_notes(below, plan), *divisor_notes(plan)]
+    notes += _unanswerable(judgments, plan)
     if facts["bytes"] <= broadcast:
         all_judgments = job.judgments(judgments.drop("key").toArrow())
         notes += subtopic_notes(all_judgments, plan.columns)
@@ -167,6 +169,18 @@ def _below(judgments: Any, grades: Floats, level: float) -> int:
         return 0
     highest = judgments.groupBy("query", "document").agg(sql.max("score").alias("grade"))
     return int(highest.where((sql.col("grade") > 0) & (sql.col("grade") < level)).count())
+
+
+def _unanswerable(judgments: Any, plan: Plan) -> list[Note]:
+    """`unanswerable_notes`, computed by Spark; the first queries are those in the order of ids."""
+    level, nil = plan.policy.rel, plan.policy.nil
+    relevant = (sql.col("score") >= level) & ~sql.isnan("score")
+    if nil is not None:
+        relevant &= sql.col("document") != nil
+    without = judgments.groupBy("query").agg(sql.max(relevant).alias("relevant")).where("not relevant").select("query")
+    count = without.count()
+    first = [row["query"] for row in without.orderBy("query").limit(MAX_QUERIES).collect()] if count else []
+    return [Note("unanswerable_queries", values={"queries": QueryNames(count, tuple(first))})] if count else []
 
 
 def _diverse(judgments: Any) -> bool:
