@@ -213,11 +213,11 @@ def test_budget_is_a_cost() -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("TBG(half=1e-320)", 1.0),
+        ("TBG(half=1e-6)", 1.0),
         ("TBG(half=1e6, cost=1e-100)", 0.002),
-        ("U(L=1e-320)", 1.0),
+        ("U(L=1e-6)", 1.0),
         ("U(L=1e6, cost=1e-100)", 2 / 999),
-        ("NPV(rate=1e-320)", 0.002),
+        ("NPV(rate=1e-6)", 0.002),
         ("IFT_C1(T=1e6, R1=1e6)", 0.002),
         ("IFT_C2(A=1e6, R2=1e6)", 1.0),
         ("IFT_C2(cost=1e-100, R2=0)", 1 - 1 / 1.9**2),
@@ -230,6 +230,12 @@ def test_extreme_parameters(name: str, expected: float) -> None:
     for costs in (None, {"q": {"z": 1.0}}):
         value = cf.Evaluator(cf.Collection({"q": {"a": 1, "b": 1}}, costs=costs), name).values(run)[0, 0]
         assert value == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["TBG(half=1e-320)", "U(L=1e-320)", "NPV(rate=1e-320)"])
+def test_parameters_that_overflow(name: str) -> None:
+    with pytest.raises(cf.MeasureError, match="must be a number from 1e-06 to 1,000,000, not 1e-320"):
+        cf.parse(name)
 
 
 def test_costs_of_another_collection() -> None:

@@ -154,8 +154,8 @@ def _rows_of_mapping(
 
 
 def _number(given: Any) -> float:
-    """A number, which may be text; NaN for everything else."""
-    value = number(given, text=True)
+    """A number, which may be text; NaN for everything else. No quantity of these tables is a yes or no."""
+    value = None if isinstance(given, bool) else number(given, text=True)
     return math.nan if value is None else value
 
 
