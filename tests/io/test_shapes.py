@@ -90,6 +90,38 @@ def test_text_is_no_score(score: Any) -> None:
             door({"q": {"a": score, "b": 1}})
 
 
+NO_SCORES = (pd.NA, pd.NaT, 1j, np.datetime64("2020"))
+
+
+@pytest.mark.parametrize("score", [*NO_SCORES, None, "1", b"1"])
+def test_values_that_are_no_scores(score: Any) -> None:
+    evaluator = cf.Evaluator({"q": {"a": 1}}, "RR")
+    for door in (evaluator, evaluator.means, evaluator.per_query, evaluator.values):
+        with pytest.raises(InputError, match="query `q`, document `a`: the score is not a number"):
+            door({"q": {"a": score, "b": 0.5}})
+
+
+@pytest.mark.parametrize("score", [*NO_SCORES, None])
+def test_pairs_without_a_score(score: Any) -> None:
+    evaluator = cf.Evaluator({"q": {"a": 1}}, "RR")
+    for door in (evaluator, evaluator.means, evaluator.per_query, evaluator.values):
+        for position, pairs in enumerate(([("a", score), ("b", 0.5)], [("a", 0.5), ("b", score)]), 1):
+            with pytest.raises(InputError, match=f"query `q`, position {position}: the.* score"):
+                door({"q": pairs})
+    with pytest.raises(InputError, match=r"query `q`, .*the grade is not a finite number"):
+        cf.read_qrels({"q": [("a", score), ("b", 1)]})
+
+
+@pytest.mark.parametrize("nan", [Decimal("NaN"), Decimal("sNaN"), float("nan"), np.float32("nan")])
+def test_nan_of_every_type(nan: Any) -> None:
+    pairs = [("a", nan), ("b", 0.5)]
+    for ranking in (pairs, pairs[::-1], dict(pairs), [{"id": name, "score": score} for name, score in pairs]):
+        with pytest.raises(InputError, match=r"the score is (NaN|not a number)"):
+            cf.Evaluator({"q": {"a": 1}}, "RR").means({"q": ranking})
+    with pytest.raises(CranfieldError):
+        cf.read_scores({"x": {"m": {"q": nan}}})
+
+
 class Growing(dict[str, Any]):
     """A dict whose scores change it while they are read."""
 
@@ -199,6 +231,12 @@ def test_chunks_without_offsets_are_searched_in_documents(tmp_path: Path) -> Non
 # What can be seen of a run
 
 
+def test_negative_zero_is_zero() -> None:
+    scores = [cf.evaluate({"q": {"a": 1, "b": zero}}, {"q": ["a"]}, "RR") for zero in (0, 0.0, -0.0)]
+    first, *others = (of.to_dict()["provenance"]["inputs"][0]["digest"] for of in scores)
+    assert others == [first, first]
+
+
 def test_runs_can_be_looked_at(tmp_path: Path) -> None:
     path = tmp_path / "x.run"
     path.write_text("q1 Q0 a 1 2.5 t\nq1 Q0 b 2 1.5 t\nq2 Q0 a 1 1.0 t\n")
@@ -215,7 +253,7 @@ def test_runs_can_be_looked_at(tmp_path: Path) -> None:
             run.save(tmp_path / name)
             assert cf.evaluate(nested, tmp_path / name, "RR").means == {"y": {"RR": 1}}
     assert bool(cf.read_run({"q": []}))
-    assert repr(cf.read_run(nested)) == "Run: run, 2 queries"
+    assert repr(cf.read_run(nested)) == "Run: run, 3 documents of 2 queries"
     assert repr(cf.read_run(frame)) == "Run: run, 3 documents of 2 queries"
     assert list(cf.read_run({7: ["a"], 8: []})) == ["7", "8"]
 
