@@ -95,11 +95,12 @@ class Collection:
     or ``{document: text}``.
     ``items``: attributes of documents, for `DocMean` and `exposure`: ``{document: {attribute: value}}``, or a table
     with a column for the document; these are then all documents that could be shown. Items need no judgments.
-    ``intents``: weights of subtopics, ``{query: {subtopic: weight}}`` or a file with lines ``query subtopic weight``;
-    by default, all subtopics with a relevant document have equal weights. ``types``: types of intents, ``{query:
-    {subtopic: "inf" or "nav"}}``; the default is informational. A file of intents may have them in a fourth column.
-    ``costs``: the cost of reading a document, for measures such as `TBG`: ``{query: {document: cost}}``, or a file with
-    lines ``query document cost``. A document without a cost has the parameter ``cost`` of the measure.
+    ``intents``: weights of subtopics, ``{query: {subtopic: weight}}`` or a table; by default, all subtopics with a relevant
+    document have equal weights. ``types``: types of intents, ``{query: {subtopic: "inf" or "nav"}}`` or a table; the
+    default is informational. A table of intents may have them in a fourth column.
+    ``costs``: the cost of reading a document, for measures such as `TBG`: ``{query: {document: cost}}`` or a table.
+    These tables are files with names of columns (CSV, TSV, JSON Lines, Parquet), frames, records, or lines of text
+    without names, such as ``query document cost``. A document without a cost has the parameter ``cost`` of the measure.
     ``strata``, ``inclusion``, ``method``: how the judged documents were drawn from a pool, for measures such as
     `xinfAP` and `statAP`: the stratum of each document, the probability that it was drawn, and statAP's code of the
     method, each as ``{query: {document: value}}``. Five-column files have them already.
