@@ -393,7 +393,7 @@ def test_an_unknown_measure_figure_or_curve(pyplot: Any) -> None:
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for result in (SCORES, cf.compare(SCORES), EVALUATION, RESULTS["Power"]()):
-        with pytest.raises(MissingDependency, match=r"pip install 'cranfield\[plot\]'"):
+        with pytest.raises(MissingDependency, match=r"pip install '.\[plot\]'"):
             result.plot()
     assert "table" in SCORES._repr_html_()
 
