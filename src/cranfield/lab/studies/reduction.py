@@ -102,10 +102,10 @@ class Reduction(Study):
     ] = None
     pool_depths: Annotated[
         Sequence[int] | None,
-        "Instead: keep the judgments of documents that some run ranks in its first N.",
+        "In place of --rates: keep the judgments of documents that some run ranks in its first N.",
         Option("--pool-depth"),
     ] = None
-    queries: Annotated[Sequence[int] | None, "Instead: keep N queries, chosen at random.", Option("--n-queries")] = None
+    queries: Annotated[Sequence[int] | None, "In place of --rates: keep N queries, chosen at random.", Option("--n-queries")] = None
     repeats: Repeats = 30
     rel: Relevant = 1.0
     least: Annotated[
