@@ -38,7 +38,7 @@ SCREEN = 10  # arguments and options of which help shows all
 WIDEST = 22  # characters of the column of options; a longer one has a line of its own
 HELP_ALL = "cranfield.help_all"  # where the context of click keeps --help-all
 SENTENCE_END = re.compile(r"(?<=[.;:]) |[;:] |, such as | \(")
-CONDITION = re.compile(r"(?:With|Instead|Otherwise)[^:]*: ")  # says nothing alone
+CONDITION = re.compile(r"(?:With|Without|In place of)[^:]*: ")  # says nothing alone
 # How click writes the range of a number, which the error for a wrong number names as well.
 RANGE = re.compile(r"  \[[^][; ]*x[^][; ]*\]|; [^][; ]*x[^][; ]*(?=\])")
 
