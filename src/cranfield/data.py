@@ -329,7 +329,8 @@ class Run:
         source = f", from {self.source_name}" if self.source_name else ""
         counts = ""
         if isinstance(self.source, Mapping):
-            counts = f", {plural(len(self.source), 'query')}"
+            documents = sum(map(len, self.source.values()))
+            counts = f", {plural(documents, 'document')} of {plural(len(self.source), 'query')}"
         elif isinstance(self.source, Table):
             counts = f", {plural(len(self.source.score), 'document')} of {plural(len(self), 'query')}"
         return decodable(f"Run: {printable(self.name + source)}{counts}")

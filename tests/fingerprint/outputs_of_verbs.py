@@ -62,7 +62,7 @@ VERBS = (
     f"study stopping qrels.txt {RUNS} --repeats 5 {JSON}",
     f"study ties qrels.txt {RUNS} -m 'AP RR' --samples 20 --round-digits 2 --round-bits 8 {JSON}",
     f"study truncation qrels.txt {RUNS} {JSON}",
-    f"study tie-cost -m AP --n-queries 50 --repeats 1 {JSON}",
+    f"study tie-cost -m AP --queries 50 --repeats 1 {JSON}",
     "trec_eval -q -m all_trec qrels.txt bm25.run",
     "trec_eval -m official qrels.txt llm.run",
 )

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property, wraps
 from inspect import signature
-from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 import numpy as np
@@ -27,7 +26,7 @@ from cranfield.wording import did_you_mean, few, one_of
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores
     from cranfield.io.named_tables import Items
-    from cranfield.io.side_tables import DocumentMap, Weight
+    from cranfield.io.side_tables import DocumentMap
     from cranfield.io.spans import Texts
 
 AbsentDays = Literal["error", "empty", "tied"]
@@ -95,11 +94,12 @@ class Collection:
     or ``{document: text}``.
     ``items``: attributes of documents, for `DocMean` and `exposure`: ``{document: {attribute: value}}``, or a table
     with a column for the document; these are then all documents that could be shown. Items need no judgments.
-    ``intents``: weights of subtopics, ``{query: {subtopic: weight}}`` or a file with lines ``query subtopic weight``;
-    by default, all subtopics with a relevant document have equal weights. ``types``: types of intents, ``{query:
-    {subtopic: "inf" or "nav"}}``; the default is informational. A file of intents may have them in a fourth column.
-    ``costs``: the cost of reading a document, for measures such as `TBG`: ``{query: {document: cost}}``, or a file with
-    lines ``query document cost``. A document without a cost has the parameter ``cost`` of the measure.
+    ``intents``: weights of subtopics, ``{query: {subtopic: weight}}`` or a table; by default, all subtopics with a
+    relevant document have equal weights. ``types``: types of intents, ``{query: {subtopic: "inf" or "nav"}}`` or a
+    table; the default is informational. A table of intents may have them in a fourth column.
+    ``costs``: the cost of reading a document, for measures such as `TBG`: ``{query: {document: cost}}`` or a table.
+    These tables are files with names of columns (CSV, TSV, JSON Lines, Parquet), frames, records, or lines of text
+    without names, such as ``query document cost``. A document without a cost has the parameter ``cost`` of the measure.
     ``strata``, ``inclusion``, ``method``: how the judged documents were drawn from a pool, for measures such as
     `xinfAP` and `statAP`: the stratum of each document, the probability that it was drawn, and statAP's code of the
     method, each as ``{query: {document: value}}``. Five-column files have them already.
@@ -443,20 +443,12 @@ def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
 # over all. Readers with an informational intent (``inf``, the default) can use every relevant document; readers with a
 # navigational intent (``nav``) need a single document.
 
-NO_QUERIES = QueryNames()
-
 
 def with_intents(judgments: Judgments, source: Any) -> tuple[Judgments, list[Note]]:
     """The judgments with weights for their subtopics, and notes on queries and subtopics without weights."""
     from cranfield.io.side_tables import read_weights
 
-    return add_weights(judgments, *read_weights(source))
-
-
-def add_weights(
-    judgments: Judgments, name: str, weights: Sequence[Weight], others: QueryNames = NO_QUERIES
-) -> tuple[Judgments, list[Note]]:
-    """`with_intents` for weights that are read already; ``others``: further judged queries without weights."""
+    name, weights = read_weights(source)
     labels, queries, subtopics, codes = _subtopics(judgments, "weights")
     judged_pairs, relevant_pairs = (
         set(map(tuple, np.unique(rows, axis=0).tolist())) for rows in (codes, codes[labels.grade > 0])
@@ -483,7 +475,7 @@ def add_weights(
     if weights and not judged:
         raise InputError(
             [f"{name}: none of its queries is judged (for example `{quotable(weights[0].query)}`)"],
-            hint=f"the judgments cover queries such as `{next(chain(judgments.queries, others.first))}`; "
+            hint=f"the judgments cover queries such as `{judgments.queries[0]}`; "
             "check that both belong to the same collection",
         )
     # Subtopics without judgments keep their share of the readers, though no document is relevant for them.
@@ -493,8 +485,8 @@ def add_weights(
 
     def notes() -> Iterator[Note]:
         unweighted = [judgments.queries[q] for q in range(len(judgments.queries)) if q not in weighted_queries]
-        if count := len(unweighted) + others.count:
-            names = QueryNames(count, tuple([*unweighted, *others.first][:5]))
+        if unweighted:
+            names = QueryNames(len(unweighted), tuple(unweighted[:5]))
             yield Note("unweighted_queries", values={"name": name, "queries": names})
         other = list(dict.fromkeys(w.query for w in weights if w.query not in queries))
         if other:
