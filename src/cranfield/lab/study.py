@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib import import_module
 from inspect import Parameter, signature
@@ -31,7 +31,7 @@ from cranfield.evaluation.provenance import Provenance, Source
 from cranfield.evaluation.scores import Scores, check_rankings
 from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
 from cranfield.lab.studies import study_names
-from cranfield.lab.systems import COEFFICIENTS
+from cranfield.lab.systems import COEFFICIENTS, studied
 from cranfield.measures import Measure, parse
 from cranfield.report import canvas
 from cranfield.report.pages import Page, write
@@ -46,6 +46,7 @@ NAMED_PARTS = {"run": "runs", "measure": "measures", "query": "queries"}  # that
 
 Measures = str | Measure | Sequence[str | Measure]
 Progress = Callable[[int, int], None]
+OF_COLLECTION = ("rel", "nil", "full_length")  # settings that a collection may have
 HIGH = 0.8  # the agreement that Hui et al. (ICTIR 2017) consider high
 
 # Settings of several studies.
@@ -288,14 +289,21 @@ def run_study(study: Study, *given: Any, **inputs: Any) -> StudyResult:
 
     If it needs runs, scores in place of judgments are an error that says so.
     """
-    arguments = signature(study.run).bind_partial(*given, **inputs).arguments
+    bound = signature(study.run).bind_partial(*given, **inputs)
+    arguments = bound.arguments
     qrels, runs = arguments.get("qrels"), arguments.get("runs", ())
     if not study.takes_scores():
         check_rankings(qrels, f"the study `{study.name()}`")
+    if qrels is not None and not isinstance(qrels, Scores):
+        qrels = bound.arguments["qrels"] = studied(qrels)
+        # What the collection says, unless the settings say otherwise.
+        own = [field for field in fields(study) if field.name in OF_COLLECTION]  # type: ignore[arg-type]
+        own = [field for field in own if getattr(study, field.name) == field.default]
+        study = replace(study, **{field.name: getattr(qrels, field.name) for field in own})  # type: ignore[type-var]
     several = list(runs.values()) if is_mapping_of_runs(runs) else runs if is_list_of_runs(runs) else [runs]
     sources = [Source.of("documents", arguments["corpus"])] if arguments.get("corpus") is not None else []
     files = [Source.of("run", run.source_name if isinstance(run, Run) else run) for run in several if qrels is not None]
-    result = study.run(*given, **inputs)
+    result = study.run(*bound.args, **bound.kwargs)
     names = getattr(result, "runs", ())
     if not isinstance(names, tuple) or len(names) != len(files):  # such as those of --top
         names = [None] * len(files)
