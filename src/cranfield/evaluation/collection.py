@@ -95,9 +95,9 @@ class Collection:
     or ``{document: text}``.
     ``items``: attributes of documents, for `DocMean` and `exposure`: ``{document: {attribute: value}}``, or a table
     with a column for the document; these are then all documents that could be shown. Items need no judgments.
-    ``intents``: weights of subtopics, ``{query: {subtopic: weight}}`` or a table; by default, all subtopics with a relevant
-    document have equal weights. ``types``: types of intents, ``{query: {subtopic: "inf" or "nav"}}`` or a table; the
-    default is informational. A table of intents may have them in a fourth column.
+    ``intents``: weights of subtopics, ``{query: {subtopic: weight}}`` or a table; by default, all subtopics with a
+    relevant document have equal weights. ``types``: types of intents, ``{query: {subtopic: "inf" or "nav"}}`` or a
+    table; the default is informational. A table of intents may have them in a fourth column.
     ``costs``: the cost of reading a document, for measures such as `TBG`: ``{query: {document: cost}}`` or a table.
     These tables are files with names of columns (CSV, TSV, JSON Lines, Parquet), frames, records, or lines of text
     without names, such as ``query document cost``. A document without a cost has the parameter ``cost`` of the measure.

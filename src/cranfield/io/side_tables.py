@@ -16,7 +16,7 @@ import numpy as np
 
 from cranfield.data import Integers, Judgments, JudgmentSample, Strings
 from cranfield.errors import InputError, UsageError, reading_objects
-from cranfield.io.columns import COLUMN_NAMES, Columns, normalise_name
+from cranfield.io.columns import COLUMN_NAMES, Columns, no_column, normalise_name
 from cranfield.io.faults import Location, quotable
 from cranfield.io.objects import qrels_from_dict
 from cranfield.io.streams import Stream, is_stream, open_stream
@@ -113,8 +113,6 @@ def _check_rows(rows: Iterable[Row], check: Check, hint: str = "") -> None:
 
 
 def _rows_of_table(columns: Columns, table: SideTable) -> Iterator[Row]:
-    from cranfield.io.named_tables import no_column
-
     named: list[str] = []
     for role in (*table.columns, *(("type",) if table.optional else ())):
         taken = set(map(normalise_name, named))
@@ -122,7 +120,12 @@ def _rows_of_table(columns: Columns, table: SideTable) -> Iterator[Row]:
         if name is not None:
             named.append(name)
         elif role in table.columns:
-            raise no_column(columns, f"no column for the {role}", f"name the columns {', '.join(table.columns)}")
+            raise no_column(
+                columns.names,
+                columns.source_name,
+                f"no column for the {role}",
+                f"name the columns {', '.join(table.columns)}",
+            )
     width = len(table.columns)
     for place, row in columns.rows():
         *ids, value = (row[name] for name in named[:width])

@@ -19,9 +19,9 @@ import numpy as np
 from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Passages, Repeats, Run, Strings, Table
 from cranfield.errors import InputError, UsageError
-from cranfield.io.columns import COLUMN_NAMES, PASSAGE_IDS, Columns, is_frame
+from cranfield.io.columns import COLUMN_NAMES, PASSAGE_IDS, Columns, is_frame, no_column
 from cranfield.io.faults import Location, TableKind, Unit, quotable
-from cranfield.io.named_tables import no_column, read_table
+from cranfield.io.named_tables import read_table
 from cranfield.io.records import FIELDS, Accessors, columns_of, read_chunk_records, without_repeats
 from cranfield.io.runs import load, load_unchecked
 from cranfield.io.streams import Stream, detect_file, is_stream, open_stream
@@ -276,7 +276,8 @@ def _of_table(table: Columns, kind: TableKind, name: str, source_name: str, *, q
     if missing:
         more = ", or query, document and quote" if kind == "qrels" else ""
         raise no_column(
-            table,
+            table.names,
+            table.source_name,
             f"no column for the {missing[0]}",
             f"a table of passages has the columns query, document, start and end{more}",
         )

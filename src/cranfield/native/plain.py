@@ -203,7 +203,7 @@ def scan_run(opener: Opener, most: int = 20) -> dict[str, Any]:
     }
 
 
-def _unusual(*_: Any) -> None:
+def _unusual(*_: Any) -> Any:
     """None of these is read at once: the caller reads value by value, as it does where input is unusual."""
 
 

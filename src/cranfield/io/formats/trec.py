@@ -201,7 +201,7 @@ def _answer_lines(stream: Stream, width: int, fields: str, faults: list[str]) ->
 
 def _check_answers(stream: Stream, faults: list[str], rows: int) -> None:
     if faults:
-        raise InputError(faults[: max_faults()], total=len(faults))
+        raise InputError(faults)
     if not rows:
         raise no_rows_error(stream.source_name)
 
@@ -279,11 +279,11 @@ class Sgml(TextReader):
             counted_to = match.start()
             docno = next((element.content.strip() for element in elements(match[1], _DOCNO)), b"")
             if match[2] is None:
-                documents.faults.add(line, "the document has no end: </DOC> is missing")
+                documents.fault(line, "the document has no end: </DOC> is missing")
             elif not docno:
-                documents.faults.add(line, "the document has no id: <DOCNO> is missing")
+                documents.fault(line, "the document has no id: <DOCNO> is missing")
             elif b"\0" in match[1]:
-                documents.faults.add(line, "the document contains a NUL byte; this is not text")
+                documents.fault(line, "the document contains a NUL byte; this is not text")
             else:
                 documents.add(line, docno, self._text(match[1]))
         return documents.build()
