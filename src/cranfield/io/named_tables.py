@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cranfield.data import Floats, Integers, Strings
-from cranfield.errors import InputError, UsageError
+from cranfield.errors import InputError, UsageError, reading_objects
 from cranfield.io.columns import COLUMN_NAMES, Columns, columns_of_roles, frame_of, is_frame, no_column, normalise_name
 from cranfield.io.faults import FaultList, Location, TableKind, quotable
 from cranfield.io.formats.delimited import DELIMITERS, delimiter_of, parse_delimited
@@ -149,6 +149,7 @@ def _id_of(value: Any) -> str | None:
 # Queries
 
 
+@reading_objects()
 def read_queries(source: Any, *, columns: Roles = None) -> dict[str, dict[str, str]]:
     """The attributes of queries by query; the attribute ``text`` is the text of the query.
 
@@ -287,6 +288,7 @@ class Items:
             raise InputError([f"{self.name}: no attribute `{quotable(attribute)}`"], hint=hint)
         return self.attributes[attribute]
 
+    @reading_objects()
     def numbers(self, attribute: str) -> Floats:
         """The values of an attribute as numbers; NaN where there is none."""
         if attribute not in self._numbers:
@@ -305,6 +307,7 @@ class Items:
         return self._numbers[attribute]
 
 
+@reading_objects()
 def read_items(source: Any, *, columns: Roles = None) -> Items:
     """The items of ``{document: {attribute: value}}``, or of a table with a column for the document.
 

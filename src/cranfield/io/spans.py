@@ -18,7 +18,7 @@ import numpy as np
 
 from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Passages, Repeats, Run, Strings, Table
-from cranfield.errors import InputError, UsageError
+from cranfield.errors import InputError, UsageError, reading_objects
 from cranfield.io.columns import COLUMN_NAMES, PASSAGE_IDS, Columns, is_frame, no_column
 from cranfield.io.faults import Location, TableKind, Unit, quotable
 from cranfield.io.named_tables import read_table
@@ -41,6 +41,7 @@ COLUMNS = {
     "quote": ("quote", "passage", "text"),
 }
 LONGEST = 10**11  # the highest offset; larger ones are no offsets
+MOST_DIGITS = 1000  # that are read: Python refuses very long numbers
 _ID = re.compile(rb"(.+):([0-9]{1,11})-([0-9]{1,11})", re.DOTALL)
 SHAPES = {
     "run": "[(document, start, end), ...], with the score as a fourth value or in order",
@@ -80,6 +81,7 @@ class Located:
     listed: bool = False  # in lists by query, which have an order
 
 
+@reading_objects()
 def read_chunks(
     source: Any,
     *,
@@ -146,6 +148,7 @@ def parse_ids(ids: Strings, source_name: str) -> Passages:
     return Passages(names, document, start, end)
 
 
+@reading_objects()
 def read_spans(source: Any, *, name: str | None = None, texts: Texts | None = None) -> tuple[Judgments, Passages]:
     """Judged passages as judgments by subtopic, each a document and a subtopic of its own; and their offsets.
 
@@ -423,19 +426,13 @@ def _offsets(given: Given, values: list[Any], role: str, faults: list[str]) -> I
         digits = "".join(values)
         if digits.isdecimal() and digits.isascii():
             return np.fromstring(" ".join(values), np.int64, sep=" ")
-    if kinds != {int}:
-        values = [_whole(value) for value in values]
-        for row, value in enumerate(values):
-            if isinstance(value, Wrong):
-                faults.append(f"{given.place(row)}: the {role} must be a whole number, found {quotable(str(value))}")
-    try:
-        offsets = np.array([] if faults else values, np.int64)
-        highest = int(offsets.max(initial=0))
-    except OverflowError:
-        offsets, highest = np.zeros(0, np.int64), max(values)
-    if highest > LONGEST:
-        faults.append(f"{given.place(values.index(highest))}: the {role} is too large: {quotable(str(highest))}")
-    return offsets
+    whole = values if kinds == {int} else [_whole(value) for value in values]
+    for row, value in enumerate(whole):
+        if isinstance(value, Wrong):
+            faults.append(f"{given.place(row)}: the {role} must be a whole number, found {quotable(str(value))}")
+        elif abs(value) > LONGEST:
+            faults.append(f"{given.place(row)}: the {role} is too large: {quotable(str(values[row]))}")
+    return np.array([] if faults else whole, np.int64)
 
 
 class Wrong(str):
@@ -448,7 +445,7 @@ def _whole(value: Any) -> int | Wrong:
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return int(value)
     if isinstance(value, str) and re.fullmatch(r"\s*-?[0-9]+\s*", value):
-        return int(value)
+        return int(value) if len(value) < MOST_DIGITS else LONGEST + 1
     return Wrong(value if isinstance(value, str) and value else repr(value))
 
 
