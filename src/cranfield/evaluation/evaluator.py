@@ -663,14 +663,10 @@ def read_runs(
     """The runs, not yet read, with unique names. ``read_chunks``: the reader of runs of chunks."""
     check_rankings(run, "an evaluation")
     given: list[Any]
-    by_name, listed = is_mapping_of_runs, is_list_of_runs
-    if read_chunks is not None:
-        from cranfield.io.spans import is_list_of_runs as listed
-        from cranfield.io.spans import is_mapping_of_runs as by_name
-    if by_name(run):
+    if is_mapping_of_runs(run, chunks=read_chunks is not None):
         names, given = list(run) if names is None else names, list(run.values())
     else:
-        given = list(run) if listed(run) else [run]
+        given = list(run) if is_list_of_runs(run) else [run]
     if not given:
         raise UsageError(
             "no runs given: the list is empty",

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from cranfield import io, native
-from cranfield.data import Floats, Integers, Judgments, Passages, Repeats, Run, Strings, Table
+from cranfield.data import Floats, Integers, Judgments, Passages, Run, Strings, Table
 from cranfield.errors import InputError, UsageError, reading_objects
-from cranfield.io.columns import COLUMN_NAMES, PASSAGE_IDS, Columns, is_frame, no_column
+from cranfield.io.columns import COLUMN_NAMES, PASSAGE_IDS, Columns, no_column
 from cranfield.io.faults import Location, TableKind, Unit, quotable
 from cranfield.io.named_tables import read_table
 from cranfield.io.records import FIELDS, Accessors, columns_of, read_chunk_records, without_repeats
@@ -538,20 +538,3 @@ def locate(quote: str, text: str) -> list[tuple[int, int]]:
         return [(start, start + len(quote)) for start in at]
     words = r"\s+".join(map(re.escape, quote.split()))
     return [match.span(1) for match in re.finditer(f"(?=({words}))", text)]
-
-
-def is_mapping_of_runs(run: Any) -> bool:
-    """Whether this is ``{name: run}``, with runs of chunks, and not ``{query: ranking}``."""
-    return isinstance(run, Mapping) and _are_runs(list(run.values()))
-
-
-def is_list_of_runs(run: Any) -> bool:
-    """Whether this is a list of runs of chunks, and not a list of records."""
-    return isinstance(run, list | tuple) and _are_runs(run)
-
-
-def _are_runs(values: Sequence[Any]) -> bool:
-    first = next((value for value in values if not _is_empty(value)), None)
-    if isinstance(first, Mapping):  # a run, a ranking {id: score}, or the record of a chunk
-        return isinstance(next(iter(first.values())), Mapping | list | tuple)
-    return isinstance(first, Run | Repeats) or is_stream(first) or is_frame(first)
