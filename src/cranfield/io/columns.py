@@ -37,12 +37,13 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
     "iteration": ("subtopic_id", "subtopic", "iteration"),
     "stratum": ("stratum",),
     "probability": ("probability", "inclusion_probability", "inclusion"),
+    "method": (),  # of statAP
     # For engines: tables with several runs, and the order of rows.
     "run": ("run", "run_id", "run_name", "system"),
     "row": ("row", "line", "position"),
 }
 RUN_COLUMNS = ("query", "document", "score", "rank")
-QRELS_COLUMNS = ("query", "document", "grade", "iteration", "stratum", "probability")
+QRELS_COLUMNS = ("query", "document", "grade", "iteration", "stratum", "probability", "method")
 RANKINGS = ("results", "hits", "retrieved", "ranking")  # fields that hold the ranking of a query
 
 

@@ -154,12 +154,12 @@ def is_answers(path: str) -> bool:
 
 def read_answers(path: str, name: str | None) -> Run:
     """The answers of a system. NIL may be repeated; an evaluation with ``nil`` counts the first one."""
-    return _read_answers("run", path, name)  # type: ignore[no-any-return]
+    return _read_answers("run", path, name)
 
 
 def read_answer_judgments(path: str, name: str | None) -> Judgments:
     """The judgments of answers."""
-    return _read_answers("qrels", path, name)  # type: ignore[no-any-return]
+    return _read_answers("qrels", path, name)
 
 
 def _read_answers(kind: TableKind, path: str, name: str | None) -> Any:
