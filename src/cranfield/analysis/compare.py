@@ -30,7 +30,7 @@ from cranfield.analysis.significance import (
 )
 from cranfield.codec import PathLike, Saved, plain, typed
 from cranfield.data import Integers
-from cranfield.errors import InputError, MeasureError, MissingDependency, UnknownName, UsageError
+from cranfield.errors import InputError, MeasureError, UnknownName, UsageError, optional
 from cranfield.evaluation.collection import Collection, check_options, is_several
 from cranfield.evaluation.designs import INDEPENDENT, QUERY, cluster_of, matched_sample
 from cranfield.evaluation.evaluation import Evaluation
@@ -188,11 +188,7 @@ class Comparison(Saved):
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row for each measure of each pair, as a pandas DataFrame; see `to_columns`."""
-        try:
-            import pandas
-        except ImportError:
-            raise MissingDependency(what="a pandas DataFrame", extra="pandas") from None
-        return pandas.DataFrame(self.to_columns())
+        return optional("pandas", "a pandas DataFrame", "pandas").DataFrame(self.to_columns())
 
     def to_latex(self, table: ComparisonTable = "means", *, digits: int = 4) -> str:
         """A table for a paper, with a caption that explains its marks: ``--format latex --table means`` or ``pairs``.
