@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cranfield.analysis.exposure import CONFIDENCE, Exposure
 from cranfield.report.pages import Page, sheet, table
-from cranfield.report.sheet import Cell, shown, signed
+from cranfield.report.sheet import Cell, interval, shown, signed
 from cranfield.wording import percent, plural
 
 
@@ -25,11 +25,10 @@ def _shares(exposure: Exposure, digits: int) -> Page:
     difference = {(d.run, d.group): d for d in exposure.differences}
 
     def cell(run: str, group: str) -> Cell:
-        found, aside = difference.get((run, group)), ""
-        if found is not None:
-            low, high = signed(found.low, digits), signed(found.high, digits)
-            aside = f"{signed(found.difference, digits)} [{low}, {high}]"
-        return Cell(shown(exposure[run].shares[group], digits), aside=aside)
+        share, found = shown(exposure[run].shares[group], digits), difference.get((run, group))
+        if found is None:
+            return Cell(share)
+        return Cell(share, aside=f"{signed(found.difference, digits)} {interval(found.low, found.high, digits)}")
 
     groups = exposure.catalogue_shares
     rows = [
