@@ -124,7 +124,7 @@ def test_all_classes_that_are_displayed_have_tables() -> None:
 
     for name in below(Displayed) - {"Displayed", "Result", "Saved", "Everything"}:
         kind = _class(name)
-        module = find_spec(f"cranfield.report.{kind.SHOWN_BY}") if kind.SHOWN_BY else None
+        module = find_spec(f"cranfield.report.{kind._SHOWN_BY}") if kind._SHOWN_BY else None
         assert module or hasattr(kind, "pages"), name
 
 
