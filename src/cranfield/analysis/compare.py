@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from inspect import signature
 from itertools import combinations
@@ -60,10 +60,7 @@ SELECTED = "the best run was selected by the scores that it is tested on: p-valu
 BEST = "best"  # the baseline that is the best run of each measure
 SAVED = ".json"  # the ending of a file of saved scores
 
-SAVED_SETTINGS = (
-    *("test", "tests", "correction", "family", "alpha", "level", "samples", "seed", "cluster", "collection"),
-    *("repeats", "baseline", "audit", "together"),
-)
+SAVED_SETTINGS = tuple(field.name for field in fields(ComparisonSettings))
 OPTIONS = tuple(name for name in SAVED_SETTINGS if name not in ("test", "baseline", "seed", "together"))
 SAVED_BY_MEASURE = ("queries", "units", "better", "largest", "lowest_p", "anova", "sources")
 
