@@ -77,7 +77,7 @@ class Comparison(Saved):
     judgments together. ``policy``: how ties, relevance and undefined values were treated, in words.
     """
 
-    SHOWN_BY = "answer"
+    _SHOWN_BY = "answer"
 
     _KIND: ClassVar[str] = "comparison"
     _WHAT: ClassVar[str] = "a saved comparison"

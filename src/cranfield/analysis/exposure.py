@@ -84,7 +84,7 @@ class Exposure(Displayed):
     Coverage and Gini depend on the number of queries and have no intervals.
     """
 
-    SHOWN_BY = "exposure"
+    _SHOWN_BY = "exposure"
 
     k: int
     queries: int

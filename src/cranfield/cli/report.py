@@ -206,7 +206,7 @@ class Report(
 
         files, columns = self.inputs, scores.columns if evaluation is None else evaluation.columns
         ranked = evaluation is not None and not scores.repeats and not self.average
-        paths = options.named_runs(self.runs)[2]
+        paths = list(dict.fromkeys(options.named_runs(self.runs)[2]))
         facts = (*groups_of(options.CollectionFacts), "queries", "undefined", "seed")
         others = [fact for fact in facts if fact not in ("corpus", "queries_file")]
         own, views = self.typed("measures_file"), ("ties", "depth", "condensed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
@@ -69,7 +70,8 @@ def help_of(function: Callable[..., Any]) -> dict[str, Any]:
     text = inspect.getdoc(function) or ""
     summary = text.partition("\n")[0]
     # Examples follow `::`, and keep their lines.
-    text, _, examples = text.partition(" ::\n\n")
+    text, *rest = re.split(r"\s::\n\n", text, maxsplit=1)
+    examples = "".join(rest)
     return {"short_help": summary, "help": text + ("\n\n\b\n" + inspect.cleandoc(examples) if examples else "")}
 
 
@@ -78,16 +80,18 @@ class ChosenRuns(options.Inputs):
 
     GROUP = ""
 
-    top: Annotated[Count | None, "Use only the N runs with the highest mean of --top-by."] = None
+    top: Annotated[Count | None, "Use only the N best runs, by the measure of --top-by."] = None
     top_by: Annotated[
-        options.MeasureText | None, "With --top: the measure that orders runs.", Option(metavar="MEASURE", default="AP")
+        options.MeasureText | None,
+        "With --top: the measure by which runs are the best.",
+        Option(metavar="MEASURE", rare=True, default="AP"),
     ] = None
     also: Annotated[
         tuple[str, ...],
         click.Path(file_okay=False),
         "Add a collection, such as another year of a track. DIR holds judgments (a file named like QRELS, "
         "qrels.diversity.txt or qrels.txt), a folder `runs` and, optionally, documents in docs.jsonl. May be repeated.",
-        Option("--also-collection"),
+        Option("--also-collection", rare=True),
     ] = ()
 
 

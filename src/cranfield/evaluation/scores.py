@@ -58,7 +58,7 @@ class ScoreTable(Displayed):
     for the modules that compute with arrays.
     """
 
-    SHOWN_BY = "scores"
+    _SHOWN_BY = "scores"
 
     runs: tuple[str, ...]
     columns: tuple[Column, ...]
@@ -847,7 +847,7 @@ class ScoreColumn(Displayed, Mapping[str, float]):
     ``per_query``: the values of the counted queries, by run; None if undefined. A column of one run is a number too.
     """
 
-    SHOWN_BY = "scores"
+    _SHOWN_BY = "scores"
 
     scores: ScoreTable
     _column: int

@@ -42,10 +42,13 @@ _XML_ATTRIBUTE = re.compile(r"""(?<![\w.-])([\w.-]++)\s*+=\s*+(?:"([^"]*)"|'([^'
 _XML_ELEMENT = re.compile(rb"<(query|title|question)\b[^<>]*>", re.I)
 
 
-def read_table(source: Any, what: str, *, has_names: bool = True) -> Columns | Mapping[Any, Any] | Stream:
+def read_table(
+    source: Any, what: str, *, has_names: bool = True, hint: str = ""
+) -> Columns | Mapping[Any, Any] | Stream:
     """The table of a source: a frame, a list of records or a file; a dict, and text without names, as they are.
 
-    ``has_names``: whether the first line of a file called .csv or .tsv names columns, whatever they are.
+    ``has_names``: whether the first line of a file called .csv or .tsv names columns, whatever they are. ``hint``: what
+    to give in place of an object that is no table.
     """
     if isinstance(source, Mapping):
         return source
@@ -55,7 +58,7 @@ def read_table(source: Any, what: str, *, has_names: bool = True) -> Columns | M
         records = [{str(name): value for name, value in row.items()} for row in source]
         return _named(Columns.of_records(records), what)
     if not is_stream(source):
-        raise UsageError(f"cannot read {what} from {type(source).__name__}")
+        raise UsageError(f"cannot read {what} from {type(source).__name__}", hint=hint)
     stream = open_stream(source, what)
     if is_parquet(stream):
         return _named(read_columns(stream), stream.source_name)
@@ -152,7 +155,7 @@ def _columns_of_roles(table: Columns, usual: Mapping[str, Sequence[str]], chosen
 
 def no_column(table: Columns, what: str, hint: str) -> InputError:
     """The error for a table without a column that is needed."""
-    names = few([quotable(name) for name in table.names], 10)
+    names = few([quotable(name) for name in table.names], 10) or "none"
     return InputError([f"{table.source_name}: {what}; the columns are {names}"], hint=hint)
 
 

@@ -64,7 +64,7 @@ def are_subtopics(named: Mapping[str, str]) -> bool | None:
 # Tables that are read piece by piece: text files, and long tables of Arrow and of data frames
 
 ROWS_PER_PIECE = 1 << 15
-ROWS_PER_BATCH = 1 << 18
+ROWS_PER_BATCH = 1 << 17
 
 Piece = tuple[Columns, Sequence[Fault]]  # rows, and the faults of lines that are not rows
 Pieces = Callable[[], Iterator[Piece]]  # opens the file and reads it from the beginning
@@ -173,7 +173,8 @@ def batches_of(source: Any) -> Pieces | None:
     return lambda: pieces_of_batches(open_batches())
 
 
-READ_AHEAD = {"batch_readahead": 2, "fragment_readahead": 1}
+# Without threads: each of them has memory of its own, and together they take half as much again.
+READ_AHEAD = {"batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
 
 
 def pieces_of_batches(batches: Iterable[Any]) -> Iterator[Piece]:

@@ -26,7 +26,7 @@ from cranfield.measures import Measure, parse
 from cranfield.parallel import followed
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report.pages import Page, table
-from cranfield.settings import Count, Option, Whole, checked
+from cranfield.settings import Count, Whole, checked
 
 QUERIES = 28_043  # the number of queries in the paper
 TOP_GRADE = 4
@@ -94,10 +94,8 @@ class FeatureScores:
 
 @checked
 def feature_scores(
-    queries: Annotated[
-        Count, "Number of queries to generate; the default is that of the paper.", Option("--n-queries")
-    ] = QUERIES,
-    documents: Annotated[Count, "Mean number of documents per query.", Option("--n-documents")] = 20,
+    queries: Annotated[Count, "Number of queries to generate; the default is that of the paper."] = QUERIES,
+    documents: Annotated[Count, "Mean number of documents per query."] = 20,
     values: Annotated[Count, "Number of distinct scores."] = 10,
     seed: Whole = 0,
 ) -> FeatureScores:

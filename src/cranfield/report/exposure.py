@@ -31,13 +31,14 @@ def _shares(exposure: Exposure, digits: int) -> Page:
             aside = f"{signed(found.difference, digits)} [{low}, {high}]"
         return Cell(shown(exposure[run].shares[group], digits), aside=aside)
 
+    groups = exposure.catalogue_shares
     rows = [
-        (group, [Cell(shown(share, digits)), *(cell(run, group) for run in exposure.runs)])
-        for group, share in exposure.catalogue_shares.items()
+        ("(catalogue)", [Cell(shown(share, digits)) for share in groups.values()]),
+        *((run, [cell(run, group) for group in groups]) for run in exposure.runs),
     ]
     against = f"; differences from {exposure.baseline} with {percent(CONFIDENCE)} intervals"
     title = f"Shares of the exposure by {exposure.by}{against if exposure.differences else ''}"
-    return Page(title, sheet((exposure.by or "",), ("catalogue", *exposure.runs), rows, across="run"))
+    return Page(title, sheet(("run",), tuple(groups), rows, across=exposure.by or ""))
 
 
 def _most_shown(exposure: Exposure, digits: int) -> Page:

@@ -23,8 +23,11 @@ def pages(result: ScoreTable | ScoreColumn | Evaluation) -> list[Page]:
 
 
 def notes(result: ScoreTable | ScoreColumn | Evaluation) -> list[str]:
-    """The notes on scores; those of one column are with all scores."""
-    return [] if isinstance(result, ScoreColumn) else summarised(_scores_of(result).notes)[0]
+    """The notes on scores and on those with predictions; those of one column are with all scores."""
+    if isinstance(result, ScoreColumn):
+        return []
+    scores = _scores_of(result)
+    return [*summarised(scores.notes)[0], *predicted.notes(getattr(scores, "predicted", ()))]
 
 
 def _scores_of(result: ScoreTable | ScoreColumn | Evaluation) -> ScoreTable:

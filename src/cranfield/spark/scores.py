@@ -20,7 +20,7 @@ from cranfield.analysis.significance import ComparisonSettings, Corrected, compa
 from cranfield.corpus import Corpus, corpus_file
 from cranfield.data import Floats, Integers
 from cranfield.errors import CranfieldError, InputError, UsageError
-from cranfield.evaluation.collection import Collection, add_weights, with_intents
+from cranfield.evaluation.collection import Collection, with_intents
 from cranfield.evaluation.evaluator import Measures
 from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.evaluation.plan import Plan, Shown, Undefined, make_plan
@@ -39,14 +39,12 @@ from cranfield.evaluation.run_notes import (
     undefined_note,
 )
 from cranfield.evaluation.scores import MeanScores, ScoreTable, substituted
-from cranfield.io import read_qrels
-from cranfield.io.side_tables import read_weights
 from cranfield.io.tables import NO_SUBTOPIC, are_subtopics
 from cranfield.ranking.unjudged import no_overlap_error
 from cranfield.spark import frames, shards, totals
 from cranfield.spark.frames import broadcast as broadcast_value
-from cranfield.spark.shards import Job, Weights
-from cranfield.spark.totals import MAX_NAMES, PACKED_SCHEMA, Summary, id_list, pack, unpack
+from cranfield.spark.shards import Job
+from cranfield.spark.totals import PACKED_SCHEMA, Summary, id_list, pack, unpack
 from cranfield.statistics.design import Sample
 from cranfield.wording import one_of
 
@@ -79,9 +77,9 @@ def evaluate(
     `cranfield.evaluate`. Of a collection, intents, NIL, the full length, the meaning of negative grades and the
     documents are used; documents for content measures are a file that `corpus` or ``cranfield corpus`` wrote, a
     `Corpus` or ``{document: text}``, which is sent to every task.
-    Judgments of up to ``broadcast`` bytes are sent to every task; larger ones are joined with the rows of their
-    queries. ``partitions`` is the number of tasks. ``names`` are runs that come first, in this order; others follow by
-    name.
+    Judgments of up to ``broadcast`` bytes, and those with intents, are sent to every task; larger ones are joined with
+    the rows of their queries. ``partitions`` is the number of tasks. ``names`` are runs that come first, in this
+    order; others follow by name.
 
     The scores are computed now and persisted by Spark, so that faulty input raises here and not later.
     """
@@ -104,7 +102,7 @@ def evaluate(
     below = _below(judgments, facts["grades"], plan.policy.rel)
     notes += [*gain_notes(facts["grades"], plan.columns), *level_notes(below, plan), *divisor_notes(plan)]
     notes += _unanswerable(judgments, plan)
-    if facts["bytes"] <= broadcast:
+    if facts["bytes"] <= broadcast or intents is not None:
         all_judgments = job.judgments(judgments.drop("key").toArrow())
         notes += subtopic_notes(all_judgments, plan.columns)
         if intents is not None:
@@ -118,10 +116,6 @@ def evaluate(
     else:
         if facts["subtopics"] and _diverse(judgments):
             notes += subtopic_grades("qrels", plan.columns)
-        if intents is not None:
-            weights, intent_notes = _weights_of(judgments, intents, subtopics=facts["subtopics"])
-            job = replace(job, weights=weights)
-            notes += intent_notes
         both = rows.unionByName(judgments, allowMissingColumns=True)
         sharded = frames.sharded(both, partitions, by_query=True)
         records = sharded.mapInArrow(partial(shards.with_own_judgments, job), _RECORDS)
@@ -404,43 +398,6 @@ def _coverage(plan: Plan, records: Any, judgments: Any) -> list[list[int]]:
             rows = judgments.where(sql.col("score") >= column.measure.chosen["rel"])
             raise no_overlap_error("qrels", relevant, rows.agg(sql.min("document")).first()[0])
     return coverage
-
-
-def _weights_of(judgments: Any, source: Any, *, subtopics: bool) -> tuple[Weights, list[Note]]:
-    """The weights by query and subtopic, and the notes of `intents.with_intents`.
-
-    Only the subtopics of queries that have weights are collected on the driver.
-    """
-    name, weights = read_weights(source)
-    navigational = next((weight for weight in weights if weight.type == "nav"), None)
-    if navigational is not None:
-        raise InputError(
-            [f"{navigational.location}: navigational intents need judgments that are sent to every task"],
-            hint="increase broadcast=, the size in bytes up to which judgments are sent to every task",
-        )
-    queries = sorted({weight.query for weight in weights})
-    weighted = sql.broadcast(judgments.sparkSession.createDataFrame([(query,) for query in queries], "query string"))
-    valid = judgments.where("query is not null and iteration is not null")
-    pairs = valid.join(weighted, "query", "left_semi").groupBy("query", "iteration")
-    relevant = sql.max(sql.when((sql.col("score") > 0) & ~sql.isnan("score"), 1).otherwise(0))
-    graded: dict[str, dict[str, Any]] = {}
-    for query, subtopic, grade in pairs.agg(relevant).orderBy("query", "iteration").collect():
-        # One document per subtopic is enough to check the weights.
-        graded.setdefault(query, {})[subtopic] = {subtopic: grade} if subtopics else grade
-    unweighted = valid.select("query").distinct().join(weighted, "query", "left_anti")
-    first = [row["query"] for row in unweighted.orderBy("query").limit(MAX_NAMES + 2).collect()]
-    count = unweighted.count() if len(first) > MAX_NAMES + 1 else len(first)
-    sample = dict(graded)
-    if not sample and not first:  # every row has a fault; the tasks report them
-        return {}, []
-    if not sample:  # no weight fits: one judged query is needed for the message
-        sample, first, count = {first[0]: {"": {"": 0} if subtopics else 0}}, first[1:], count - 1
-    _, notes = add_weights(read_qrels(sample, name="qrels"), name, weights, QueryNames(count, first))
-    by_query: dict[str, dict[str, float]] = {}
-    for weight in weights:
-        if weight.query in graded:
-            by_query.setdefault(weight.query, {})[weight.subtopic] = weight.value
-    return by_query, notes
 
 
 # Comparisons of runs: one task per measure has all its values; the driver puts the outcomes together.

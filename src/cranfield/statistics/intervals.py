@@ -142,19 +142,21 @@ def inverted(
 ) -> Floats:
     """The shifts between which a test of differences (pair, query) has a p-value of at least ``alpha``, (pair, 2).
 
-    ``estimate``: the shift of which the test is surest.
+    ``estimate``: the shift of which the test is surest. With too few queries, no shift is rejected, however large.
     """
     inside = np.median(difference, axis=1)
     if (rejected := test(difference - inside[:, None]) < alpha).any():
         inside[rejected] = estimate(difference[rejected])
     limits = []
-    for outside in (difference.min(axis=1), difference.max(axis=1)):
+    for outside, side in ((difference.min(axis=1), -1), (difference.max(axis=1), 1)):
         kept, out = inside.copy(), outside.copy()
+        beyond = outside + side * np.maximum(np.abs(outside), 1)
         for _ in range(BISECTIONS):
             middle = (kept + out) / 2
             accepted = test(difference - middle[:, None]) >= alpha
             kept, out = np.where(accepted, middle, kept), np.where(accepted, out, middle)
-        limits.append(np.where(test(difference - outside[:, None]) >= alpha, outside, kept))
+        kept = np.where(test(difference - outside[:, None]) >= alpha, outside, kept)
+        limits.append(np.where(test(difference - beyond[:, None]) >= alpha, side * inf, kept))
     return np.stack(limits, axis=1)
 
 

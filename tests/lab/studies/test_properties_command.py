@@ -119,7 +119,7 @@ def test_the_file_of_the_documentation(tmp_path: Path) -> None:
         assert holds == {"Steps@k": "YNYYYYNYYY", "StepsFound@k": "YNNYYNYYYN"}
         assert list(CATALOGUE) == known
     beside = json.loads(call("properties", "--file", path, "Steps P", "--format", "json", "--documents", "3").stdout)
-    assert [one["measure"] for one in beside["measures"]] == ["Steps@k", "P@k"]
+    assert [one["measure"] for one in beside["checked"]] == ["Steps@k", "P@k"]
 
 
 @pytest.mark.parametrize(

@@ -436,28 +436,27 @@ def _swap_tables(result: TruncationResult, digits: int) -> Iterator[Page]:
             yield exchanged(pairs, (result.measures[m], str(result.terminal_measures[m])), means, digits, PAIRS)
 
 
-BARS = 25  # the most list lengths that are drawn as separate bars
+BARS = 25  # at most
 SYSTEMS = 20  # the most systems that are drawn as arrows
 
 
 def draw_lengths(result: TruncationResult, axis: Axes) -> None:
-    """The number of lists by length: bars for each length, or outlines if there are many lengths."""
+    """The number of lists by length: a bar for each length, or for each range of lengths if there are many."""
     from matplotlib.ticker import MaxNLocator
 
     counts = result.list_lengths
-    x = np.arange(len(counts))
+    step = -(-len(counts) // BARS)
+    begins = np.arange(0, len(counts), step)
+    bars = np.add.reduceat(counts, begins)
     styles = [("", "white", SKY)]
     if counts.shape[1] > 1:
         styles = [("before: NIL is an item", "white", SKY), ("after: NIL ends the list", BLUE, BLUE)]
+    width = 0.8 * step / len(styles)
     for i, (label, face, edge) in enumerate(styles):
-        if len(x) <= BARS:
-            bars: dict[str, Any] = {"facecolor": face, "edgecolor": edge, "linewidth": 0.8, "label": label}
-            axis.bar(x + (i - (len(styles) - 1) / 2) * 0.4, counts[:, i], 0.36, **bars)
-        else:
-            line: dict[str, Any] = {"linewidth": (2.0, 0.8)[i], "label": label, "color": edge}
-            axis.hist(x, np.linspace(0, len(x), BARS + 1).tolist(), weights=counts[:, i], histtype="step", **line)
-    if len(x) <= BARS:
-        axis.set_xticks(x[:: 1 + len(x) // 12])
+        some = bars[:, i] > 0
+        centre = begins[some] + (step - 1) / 2 + (i - (len(styles) - 1) / 2) * width
+        axis.bar(centre, bars[some, i], 0.9 * width, facecolor=face, edgecolor=edge, linewidth=0.8, label=label)
+    axis.xaxis.set_major_locator(MaxNLocator(12, integer=True))
     axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     axis.set(xlabel="answers per list", ylabel="lists")
     axis.margins(y=0.25)

@@ -245,15 +245,18 @@ def _exposure_section(evaluation: Evaluation | None, baseline: str | None) -> st
     by = [name for name, values in items.attributes.items() if len(set(map(str, values))) <= MOST_GROUPS]
     found = [exposure_of(evaluation, k, name, baseline) for name in by] or [exposure_of(evaluation, k)]
     first, *others, last = exposure.pages(found[0])
-    pages = [first, *others, *(page for one in found[1:] for page in exposure.pages(one)[1:-1]), last]
-    tables = "".join(
-        f'<h3>{escape(page.title)}</h3><div class="scroll" tabindex="0">{table(page.sheet)}</div>' for page in pages
-    )
+    pages = [first, *others, *(page for one in found[1:] for page in exposure.pages(one)[1:-1])]
+    tables = "".join(f"<h3>{escape(page.title)}</h3>{_scrolled(table(page.sheet))}" for page in pages)
+    tables += f"<details><summary>{escape(last.title)}</summary>{_scrolled(table(last.sheet))}</details>"
     notes = "".join(f"<li>{escape(note)}</li>" for note in exposure.notes(found[0]))
     return (
         '<section id="exposure" aria-labelledby="h-exposure"><h2 id="h-exposure">What is shown</h2>'
         f"{tables}<ul>{notes}</ul></section>"
     )
+
+
+def _scrolled(content: str) -> str:
+    return f'<div class="scroll" tabindex="0">{content}</div>'
 
 
 def opened(scores: Scores, baseline: str | None) -> tuple[int, int]:
@@ -484,7 +487,7 @@ def require() -> None:
 def html(data: dict[str, Any], title: str) -> str:
     """The page with its data."""
     library = chart_library().result()
-    predicted = "".join(f'<div class="scroll" tabindex="0">{part}</div>' for part in data.pop("predicted"))
+    predicted = "".join(map(_scrolled, data.pop("predicted")))
     exposed = data.pop("exposure")
     parts = {
         "title": escape(printable(title)),
