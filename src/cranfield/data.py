@@ -380,6 +380,13 @@ def with_files(**functions: Callable[..., Any]) -> None:
 class Repeats:
     """Several runs of one system, with other seeds or another sample of answers: one run with repeats.
 
+    Parameters
+    ----------
+    runs
+        The runs, in any form that `evaluate` takes.
+
+    Examples
+    --------
     >>> import cranfield as cf
     >>> dense = cf.Repeats([{"q": ["a", "b"]}, {"q": ["b", "a"]}])
     >>> cf.evaluate({"q": {"a": 1}}, {"dense": dense}, "RR")["RR"]["dense"]
