@@ -241,7 +241,8 @@ class TruncationResult(StudyResult):
     def lengths(self) -> dict[str, dict[int, int]]:
         """The number of lists of each length, before and after the transformation."""
         stages = {"before": self.before, "after": self.after}
-        return {when: dict(enumerate(np.bincount(lengths.ravel()).tolist())) for when, lengths in stages.items()}
+        counts = {when: np.unique(lengths, return_counts=True) for when, lengths in stages.items()}
+        return {when: dict(zip(n.tolist(), count.tolist(), strict=True)) for when, (n, count) in counts.items()}
 
     @property
     def summaries(self) -> list[dict[str, Any]]:
