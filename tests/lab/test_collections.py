@@ -77,5 +77,5 @@ def test_the_file_of_a_collection(tmp_path: Path) -> None:
 
 def test_what_no_study_uses() -> None:
     collection = cf.Collection(groups={"q1": {"ann": {"a": 1}, "bob": {"a": 0}}})
-    with pytest.raises(UsageError, match="a study cannot use groups of a collection"):
+    with pytest.raises(UsageError, match="cannot use the key `groups` of the collection"):
         cf.lab.ties(collection, LISTS)

@@ -81,12 +81,12 @@ def test_other_studies_say_that_they_take_one_collection(study: str, years: list
     result = call("study", study, years[0] / "qrels.txt", *runs, "--also-collection", years[1])
     assert result.exit_code == 2
     assert f"the study `{study}` takes one collection" in result.stderr
-    assert "--also-collection" not in call("study", study, "--help").stdout
+    assert "--also-collection" not in call("study", study, "--help-all").stdout
 
 
 @pytest.mark.parametrize("study", FEW)
 def test_help_shows_the_option(study: str) -> None:
-    assert "--also-collection DIR" in call("study", study, "--help").stdout
+    assert "--also-collection DIR" in call("study", study, "--help-all").stdout
 
 
 def both_years(study: str, years: list[Path]) -> tuple[list[dict[str, Any]], list[dict[str, list[str]]]]:

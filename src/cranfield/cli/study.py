@@ -43,9 +43,7 @@ SHARED = {
     for name, field in fields_of(record).items()
 }
 OWN_COMMAND = "properties"  # a verb of its own, `cli.properties`
-# The settings of studies that a collection file has, too, and its other keys that no study needs.
-FACTS = {"documents": "corpus", "nil": "nil", "rel": "rel", "full_length": "full_length"}
-UNUSED = {"qrels", "queries", "documents", "name"}
+FACTS = ("nil", "rel", "full_length")  # settings of studies that a collection file may have, too
 
 
 def fields_of_experiment(function: Callable[..., Any]) -> dict[str, Field]:
@@ -170,7 +168,7 @@ class StudyOfRuns(ScoresOrRuns, results.Results):
             raise click.UsageError("--top-by needs --top")
         if chosen.get("measures", ()) is None:
             del chosen["measures"]
-        qrels = self._judgments(study.name(), chosen)
+        qrels = self._judgments(chosen)
         function = function_of(study.name())
         experiment = function if top is None else _with_top_runs(function, top, by or "AP")
         others = [CollectionFiles.of(folder, Path(self.qrels).name) for folder in self.also]
@@ -191,21 +189,15 @@ class StudyOfRuns(ScoresOrRuns, results.Results):
             data["notes"] = summarised(result.notes)[0]
         self.deliver(result.pages(self.digits), data, result.save_figures)
 
-    def _judgments(self, study: str, settings: dict[str, Any]) -> Any:
-        """The judgments in QRELS; what else a collection file has becomes a setting, unless an option is given."""
+    def _judgments(self, settings: dict[str, Any]) -> Any:
+        """The judgments in QRELS, or its collection, with what options say in place of the file."""
         if not is_collection_file(self.qrels):
             return self.qrels
-        collection, source_of = Collection.read(self.qrels), click.get_current_context().get_parameter_source
-        for key in collection.chosen:
-            name = FACTS.get(key, "")
-            if name not in settings and key not in UNUSED:
-                raise UsageError(
-                    f"the study `{study}` cannot use the key `{key}` of {self.qrels}",
-                    hint="give it a collection file without this key, or a file of judgments",
-                )
-            if name in settings and source_of(name) is click.core.ParameterSource.DEFAULT:
-                settings[name] = collection.given[key]
-        return collection.judgments
+        source_of = click.get_current_context().get_parameter_source
+        given = [
+            name for name in FACTS if name in settings and source_of(name) is not click.core.ParameterSource.DEFAULT
+        ]
+        return Collection.read(self.qrels).changed(**{name: settings[name] for name in given})
 
     def _check(self, study: str) -> None:
         """Raise if there is nothing to study, or if options need rankings."""

@@ -43,18 +43,30 @@ SENTENCES.update(
 )
 
 
-# What no study uses: judgments that are not of single documents, predictions, and what chunks are of.
-NOT_STUDIED = ("prefs", "groups", "judges", "spans", "predicted", "map_documents")
+# What no study uses: judgments that are not of single documents, or are a sample; costs; predictions.
+NOT_STUDIED = (
+    "prefs",
+    "groups",
+    "judges",
+    "spans",
+    "map_documents",
+    "strata",
+    "inclusion",
+    "method",
+    "costs",
+    "predicted",
+)
 
 
-def studied(qrels: Any, corpus: Any = None) -> Collection:
-    """The collection that is studied, with these documents if they are given; raises for what no study uses."""
+def studied(qrels: Any, corpus: Any = None, *, without: Sequence[str] = ()) -> Collection:
+    """The collection that is studied, with these documents if they are given; raises for what the study cannot use."""
     collection = Collection.of(qrels)
-    if unused := [name for name in NOT_STUDIED if name in collection.given]:
-        raise UsageError(
-            f"a study cannot use {' and '.join(unused)} of a collection",
-            hint="give a collection with judgments of documents (qrels) alone",
-        )
+    for key in (*NOT_STUDIED, *without):
+        if key in collection.given:
+            raise UsageError(
+                f"this study cannot use the key `{key}` of the collection",
+                hint="give a collection without it, or judgments of documents alone",
+            )
     return collection if corpus is None else collection.changed(documents=corpus)
 
 
@@ -119,7 +131,7 @@ def score_systems(
     undefined value counts: not at all, as 0, as 1, or as an error. Measures that read document text need a ``corpus``.
     """
     given = [] if runs is None else list(runs) if isinstance(runs, (list, tuple)) else [runs]
-    collection = studied(qrels, corpus)
+    collection = studied(qrels, corpus, without=("nil", "complete"))  # which scores under a part of the judgments lack
     plan = make_plan(measures, collection.policy(undefined=undefined, seed=seed))
     _check_systems(len(given), plan.columns)
     judgments = collection.judgments
