@@ -16,7 +16,7 @@ from cranfield.data import Array, Floats, Integers, Strings
 from cranfield.errors import InputError, UsageError, available, max_faults, optional
 from cranfield.io.faults import Fault, fault_text, quotable
 from cranfield.io.streams import Roles
-from cranfield.io.values import id_text, is_collision, is_id, number
+from cranfield.io.values import id_text, is_collision, is_encodable, is_id, number
 from cranfield.wording import few
 
 # Usual names of columns, the most reliable ones first: PyTerrier's frames have the text of
@@ -301,7 +301,7 @@ def _ids_from_list(values: list[Any], name: str, faults: RowFaults) -> Strings:
     first: dict[str, Any] = {}
     for row, value in enumerate(values, 1):
         text = id_text(value) or ""
-        if not is_id(value) or not _is_encodable(text):
+        if not is_id(value) or not is_encodable(text):
             text = ""
             faults.add(row, "id", f"{quotable(repr(value))} in column `{quotable(name)}`")
         elif not text:
@@ -310,14 +310,6 @@ def _ids_from_list(values: list[Any], name: str, faults: RowFaults) -> Strings:
             faults.add(row, "collision", f"{other!r} and {value!r}")
         texts.append(text)
     return Strings.of(texts)
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _arrow(column: Any, pyarrow: Any) -> Any:

@@ -23,7 +23,7 @@ from cranfield.io.formats.json import is_json, is_json_lines, parse_json, parse_
 from cranfield.io.formats.parquet import column_names, is_parquet, read_columns
 from cranfield.io.formats.trec import elements, without_tags
 from cranfield.io.streams import Roles, Stream, detect_source, is_stream, open_stream, reject_columns, short_name
-from cranfield.io.values import MAX_NUMBER, by_text, first_rows, id_text, is_missing, number
+from cranfield.io.values import MAX_NUMBER, by_text, first_rows, id_text, is_encodable, is_missing, number
 from cranfield.wording import did_you_mean, few
 
 # Usual names of the columns with the id and with the text of a query, the most reliable ones first.
@@ -143,7 +143,8 @@ def _repeated(name: str, place: str) -> InputError:
 
 def _id_of(value: Any) -> str | None:
     """The id in a cell, None if it is empty or no id."""
-    return None if is_missing(value) else id_text(value)
+    text = None if is_missing(value) else id_text(value)
+    return text if text is None or is_encodable(text) else None
 
 
 # Queries

@@ -26,7 +26,16 @@ from cranfield.io.records import FIELDS, Accessors, columns_of, read_chunk_recor
 from cranfield.io.runs import load, load_unchecked
 from cranfield.io.streams import Stream, detect_file, is_stream, open_stream
 from cranfield.io.tables import Rows, group_judgments, with_queries
-from cranfield.io.values import Duplicates, check_duplicates, codes_of, id_text, is_missing, number, passage_ids
+from cranfield.io.values import (
+    Duplicates,
+    check_duplicates,
+    codes_of,
+    id_text,
+    is_encodable,
+    is_missing,
+    number,
+    passage_ids,
+)
 from cranfield.wording import plural
 
 # Usual names of columns. Grades are not called `score` here, because a table of chunks has scores.
@@ -409,14 +418,15 @@ def _checked(given: Given, kind: TableKind, texts: Texts | None = None) -> Locat
 
 
 def _ids(given: Given, values: list[Any], role: str, faults: list[str]) -> list[str]:
-    if set(map(type, values)) <= {str} and all(values):
+    if set(map(type, values)) <= {str} and all(values) and is_encodable("".join(values)):
         return values
     texts = []
     for row, value in enumerate(values):
         text = None if is_missing(value) else id_text(value)
-        if text is None:
+        if text is None or not is_encodable(text):
             faults.append(f"{given.place(row)}: `{quotable(str(value))}` is not the id of a {role}")
-        texts.append(text or "")
+            text = ""
+        texts.append(text)
     return texts
 
 
