@@ -156,16 +156,31 @@ def records(
 ) -> Run:
     """A run from the results of a search: lists of objects by query or by position.
 
-    ``results``: ``{query: [object, ...]}``, or a list of lists for queries 1, 2, 3, ... An object is anything with an
-    id: a dict, a data class, a document of LangChain, LlamaIndex or Haystack, a pair ``(object, score)``. The response
-    of Elasticsearch or OpenSearch stands for its hits.
-    ``document``, ``score``: the field with the id and the score: a name, a path such as ``"metadata.source"``, or a
-    function of the object. By default the usual names are tried. Without scores, documents are ranked as listed.
-    ``start``, ``end``: the offsets of chunks, for judged passages (``spans`` of a `Collection`); ``document`` is then
-    the document that a chunk is of. Without an end, the length of the text of the chunk gives it.
-    ``duplicates``: what happens if a document is listed twice for a query, as chunks of one document are: ``"error"``,
-    keep the ``"first"``, or keep the one with the ``"best"`` score.
+    Parameters
+    ----------
+    results
+        ``{query: [object, ...]}``, or a list of lists for queries 1, 2, 3, ... An object is anything with an id: a
+        dict, a data class, a document of LangChain, LlamaIndex or Haystack, a pair ``(object, score)``. The response
+        of Elasticsearch or OpenSearch stands for its hits.
+    document, score
+        The field with the id and the score: a name, a path such as ``"metadata.source"``, or a function of the object.
+        By default the usual names are tried. Without scores, documents are ranked as listed.
+    start, end
+        The offsets of chunks, for judged passages (``spans`` of a `Collection`); ``document`` is then the document that
+        a chunk is of. Without an end, the length of the text of the chunk gives it.
+    duplicates
+        What happens if a document is listed twice for a query, as chunks of one document are: ``"error"``, keep the
+        ``"first"``, or keep the one with the ``"best"`` score.
+    name
+        The name of the run.
 
+    Returns
+    -------
+    Run
+        The run of these results.
+
+    Examples
+    --------
     >>> import cranfield as cf
     >>> chunks = [[{"text": "a lamp", "source": "d2"}, {"text": "a horn", "source": "d2"}, {"source": "d1"}]]
     >>> run = cf.records(chunks, document="source", duplicates="first")
