@@ -339,6 +339,29 @@ def test_chunks_without_offsets_are_searched_in_documents(tmp_path: Path) -> Non
     assert "give the texts of documents" in error.value.hint
 
 
+def test_tables_of_every_library_by_name_and_in_lists(tmp_path: Path) -> None:
+    arrow, dataset, polars = (pytest.importorskip(name) for name in ("pyarrow", "pyarrow.dataset", "polars"))
+    columns = {"query_id": ["q", "q"], "doc_id": ["b", "a"], "score": [2.0, 1.0]}
+    frame = pd.DataFrame(columns)
+    frame.to_parquet(tmp_path / "run.parquet")
+    opened = dataset.dataset(tmp_path / "run.parquet")
+    tables: list[Any] = [
+        *(frame, arrow.table(columns), polars.DataFrame(columns), polars.DataFrame(columns).lazy(), opened),
+        (np.array([[2.0, 1.0]]), np.array([["b", "a"]])),
+    ]
+    for table in tables:
+        qrels: Any = [{"a"}] if isinstance(table, tuple) else {"q": {"a"}}
+        for given in (table, {"x": table}, [table], {"x": table, "y": table}, [table, table]):
+            means = cf.evaluate(qrels, given, "RR").means
+            assert [mean["RR"] for mean in means.values()] == [0.5] * (len(given) if are_runs(given) else 1)
+    assert cf.evaluate({"q": {"a"}}, {"x": opened.scanner().to_reader()}, "RR").means == {"x": {"RR": 0.5}}
+
+
+def are_runs(given: Any) -> bool:
+    """Whether this is a list or a dict of runs, and not a table."""
+    return isinstance(given, list | dict)
+
+
 # What can be seen of a run
 
 
