@@ -17,7 +17,7 @@ from cranfield.data import Judgments, Repeats, Run
 from cranfield.errors import InputError, check_choice, reading_objects
 from cranfield.io.faults import TableKind
 from cranfield.io.objects import from_object, run_from_object
-from cranfield.io.runs import ScoreKind, check, directed, held, join, load, load_unchecked, with_query_ids
+from cranfield.io.runs import ScoreKind, directed, empty_index, held, join, load, load_unchecked, with_query_ids
 from cranfield.io.streams import Roles, detect_file, detect_source, is_stream, open_stream, reject_columns
 from cranfield.io.values import Duplicates, check_duplicates
 from cranfield.io.write import write_qrels, write_run
@@ -184,9 +184,10 @@ def remarks_on_judgments() -> Iterator[list[str]]:
 def check_run(source: Any, *, columns: Roles = None, duplicates: Duplicates = "error") -> InputError | None:
     """All faults of a run, or None."""
     try:
-        return check(read_run(source, columns=columns, duplicates=duplicates))
+        join(read_run(source, columns=columns, duplicates=duplicates), empty_index(), ["score"], by_id=False)
     except InputError as error:
         return error
+    return None
 
 
 def check_qrels(source: Any, *, columns: Roles = None) -> InputError | None:

@@ -351,17 +351,11 @@ def _format(name: str, priority: int, run: tuple[Head, Value] | None, qrels: tup
 
 def _read_json_lines(stream: Stream) -> list[Any]:
     """The values of JSON Lines, or the items of one JSON list."""
-    text = stream.read_text()
-    if text.lstrip().startswith("["):
-        return list(parse_value(text, stream.source_name))
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    try:
-        return [parse_value(line, stream.source_name, number) for number, line in lines]
-    except InputError:
-        if len(lines) == 1:
-            raise
-        value = parse_value(text, stream.source_name)  # one object over several lines
-        return value if isinstance(value, list) else [value]
+    if is_json_lines(stream):
+        lines = enumerate(stream.read_text().split("\n"), 1)
+        return [parse_value(line, stream.source_name, number) for number, line in lines if line.strip()]
+    value = read_value(stream)
+    return value if isinstance(value, list) else [value]
 
 
 @contextmanager
