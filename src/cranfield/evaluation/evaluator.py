@@ -103,30 +103,51 @@ def evaluate(
 ) -> Scores:
     """The scores of one or several runs: a value for each query and measure, means over queries, and notes.
 
-    ``qrels``: a path, ``{query: {document: grade}}``, ``{query: {document, ...}}``, a DataFrame, `Judgments`, or a
-    `Collection`, which can say more about the judgments, queries and documents.
-    ``run``: a path, ``{query: {document: score}}``, ``{query: [document, ...]}``, a DataFrame, a `Run`, a list of
-    these, or ``{name: any of these}``. Two lists of lists are matched by position.
-    ``measures``: names such as ``"nDCG@10"``, or functions that take the grades of a ranking; see `measure`. By default
-    AP, nDCG@10, RR, P@10, R@1000 and bpref; for judgments by subtopic, of passages, or with ``terminal``, others.
-    ``ties`` (default ``trec``), ``depth``, ``condensed``, ``terminal``: views for all measures that do not name their
-    own.
-    ``queries``: which queries count: all judged queries (a query that the run does not answer scores as an empty
-    ranking), those in both, or all queries of the run. ``undefined``: how a query counts if a measure is undefined for
-    it.
-    ``seed``: the random seed, which some measures need for queries with many tied documents.
-    ``show``: further columns. ``"residuals"``: how much higher scores could be if all unjudged documents were relevant,
-    for measures that have a residual. ``"bounds"``: the lowest and highest score over the possible grades of unjudged
-    documents; of graded measures, over grade 0 and the top grade. ``"standard-errors"``: the sampling error of measures
-    that are estimates from a sample of judgments.
-    ``names``: the names of the runs. ``duplicates``: what happens if a run has a document twice for a query: an
-    ``"error"``, or keep the ``"first"`` or the one with the ``"best"`` score.
+    Parameters
+    ----------
+    qrels
+        A path, ``{query: {document: grade}}``, ``{query: {document, ...}}``, a DataFrame, `Judgments`, or a
+        `Collection`, which can say more about the judgments, queries and documents. Several collections are ``{name:
+        collection}``; a mean is then the mean of the means over the queries of each collection.
+    run
+        A path, ``{query: {document: score}}``, ``{query: [document, ...]}``, a DataFrame, a `Run`, a list of these, or
+        ``{name: any of these}``. Two lists of lists are matched by position. Runs of one system with other seeds are
+        `Repeats`. For several collections, a run is ``{name of the collection: run}``.
+    measures
+        Names such as ``"nDCG@10"``, or functions that take the grades of a ranking; see `measure`. By default AP,
+        nDCG@10, RR, P@10, R@1000 and bpref; for judgments by subtopic, of passages, or with ``terminal``, others.
+    ties, depth, condensed, terminal
+        Views for all measures that do not name their own: the tie rule (by default ``trec``), the last rank that is
+        read, lists without unjudged documents, and lists whose end counts as an answer.
+    queries
+        Which queries count: all ``judged`` queries (a query that the run does not answer scores as an empty ranking),
+        those in ``both``, or all queries of the ``run``.
+    undefined
+        How a query counts if a measure is undefined for it.
+    seed
+        The random seed, which some measures need for queries with many tied documents.
+    show
+        Further columns. ``"residuals"``: how much higher scores could be if all unjudged documents were relevant, for
+        measures that have a residual. ``"bounds"``: the lowest and highest score over the possible grades of unjudged
+        documents; of graded measures, over grade 0 and the top grade. ``"standard-errors"``: the sampling error of
+        measures that are estimates from a sample of judgments.
+    names
+        The names of the runs.
+    duplicates
+        What happens if a run has a document twice for a query: an ``"error"``, or keep the ``"first"`` or the one with
+        the ``"best"`` score.
+    missing
+        What happens if a run lacks one of several collections: an ``"error"``, or ``"skip"``.
+    progress
+        Whether a call of more than two seconds shows in a terminal or a notebook how many runs are done.
 
-    Several collections are ``{name: collection}``, and a run is then ``{name of the collection: run}``. A mean is that
-    over the means of the collections. ``missing``: what happens if a run lacks a collection: an ``"error"``, or
-    ``"skip"``. Runs of one system with other seeds are `Repeats`. ``progress``: whether a call of more than two seconds
-    shows in a terminal or a notebook how many runs are done.
+    Returns
+    -------
+    Scores
+        The values, their means by run and measure, and the notes.
 
+    Examples
+    --------
     >>> import cranfield as cf
     >>> scores = cf.evaluate({"q": {"b": 1}}, {"q": {"a": 2.0, "b": 1.0}}, ["RR", "P@1"])
     >>> scores.to_dict()["runs"]["run"]["RR"]
@@ -163,9 +184,16 @@ def evaluate(
 class Evaluator:
     """Judgments and measures, prepared once; call it with any number of runs.
 
-    ``qrels``, ``measures`` and ``options`` are those of `evaluate`: ties, depth, condensed, terminal, queries,
-    undefined, seed and show.
+    Parameters
+    ----------
+    qrels, measures, show
+        Judgments or a `Collection`, measures, and further columns, as `evaluate` takes them.
+    **options
+        The other options of `evaluate` about the evaluation: ties, depth, condensed, terminal, queries, undefined,
+        seed.
 
+    Examples
+    --------
     >>> import cranfield as cf
     >>> evaluator = cf.Evaluator({"q": {"b": 1}}, ["RR", "P@1"])
     >>> evaluator.means({"q": {"a": 2.0, "b": 1.0}})
@@ -624,14 +652,10 @@ def read_runs(
     """The runs, not yet read, with unique names. ``read_chunks``: the reader of runs of chunks."""
     check_rankings(run, "an evaluation")
     given: list[Any]
-    by_name, listed = is_mapping_of_runs, is_list_of_runs
-    if read_chunks is not None:
-        from cranfield.io.spans import is_list_of_runs as listed
-        from cranfield.io.spans import is_mapping_of_runs as by_name
-    if by_name(run):
+    if is_mapping_of_runs(run, chunks=read_chunks is not None):
         names, given = list(run) if names is None else names, list(run.values())
     else:
-        given = list(run) if listed(run) else [run]
+        given = list(run) if is_list_of_runs(run) else [run]
     if not given:
         raise UsageError(
             "no runs given: the list is empty",
