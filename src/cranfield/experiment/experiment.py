@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 from cranfield.analysis.compare import SAVED
-from cranfield.analysis.gates import Gate, check_gate
+from cranfield.analysis.gates import RULES, Gate, check_gate
 from cranfield.analysis.significance import ComparisonSettings
 from cranfield.codec import made_by
 from cranfield.errors import CranfieldError
@@ -255,6 +255,9 @@ class Experiment:
             close = nearest(baseline, runs)
             also = f"; did you mean `{close}`?" if close else f"; the runs are {few(list(runs), 10)}"
             fault(("baseline",), f"the baseline `{baseline}` is not one of the runs{also}")
+        for name, given in (self.gates or {}).items():
+            if given == ():
+                fault(("gates", name), f"the list of gates of {name} is empty")
         for name, gate in self._gates():
             self._check_gate(name, gate)
         for key, value in (self.policy or {}).items():
@@ -280,8 +283,7 @@ class Experiment:
         """Faults of a gate that checks nothing, or something that is not there."""
         at, names = ("gates", name), listed(gate.runs)
         if not gate.limits and not gate.comparing:
-            rules = "at_least, at_most, not_worse_by, may_drop or no_significant_loss"
-            self.file.fault(at, f"the gate of {name} checks nothing; give {rules}")
+            self.file.fault(at, f"the gate of {name} checks nothing; give {RULES}")
         if gate.comparing and not self.baseline:
             self.file.fault(at, f"the gate of {name} compares with a baseline; give baseline = RUN at the top")
         elif gate.comparing and names == (self.baseline,):
