@@ -4,12 +4,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
-.PHONY: help demo test test-spark messages fingerprint lint fuzz bench bench-spark docs outputs pictures wheel test-wheel clean
+.PHONY: help demo test test-minima test-spark messages fingerprint lint fuzz bench bench-spark docs outputs pictures wheel test-wheel clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo         scores on the bundled example"
 	@echo "make test         the whole test suite"
+	@echo "make test-minima  the tests of scores and statistics with the oldest versions of other packages"
 	@echo "make test-spark   evaluation on Spark, with worker processes that are killed (needs Java, or pip's)"
 	@echo "make messages     the snapshot of all messages, written anew (look at the difference)"
 	@echo "make fingerprint  values of all measures and outputs of all verbs, written anew (look at the difference)"
@@ -20,7 +21,7 @@ help:
 	@echo "make outputs      the outputs of commands in the pages of the manual, written anew"
 	@echo "make pictures     the pictures of the README, drawn anew"
 	@echo "make wheel        wheels and a source distribution, checked, in dist"
-	@echo "make test-wheel   the core tests with the wheel alone, in an environment without a compiler"
+	@echo "make test-wheel   the core tests with the wheel alone, and with the source distribution"
 	@echo "make docs         the site, every example executed, in docs/_build/html"
 
 $(VENV)/made:
@@ -33,9 +34,19 @@ $(VENV)/installed: $(VENV)/made $(SOURCES)
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-# What an extra adds to the package that is installed; it is not built again.
+# What a group of tools adds to the package that is installed; it is not built again.
 $(VENV)/with-%: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet 'cranfield[$*]'
+	$(BIN)/python -m pip install --quiet --group $*
+	@touch $@
+
+# These tools do not need the package.
+$(VENV)/with-wheel: $(VENV)/made
+	$(BIN)/python -m pip install --quiet --group wheel
+	@touch $@
+
+# Spark is an extra of the package, not a tool.
+$(VENV)/with-spark: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet 'cranfield[spark]'
 	@touch $@
 
 demo: $(VENV)/installed
@@ -49,6 +60,16 @@ test-spark: $(VENV)/with-test $(VENV)/with-spark
 	CRANFIELD_TEST_SPARK=1 $(BIN)/python -m pytest -n 0 $(wildcard tests/spark/test_spark*.py) \
 	  "tests/fingerprint/test_fingerprint.py::test_doors_have_the_values_of_files[spark]" \
 	  tests/fingerprint/test_fingerprint.py::test_without_the_widest_instructions
+
+# The oldest versions that pyproject.toml promises, in an environment of their own.
+test-minima:
+	rm -rf build/minima
+	$(PYTHON) -m venv build/minima
+	build/minima/bin/python -m pip install --quiet --upgrade pip
+	build/minima/bin/python .ci/minima.py >build/minima/versions.txt
+	build/minima/bin/python -m pip install --quiet --constraint build/minima/versions.txt . --group minima
+	build/minima/bin/python -m pytest -n 2 -p no:cacheprovider \
+	  tests/statistics tests/analysis tests/evaluation tests/measures tests/ranking tests/io
 
 messages: $(VENV)/with-test
 	$(BIN)/python tests/messages
@@ -99,17 +120,24 @@ wheel: $(VENV)/with-wheel
 	$(BIN)/python -m build --quiet --sdist --outdir dist .
 	$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir build/wheels dist/*.tar.gz
 	if python3.12 --version >/dev/null 2>&1; then python3.12 -m pip wheel --quiet --no-deps --wheel-dir build/wheels dist/*.tar.gz; fi
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/wheels/*.whl
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/wheels/*.whl
 	$(BIN)/twine check --strict dist/*
 
-# An index of the wheels in dist, so that pip takes the one that fits this Python.
+# Wheel and source distribution, each in an empty environment; dist is an index of the wheels, so that pip takes the one
+# that fits this Python.
+VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/cranfield/__init__.py)
+CORE_TESTS := tests/measures/test_golden.py tests/measures/ties tests/ranking/test_nil.py
 test-wheel: wheel
-	rm -rf build/empty
-	$(PYTHON) -m venv build/empty
-	CC=false CXX=false build/empty/bin/python -m pip install --quiet --only-binary :all: --find-links dist cranfield==$$($(BIN)/python -c "import cranfield; print(cranfield.__version__)") pytest hypothesis
-	build/empty/bin/cranfield demo >/dev/null
-	build/empty/bin/python -c "from cranfield import native; assert native.NATIVE"
-	build/empty/bin/python -m pytest -q -p no:cacheprovider tests/measures/test_golden.py tests/measures/ties tests/ranking/test_nil.py
+	rm -rf build/from-wheel build/from-source
+	$(PYTHON) -m venv build/from-wheel
+	$(PYTHON) -m venv build/from-source
+	CC=false CXX=false build/from-wheel/bin/python -m pip install --quiet --only-binary :all: --find-links dist cranfield==$(VERSION) pytest hypothesis
+	build/from-source/bin/python -m pip install --quiet dist/cranfield-$(VERSION).tar.gz pytest hypothesis
+	for each in wheel source; do \
+	  build/from-$$each/bin/cranfield demo >/dev/null && \
+	  build/from-$$each/bin/python -c "from cranfield import native; assert native.NATIVE" && \
+	  build/from-$$each/bin/python -m pytest -q -p no:cacheprovider $(CORE_TESTS) || exit 1; \
+	done
 
 clean:
 	rm -rf $(VENV) build dist docs/_build docs/reference

@@ -1,8 +1,8 @@
-"""Make the texts of a release: addresses instead of relative links, and an installation from the package index.
+"""Make the texts of a release: addresses in the README and the metadata, and an installation from the package index.
 
     python .ci/release.py https://github.com/NAME/cranfield
 
-The version of the package is the tag. The files are changed in place, in a checkout that is thrown away.
+The tag is the version of the package. The files are changed in place, in a checkout that is thrown away.
 """
 
 from __future__ import annotations
@@ -28,12 +28,23 @@ def installed(text: str) -> str:
     return text.replace("pip install '.[", "pip install 'cranfield[")
 
 
+def project(text: str, address: str, version: str) -> str:
+    """The metadata with the addresses that an index shows beside the README."""
+    pages = {"Source": "", "Issues": "/issues"}
+    pages |= {"Documentation": f"/tree/v{version}/docs", "Changelog": f"/blob/v{version}/CHANGELOG.md"}
+    urls = "".join(f'{name} = "{address}{page}"\n' for name, page in pages.items())
+    return text.replace(
+        "[project.optional-dependencies]\n", f"[project.urls]\n{urls}\n[project.optional-dependencies]\n"
+    )
+
+
 def main(address: str) -> None:
-    """Change the README, the pages and the hints."""
+    """Change the README, the metadata, the pages and the hints."""
     found = re.search(r'__version__ = "(.+)"', (ROOT / "src/cranfield/__init__.py").read_text(encoding="utf-8"))
     assert found is not None
-    path = ROOT / "README.md"
-    path.write_text(readme(path.read_text(encoding="utf-8"), address.rstrip("/"), found[1]), encoding="utf-8")
+    for name, change in (("README.md", readme), ("pyproject.toml", project)):
+        path = ROOT / name
+        path.write_text(change(path.read_text(encoding="utf-8"), address.rstrip("/"), found[1]), encoding="utf-8")
     for path in (*sorted((ROOT / "docs").rglob("*.md")), ROOT / "src/cranfield/errors.py"):
         path.write_text(installed(path.read_text(encoding="utf-8")), encoding="utf-8")
 

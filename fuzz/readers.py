@@ -5,7 +5,7 @@
 
 For each reader the promise is the same: an input raises `CranfieldError`, or it is read, and then every other way to
 read it gives the same rows: the plain-Python reader, other sizes of pieces, a copy that was written and read again, and
-for TREC text pytrec_eval's parser. With atheris (``pip install '.[fuzz]'``) inputs are chosen by the coverage
+for TREC text pytrec_eval's parser. With atheris (``pip install --group fuzz``) inputs are chosen by the coverage
 of `cranfield.io`; without it they are mutated at random, and no coverage is shown. The C++ core has its own fuzzer; see
 README.md.
 """
@@ -263,12 +263,12 @@ def saved_results(data: bytes) -> None:
         path = Path(folder, "result.json")
         path.write_bytes(data)
         try:
-            result = codec.load(path)
+            result = cf.load(path)
         except CranfieldError:
             return
         str(result), repr(result)
         result.save(path)
-        require(codec.plain(codec.load(path)) == codec.plain(result), "saved and loaded again")
+        require(codec.plain(cf.load(path)) == codec.plain(result), "saved and loaded again")
 
 
 def saved_corpus(data: bytes) -> None:

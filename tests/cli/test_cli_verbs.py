@@ -120,10 +120,8 @@ def test_cite_lists_the_tests_that_it_knows(call: Call) -> None:
     assert "randomisation, t, wilcoxon" in result.stderr
 
 
-def test_cranfield_is_cited_in_its_version_everywhere(call: Call) -> None:
+def test_cranfield_is_cited_in_its_version(call: Call) -> None:
     assert f"note = {{Version {__version__}}}" in call("cite", "cranfield").stdout
-    citation = (Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"\nversion: {__version__}\n" in citation
 
 
 def test_latex_says_once_how_to_cite(call: Call) -> None:

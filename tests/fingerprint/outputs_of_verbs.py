@@ -55,7 +55,6 @@ VERBS = (
     f"depth-for RBP 'RBP(p=0.95)' --run bm25.run --qrels qrels.txt {JSON}",
     "corpus documents.jsonl --qrels qrels.txt --run bm25.run --stemmer porter --stop english --format json",
     f"study correlation qrels.txt {RUNS} {JSON}",
-    f"study judging qrels.txt {RUNS} --budgets 2,5 --pairs 5 --repeats 10 --human 4 {JSON}",
     f"study power qrels.txt {RUNS} -m 'AP nDCG@10' --samples 100 --trials 10 {JSON}",
     f"study reduction qrels.txt {RUNS} -m 'AP bpref' --rates 70,30 --repeats 3 --samples 50 {JSON}",
     f"study reuse qrels.diversity.txt {RUNS} -m 'ERR_IA@5 DELTARB@5' --corpus documents.jsonl --seed 1 {JSON}",

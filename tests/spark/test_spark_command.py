@@ -222,13 +222,10 @@ def test_bad_input_is_refused_as_without_spark(
     assert found.stderr == plain.stderr if sentence == "same" else sentence in found.stderr
 
 
-def test_files_out_of_reach_are_told_with_their_text() -> None:
-    from cranfield.spark.frames import _faults
+def test_files_out_of_reach_have_no_lines(tmp_path: Path) -> None:
+    from cranfield.spark.frames import explained
 
-    assert str(_faults("s3://lake/a.run", "run", ["q1 Q0 d1 1 x t", "q1 d1"])) == (
-        's3://lake/a.run: the score is not a number: "x"\n'
-        's3://lake/a.run: expected 6 columns (query Q0 document rank score tag), found 2: "q1 d1"'
-    )
+    assert explained("s3://lake/qrels.txt", ["s3://lake/a.run", str(tmp_path / "b.parquet")]) is None
 
 
 def test_files_that_are_none(call: Call, files: list[str], tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ class Scoring(options.Scoring, Cluster):
             try:
                 scores = spark.evaluate(on_spark, frame, names=list(names.values()), **how, **self.policy_options)
             except InputError as error:
-                raise frames.explained(session, collection.qrels, self.runs) or error from None
+                raise frames.explained(collection.qrels, self.runs) or error from None
             if self.write_scores is not None:
                 try:
                     scores.frame.write.parquet(self.write_scores)
@@ -144,7 +144,7 @@ class Corpus(WordCounts, Cluster):
             try:
                 return spark.corpus(texts, qrels=judgments, runs=frame, origins=origins, **how)
             except InputError as error:
-                raise frames.explained(session, self.qrels, self.runs) or error from None
+                raise frames.explained(self.qrels, self.runs) or error from None
 
 
 class SparkVerbs(LazyGroup):

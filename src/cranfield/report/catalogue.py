@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
+from cranfield import __version__
 from cranfield.errors import CranfieldError, MeasureError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import evaluate
@@ -38,8 +39,9 @@ ACCENT = re.compile(r"""\\(["'`^~]|[cv](?=\{))\{?(\w)\}?""")
 
 @cache
 def entries(source: Path) -> dict[str, str]:
-    """Every entry of a BibTeX file as it is written there, by its key."""
-    texts = re.split(r"^(?=@)", source.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    """Every entry of a BibTeX file as it is written there, by its key; ``VERSION`` is that of this package."""
+    text = source.read_text(encoding="utf-8").replace("VERSION", __version__)
+    texts = re.split(r"^(?=@)", text, flags=re.MULTILINE)[1:]
     return {re.split("[{,]", text, maxsplit=2)[1].strip(): text.strip() for text in texts}
 
 

