@@ -255,8 +255,8 @@ class Experiment:
             close = nearest(baseline, runs)
             also = f"; did you mean `{close}`?" if close else f"; the runs are {few(list(runs), 10)}"
             fault(("baseline",), f"the baseline `{baseline}` is not one of the runs{also}")
-        for name, given in (self.gates or {}).items():
-            if given == ():
+        for name, of_measure in (self.gates or {}).items():
+            if of_measure == ():
                 fault(("gates", name), f"the list of gates of {name} is empty")
         for name, gate in self._gates():
             self._check_gate(name, gate)
