@@ -215,7 +215,7 @@ def _listed(names: str | tuple[str, ...]) -> tuple[str, ...]:
 
 def check_gate(measure: Measure, gate: Gate) -> None:
     """Raise if a gate does not suit a measure, or has a margin that nothing needs."""
-    if gate.margin and not gate.no_significant_loss:
+    if gate.margin and not gate.no_significant_loss and (gate.limits or gate.comparing):
         raise UsageError("margin needs no_significant_loss = true", hint="may_drop needs no significance")
     for rule, limit in gate.limits.items():
         check_limit(measure, rule, limit)

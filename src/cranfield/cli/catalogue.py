@@ -115,10 +115,12 @@ class Conformance(options.Output):
         elif self.action[0] != "check" or len(self.action) == 1:
             raise UsageError("expected `check -- PROGRAM`", hint="without it, the cases are written")
         else:
-            found = conformance.check(self.action[1:], conformance.cases(self.measures or None), seconds=self.seconds)
-            text = write(found.pages(), found.to_dict(), self.format, width=width(), colour=colour(self.output))
+            findings = conformance.check(
+                self.action[1:], conformance.cases(self.measures or None), seconds=self.seconds
+            )
+            text = write(findings.pages(), findings.to_dict(), self.format, width=width(), colour=colour(self.output))
             emit(text, self.output)
-            if found.differences:
+            if findings.differences:
                 click.get_current_context().exit(DIFFERENT)
 
 

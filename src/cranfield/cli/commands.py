@@ -102,32 +102,32 @@ class Settings:
 class Field(NamedTuple):
     """An argument or option to be: its type, its default, and its group in help pages.
 
-    ``told``: what help calls the default of the verb.
+    ``verb_default``: what help calls the default of the verb.
     """
 
     type: Type
     default: Any = ...
     group: str = ""
-    told: str = ""
+    verb_default: str = ""
 
 
 def groups_of(record: Any) -> dict[str, str]:
     """The fields of a record, those of its base classes first, and the group of each; a verb's own have none."""
-    found: dict[str, str] = {}
+    group_of: dict[str, str] = {}
     for base in record.__bases__:
         for name, group in groups_of(base).items():
-            found.setdefault(name, group)
+            group_of.setdefault(name, group)
     for name in get_annotations(record):
         if not name.isupper():
-            found.setdefault(name, "" if "run" in record.__dict__ else record.GROUP)
-    return found
+            group_of.setdefault(name, "" if "run" in record.__dict__ else record.GROUP)
+    return group_of
 
 
 def fields_of(record: type[Settings], *names: str) -> dict[str, Field]:
     """The fields of a record by name, or those with some names."""
-    hints, told = get_type_hints(record, include_extras=True), " ".join(record.DEFAULT)
+    hints, default = get_type_hints(record, include_extras=True), " ".join(record.DEFAULT)
     return {
-        name: Field(walk(hints[name]), getattr(record, name, ...), group, told)
+        name: Field(walk(hints[name]), getattr(record, name, ...), group, default)
         for name, group in groups_of(record).items()
         if not names or name in names
     }
@@ -215,7 +215,7 @@ def parameter(name: str, field: Field) -> click.Parameter:
         return click.Argument([name], type=kind, required=default is ..., **facts)
     option, help = setting.find(Option) or Option(), setting.help
     if option.default:
-        help = f"{help}  [default: {option.default.format(default=field.told)}]"
+        help = f"{help}  [default: {option.default.format(default=field.verb_default)}]"
     if isinstance(kind, Listed) and default is not None:
         default = ",".join(map(str, default))
     flag = kind is bool

@@ -83,8 +83,10 @@ class Check(options.Inputs, options.CollectionFacts, options.Output):
             from cranfield.report.collection import pages
 
             runs = read_runs(list(self.runs), duplicates=self.duplicates)
-            found = collection_statistics(self.collection_of(self.qrels), runs)
-            text = write(pages(found), found.to_dict(), self.format, width=width(), colour=colour(self.output))
+            statistics = collection_statistics(self.collection_of(self.qrels), runs)
+            text = write(
+                pages(statistics), statistics.to_dict(), self.format, width=width(), colour=colour(self.output)
+            )
             emit(text, self.output)
 
     def _check_collection(self) -> list[FileReport]:
@@ -145,9 +147,9 @@ class Reports(list[FileReport]):
         if not tables:
             collection = collection.changed(queries=None)
         by_judge = collection.of_each_judge
-        for one in by_judge:
-            if one.has_judgments:
-                self += check_files(one, runs, duplicates)
+        for judged in by_judge:
+            if judged.has_judgments:
+                self += check_files(judged, runs, duplicates)
         wrong = {report.path for report in self if report.error}
         if collection.intents and collection.qrels not in wrong and by_judge == [collection]:
             self.add(str(collection.intents), partial(getattr, collection, "judgments"))
