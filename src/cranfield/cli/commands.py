@@ -362,6 +362,7 @@ MEANINGS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("--metric", "--metrics", "--measures", "--eval-metric", "--evaluation-measure"), "--measure", MEASURE),
     (("-k", "--k", "--at", "--cutoff", "--cutoffs", "--top-k", "--topk", "--rank"), "--measure", CUTOFF),
     (("-l", "--level", "--relevance-level", "--relevance", "--min-rel"), "--rel", RELEVANT),
+    (("--top", "--top-k", "--topk", "--cutoff", "--depth", "--at"), "-k", "use -k N"),
     (("--sort-by", "--sortby", "--order-by", "--sort", "--ranked-by"), "--order", "use --order"),
     (("--limit", "--head", "-n", "--first", "--most", "--max-runs", "--best"), "--top", "use --top N"),
     (("--silent", "-s", "--no-notes", "--no-warnings", "--no-progress"), "--quiet", "use --quiet"),
