@@ -166,6 +166,17 @@ class Listed(click.ParamType):  # type: ignore[type-arg]  # older versions of cl
             self.fail(f"expected {expected}; got {value!r}", param, ctx)
 
 
+class Number(click.FloatRange):
+    """A finite number in a range; of NaN, any comparison with the range is false."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
+
+
 def _pairs(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
     """Parse options of the form RUN=PART."""
     for text in value:
@@ -189,7 +200,7 @@ def _click_type(kind: Type) -> Any:
             return click.Choice(names)
         case Scalar(python) if limits := kind.find(Limits):
             low, high = (end if math.isfinite(end) else None for end in limits[:2])
-            number: Any = click.IntRange if python is int else click.FloatRange
+            number: Any = click.IntRange if python is int else Number
             return number(low, high, limits.ends[0] == "(", high is not None and limits.ends[1] == ")")
         case Scalar(python):
             return python
