@@ -377,7 +377,7 @@ def main() -> None:
             rng = random.Random(f"{given.seed} {number}")
             run, grades = random_input(rng)
             ties = rng.choice(TIES)
-            tables.ROWS_PER_BATCH = rng.choice((3, 1 << 18))  # long tables are read in pieces
+            tables.ROWS_PER_BATCH = rng.choice((3, 1 << 17))  # long tables are read in pieces
             found = list(differences(run, grades, ties, Path(folder)))
             done += 1
             if found:

@@ -102,6 +102,45 @@ def test_mteb_and_a_constant_scorer(relevant: str, expected: float) -> None:
     assert means({"q": {relevant}}, constant, "RR@10", ties="expected") == pytest.approx([0.02929], abs=1e-5)
 
 
+def test_mteb_and_equal_confidence() -> None:
+    metrics = pytest.importorskip("mteb._evaluators.retrieval_metrics")
+    import numpy as np
+
+    confidence = np.array([0.5, 0.5, 0.5, 0.9])
+    ours = cf.stats.nauc(confidence, [0.5, 1, 0, 0.8])
+    theirs = metrics.nauc(confidence, np.array([0.5, 1, 0, 0.8]))
+    assert theirs == pytest.approx(ours) or theirs == pytest.approx(0.0361, abs=1e-4)  # after and before the correction
+    assert ours == pytest.approx(0.346, abs=1e-4)
+
+
+def test_pykeen_and_the_rank_of_a_tie() -> None:
+    evaluation = pytest.importorskip("pykeen.evaluation")
+    import torch
+
+    scores = torch.full((1, 100), 0.5)
+    evaluator = evaluation.RankBasedEvaluator()
+    evaluator.process_scores_(torch.tensor([[0, 0, 7]]), "tail", scores, scores[:, 7:8])
+    realistic = evaluator.finalize().to_dict()["tail"]["realistic"]
+    assert realistic["inverse_harmonic_mean_rank"] == pytest.approx(1 / 50.5, abs=1e-6)
+    assert realistic["hits_at_10"] == 0.0
+    constant = {"q": {f"entity{i}": 0.5 for i in range(100)}}
+    assert means({"q": {"entity7"}}, constant, ["RR", "Success@10"], ties="expected") == pytest.approx(
+        [0.05187, 0.1], abs=1e-5
+    )
+
+
+def test_scikit_learn_has_the_mean_over_orders_of_scholars_example() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    grades, tied = [10, 0, 0, 1, 5], [1.0, 1.0, 1.0, 0.5, 0.5]
+    ours = means(
+        {"q": dict(zip("abcde", grades, strict=True))},
+        {"q": dict(zip("abcde", tied, strict=True))},
+        "nDCG[ties=expected]",
+    )
+    assert ours == pytest.approx([metrics.ndcg_score([grades], [tied])])
+    assert ours == pytest.approx([0.699812], abs=1e-6)
+
+
 def test_torchmetrics_and_negative_scores() -> None:
     torch, retrieval = pytest.importorskip("torch"), pytest.importorskip("torchmetrics.retrieval")
     scores, relevant, queries = (

@@ -34,6 +34,16 @@ def test_numbers_with_commands_are_those_of_the_text() -> None:
     assert missing == []
 
 
+def test_rates_are_those_of_the_page_of_simulations() -> None:
+    (rates,) = [numbers.split("; ") for numbers, command in ROWS if "validity.py" in command]
+    page = (PAPER.parents[1] / "docs" / "validity.md").read_text(encoding="utf-8")
+    shown = []
+    for cell in ("12 even clusters, correlation 0.5", "12 even clusters, skewed, correlation 0.5"):
+        without, t = re.search(rf"^\| {cell} \| ([\d.]+) \| ([\d.]+) \|", page, re.MULTILINE).groups()  # type: ignore[union-attr]
+        shown += [f"{without}%", f"{t}%"]
+    assert rates == shown
+
+
 def test_every_score_of_the_text_has_a_command() -> None:
     """Scores and percentages; settings such as a level of .05 have at most two digits."""
     given = {number for numbers, _ in ROWS for number in numbers.split("; ")}

@@ -2,7 +2,8 @@
 
 All commands of one page share a temporary folder that begins as a copy of the example collection. The output of a
 command stands below it in the page, so that it can be read in the repository; the build fails if it is not current, and
-``make outputs`` writes it anew.
+``make outputs`` writes it anew. Blocks whose output is long, or names times and folders, have it in the build only:
+these have commands alone.
 """
 
 from __future__ import annotations
@@ -189,9 +190,10 @@ class Drawing(SphinxDirective):
 BLOCK = re.compile(r"^```\{(shell|file)\}([^\n]*)\n((?::\w+:[^\n]*\n)*)(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def refresh(path: Path, workshop: Workshop) -> None:
-    """Write the outputs of all commands of a page anew."""
+def refresh(path: Path, workshop: Workshop) -> list[str]:
+    """Write the outputs of all commands of a page anew; what is wrong with blocks, which stay as they are."""
     page = path.relative_to(DOCS).with_suffix("").as_posix()
+    faults: list[str] = []
 
     def renewed(block: re.Match[str]) -> str:
         kind, name, options, content = block.groups()
@@ -199,25 +201,35 @@ def refresh(path: Path, workshop: Workshop) -> None:
             (workshop.folder(page) / name.strip()).write_text(content, encoding="utf-8")
             return block[0]
         values = {key: int(value) for key, value in re.findall(r":(\w+): *(\d+)", options)}
-        text = shown(execute(workshop, page, content.splitlines(), values))
+        try:
+            done = execute(workshop, page, content.splitlines(), values)
+        except ValueError as error:
+            faults.append(f"{page}: {error}")
+            return block[0]
+        if not any(command.output for command in commands(content.splitlines())):
+            return block[0]  # the page has the output of this block in the build only
+        text = shown(done)
         return f"```{{shell}}\n{options}{text}\n```"
 
     text = path.read_text(encoding="utf-8")
     if (new := BLOCK.sub(renewed, text)) != text:
         path.write_text(new, encoding="utf-8")
         print(page)
+    return faults
 
 
-def main() -> None:
+def main() -> int:
     """Refresh the pages that are named, or all; generated pages show what their commands print."""
-    workshop = Workshop()
+    workshop, faults = Workshop(), []
     named = [Path(name).resolve() for name in sys.argv[1:]]
     try:
         for path in named or sorted(set(DOCS.rglob("*.md")) - set((DOCS / "reference").rglob("*"))):
             if "_build" not in path.parts:
-                refresh(path, workshop)
+                faults += refresh(path, workshop)
     finally:
         shutil.rmtree(workshop.root, ignore_errors=True)
+    print(*faults, sep="\n", file=sys.stderr)
+    return int(bool(faults))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -231,4 +243,4 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

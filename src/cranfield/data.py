@@ -329,7 +329,8 @@ class Run:
         source = f", from {self.source_name}" if self.source_name else ""
         counts = ""
         if isinstance(self.source, Mapping):
-            counts = f", {plural(len(self.source), 'query')}"
+            documents = sum(map(len, self.source.values()))
+            counts = f", {plural(documents, 'document')} of {plural(len(self.source), 'query')}"
         elif isinstance(self.source, Table):
             counts = f", {plural(len(self.source.score), 'document')} of {plural(len(self), 'query')}"
         return decodable(f"Run: {printable(self.name + source)}{counts}")
@@ -379,6 +380,13 @@ def with_files(**functions: Callable[..., Any]) -> None:
 class Repeats:
     """Several runs of one system, with other seeds or another sample of answers: one run with repeats.
 
+    Parameters
+    ----------
+    runs
+        The runs, in any form that `evaluate` takes.
+
+    Examples
+    --------
     >>> import cranfield as cf
     >>> dense = cf.Repeats([{"q": ["a", "b"]}, {"q": ["b", "a"]}])
     >>> cf.evaluate({"q": {"a": 1}}, {"dense": dense}, "RR")["RR"]["dense"]

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 class Displayed:
     """Tables and figures of a result; what makes them is loaded when a result is shown.
 
-    ``repr`` is one line, which each class writes. ``SHOWN_BY``: the module of `cranfield.report` with the functions
+    ``repr`` is one line, which each class writes. ``_SHOWN_BY``: the module of `cranfield.report` with the functions
     ``pages``, ``notes`` and ``drawings`` of a class; a class above the reports has them as methods instead.
     """
 
-    SHOWN_BY: ClassVar[str] = ""
+    _SHOWN_BY: ClassVar[str] = ""
 
     def _repr_html_(self) -> str:
         """The tables for notebooks."""

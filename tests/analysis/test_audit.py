@@ -408,7 +408,7 @@ def test_a_panel_has_every_number(museum: Audit) -> None:
 
 def test_figures_need_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingDependency, match=r"pip install 'cranfield\[plot\]'"):
+    with pytest.raises(MissingDependency, match=r"pip install '.\[plot\]'"):
         canvas.require()
 
 

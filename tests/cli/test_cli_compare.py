@@ -329,3 +329,17 @@ def test_top_with_a_saved_baseline(call: Call, tmp_path: Path) -> None:
 def test_top_that_leaves_out_too_much_is_refused(call: Call, how: list[str], message: str) -> None:
     result = call("compare", QRELS, *RUNS, "-m", "AP", "--top", 1, *how)
     assert result.exit_code == 2 and message in result.stderr
+
+
+@pytest.mark.parametrize("baseline", ["x.run", "./x.run", "link.run", "x"])
+def test_a_file_that_is_given_twice_or_by_another_path(
+    baseline: str, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("qrels.txt").write_text("".join(f"q{i} 0 a 1\n" for i in range(8)))
+    for name, document in (("x", "a"), ("y", "b")):
+        Path(f"{name}.run").write_text("".join(f"q{i} Q0 {document} 1 1.0 t\nq{i} Q0 c 2 0.5 t\n" for i in range(8)))
+    Path("link.run").symlink_to("x.run")
+    arguments = ["qrels.txt", "x.run", "x.run", "y.run", "link.run", "-m", "RR", "--baseline", baseline]
+    (pair,) = json.loads(call("compare", *arguments, "--format", "json").stdout)["pairs"]
+    assert (pair["run"], pair["other"], pair["difference"]) == ("y", "x", -1)

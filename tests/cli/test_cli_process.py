@@ -114,7 +114,7 @@ def test_an_interrupt_does_not_wait_for_threads(tmp_path: Path) -> None:
         )
     qrels = tmp_path / "qrels"
     qrels.write_text("".join(f"q{q} 0 d{d} {d % 2}\n" for q in range(60) for d in range(9)))
-    command = [sys.executable, "-m", "cranfield", "report", str(qrels), *map(str, runs), "--samples", "20000000"]
+    command = [sys.executable, "-m", "cranfield", "report", str(qrels), *map(str, runs), "--samples", "10000000"]
     output = tmp_path / "report.html"
     with subprocess.Popen([*command, "-o", str(output)], stderr=subprocess.PIPE, preexec_fn=heed_interrupts) as process:
 

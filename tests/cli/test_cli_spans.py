@@ -66,7 +66,7 @@ def test_wrong_input_is_one_sentence_with_its_line(call: Call, files: list[Path]
     assert result.exit_code == 1
     assert f"error: {files[1]}:4: the end 14 is before the start 80" in result.stderr
     wrong = call("eval", write_collection(files[0].parent, spans=files[0], cover=2), files[1])
-    assert wrong.exit_code == 1 and "cover: expected a number from 0 to 1, found `2`" in wrong.stderr
+    assert wrong.exit_code == 1 and "cover: expected a number greater than 0 and at most 1, found `2`" in wrong.stderr
     result = call("eval", files[0], files[2])
     assert "for passages and chunks, use --judgments spans" in result.stderr
 

@@ -164,7 +164,7 @@ def test_ids_without_an_entry_stay_and_are_counted_and_empty_lists_stay_empty() 
         (b"a b\na c\n", ":2: chunk `a` already belongs to document `b`"),
         ({"a": 1.5}, "map of documents: chunk `a`: expected the id of a document, found 1.5"),
         (lambda chunk: 1.5, "map of documents: chunk `guide.md#7`: expected an id, found 1.5"),
-        ([{"x": "a", "y": "b"}], "no columns for chunk and document; the columns are x, y"),
+        ([{"x": "a", "y": "b"}], "no column for the chunk; the columns are x, y"),
         (3, "cannot read map of documents from int"),
     ],
 )

@@ -33,6 +33,15 @@ def test_graded_measures_and_levels_of_their_own_stay() -> None:
     np.testing.assert_array_equal(scores[0].values, scores[1].values)
 
 
+@pytest.mark.parametrize("name", ["RR(rel=1)", "P(rel=1)@1", "AP(rel=1)", "R(rel=1.0)@1", "mrr(rel=1)"])
+def test_a_measure_that_names_the_default_level_keeps_it(name: str) -> None:
+    collection, plain = cf.Collection(QRELS, rel=2), cf.evaluate(QRELS, RUN, name).values.tolist()
+    scores = cf.evaluate(collection, RUN, [name, "NumRel"])
+    assert scores.values[:, :1].tolist() == plain
+    assert [note for note in scores.notes if note.kind == "below_level" and note.measure == name] == []
+    assert list(cf.Evaluator(collection, name).per_query(RUN).values()) == [{name: value} for value in plain[0][0]]
+
+
 def test_the_same_means_at_every_door() -> None:
     collection = cf.Collection(QRELS, rel=2)
     means = cf.evaluate(collection, RUN, ["AP", "RR"]).means["run"]

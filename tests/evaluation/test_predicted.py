@@ -43,6 +43,13 @@ def test_means_are_those_of_the_estimator() -> None:
     assert len(scores.to_dict()["predicted"]) == 4
 
 
+@pytest.mark.parametrize(("inference", "number"), [("fixed", 20), ("loo", 15)])
+def test_scores_say_what_their_intervals_are(inference: Any, number: int) -> None:
+    shown = str(cf.evaluate(cf.Collection(HUMAN, predicted=LLM, inference=inference), RUNS, "P@1"))
+    assert "predictions: intervals are for" in shown
+    assert f"predictions: with fewer than {number} human queries" in shown
+
+
 def test_differences() -> None:
     collection = cf.Collection(HUMAN, predicted=LLM, inference="fixed")
     found = cf.compare(collection, RUNS, "nDCG@5", baseline="B").predicted[0]

@@ -309,3 +309,43 @@ def test_the_action_calls_options_that_exist() -> None:
     for option in ("--summary", "--report-link"):
         assert option in script
         assert option in help_page
+
+
+def scores_alone(folder: Path, files: dict[str, str], text: str) -> cf.Scores:
+    """What an experiment finds in scores of two collections, m and n, without any run."""
+    for name, content in files.items():
+        (folder / name).write_text(content)
+    path = folder / "cranfield.toml"
+    path.write_text(f'baseline = "x"\n{text}')
+    (folder / "qrels.txt").write_text("q0 0 a 1\nq1 0 a 1\nq2 0 a 1\n")
+    with path.open("a") as file:
+        file.write('\n[collections.m]\nqrels = "qrels.txt"\n[collections.n]\nqrels = "qrels.txt"\n')
+    return cf.Experiment.read(path).run().scores
+
+
+ROWS = [(run, f"q{q}", value) for run, value in (("x", 0.25), ("y", 0.75)) for q in range(3)]
+OF_M = "run,query,value\n" + "".join(f"{run},{q},{value}\n" for run, q, value in ROWS)
+OF_BOTH = "run,query,collection,value\n" + "".join(f"{run},{q},{c},{value}\n" for run, q, value in ROWS for c in "mn")
+NAMED = ["m/q0", "m/q1", "m/q2", "n/q0", "n/q1", "n/q2"]
+
+
+def test_scores_alone_of_one_file_count_each_query_once(tmp_path: Path) -> None:
+    scores = scores_alone(tmp_path, {"f.csv": OF_BOTH}, '[scores]\nf = "f.csv"\n')
+    assert sorted(scores.queries) == NAMED
+    assert scores.attributes["n/q0"]["collection"] == "n"
+    together = scores_alone(tmp_path, {"m.csv": OF_M, "n.csv": OF_M}, '[scores]\ng = "{collection}.csv"\nf = "f.csv"\n')
+    assert sorted(together.queries) == NAMED
+    assert together.means == {"x": {"g": 0.25, "f": 0.25}, "y": {"g": 0.75, "f": 0.75}}
+    with pytest.raises(cf.InputError, match=r"`q0` of f is not a query of a collection") as caught:
+        scores_alone(tmp_path, {"f.csv": OF_M}, '[scores]\nf = "f.csv"\n')
+    assert "{collection}" in caught.value.hint
+
+
+def test_scores_alone_may_lack_a_collection(tmp_path: Path) -> None:
+    skip = '[policy]\nmissing = "skip"\n[scores]\nf = "s-{collection}.csv"\n'
+    scores = scores_alone(tmp_path, {"s-m.csv": OF_M}, skip)
+    assert list(scores.queries) == NAMED[:3]
+    with pytest.raises(cf.InputError, match="f has no score of the collection `n`"):
+        scores_alone(tmp_path, {"g.csv": OF_BOTH}, f'{skip}g = "g.csv"\n')
+    with pytest.raises(cf.InputError, match="no file matches"):
+        scores_alone(tmp_path, {}, '[scores]\nf = "s-{collection}.csv"\n')

@@ -382,3 +382,23 @@ def test_another_policy_is_not_comparable(folder: Path, monkeypatch: pytest.Monk
     found = History.read("history.jsonl")
     changes = [found.change(e, "P@1", "x") for e in (1, 2)]
     assert [change.significant for change in changes if change] == [None, False]
+
+
+@pytest.mark.parametrize("number", [None, float("nan"), float("inf")])
+def test_a_number_that_json_does_not_have(number: float | None, folder: Path) -> None:
+    """Null is an undefined mean; NaN and infinity are written by other programs."""
+    for firsts in (2, 9):
+        write_run(folder, firsts)
+        call("run")
+    first, last = Path("history.jsonl").read_text().splitlines()
+    data = json.loads(first)
+    data["runs"]["x"]["P@1"] |= {"mean": number, "values": None}
+    data["provenance"]["experiment"] = number
+    Path("history.jsonl").write_text(f"{json.dumps(data)}\n{last}\n")
+    result = CliRunner().invoke(cli, ["history", "--format", "json"])
+    if number is None:
+        entries = json.loads(result.stdout)["entries"]
+        assert entries[1]["runs"]["x"]["P@1"]["change"] is None
+    else:
+        assert result.exit_code == 1
+        assert "history.jsonl:1: not an entry" in result.stderr

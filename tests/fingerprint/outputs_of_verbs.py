@@ -55,7 +55,6 @@ VERBS = (
     f"depth-for RBP 'RBP(p=0.95)' --run bm25.run --qrels qrels.txt {JSON}",
     "corpus documents.jsonl --qrels qrels.txt --run bm25.run --stemmer porter --stop english --format json",
     f"study correlation qrels.txt {RUNS} {JSON}",
-    f"study judging qrels.txt {RUNS} --budgets 2,5 --pairs 5 --repeats 10 --human 4 {JSON}",
     f"study power qrels.txt {RUNS} -m 'AP nDCG@10' --samples 100 --trials 10 {JSON}",
     f"study reduction qrels.txt {RUNS} -m 'AP bpref' --rates 70,30 --repeats 3 --samples 50 {JSON}",
     f"study reuse qrels.diversity.txt {RUNS} -m 'ERR_IA@5 DELTARB@5' --corpus documents.jsonl --seed 1 {JSON}",
@@ -63,7 +62,7 @@ VERBS = (
     f"study stopping qrels.txt {RUNS} --repeats 5 {JSON}",
     f"study ties qrels.txt {RUNS} -m 'AP RR' --samples 20 --round-digits 2 --round-bits 8 {JSON}",
     f"study truncation qrels.txt {RUNS} {JSON}",
-    f"study tie-cost -m AP --n-queries 50 --repeats 1 {JSON}",
+    f"study tie-cost -m AP --queries 50 --repeats 1 {JSON}",
     "trec_eval -q -m all_trec qrels.txt bm25.run",
     "trec_eval -m official qrels.txt llm.run",
 )

@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -98,21 +99,29 @@ def test_outputs_of_verbs(words: str, example: Path) -> None:
 STORED_ANSWERS = json.loads(answers.ANSWERS.read_text(encoding="utf-8"))
 
 
+def split(cells: Mapping[str, str]) -> tuple[dict[str, str], set[str]]:
+    """The doors that refuse a concept with their reasons, and the digests of the other doors."""
+    reasons = {door: cell for door, cell in cells.items() if re.fullmatch(r"refuses: \S.*", cell)}
+    return reasons, {cell for door, cell in cells.items() if door not in reasons}
+
+
 @pytest.mark.parametrize("concept", answers.CONCEPTS)
 def test_every_door_has_the_same_answer(concept: str) -> None:
     """Where a door has none, it gives a reason."""
     cells = STORED_ANSWERS[concept]
     assert list(cells) == list(answers.DOORS)
-    reasons = [door for door, cell in cells.items() if re.fullmatch(r"refuses: \S.*", cell)]
-    digests = {cell for door, cell in cells.items() if door not in reasons}
+    reasons, digests = split(cells)
     assert len(digests) == 1 and re.fullmatch("[0-9a-f]{10}", digests.pop())
     assert answers.REFERENCE not in reasons and len(cells) - len(reasons) >= 6
 
 
-@rounds_alike
 @pytest.mark.parametrize("concept", answers.CONCEPTS)
 def test_answers_through_every_door(concept: str) -> None:
-    """The digests, and where a door refuses a concept, are committed."""
+    """All doors agree to the last bit on every machine; where functions round as in the fingerprint, with it, too."""
     pytest.importorskip("vl_convert", reason="the report needs an extra")
     found = {door: answers.cell(answers.CONCEPTS[concept], door) for door in answers.DOORS}
-    assert found == STORED_ANSWERS[concept]
+    reasons, digests = split(found)
+    assert reasons == split(STORED_ANSWERS[concept])[0]
+    assert len(digests) == 1
+    if values.same_arithmetic():
+        assert found == STORED_ANSWERS[concept]

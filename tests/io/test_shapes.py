@@ -54,6 +54,54 @@ def test_tables_of_users_and_items_with_other_names() -> None:
             read(users, columns={"x": "kunde"})
 
 
+def test_side_tables_in_every_form(tmp_path: Path) -> None:
+    qrels = {"7": {"a": {"s": 1}, "b": {"t": 1}}}
+    run = {"7": {"x": 2.0, "b-1": 1.0}}
+    given: dict[str, pd.DataFrame] = {
+        "costs": pd.DataFrame({"query_id": [7, 7], "doc_id": ["x", "b"], "cost": [2.5, 4]}),
+        "intents": pd.DataFrame({"query": [7, 7], "subtopic": ["s", "t"], "weight": [1, 3.0], "type": ["nav", None]}),
+        "types": pd.DataFrame({"query": [7], "subtopic": ["s"], "type": ["nav"]}),
+        "map_documents": pd.DataFrame({"chunk": ["b-1"], "document": ["b"]}),
+    }
+    nested: dict[str, Any] = {
+        "costs": {7: {"x": 2.5, "b": 4}},
+        "intents": {7: {"s": 1, "t": 3}},
+        "types": {7: {"s": "nav"}},
+        "map_documents": {"b-1": "b"},
+    }
+    measures = {"costs": "TBG", "intents": "DIN_nDCG@5", "types": "DIN_nDCG@5", "map_documents": "RR"}
+    for name, table in given.items():
+        grades = {"7": {"b": 1}} if name in ("costs", "map_documents") else qrels
+        of_query = {"7": {"x": 2.0, "b": 1.0}} if name != "map_documents" else run
+        also = {"types": nested["types"]} if name == "intents" else {}
+
+        def value(source: Any) -> float:
+            collection = cf.Collection(grades, **({name: source} | also))  # noqa: B023
+            return float(cf.evaluate(collection, of_query, measures[name]))  # noqa: B023
+
+        paths = [tmp_path / f"{name}{ending}" for ending in (".csv", ".parquet", ".jsonl", ".json", ".txt")]
+        table.to_csv(paths[0], index=False)
+        table.to_parquet(paths[1])
+        table.to_json(paths[2], orient="records", lines=True)
+        paths[3].write_text(json.dumps(nested[name]))
+        table.to_csv(paths[4], index=False, header=False, sep=" ")
+        values = [value(source) for source in (nested[name], table, table.to_dict("records"), *paths)]
+        assert values == [values[0]] * len(values), name
+
+
+def test_faults_of_side_tables_have_places(tmp_path: Path) -> None:
+    table = pd.DataFrame({"query": ["q", None, "q"], "document": ["a", "b", "c"], "cost": [1.0, 2.0, -1.0]})
+    table.to_csv(tmp_path / "costs.csv", index=False)
+    for source, first, third in ((table, "costs: row 2", "costs: row 3"), (tmp_path / "costs.csv", ":3", ":4")):
+        with pytest.raises(InputError) as error:
+            cf.evaluate(cf.Collection({"q": {"a"}}, costs=source), {"q": ["a"]}, "TBG")
+        faults = list(error.value.faults)
+        assert f"{first}: `" in faults[0] and faults[0].endswith("is not the id of a query")
+        assert f"{third}: the cost is not a positive number" in faults[1]
+    with pytest.raises(InputError, match="costs: no column for the cost; the columns are query, document, price"):
+        cf.Evaluator(cf.Collection({"q": {"a"}}, costs=table.rename(columns={"cost": "price"})), "TBG")
+
+
 @pytest.mark.parametrize("form", ["csr_matrix", "csc_matrix", "coo_matrix", "lil_matrix", "csr_array", "coo_array"])
 def test_sparse_matrices(form: str) -> None:
     grades = getattr(sparse, form)(np.array([[1, 0, 2], [0, 3, 0]]))
@@ -88,6 +136,70 @@ def test_text_is_no_score(score: Any) -> None:
     for door in (cf.Evaluator({"q": {"a": 1}}, "RR"), cf.Evaluator({"q": {"a": 1}}, "RR").means):
         with pytest.raises(InputError, match="query `q`, document `a`: the score is not a number"):
             door({"q": {"a": score, "b": 1}})
+
+
+NO_SCORES = (pd.NA, pd.NaT, 1j, np.datetime64("2020"))
+
+
+@pytest.mark.parametrize("score", [*NO_SCORES, None, "1", b"1"])
+def test_values_that_are_no_scores(score: Any) -> None:
+    evaluator = cf.Evaluator({"q": {"a": 1}}, "RR")
+    for door in (evaluator, evaluator.means, evaluator.per_query, evaluator.values):
+        with pytest.raises(InputError, match="query `q`, document `a`: the score is not a number"):
+            door({"q": {"a": score, "b": 0.5}})
+
+
+@pytest.mark.parametrize("score", [*NO_SCORES, None])
+def test_pairs_without_a_score(score: Any) -> None:
+    evaluator = cf.Evaluator({"q": {"a": 1}}, "RR")
+    for door in (evaluator, evaluator.means, evaluator.per_query, evaluator.values):
+        for position, pairs in enumerate(([("a", score), ("b", 0.5)], [("a", 0.5), ("b", score)]), 1):
+            with pytest.raises(InputError, match=f"query `q`, position {position}: the.* score"):
+                door({"q": pairs})
+    with pytest.raises(InputError, match=r"query `q`, .*the grade is not a finite number"):
+        cf.read_qrels({"q": [("a", score), ("b", 1)]})
+
+
+@pytest.mark.parametrize("nan", [Decimal("NaN"), Decimal("sNaN"), float("nan"), np.float32("nan")])
+def test_nan_of_every_type(nan: Any) -> None:
+    pairs = [("a", nan), ("b", 0.5)]
+    for ranking in (pairs, pairs[::-1], dict(pairs), [{"id": name, "score": score} for name, score in pairs]):
+        with pytest.raises(InputError, match=r"the score is (NaN|not a number)"):
+            cf.Evaluator({"q": {"a": 1}}, "RR").means({"q": ranking})
+    with pytest.raises(CranfieldError):
+        cf.read_scores({"x": {"m": {"q": nan}}})
+
+
+LONG = 10**6000  # more digits than Python writes
+DOORS = {
+    "spans": lambda: cf.evaluate(cf.Collection(spans={"q": [("d", 0, LONG)]}), {"q": [("d", 0, 5)]}, "RR"),
+    "chunks": lambda: cf.evaluate(cf.Collection(spans={"q": [("d", 0, 5)]}), {"q": [("d", LONG, LONG)]}, "RR"),
+    "items": lambda: cf.read_items({"a": {"price": LONG}}).numbers("price"),
+    "attributes": lambda: cf.read_queries({"q": {"length": LONG}}),
+    "scores": lambda: cf.read_scores({"x": {"m": {"q": LONG}}}),
+    "costs": lambda: cf.evaluate(cf.Collection({"q": {"a"}}, costs={"q": {"a": LONG}}), {"q": ["a"]}, "TBG"),
+    "rel": lambda: cf.Collection({"q": {"a"}}, rel=LONG),
+    "depth": lambda: cf.evaluate({"q": {"a"}}, {"q": ["a"]}, "RR", depth=-LONG),
+    "samples": lambda: cf.compare({"q": {"a"}}, {"x": {"q": ["a"]}, "y": {"q": ["a"]}}, "RR", samples=-LONG),
+    "texts": lambda: cf.evaluate(cf.Collection({"q": {"a"}}, documents={"a": LONG}), {"q": ["a"]}, "DELTARB@5"),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_numbers_of_any_length(door: str) -> None:
+    with pytest.raises(CranfieldError):
+        DOORS[door]()
+
+
+def test_a_long_offset_has_a_place(tmp_path: Path) -> None:
+    path = tmp_path / "spans.csv"
+    path.write_text(f"query,document,start,end\nq,d,0,{'9' * 5000}\nq,d,-{'9' * 30},5\n")
+    with pytest.raises(InputError) as error:
+        cf.evaluate(cf.Collection(spans=path), {"q": [("d", 0, 5)]}, "RR")
+    assert sorted(fault.rpartition("spans.csv")[2][:36] for fault in error.value.faults) == [
+        ":2: the end is too large: 9999999999",
+        ":3: the start is too large: -9999999",
+    ]
 
 
 class Growing(dict[str, Any]):
@@ -199,6 +311,12 @@ def test_chunks_without_offsets_are_searched_in_documents(tmp_path: Path) -> Non
 # What can be seen of a run
 
 
+def test_negative_zero_is_zero() -> None:
+    scores = [cf.evaluate({"q": {"a": 1, "b": zero}}, {"q": ["a"]}, "RR") for zero in (0, 0.0, -0.0)]
+    first, *others = (of.to_dict()["provenance"]["inputs"][0]["digest"] for of in scores)
+    assert others == [first, first]
+
+
 def test_runs_can_be_looked_at(tmp_path: Path) -> None:
     path = tmp_path / "x.run"
     path.write_text("q1 Q0 a 1 2.5 t\nq1 Q0 b 2 1.5 t\nq2 Q0 a 1 1.0 t\n")
@@ -215,7 +333,7 @@ def test_runs_can_be_looked_at(tmp_path: Path) -> None:
             run.save(tmp_path / name)
             assert cf.evaluate(nested, tmp_path / name, "RR").means == {"y": {"RR": 1}}
     assert bool(cf.read_run({"q": []}))
-    assert repr(cf.read_run(nested)) == "Run: run, 2 queries"
+    assert repr(cf.read_run(nested)) == "Run: run, 3 documents of 2 queries"
     assert repr(cf.read_run(frame)) == "Run: run, 3 documents of 2 queries"
     assert list(cf.read_run({7: ["a"], 8: []})) == ["7", "8"]
 

@@ -35,7 +35,7 @@ def test_a_judge_that_favours() -> None:
         for run in ("r0", "r1"):
             for d in sorted(RUNS[run][q], key=lambda d: -RUNS[run][q][d])[:5]:
                 judged[d] = 3
-    report = judges(HUMAN, {"biased": partial}, RUNS, "P(rel=2)@5", own=["r0", "r1"], rel_level=2)[0]
+    report = judges(cf.Collection(HUMAN, rel=2), {"biased": partial}, RUNS, "P(rel=2)@5", own=["r0", "r1"])[0]
     own = report.measures[0].own
     assert own is not None and own.favours and report.judge == "biased"
     assert any("favours r0, r1" in warning for warning in report.warnings)

@@ -41,7 +41,7 @@ def named(symbol: str) -> str:
 EVERY = [
     named(symbol) + view
     for symbol, d in CATALOGUE.items()
-    if not (d.content or d.preferences or d.sampled or d.collection or d.spans)
+    if not (d.content or d.preferences or d.sampled or d.collection or d.spans or d.documents)
     for view in VIEWS
 ] + MORE
 

@@ -409,7 +409,7 @@ WRONG = {
     ],
     "q 1 1\nr 1 0\n": ["W:2: all weights of query `r` are 0"],
     "x 1 1\n": ["W: none of its queries is judged (for example `x`)"],
-    "[{}]": ["W: expected {query: {subtopic: weight}}, found rows"],
+    "[{}]": ["W: no column for the query; the columns are none"],
     '{"q": {"1": "x"}}': ['W: query `q`, subtopic `1`: the weight is not a finite number: "x"'],
     '{"q": {"1": 1}, "r": 2}': ["W: query `r`: expected {subtopic: weight}, found int"],
 }
@@ -471,7 +471,7 @@ def test_wrong_types(types: dict, message: str) -> None:
 def test_types_need_subtopics_and_a_mapping() -> None:
     with pytest.raises(cf.InputError, match="types of intents need judgments by subtopic"):
         cf.evaluate(cf.Collection({"q": {"a": 1}}, types={"q": {"1": "nav"}}), {"q": {"a": 1.0}}, "AP")
-    with pytest.raises(cf.CranfieldError, match="cannot read types of intents from int"):
+    with pytest.raises(cf.CranfieldError, match="cannot read types from int"):
         cf.evaluate(cf.Collection(SUBTOPICS, types=3), {"q": {"a": 1.0}}, "AP")
 
 

@@ -1,5 +1,6 @@
 """Intervals, effect sizes, corrections and tests of paired differences, against SciPy, statsmodels and print."""
 
+from collections.abc import Callable
 from itertools import combinations, permutations, product
 
 import numpy as np
@@ -8,10 +9,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
+from cranfield.data import Floats
 from cranfield.statistics import resampling
 from cranfield.statistics.design import Sample
-from cranfield.statistics.intervals import bca, effect_size, student, t_quantile
-from cranfield.statistics.resampling import anova, corrected, discriminate, t_test, tukey, wilcoxon
+from cranfield.statistics.intervals import bca, effect_size, inverted, student, t_quantile
+from cranfield.statistics.resampling import (
+    anova,
+    corrected,
+    discriminate,
+    hodges_lehmann,
+    sign_test,
+    t_test,
+    tukey,
+    wilcoxon,
+)
+
+Test = Callable[[Floats], Floats]
 
 # Hours of sleep gained by ten patients with either drug: Student, The probable error of a mean, 1908.
 SLEEP = np.array(
@@ -308,3 +321,14 @@ def test_levels_are_those_of_the_steps_of_a_correction(method):
 def test_levels_of_a_family_of_several_measures_have_its_shape():
     p = np.random.default_rng(9).random((3, 4)) ** 4
     assert resampling.tested_at(p).tolist() == resampling.tested_at(p.ravel()).reshape(3, 4).tolist()
+
+
+@pytest.mark.parametrize("test", [sign_test, wilcoxon])
+@pytest.mark.parametrize("queries", [2, 5, 6, 8])
+def test_tests_of_signs_have_no_limits_if_no_shift_can_be_rejected(test: Test, queries: int) -> None:
+    difference = np.arange(1.0, queries + 1)[None]
+    low, high = inverted(test, hodges_lehmann, difference, 0.05)[0]
+    if 2 / 2**queries < 0.05:  # the p-value of a shift beyond all differences
+        assert 0 < low < high <= queries
+    else:
+        assert (low, high) == (-np.inf, np.inf)

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield
-from cranfield.statistics.portable import addable, solve
+from cranfield.statistics.rounding import addable, solve
 
 SOURCES = Path(cranfield.__file__).parent
 # Functions of NumPy that call BLAS or LAPACK. `einsum` has loops of its own, unless it is told to optimise.
@@ -108,9 +108,9 @@ found = [
     correlation.rbo(rng.permutation(60).tolist(), rng.permutation(60).tolist()),
     correlation.critical_tau(12),
 ]
-length = np.full(203, 5)
-lists = RankedLists(None, x.ravel()[:1015], length, np.repeat(np.arange(203), 5), np.tile(np.arange(5), 203))
-found.append(lists.predicted_relevant(rng.integers(0, 30, 203), np.arange(203) % 2 == 0))
+length, relevant = np.full(203, 5), rng.integers(0, 30, 203)
+lists = RankedLists(None, x.ravel()[:1015], length, relevant, np.repeat(np.arange(203), 5), np.tile(np.arange(5), 203))
+found.append(lists.predicted_relevant(np.arange(203) % 2 == 0))
 texts = cf.Collection(example.path("qrels.diversity.txt"), documents=example.path("documents.jsonl"))
 names = ["alpha_nDCG", "ERR_IA", "DELTARB", "ABSNB(smoothing='printed')"]
 found.append(cf.evaluate(texts, example.path("bm25.run"), names).values)

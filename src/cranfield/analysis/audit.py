@@ -167,7 +167,7 @@ class Audit(Displayed):
     documents. ``passages``: the judgments are of passages, and the runs of chunks.
     """
 
-    SHOWN_BY = "audit"
+    _SHOWN_BY = "audit"
 
     runs: tuple[str, ...]
     columns: tuple[Column, ...]

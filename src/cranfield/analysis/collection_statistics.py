@@ -102,7 +102,7 @@ class RunStatistics:
 class CollectionStatistics(Displayed):
     """The statistics of judgments and of any number of runs."""
 
-    SHOWN_BY = "collection"
+    _SHOWN_BY = "collection"
 
     judgments: JudgmentStatistics
     runs: tuple[RunStatistics, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from inspect import signature
 from itertools import combinations
@@ -30,7 +30,7 @@ from cranfield.analysis.significance import (
 )
 from cranfield.codec import PathLike, Saved, plain, typed
 from cranfield.data import Integers
-from cranfield.errors import InputError, MeasureError, MissingDependency, UnknownName, UsageError
+from cranfield.errors import InputError, MeasureError, UnknownName, UsageError, optional
 from cranfield.evaluation.collection import Collection, check_options, is_several
 from cranfield.evaluation.designs import INDEPENDENT, QUERY, cluster_of, matched_sample
 from cranfield.evaluation.evaluation import Evaluation
@@ -60,10 +60,7 @@ SELECTED = "the best run was selected by the scores that it is tested on: p-valu
 BEST = "best"  # the baseline that is the best run of each measure
 SAVED = ".json"  # the ending of a file of saved scores
 
-SAVED_SETTINGS = (
-    *("test", "tests", "correction", "family", "alpha", "level", "samples", "seed", "cluster", "collection"),
-    *("repeats", "baseline", "audit", "together"),
-)
+SAVED_SETTINGS = tuple(field.name for field in fields(ComparisonSettings))
 OPTIONS = tuple(name for name in SAVED_SETTINGS if name not in ("test", "baseline", "seed", "together"))
 SAVED_BY_MEASURE = ("queries", "units", "better", "largest", "lowest_p", "anova", "sources")
 
@@ -77,7 +74,7 @@ class Comparison(Saved):
     judgments together. ``policy``: how ties, relevance and undefined values were treated, in words.
     """
 
-    SHOWN_BY = "answer"
+    _SHOWN_BY = "answer"
 
     _KIND: ClassVar[str] = "comparison"
     _WHAT: ClassVar[str] = "a saved comparison"
@@ -188,11 +185,7 @@ class Comparison(Saved):
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row for each measure of each pair, as a pandas DataFrame; see `to_columns`."""
-        try:
-            import pandas
-        except ImportError:
-            raise MissingDependency(what="a pandas DataFrame", extra="pandas") from None
-        return pandas.DataFrame(self.to_columns())
+        return optional("pandas", "a pandas DataFrame", "pandas").DataFrame(self.to_columns())
 
     def to_latex(self, table: ComparisonTable = "means", *, digits: int = 4) -> str:
         """A table for a paper, with a caption that explains its marks: ``--format latex --table means`` or ``pairs``.

@@ -312,7 +312,7 @@ class Explanation(Displayed):
     ``removed``: the unjudged documents that a condensed ranking leaves out, each with the number of steps above it.
     """
 
-    SHOWN_BY = "explanation"
+    _SHOWN_BY = "explanation"
 
     run: str
     query: str

@@ -32,7 +32,7 @@ class PerQueryScores(Displayed):
     ``left_out``: the number of queries for which some run has no value.
     """
 
-    SHOWN_BY = "per_query"
+    _SHOWN_BY = "per_query"
 
     measure: str
     runs: tuple[str, ...]

@@ -37,8 +37,9 @@ Callback = Callable[[click.Context, click.Parameter, Any], Any]
 SCREEN = 10  # arguments and options of which help shows all
 WIDEST = 22  # characters of the column of options; a longer one has a line of its own
 HELP_ALL = "cranfield.help_all"  # where the context of click keeps --help-all
-# How click writes the range of a number, which the error for a wrong number names as well.
 SENTENCE_END = re.compile(r"(?<=[.;:]) |[;:] |, such as | \(")
+CONDITION = re.compile(r"(?:With|Without|In place of)[^:]*: ")  # says nothing alone
+# How click writes the range of a number, which the error for a wrong number names as well.
 RANGE = re.compile(r"  \[[^][; ]*x[^][; ]*\]|; [^][; ]*x[^][; ]*(?=\])")
 
 
@@ -295,7 +296,9 @@ def _without_choices(name: str) -> str:
 def _first_sentence(text: str) -> str:
     """The first sentence of the help of an option, and its default; --help-all has the others."""
     sentences, sign, default = text.partition("  [")
-    return f"{re.split(SENTENCE_END, sentences, maxsplit=1)[0].rstrip('.')}.{sign}{default}"
+    begin = end_of.end() if (end_of := CONDITION.match(sentences)) else 0
+    first = re.split(SENTENCE_END, sentences[begin:], maxsplit=1)[0]
+    return f"{sentences[:begin]}{first.rstrip('.')}.{sign}{default}"
 
 
 def command_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -146,7 +147,7 @@ class ShownComparison(options.Measures, Testing, gate.Regressions, gate.Limits, 
         """The run that is the baseline: for checks the first run unless one is named."""
         if not self.baseline:
             return runs[0] if self.regressions else None
-        return name_of.get(self.baseline, self.baseline)
+        return name_of.get(os.path.realpath(self.baseline), self.baseline)
 
     def announce(self, notes: Iterable[str]) -> None:
         """Print notes before the work starts."""
@@ -282,7 +283,7 @@ class Compare(
         if saved is not None and measures is None and not self.checked:
             measures = [str(column.measure) for column in saved.columns if column.part == "value"]
         chosen = self.choose(measures, self.checked, alone=True)
-        runs, names, paths = options.named_runs(self.runs)
+        runs, names, _ = options.named_runs(self.runs)
         how: dict[str, Any] = {"names": names, "duplicates": self.duplicates}
         evaluation = None
         if self.test_collection.judges is None:
@@ -291,8 +292,8 @@ class Compare(
         else:
             own = self.score(chosen.plan)
             read = read_runs(runs, **how)
-        # The first, if a file is given twice.
-        name_of = {path: run.system or run.name for path, run in zip(reversed(paths), reversed(read), strict=True)}
+        # The first run of a file, which may have several.
+        name_of = {os.path.realpath(run.source_name): run.system or run.name for run in reversed(read)}
         return Source(own, chosen.label_of, name_of, chosen.notes, evaluation)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from cranfield import io
 from cranfield.data import DailyRankings, Integers, Intents, Judgments, Labels, Navigational, Repeats, Run, Strings
-from cranfield.errors import InputError, UsageError
+from cranfield.errors import InputError, UsageError, reading_objects
 from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.evaluation.plan import Depth, Inference, Negative, Plan, Policy
 from cranfield.evaluation.scores import check_rankings
@@ -68,7 +68,8 @@ def checked_keywords(function: Function) -> Function:
     @wraps(function)
     def checked(*args: Any, **options: Any) -> Any:
         check_options(options, known)
-        return function(*args, **options)
+        with reading_objects():
+            return function(*args, **options)
 
     return cast(Function, checked)
 
@@ -76,47 +77,78 @@ def checked_keywords(function: Function) -> Function:
 class Collection:
     """Judgments and everything else that describes a test collection.
 
-    ``qrels``: a path, ``{query: {document: grade}}``, ``{query: {document, ...}}``, a DataFrame, or `Judgments`.
-    Judgments of other kinds take its place. ``prefs``: preferences between documents, for measures such as `Prefs`:
-    ``{query: [[group, subgroup, document, level], ...]}``, or a file with lines of these five columns. ``groups``:
-    judgments of several assessors, ``{query: {group: {document: grade}}}``, or a file with lines ``query group document
-    grade``; a measure with ``[groups]`` is the mean over the groups of a query. ``judges``: judgments of the same
-    queries by several people or models, ``{judge: qrels}``; the score of a query is the mean over them. ``spans``:
-    passages of documents, ``{query: [(document, start, end), ...]}`` with a grade as the fourth value or without, or a
-    table with the columns query, document, start, end and grade; quotes from ``documents`` may stand for offsets. Runs
-    are then of chunks, in the same forms, with scores. A chunk covers a passage if at least the share ``cover`` of the
-    passage lies inside it.
-    The passages are the subtopics of a query, and a chunk that covers one is relevant.
-    ``queries``: what is known of queries: ``{query: text}``, ``{query: {attribute: value}}``, or a table with a column
-    for the query (CSV, TSV, JSON Lines, Parquet, a frame), or TREC topics. Texts are shown beside the ids of queries;
-    by attributes, scores are grouped, averaged and compared.
-    ``documents``: the documents, for measures of document text: a `Corpus`, a corpus file, a collection of documents
-    or ``{document: text}``.
-    ``items``: attributes of documents, for `DocMean` and `exposure`: ``{document: {attribute: value}}``, or a table
-    with a column for the document; these are then all documents that could be shown. Items need no judgments.
-    ``intents``: weights of subtopics, ``{query: {subtopic: weight}}`` or a file with lines ``query subtopic weight``;
-    by default, all subtopics with a relevant document have equal weights. ``types``: types of intents, ``{query:
-    {subtopic: "inf" or "nav"}}``; the default is informational. A file of intents may have them in a fourth column.
-    ``costs``: the cost of reading a document, for measures such as `TBG`: ``{query: {document: cost}}``, or a file with
-    lines ``query document cost``. A document without a cost has the parameter ``cost`` of the measure.
-    ``strata``, ``inclusion``, ``method``: how the judged documents were drawn from a pool, for measures such as
-    `xinfAP` and `statAP`: the stratum of each document, the probability that it was drawn, and statAP's code of the
-    method, each as ``{query: {document: value}}``. Five-column files have them already.
-    ``predicted``: judgments that a judge such as an LLM predicts for these and for other queries. Scores then have
-    ``predicted``: means by humans, by predictions, and by both together, with intervals. ``inference``: whether these
-    are for new queries of this kind (``loo``), or for this query set only (``fixed``).
-    ``rel``: the lowest grade that counts as relevant, for every binary measure that does not name its own.
-    ``nil``: a document id that stands for "no answer". It is relevant, with full gain, if no document is relevant; in
-    terminal measures it ends the ranking. ``full_length``: the length limit of the systems; a ranking of this length
-    gets no terminal document. ``negative``: the meaning of negative grades. ``name``: the name in messages.
-    ``map_documents``: the source document of each retrieved chunk: ``{chunk: document}``, a function of the id, a table
-    with the columns ``chunk`` and ``document``, or a file with lines of the two. The best chunk of a document counts.
-    With ``spans``, it names the documents that chunks are of.
-    ``allow_disjoint``: runs without any judged document are scored even if their ids look different.
-    ``complete``: the judgments are complete: a document without a judgment is not relevant, and a query of ``queries``
-    without judgments has no relevant document. ``absent_days``: what happens if a run of lists of lists, as of Change
-    Detection, does not mention a day of ``queries``: an error, an empty list, or all known questions tied.
+    Parameters
+    ----------
+    qrels
+        A path, ``{query: {document: grade}}``, ``{query: {document, ...}}``, a DataFrame, or `Judgments`. The next four
+        parameters are judgments of other kinds, and take its place.
+    prefs
+        Preferences between documents, for measures such as `Prefs`: ``{query: [[group, subgroup, document, level],
+        ...]}``, or a file with lines of these five columns.
+    groups
+        Judgments of several assessors, ``{query: {group: {document: grade}}}``, or a file with lines ``query group
+        document grade``; a measure with ``[groups]`` is the mean over the groups of a query.
+    judges
+        Judgments of the same queries by several people or models, ``{judge: qrels}``; the score of a query is the mean
+        over them.
+    spans, cover
+        Passages of documents, ``{query: [(document, start, end), ...]}`` with a grade as the fourth value or without,
+        or a table with the columns query, document, start, end and grade; quotes from ``documents`` may stand for
+        offsets. Runs are then of chunks, in the same forms, with scores. The passages are the subtopics of a query, and
+        a chunk that covers one is relevant: at least the share ``cover`` of the passage lies inside it.
+    queries
+        What is known of queries: ``{query: text}``, ``{query: {attribute: value}}``, or a table with a column for the
+        query (CSV, TSV, JSON Lines, Parquet, a frame), or TREC topics. Texts are shown beside the ids of queries; by
+        attributes, scores are grouped, averaged and compared.
+    documents
+        The documents, for measures of document text: a `Corpus`, a corpus file, a collection of documents or
+        ``{document: text}``.
+    items
+        Attributes of documents, for `DocMean` and `exposure`: ``{document: {attribute: value}}``, or a table with a
+        column for the document; these are then all documents that could be shown. Items need no judgments.
+    intents, types
+        Weights of subtopics, ``{query: {subtopic: weight}}`` or a table; by default, all subtopics with a relevant
+        document have equal weights. Types of intents, ``{query: {subtopic: "inf" or "nav"}}`` or a table; the default
+        is informational. A table of intents may have them in a fourth column.
+    costs
+        The cost of reading a document, for measures such as `TBG`: ``{query: {document: cost}}`` or a table. A document
+        without a cost has the parameter ``cost`` of the measure. These tables are files with names of columns (CSV,
+        TSV, JSON Lines, Parquet), frames, records, or lines of text without names, such as ``query document cost``.
+    strata, inclusion, method
+        How the judged documents were drawn from a pool, for measures such as `xinfAP` and `statAP`: the stratum of each
+        document, the probability that it was drawn, and statAP's code of the method, each as ``{query: {document:
+        value}}``. Five-column files have them already.
+    predicted
+        Judgments that a judge such as an LLM predicts for these and for other queries. Scores then have ``predicted``:
+        means by humans, by predictions, and by both together, with intervals.
+    inference
+        Whether these intervals are for new queries of this kind (``loo``), or for this query set only (``fixed``).
+    rel
+        The lowest grade that counts as relevant, for every binary measure that does not name its own.
+    nil
+        A document id that stands for "no answer". It is relevant, with full gain, if no document is relevant; in
+        terminal measures it ends the ranking.
+    full_length
+        The length limit of the systems; a ranking of this length gets no terminal document.
+    negative
+        The meaning of negative grades.
+    map_documents
+        The source document of each retrieved chunk: ``{chunk: document}``, a function of the id, a table with the
+        columns ``chunk`` and ``document``, or a file with lines of the two. The best chunk of a document counts. With
+        ``spans``, it names the documents that chunks are of.
+    allow_disjoint
+        Whether runs without any judged document are scored even if their ids look different.
+    complete
+        Whether the judgments are complete: a document without a judgment is not relevant, and a query of ``queries``
+        without judgments has no relevant document.
+    absent_days
+        What happens if a run of lists of lists, as of Change Detection, does not mention a day of ``queries``: an
+        error, an empty list, or all known questions tied.
+    name
+        The name in messages.
 
+    Examples
+    --------
     >>> import cranfield as cf
     >>> collection = cf.Collection({"q": {"a": 1}}, nil="NIL")
     >>> float(cf.evaluate(collection, {"q": ["a", "NIL"]}, "RR[terminal]"))

@@ -109,7 +109,7 @@ class Groups(Saved):
     ``better``: whether higher or lower values of each measure are better.
     """
 
-    SHOWN_BY = "groups"
+    _SHOWN_BY = "groups"
 
     _KIND: ClassVar[str] = "groups"
     _WHAT: ClassVar[str] = "saved groups"

@@ -35,14 +35,29 @@ def read_scores(
 ) -> Scores:
     """Scores of queries that another program computed: any measure, whatever its name and its bounds.
 
-    ``source``: ``{run: {measure: {query: value}}}``, where a list of values has the repeats of a run; a file or a frame
-    with the columns ``run, query, measure, value``, or ``run, query`` and one for each measure (CSV, TSV, Parquet, JSON
-    Lines); lines ``measure query value`` as trec_eval prints, or ``query measure value`` as ir_measures does; our own
-    JSON; a list of these, or ``{run: file}``. Without a column for the run, its name is that of the file. Repeats of a
-    run may have a column ``repeat`` or ``seed``. A value that is missing, empty, NaN or null stays missing.
-    ``queries``: attributes of queries, as in `Collection`. ``lower``: the measures of which lower values are better.
-    ``columns``: which column is the ``run``, ``query``, ``measure``, ``value`` or ``repeat``, if names do not say it.
+    Parameters
+    ----------
+    source
+        ``{run: {measure: {query: value}}}``, where a list of values has the repeats of a run; a file or a frame with
+        the columns ``run, query, measure, value``, or ``run, query`` and one for each measure (CSV, TSV, Parquet, JSON
+        Lines); lines ``measure query value`` as trec_eval prints, or ``query measure value`` as ir_measures does; our
+        own JSON; a list of these, or ``{run: file}``. Without a column for the run, its name is that of the file.
+        Repeats of a run may have a column ``repeat`` or ``seed``. A value that is missing, empty, NaN or null stays
+        missing.
+    queries
+        Attributes of queries, as in `Collection`.
+    lower
+        The measures of which lower values are better.
+    columns
+        Which column is the ``run``, ``query``, ``measure``, ``value`` or ``repeat``, if names do not say it.
 
+    Returns
+    -------
+    Scores
+        Scores that are compared, grouped and shown like those of `evaluate`.
+
+    Examples
+    --------
     >>> import cranfield as cf
     >>> scores = cf.read_scores({"gpt": {"latency": {"q1": 120, "q2": 80}}}, lower=["latency"])
     >>> scores["latency"]["gpt"]
@@ -86,12 +101,24 @@ def _combined(parts: Sequence[Scores]) -> Scores:
 
 
 def concat(parts: Sequence[Scores]) -> Scores:
-    """The scores of all queries from scores of parts of them, which have the same runs and measures.
+    """The scores of all queries from scores of parts of them.
 
     So a run that is too long for one machine is evaluated in parts of whole queries; all is then as if it had been
     evaluated at once. Judgments of one part must not change the scores of others: where gains depend on the highest
     grade of the collection, it must be the same in all parts, or given as ``max``.
 
+    Parameters
+    ----------
+    parts
+        Scores of other queries each, with the same runs and measures.
+
+    Returns
+    -------
+    Scores
+        The scores of all queries.
+
+    Examples
+    --------
     >>> import cranfield as cf
     >>> halves = [cf.evaluate({q: {"a": 1}}, {q: ["b", "a"]}, "RR") for q in ("q1", "q2")]
     >>> cf.concat(halves)["RR"].per_query["run"]

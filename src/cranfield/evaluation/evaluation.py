@@ -69,7 +69,7 @@ class Evaluation(Displayed):
     read again. `Evaluator.evaluation` creates it.
     """
 
-    SHOWN_BY = "scores"
+    _SHOWN_BY = "scores"
 
     def __init__(
         self,

@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 Missing = Literal["error", "skip"]
+SingleRun = Literal["means", "per_query", "values"]  # what an `Evaluator` answers for one run at once
 OneMeasure = str | Measure | Callable[..., float]  # a function: see `cranfield.measure`
 Measures = OneMeasure | Sequence[OneMeasure]
 
@@ -102,30 +103,51 @@ def evaluate(
 ) -> Scores:
     """The scores of one or several runs: a value for each query and measure, means over queries, and notes.
 
-    ``qrels``: a path, ``{query: {document: grade}}``, ``{query: {document, ...}}``, a DataFrame, `Judgments`, or a
-    `Collection`, which can say more about the judgments, queries and documents.
-    ``run``: a path, ``{query: {document: score}}``, ``{query: [document, ...]}``, a DataFrame, a `Run`, a list of
-    these, or ``{name: any of these}``. Two lists of lists are matched by position.
-    ``measures``: names such as ``"nDCG@10"``, or functions that take the grades of a ranking; see `measure`. By default
-    AP, nDCG@10, RR, P@10, R@1000 and bpref; for judgments by subtopic, of passages, or with ``terminal``, others.
-    ``ties`` (default ``trec``), ``depth``, ``condensed``, ``terminal``: views for all measures that do not name their
-    own.
-    ``queries``: which queries count: all judged queries (a query that the run does not answer scores as an empty
-    ranking), those in both, or all queries of the run. ``undefined``: how a query counts if a measure is undefined for
-    it.
-    ``seed``: the random seed, which some measures need for queries with many tied documents.
-    ``show``: further columns. ``"residuals"``: how much higher scores could be if all unjudged documents were relevant,
-    for measures that have a residual. ``"bounds"``: the lowest and highest score over the possible grades of unjudged
-    documents; of graded measures, over grade 0 and the top grade. ``"standard-errors"``: the sampling error of measures
-    that are estimates from a sample of judgments.
-    ``names``: the names of the runs. ``duplicates``: what happens if a run has a document twice for a query: an
-    ``"error"``, or keep the ``"first"`` or the one with the ``"best"`` score.
+    Parameters
+    ----------
+    qrels
+        A path, ``{query: {document: grade}}``, ``{query: {document, ...}}``, a DataFrame, `Judgments`, or a
+        `Collection`, which can say more about the judgments, queries and documents. Several collections are ``{name:
+        collection}``; a mean is then the mean of the means over the queries of each collection.
+    run
+        A path, ``{query: {document: score}}``, ``{query: [document, ...]}``, a DataFrame, a `Run`, a list of these, or
+        ``{name: any of these}``. Two lists of lists are matched by position. Runs of one system with other seeds are
+        `Repeats`. For several collections, a run is ``{name of the collection: run}``.
+    measures
+        Names such as ``"nDCG@10"``, or functions that take the grades of a ranking; see `measure`. By default AP,
+        nDCG@10, RR, P@10, R@1000 and bpref; for judgments by subtopic, of passages, or with ``terminal``, others.
+    ties, depth, condensed, terminal
+        Views for all measures that do not name their own: the tie rule (by default ``trec``), the last rank that is
+        read, lists without unjudged documents, and lists whose end counts as an answer.
+    queries
+        Which queries count: all ``judged`` queries (a query that the run does not answer scores as an empty ranking),
+        those in ``both``, or all queries of the ``run``.
+    undefined
+        How a query counts if a measure is undefined for it.
+    seed
+        The random seed, which some measures need for queries with many tied documents.
+    show
+        Further columns. ``"residuals"``: how much higher scores could be if all unjudged documents were relevant, for
+        measures that have a residual. ``"bounds"``: the lowest and highest score over the possible grades of unjudged
+        documents; of graded measures, over grade 0 and the top grade. ``"standard-errors"``: the sampling error of
+        measures that are estimates from a sample of judgments.
+    names
+        The names of the runs.
+    duplicates
+        What happens if a run has a document twice for a query: an ``"error"``, or keep the ``"first"`` or the one with
+        the ``"best"`` score.
+    missing
+        What happens if a run lacks one of several collections: an ``"error"``, or ``"skip"``.
+    progress
+        Whether a call of more than two seconds shows in a terminal or a notebook how many runs are done.
 
-    Several collections are ``{name: collection}``, and a run is then ``{name of the collection: run}``. A mean is that
-    over the means of the collections. ``missing``: what happens if a run lacks a collection: an ``"error"``, or
-    ``"skip"``. Runs of one system with other seeds are `Repeats`. ``progress``: whether a call of more than two seconds
-    shows in a terminal or a notebook how many runs are done.
+    Returns
+    -------
+    Scores
+        The values, their means by run and measure, and the notes.
 
+    Examples
+    --------
     >>> import cranfield as cf
     >>> scores = cf.evaluate({"q": {"b": 1}}, {"q": {"a": 2.0, "b": 1.0}}, ["RR", "P@1"])
     >>> scores.to_dict()["runs"]["run"]["RR"]
@@ -162,9 +184,16 @@ def evaluate(
 class Evaluator:
     """Judgments and measures, prepared once; call it with any number of runs.
 
-    ``qrels``, ``measures`` and ``options`` are those of `evaluate`: ties, depth, condensed, terminal, queries,
-    undefined, seed and show.
+    Parameters
+    ----------
+    qrels, measures, show
+        Judgments or a `Collection`, measures, and further columns, as `evaluate` takes them.
+    **options
+        The other options of `evaluate` about the evaluation: ties, depth, condensed, terminal, queries, undefined,
+        seed.
 
+    Examples
+    --------
     >>> import cranfield as cf
     >>> evaluator = cf.Evaluator({"q": {"b": 1}}, ["RR", "P@1"])
     >>> evaluator.means({"q": {"a": 2.0, "b": 1.0}})
@@ -396,64 +425,51 @@ class Evaluator:
             return dict(zip(keys_of(means, keys), means.values(), strict=True))
         if type(run) is dict and self._program is not None and (found := self._program.means(run)) is not None:
             return found
-        return self._single(run, "means", self.means_of)
-
-    def means_of(self, scores: RunScores | GroupScores) -> dict[str, float]:
-        """`means` of a run that is already aligned."""
-        if (found := self._of_positions("means", scores)) is not None:
-            return found
-        undefined = self.policy.undefined
-        counted: Any = slice(None)
-        if self.policy.queries != "judged" or len(scores.unjudged_queries):
-            counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
-        return {
-            column.label: summary_of(
-                handle_undefined(scores[column].value[counted], undefined, column.aggregate), column.aggregate
-            )
-            for column in self.columns
-        }
+        return self._single(run, "means")
 
     def per_query(self, run: Any) -> dict[str, dict[str, float]]:
         """The score of each counted query and measure of one run; NaN if undefined."""
         if type(run) is dict and self._program is not None and (found := self._program.per_query(run)) is not None:
             return found
-        return self._single(run, "per_query", self.per_query_of)
-
-    def per_query_of(self, scores: RunScores | GroupScores) -> dict[str, dict[str, float]]:
-        """`per_query` of a run that is already aligned."""
-        if (found := self._of_positions("per_query", scores)) is not None:
-            return found
-        values = np.array([scores[column].value for column in self.columns])
-        names = self._queries
-        if self.policy.queries != "judged" or len(scores.unjudged_queries):
-            counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
-            names = tuple(compress((*names, *scores.unjudged_queries), counted.tolist()))
-            values = values[:, counted]
-        return native.nest(names, tuple(column.label for column in self.columns), values)
+        return self._single(run, "per_query")
 
     def values(self, run: Any) -> Floats:
         """The scores of all judged queries of one run as an array, (column, query), in the order of the judgments."""
         if type(run) is dict and self._program is not None and (found := self._program.values(run)) is not None:
             return found
-        return self._single(run, "values", self.values_of)
+        return self._single(run, "values")
 
-    def values_of(self, scores: RunScores | GroupScores) -> Floats:
-        """`values` of a run that is already aligned."""
-        if (found := self._of_positions("values", scores)) is not None:
-            return found
-        return np.array([scores[column].value[: len(self._queries)] for column in self.columns])
-
-    def _single(self, run: Any, method: str, of_scores: Callable[[RunScores], Any]) -> Any:
-        """What a method of the native program gives for one run, or ``of_scores`` if it cannot read the run."""
+    def _single(self, run: Any, method: SingleRun) -> Any:
+        """What a method of the native program gives for one run, or `of_aligned` if it cannot read the run."""
         (read,) = self._checked([self._read_run(run)])
         if self._program is not None and callable(read.source):
             with reading(read.source_name):
                 found = getattr(self._program, method)(read.source)
             if found is not None:
                 return found
-        return of_scores(next(self._scores([read], self._readers)))
+        return self.of_aligned(next(self._scores([read], self._readers)), method)
 
-    def _of_positions(self, method: str, scores: RunScores | GroupScores) -> Any:
+    def of_aligned(self, scores: RunScores, method: SingleRun) -> Any:
+        """`means`, `per_query` or `values` of a run that is already aligned."""
+        if (found := self._of_positions(method, scores)) is not None:
+            return found
+        values = np.array([scores[column].value for column in self.columns])
+        if method == "values":
+            return values[:, : len(self._queries)]
+        names = self._queries
+        if self.policy.queries != "judged" or len(scores.unjudged_queries):
+            counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
+            names = tuple(compress((*names, *scores.unjudged_queries), counted.tolist()))
+            values = values[:, counted]
+        if method == "per_query":
+            return native.nest(names, tuple(column.label for column in self.columns), values)
+        undefined = self.policy.undefined
+        return {
+            column.label: summary_of(handle_undefined(row, undefined, column.aggregate), column.aggregate)
+            for column, row in zip(self.columns, values, strict=True)
+        }
+
+    def _of_positions(self, method: SingleRun, scores: RunScores) -> Any:
         """What a method of the native program gives for a run that is already aligned; None if it has none."""
         if self._program is None:
             return None
@@ -559,20 +575,21 @@ class Rescorer:
 
     def means(self, scores: ArrayLike) -> dict[str, float]:
         """`Evaluator.means` of the run with these scores."""
-        return self._evaluator.means_of(self._score(scores))
+        return self._answer(scores, "means")
 
     def per_query(self, scores: ArrayLike) -> dict[str, dict[str, float]]:
         """`Evaluator.per_query` of the run with these scores."""
-        return self._evaluator.per_query_of(self._score(scores))
+        return self._answer(scores, "per_query")
 
     def values(self, scores: ArrayLike) -> Floats:
         """`Evaluator.values` of the run with these scores."""
-        return self._evaluator.values_of(self._score(scores))
+        return self._answer(scores, "values")
 
-    def _score(self, scores: ArrayLike) -> RunScores:
+    def _answer(self, scores: ArrayLike, method: SingleRun) -> Any:
         alignments = self._documents.align(scores, self._reader.keys, by_id=self._reader.by_id)
         by_key = {AlignmentKey(False, key): alignment for key, alignment in alignments.items()}
-        return RunScores(self._documents.run, by_key, seed=self._evaluator.policy.seed)
+        run = RunScores(self._documents.run, by_key, seed=self._evaluator.policy.seed)
+        return self._evaluator.of_aligned(run, method)
 
 
 def check_argument_order(judgments: Judgments, runs: Sequence[Run]) -> None:
@@ -635,14 +652,10 @@ def read_runs(
     """The runs, not yet read, with unique names. ``read_chunks``: the reader of runs of chunks."""
     check_rankings(run, "an evaluation")
     given: list[Any]
-    by_name, listed = is_mapping_of_runs, is_list_of_runs
-    if read_chunks is not None:
-        from cranfield.io.spans import is_list_of_runs as listed
-        from cranfield.io.spans import is_mapping_of_runs as by_name
-    if by_name(run):
+    if is_mapping_of_runs(run, chunks=read_chunks is not None):
         names, given = list(run) if names is None else names, list(run.values())
     else:
-        given = list(run) if listed(run) else [run]
+        given = list(run) if is_list_of_runs(run) else [run]
     if not given:
         raise UsageError(
             "no runs given: the list is empty",

@@ -245,7 +245,8 @@ def make_columns(measures: Any, policy: Policy = NO_POLICY, show: Shown | Sequen
         columns[label] = Column(measure, part, label)
 
     every = _listed(measures)
-    parsed = iter(parse_all(given for given in every if not isinstance(given, Column)))
+    own_level = ("rel",) if policy.rel != NO_POLICY.rel else ()  # a measure that names its level keeps it
+    parsed = iter(parse_all((given for given in every if not isinstance(given, Column)), own_level))
     for given in every:
         if isinstance(given, Column):
             columns[given.label] = given

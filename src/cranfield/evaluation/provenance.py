@@ -246,9 +246,8 @@ def _digest(lines: Iterable[str]) -> str:
 
 def _rows(judgments: Judgments) -> list[str]:
     """All that is known of each judged document."""
-    rows = [
-        f"{document} {grade!r}" for document, grade in zip(judgments.documents, judgments.grade.tolist(), strict=True)
-    ]
+    grades = (judgments.grade + 0.0).tolist()  # -0.0 is 0.0
+    rows = [f"{document} {grade!r}" for document, grade in zip(judgments.documents, grades, strict=True)]
     if (sample := judgments.sample) is not None:
         columns = [None if of is None else of.tolist() for of in (sample.probability, sample.method)]
         columns.append(list(sample.strata) if sample.stratified else None)
@@ -260,7 +259,7 @@ def _rows(judgments: Judgments) -> list[str]:
         rows = [f"{row} {names[d]} {a} {b} {spans.cover!r}" for row, (d, a, b) in zip(rows, places, strict=True)]
     if (labels := judgments.labels) is not None:
         names = list(labels.names)
-        of_row = zip(labels.document.tolist(), labels.subtopic.tolist(), labels.grade.tolist(), strict=True)
+        of_row = zip(labels.document.tolist(), labels.subtopic.tolist(), (labels.grade + 0.0).tolist(), strict=True)
         for document, subtopic, grade in sorted(of_row, key=lambda row: (row[0], names[row[1]])):
             rows[document] += f" {names[subtopic]} {grade!r}"
     return rows

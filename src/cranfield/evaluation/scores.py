@@ -13,7 +13,7 @@ import numpy as np
 from cranfield.codec import PathLike, Saved, plain, typed
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.display import Displayed, TableText, table_text
-from cranfield.errors import CranfieldError, InputError, MeasureError, MissingDependency, UnknownName, UsageError
+from cranfield.errors import CranfieldError, InputError, MeasureError, UnknownName, UsageError, optional
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.plan import Aggregate, Column, Part, Policy, Undefined
 from cranfield.measures import Measure, parse
@@ -58,7 +58,7 @@ class ScoreTable(Displayed):
     for the modules that compute with arrays.
     """
 
-    SHOWN_BY = "scores"
+    _SHOWN_BY = "scores"
 
     runs: tuple[str, ...]
     columns: tuple[Column, ...]
@@ -702,30 +702,21 @@ class Scores(ScoreTable, Saved):
 
     def to_arrow(self, layout: Layout = "long") -> pyarrow.Table:
         """The values as a PyArrow table; see `to_columns`."""
-        try:
-            import pyarrow
-        except ImportError:
-            raise MissingDependency(what="an Arrow table", extra="arrow") from None
+        pyarrow = optional("pyarrow", "an Arrow table", "arrow")
         columns = self.to_columns(layout)
         kinds = [pyarrow.string() if name in ("run", "query", "measure") else pyarrow.float64() for name in columns]
         return pyarrow.table({name: pyarrow.array(c, k) for (name, c), k in zip(columns.items(), kinds, strict=True)})
 
     def to_pandas(self, layout: Layout = "long") -> pandas.DataFrame:
         """The values as a pandas DataFrame; see `to_columns`."""
-        try:
-            import pandas
-        except ImportError:
-            raise MissingDependency(what="a pandas DataFrame", extra="pandas") from None
+        pandas = optional("pandas", "a pandas DataFrame", "pandas")
         frame = pandas.DataFrame(self.to_columns(layout))
         numbers = [name for name in frame.columns if name not in ("run", "query", "measure")]
         return frame.astype(dict.fromkeys(numbers, float))
 
     def to_polars(self, layout: Layout = "long") -> polars.DataFrame:
         """The values as a polars DataFrame; see `to_columns`."""
-        try:
-            import polars
-        except ImportError:
-            raise MissingDependency(what="a polars DataFrame", extra="polars") from None
+        polars = optional("polars", "a polars DataFrame", "polars")
         columns = self.to_columns(layout)
         kinds = {name: polars.Float64 for name in columns if name not in ("run", "query", "measure")}
         return polars.DataFrame(columns, schema_overrides=kinds)
@@ -847,7 +838,7 @@ class ScoreColumn(Displayed, Mapping[str, float]):
     ``per_query``: the values of the counted queries, by run; None if undefined. A column of one run is a number too.
     """
 
-    SHOWN_BY = "scores"
+    _SHOWN_BY = "scores"
 
     scores: ScoreTable
     _column: int

@@ -31,8 +31,8 @@ from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.formats.json import load_json
 from cranfield.io.streams import open_stream
 from cranfield.report.canvas import GREY, ORANGE, PAGE, Drawings, Panel
-from cranfield.report.overview import COLOURS
 from cranfield.report.pages import Page, table
+from cranfield.report.scores import COLOURS
 from cranfield.report.sheet import Cell, shown, signed
 from cranfield.settings import Limits, fits, walk
 from cranfield.statistics.design import Sample
@@ -300,7 +300,8 @@ class History:
                     kept = {key: value for key, value in about.items() if key != "values"}
                     runs.setdefault(run, {})[measure] = kept | self._plain(change)
             found.append({"provenance": one["provenance"], "commit": one.get("commit"), "runs": runs})
-        return {"entries": found}
+        result: dict[str, Any] = plain({"entries": found})
+        return result
 
     def chart(self) -> dict[str, Any]:
         """What the chart of a report shows: the times, and all means with their intervals and changes."""
@@ -312,7 +313,8 @@ class History:
                     limits = {end: about.get(end) for end in ("low", "high")}
                     found = {"at": e, "measure": measure, "run": run, "mean": mean, **limits}
                     means.append({**found, **self._plain(change)})
-        return {"times": self.times, "means": means}
+        result: dict[str, Any] = plain({"times": self.times, "means": means})
+        return result
 
     def _plain(self, change: Change | None) -> dict[str, Any]:
         if change is None:

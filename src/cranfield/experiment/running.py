@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
+
 from cranfield.analysis.compare import Comparison, compare_scores, with_baseline
 from cranfield.analysis.gates import OUTCOMES, Check, Gate, Verdict, verdict
 from cranfield.codec import now
@@ -69,8 +71,10 @@ class Running:
     def __call__(self) -> Outcome:
         self.check_attributes()
         scores, evaluation = self._own_scores()
-        for name, by_collection in self.inputs.scores.items() if self.of.runs else ():
-            scores = self._with_scores(scores, name, by_collection)
+        for name in self.inputs.scores if self.of.runs else ():
+            parts = self._outside_parts(name)
+            with self.error_at(("scores", name)):
+                scores = with_column(scores, name, parts, lower=self.of.outside[name].lower)
         with self.error_at(("baseline",)):
             compared, settings = with_baseline(scores, self.of.settings(), changed_judgments=self.changed_judgments)
         if average := listed(self.of.design.average):
@@ -142,29 +146,52 @@ class Running:
 
     def _scores_alone(self) -> Scores:
         """Scores from elsewhere, without any ranking."""
-        inputs, parts = self.inputs, {}
-        for name in inputs.collections or [""]:
-            nested: dict[str, dict[str, dict[str, Any]]] = {}
-            sources: list[Source] = []
-            for key, by_collection in inputs.scores.items():
-                found = self._outside(key, by_collection[name])
-                sources += () if found.provenance is None else found.provenance.sources
-                for run in found.runs:
-                    r = found.runs.index(run)
-                    values: dict[str, Any] = found._query_values(r, 0)
-                    if run in found.repeats:
-                        values = {query: found.repeats[run][0, q].tolist() for q, query in enumerate(found.queries)}
-                    nested.setdefault(run, {})[key] = values
-            queries = inputs.collections[name].queries if name else {}
+        collections, parts = self.inputs.collections, {}
+        nested: dict[str, dict[str, dict[str, Any]]] = {}  # by collection, run and measure
+        sources: dict[str, list[Source]] = {}
+        for key in self.inputs.scores:
+            for prefix, found in self._outside_parts(key):
+                homes = [self._collection_of(key, prefix + query) for query in found.queries]
+                for name in dict.fromkeys(name for name, _ in homes):
+                    sources.setdefault(name, []).extend(found.provenance.sources if found.provenance else ())
+                for r, run in enumerate(found.runs):
+                    rows = found.repeats[run][0] if run in found.repeats else found.values[r, 0]
+                    for q in np.flatnonzero(found.counted[r]):
+                        name, query = homes[q]
+                        nested.setdefault(name, {}).setdefault(run, {}).setdefault(key, {})[query] = rows[q].tolist()
+        for name in collections or [""]:
+            if name not in nested:  # missing = "skip"
+                continue
+            if absent := [
+                key for key in self.inputs.scores if not any(key in found for found in nested[name].values())
+            ]:
+                message = f"{absent[0]} has no score of the collection `{name}`, but other measures have"
+                raise self.of.file.error(message, ("scores", absent[0]))
+            collection = collections.get(name)
             lower = [key for key, one in self.of.outside.items() if one.lower]
             with self.error_at(("scores",)):
-                part = read_scores(nested, queries=queries or None, lower=lower)
-            given = inputs.collections[name].given.get("queries") if name else None
-            sources += () if given is None else [Source.of("queries", given)]
-            parts[name] = replace(part, provenance=Provenance(part.columns, sources=tuple(sources)))
-        if len(parts) == 1:
+                table = collection.queries if collection else None
+                part = read_scores(nested[name], queries=table or None, lower=lower)
+            given = collection.given.get("queries") if collection else None
+            read = [*dict.fromkeys(sources[name]), *([] if given is None else [Source.of("queries", given)])]
+            parts[name] = replace(part, provenance=Provenance(part.columns, sources=tuple(read)))
+        if len(collections) < 2:
             return next(iter(parts.values()))
         return together(parts, tuple(dict.fromkeys(run for part in parts.values() for run in part.runs)))
+
+    def _collection_of(self, key: str, query: str) -> tuple[str, str]:
+        """The collection of a query of scores, and the id of the query in it."""
+        names = list(self.inputs.collections) or [""]
+        if len(names) == 1:
+            return names[0], query
+        home = max((name for name in names if query.startswith(f"{name}/")), key=len, default=None)
+        if home is None:
+            raise self.of.file.error(
+                f"`{query}` of {key} is not a query of a collection, which would be called {names[0]}/{query}",
+                ("scores", key),
+                "give a file for each collection with {collection} in its name, or a column `collection`",
+            )
+        return home, query.removeprefix(f"{home}/")
 
     def _outside(self, key: str, files: Sequence[str]) -> Scores:
         """The scores of one measure in files."""
@@ -175,15 +202,12 @@ class Running:
         with self.error_at(("scores", key)):
             return found.only(measures=wanted or key)
 
-    def _with_scores(self, scores: Scores, key: str, by_collection: Mapping[str, Sequence[str]]) -> Scores:
-        several = len(self.inputs.collections) > 1
-        parts: list[tuple[str, Scores]] = []
-        if several and "{collection}" in self.of.outside[key].file:
-            parts = [(f"{name}/", self._outside(key, files)) for name, files in by_collection.items()]
-        else:
-            parts = [("", self._outside(key, next(iter(by_collection.values()))))]
-        with self.error_at(("scores", key)):
-            return with_column(scores, key, parts, lower=self.of.outside[key].lower)
+    def _outside_parts(self, key: str) -> list[tuple[str, Scores]]:
+        """The scores of one measure in files, each with what the ids of its queries lack: COLLECTION/ or nothing."""
+        by_collection = self.inputs.scores[key]
+        if len(self.inputs.collections) > 1 and "{collection}" in self.of.outside[key].file:
+            return [(f"{name}/", self._outside(key, files)) for name, files in by_collection.items()]
+        return [("", self._outside(key, next(iter(by_collection.values()))))]
 
     def _verdict(self, scores: Scores, comparison: Comparison | None, compared: Scores) -> Verdict:
         checks: list[Check] = []

@@ -682,7 +682,7 @@ def scores_rise(source: Mapping[Any, Any], rankings: Mapping[str, Ranking]) -> b
 def _rise(scores: Sequence[Any]) -> bool:
     try:
         return bool(scores[0] <= scores[-1]) and all(a <= b for a, b in pairwise(scores))
-    except TypeError:  # not numbers, which others report
+    except (TypeError, ArithmeticError):  # not numbers, or `Decimal("NaN")`, which others report
         return False
 
 
@@ -812,8 +812,10 @@ def pairs_of(series: Any) -> list[tuple[Any, Any]]:
 
 
 def is_pair(value: Any) -> bool:
-    """Whether this is ``(document, number)``."""
-    return isinstance(value, tuple | list) and len(value) == 2 and _is_number(value[1]) and not is_record(value)
+    """Whether this is ``(document, number)``, or has in its place a value that is neither a number nor text."""
+    if not isinstance(value, tuple | list) or len(value) != 2 or is_record(value):
+        return False
+    return _is_number(value[1]) or (isinstance(value, tuple) and is_scalar(value[1]) and not is_id(value[1]))
 
 
 def _is_number(value: Any) -> bool:
@@ -823,14 +825,19 @@ def _is_number(value: Any) -> bool:
 
 
 def _split(items: Sequence[Any], query: str, location: Location) -> tuple[list[Any], list[Any]]:
-    """Pairs as ids and numbers."""
+    """Pairs as ids and numbers; NaN is a number, which others report with its document."""
     usual = set(map(type, items)) <= {tuple, list} and set(map(len, items)) == {2}
+    second, kind = ("score", "number") if location.kind == "run" else ("grade", "finite number")
     for position, item in enumerate(() if usual else items, 1):
         if not (isinstance(item, tuple | list) and len(item) == 2):
-            second = "score" if location.kind == "run" else "grade"
             where = _at(query, location, position)
             _wrong(f"{where}expected (document, {second}), found {_describe(item)}", "give every document as a pair")
-    return list(map(itemgetter(0), items)), list(map(itemgetter(1), items))
+    ids, numbers = list(map(itemgetter(0), items)), list(map(itemgetter(1), items))
+    for position, value in enumerate(() if set(map(type, numbers)) <= {int, float} else numbers, 1):
+        if value is not None and number(value) is None:
+            found = f"the {second} is not a {kind}: {quotable(repr(value))}"
+            _wrong(f"{_at(query, location, position)}{found}", f"give every document a {second}")
+    return ids, numbers
 
 
 def _keep(

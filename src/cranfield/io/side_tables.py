@@ -1,12 +1,12 @@
 """Side tables: costs, weights of intents, preferences, judgments by group, samples of judgments, groups of runs.
 
-Each is a dict, a JSON file of that dict, or lines of text; all are read by `read_rows`, with a location for each row.
+Each is a dict, a table with names of columns (a file, a frame, records), or lines of text; all are read by `read_rows`,
+with a location for each row.
 """
 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,11 +16,11 @@ import numpy as np
 
 from cranfield.data import Integers, Judgments, JudgmentSample, Strings
 from cranfield.errors import InputError, UsageError, reading_objects
-from cranfield.io.faults import Location, quotable
-from cranfield.io.formats.json import InvalidJson, is_json, is_json_lines, load_json
-from cranfield.io.objects import qrels_from_dict
+from cranfield.io.columns import COLUMN_NAMES, Columns, no_column, normalise_name
+from cranfield.io.faults import Fault, fault_text, quotable
 from cranfield.io.streams import Stream, is_stream, open_stream
-from cranfield.io.values import MAX_NUMBER, by_text, id_text, number
+from cranfield.io.tables import read_rows as read_table_rows
+from cranfield.io.values import MAX_NUMBER, by_text, id_text, is_missing, number
 from cranfield.wording import NO_BYTE
 
 
@@ -60,6 +60,14 @@ def _nested(columns: Sequence[str], inner: str = "") -> str:
     return last
 
 
+# Usual names of the columns of tables; those of the other roles are their own.
+USUAL_NAMES: dict[str, tuple[str, ...]] = {
+    **{role: COLUMN_NAMES[role] for role in ("query", "grade")},
+    "subtopic": COLUMN_NAMES["iteration"],
+    "chunk": ("chunk", "chunk_id", "passage", "passage_id", "from"),
+    "document": ("document", *COLUMN_NAMES["document"], "source", "to"),
+}
+
 # The fault of a row, "" if it has none, from its location and its values; it may also keep the values.
 Check = Callable[..., str]
 Row = tuple[str, tuple[Any, ...], str]  # the location, for messages; the values; what is wrong with the row, or ""
@@ -69,27 +77,27 @@ Row = tuple[str, tuple[Any, ...], str]  # the location, for messages; the values
 def read_rows(
     source: Any, table: SideTable, check: Check, *, text: SideTable | None = None, hint: str = ""
 ) -> tuple[str, str]:
-    """Read a dict, or a file with a dict in JSON or with lines of text; all faults are one error, in order.
+    """Read a dict, a table, or a file with either or with lines of text; all faults are one error, in order.
 
     Returns what results call the source, and what messages call it. ``text``: the columns of lines, if they are others.
     ``hint``: what to do about faults that ``check`` finds.
     """
+    from cranfield.io.named_tables import read_table
+
     text = text or table
-    if isinstance(source, Mapping):
-        _check_rows(_rows_of_mapping(source, table.what, table), check, hint)
-        return table.what, table.what
-    if not is_stream(source):
-        raise UsageError(
-            f"cannot read {table.what} from {type(source).__name__}",
-            hint=f"give {table.shape}, or a file with lines: {' '.join(text.columns)}",
-        )
-    stream = open_stream(source, table.what)
-    if is_json(stream):
-        rows = _rows_of_mapping(_json_mapping(stream, table), stream.source_name, table)
+    name = source_name = table.what
+    if is_stream(source):
+        source = open_stream(source, table.what)
+        name, source_name = source.name, source.source_name
+    # Lines of queries have no names, whatever the file is called, unless their first line names the query.
+    wanted = f"give {table.shape}, or a file with lines: {' '.join(text.columns)}"
+    given = read_table(source, table.what, has_names=text.columns[0] != "query", hint=wanted)
+    if isinstance(given, Mapping):
+        rows = _rows_of_mapping(given, source_name, table)
     else:
-        rows = _rows_of_text(stream, text)
+        rows = _rows_of_text(given, text) if isinstance(given, Stream) else _rows_of_table(given, table)
     _check_rows(rows, check, hint)
-    return stream.name, stream.source_name
+    return name, source_name
 
 
 def _check_rows(rows: Iterable[Row], check: Check, hint: str = "") -> None:
@@ -104,17 +112,28 @@ def _check_rows(rows: Iterable[Row], check: Check, hint: str = "") -> None:
         raise InputError(faults, hint=hint if checked else "")
 
 
-def _json_mapping(stream: Stream, table: SideTable) -> Mapping[Any, Any]:
-    try:
-        content = load_json(stream.read_text())
-    except InvalidJson as error:
-        content = None
-        if "extra data" not in error.reason:  # else JSON Lines
-            where = f"{stream.source_name}:{error.line}" if error.line else stream.source_name
-            raise InputError([f"{where}: {error.reason}"]) from None
-    if not isinstance(content, Mapping):
-        raise InputError([f"{stream.source_name}: expected {table.shape}, found rows"])
-    return content
+def _rows_of_table(columns: Columns, table: SideTable) -> Iterator[Row]:
+    named: list[str] = []
+    for role in (*table.columns, *(("type",) if table.optional else ())):
+        taken = set(map(normalise_name, named))
+        name = columns.usual([name for name in USUAL_NAMES.get(role, (role,)) if name not in taken])
+        if name is not None:
+            named.append(name)
+        elif role in table.columns:
+            raise no_column(
+                columns.names,
+                columns.source_name,
+                f"no column for the {role}",
+                f"name the columns {', '.join(table.columns)}",
+            )
+    width = len(table.columns)
+    for place, row in columns.rows():
+        *ids, value = (row[name] for name in named[:width])
+        texts = [None if is_missing(given) else id_text(given) for given in ids]
+        wrong = next((i for i, text in enumerate(texts) if text is None), None)
+        problem = "" if wrong is None else f"`{quotable(str(ids[wrong]))}` is not the id of a {table.columns[wrong]}"
+        more = [row[name] for name in named[width:] if not is_missing(row[name])]
+        yield place, (*texts, value, *more), problem
 
 
 def _rows_of_text(stream: Stream, table: SideTable) -> Iterator[Row]:
@@ -188,15 +207,10 @@ def read_costs(source: Any) -> dict[str, dict[str, float]]:
 
 CHUNKS = SideTable("map of documents", ("chunk", "document"))
 DocumentMap = Callable[[str], str | None]  # the source document of a chunk; None if it is not in the map
-CHUNK_COLUMNS = ("chunk", "chunk_id", "passage", "passage_id", "from")
-DOCUMENT_COLUMNS = ("document", "document_id", "doc_id", "docid", "doc", "source", "to")
 
 
 def read_document_map(source: Any) -> DocumentMap:
     """The source document of each chunk, from ``{chunk: document}``, a function, a table, or lines `chunk document`."""
-    from cranfield.io.columns import Columns
-    from cranfield.io.named_tables import no_column, read_table
-
     if callable(source) and not is_stream(source):
         return partial(_mapped_by, source)
     documents: dict[str, str] = {}
@@ -209,18 +223,7 @@ def read_document_map(source: Any) -> DocumentMap:
             return f"chunk `{quotable(known)}` already belongs to document `{quotable(documents[known])}`"
         return ""
 
-    if isinstance(source, str | os.PathLike) and is_json(stream := open_stream(source, CHUNKS.what)):
-        source = source if is_json_lines(stream) else _json_mapping(stream, CHUNKS)
-    table = read_table(source, CHUNKS.what)
-    if isinstance(table, Columns):
-        columns = [table.usual(CHUNK_COLUMNS), table.usual(DOCUMENT_COLUMNS)]
-        if None in columns:
-            raise no_column(table, "no columns for chunk and document", "name them chunk and document")
-        _check_rows(((place, tuple(row[str(name)] for name in columns), "") for place, row in table.rows()), check)
-    elif isinstance(table, Mapping):
-        _check_rows(_rows_of_mapping(table, CHUNKS.what, CHUNKS), check)
-    else:
-        _check_rows(_rows_of_text(table, CHUNKS), check)
+    read_rows(source, CHUNKS, check)
     return documents.get
 
 
@@ -251,12 +254,7 @@ class Weight:
 
 
 def read_types(source: Any) -> dict[tuple[str, str], str]:
-    """The type of each (query, subtopic) in ``{query: {subtopic: "inf" or "nav"}}``."""
-    if not isinstance(source, Mapping):
-        raise UsageError(
-            f"cannot read types of intents from {type(source).__name__}",
-            hint='give {query: {subtopic: "inf" or "nav"}}, or a fourth column in the file of intents',
-        )
+    """The type of each (query, subtopic), "inf" or "nav"; a file of intents may have it, too."""
     types: dict[tuple[str, str], str] = {}
 
     def check(_: str, query: str, subtopic: str, given: Any) -> str:
@@ -397,8 +395,8 @@ def read_run_groups(source: Any, member: str = "run", kind: str = "group") -> di
 ByDocument = Mapping[str, Mapping[str, Any]]  # {query: {document: value}}
 ITERATIONS = frozenset(("0", "Q0", "q0"))
 METHODS = frozenset(("0", "1", "2", "4"))
-SAMPLED = SideTable("qrels", ("query", "iteration", "document", "stratum", "grade"))
-PROBABILITIES = SideTable("qrels", ("query", "document", "grade", "method", "probability"))
+SAMPLED = ("query", "Q0", "document", "stratum", "grade")  # the second one is no subtopic
+PROBABILITIES = ("query", "document", "grade", "method", "probability")
 
 
 @reading_objects()
@@ -493,36 +491,22 @@ def read_sampled(stream: Stream, name: str) -> Judgments:
 
     The order of the columns tells them apart: the document is the third or the second.
     """
-    with_probabilities = _has_probabilities([columns for _, columns, _ in stream.columns()])
-    table = PROBABILITIES if with_probabilities else SAMPLED
-    grades: dict[str, dict[str, float]] = {}
-    first: dict[tuple[str, str], str] = {}
-    extra: dict[str, dict[str, dict[str, str]]] = {"stratum": {}, "method": {}, "probability": {}}
-
-    def check(location: str, *values: str) -> str:
-        row = dict(zip(table.columns, values, strict=True))
-        query, document, grade = row["query"], row["document"], _number(row["grade"])
-        if not math.isfinite(grade):
-            columns = " ".join(table.columns)
-            return f'the grade is not a number: "{quotable(row["grade"])}" (columns: {columns})'
-        given = {kind: row[kind] for kind in extra if kind in row}
-        earlier = {kind: extra[kind].setdefault(query, {}).setdefault(document, value) for kind, value in given.items()}
-        first_location = first.setdefault((query, document), location)
-        if (grades.setdefault(query, {}).setdefault(document, grade), earlier) != (grade, given):
-            line = first_location.rpartition(":")[2]
-            return f"{_pair('document', document, query)} is already given otherwise, in line {line}"
-        return ""
-
-    _check_rows(_rows_of_text(stream, table), check)
-    judgments = qrels_from_dict(grades, name, Location(stream.source_name, "qrels"))
-    if with_probabilities:
-        return with_sample(judgments, inclusion=extra["probability"], method=extra["method"])
-    return with_sample(judgments, strata=extra["stratum"])
+    lines = list(stream.columns())
+    names = PROBABILITIES if _has_probabilities([columns for _, columns, _ in lines]) else SAMPLED
+    faults = [
+        Fault(at, "syntax", b"", fault_text(f"{len(columns)} columns, expected {' '.join(names)}"), 0)
+        for at, columns, _ in lines
+        if len(columns) != len(names)
+    ]
+    complete = [(at, columns) for at, columns, _ in lines if len(columns) == len(names)]
+    frame = Columns.of_text(names, [row for _, row in complete], np.array([at for at, _ in complete], np.int64))
+    roles = {"method": "method"} if "method" in names else {}
+    return read_table_rows("qrels", lambda: iter([(frame, faults)]), name, roles, stream.source_name)
 
 
 def _has_probabilities(lines: list[list[str]]) -> bool:
     """Whether these are statAP's columns: the second one names documents, and the last one is a probability."""
-    complete = [fields for fields in lines if len(fields) == len(SAMPLED.columns)]
+    complete = [fields for fields in lines if len(fields) == len(SAMPLED)]
     if {fields[1] for fields in complete} <= ITERATIONS:
         return False
     fits = [

@@ -27,10 +27,18 @@ def is_missing(value: Any) -> bool:
     """Whether a cell is empty: None, NaN, NA, or the text "", "NaN" or "null"."""
     if isinstance(value, str):
         return value.strip().lower() in ("", "nan", "null")
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # NA is neither equal to itself nor unequal
+    if value is None or _is_na(value):  # NA is neither equal to itself nor unequal
         return True
-    unequal = value != value  # of an array, an array
+    try:
+        unequal = value != value  # of an array, an array
+    except ArithmeticError:  # a signaling NaN of `Decimal`
+        return False
     return type(unequal).__name__ in ("bool", "bool_") and bool(unequal)
+
+
+def _is_na(value: Any) -> bool:
+    """Whether this is the missing value of pandas, for numbers or for times; by name, because few programs use it."""
+    return type(value).__name__ in ("NAType", "NaTType")
 
 
 def number(value: Any, *, text: bool = False) -> float | None:
@@ -52,7 +60,7 @@ def number(value: Any, *, text: bool = False) -> float | None:
 
 def is_scalar(value: Any) -> bool:
     """Whether a value is one value, as a score is, and not a ranking, a run or a table."""
-    if value is None or isinstance(value, str | bytes | bytearray | memoryview):
+    if value is None or isinstance(value, str | bytes | bytearray | memoryview | complex) or _is_na(value):
         return True
     if (dimensions := getattr(value, "ndim", None)) is not None:
         return bool(dimensions == 0)

@@ -171,10 +171,28 @@ def judges(
 ) -> list[JudgeReport]:
     """How far predicted judgments agree with human ones: grades, order of runs, and favour for a family of runs.
 
-    ``predicted``: judgments, or a list or a mapping of several judges. ``own``: names or patterns of the runs that were
-    built with the judge's model or tuned on its labels. ``guardrails``: thresholds for warnings; ``policy``: options of
-    `evaluate`.
+    Parameters
+    ----------
+    qrels
+        The human judgments.
+    predicted
+        The predicted judgments, or a list or a mapping of several judges.
+    run, measures, names
+        Runs, measures and names of runs, as `evaluate` takes them; without runs, only grades are compared.
+    own
+        Names or patterns of the runs that were built with the judge's model or tuned on its labels.
+    guardrails
+        Thresholds for warnings.
+    **policy
+        The options of `evaluate`.
 
+    Returns
+    -------
+    list of JudgeReport
+        One report for each judge.
+
+    Examples
+    --------
     >>> report = judges({"q": {"a": 1, "b": 0}}, {"q": {"a": 1, "b": 1, "c": 0}})[0]
     >>> report.labels.agreement, report.judge_only
     (0.5, 1)

@@ -416,9 +416,26 @@ def draw_sample(
 ) -> list[SampledDocument]:
     """A simple random sample of each stratum of each query's pool.
 
-    ``rankings``: for each run, the documents of each query in order. ``judged``: grades that are known already, which a
-    drawn document keeps. At least two documents of a stratum are drawn, so that its variance can be estimated.
+    At least two documents of a stratum are drawn, so that its variance can be estimated.
 
+    Parameters
+    ----------
+    rankings
+        For each run, the documents of each query in order.
+    strata
+        The ranks and the sampling rate of each stratum.
+    judged
+        Grades that are known already, which a drawn document keeps.
+    seed
+        The random seed.
+
+    Returns
+    -------
+    list of SampledDocument
+        The drawn documents with their strata; a grade of -2 is not known yet.
+
+    Examples
+    --------
     >>> sample = draw_sample([{"q": ["a", "b", "c"]}], [Stratum(1, 1.0), Stratum(3, 1.0)], {"q": {"b": 1}})
     >>> [(d.document, d.stratum, d.grade) for d in sample]
     [('a', '1', -2), ('b', '2', 1), ('c', '2', -2)]
@@ -507,12 +524,29 @@ def judging_page(
     suggestions: Any = None,
     blind: bool = True,
 ) -> str:
-    """The HTML of a page with these documents.
+    """The HTML of a page on which these documents are judged.
 
-    ``texts``: a collection with the texts of documents; ``queries``: their texts. ``grades``: what may
-    be given, each a single digit; by default those of the guidelines, or 0 to 3. ``guidelines``: a text file, see
-    `read_guidelines`. ``blind``: the page shows neither runs nor predictions. Otherwise it says which pair of runs a
-    document can change, and marks the predicted judgments in ``suggestions``.
+    Parameters
+    ----------
+    proposals
+        The documents to judge; see `next_documents`.
+    name
+        The name of the collection.
+    texts, queries
+        A collection with the texts of documents, and the texts of queries.
+    grades
+        What may be given, each a single digit; by default those of the guidelines, or 0 to 3.
+    guidelines
+        A text file that explains the grades.
+    suggestions
+        Predicted judgments, which the page marks unless it is blind.
+    blind
+        Whether the page shows neither runs nor predictions. Otherwise it says which pair of runs a document can change.
+
+    Returns
+    -------
+    str
+        The page.
     """
     told = Guidelines({}, "") if guidelines is None else read_guidelines(guidelines)
     grades = (list(told.grades) or ["0", "1", "2", "3"]) if grades is None else grades

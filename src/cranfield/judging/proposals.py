@@ -362,13 +362,36 @@ def next_documents(
     ties: Ties | None = None,
     names: Sequence[str] | None = None,
 ) -> NextDocuments:
-    """The ``top`` next documents to judge, and how far every pair of runs is settled.
+    """The next documents to judge, and how far every pair of runs is settled.
 
-    ``measure``: one that is linear in the gains, nDCG with the ideal ranking of the judgments so far, or AP.
-    ``qrels`` may be a `Collection`: its predicted judgments give the chance that a document is relevant; without them
-    it is ``prior`` for all. ``confidence``: how sure the sign of a pair must be to settle it; 1 asks for bounds that
-    exclude 0. ``depth``: the last rank of each run that counts.
+    Parameters
+    ----------
+    qrels
+        The judgments so far. The predicted judgments of a `Collection` give the chance that a document is relevant.
+    run, names
+        Two or more runs and their names, as `evaluate` takes them.
+    measure
+        A measure that is linear in the gains, nDCG with the ideal ranking of the judgments so far, or AP.
+    top
+        The number of documents.
+    strategy
+        How documents are chosen.
+    prior
+        The chance that a document is relevant, without predicted judgments.
+    confidence
+        How sure the sign of a pair must be to settle it; 1 asks for bounds that exclude 0.
+    depth
+        The last rank of each run that counts.
+    ties
+        The tie rule.
 
+    Returns
+    -------
+    NextDocuments
+        The documents in the order in which to judge them, with the pairs of runs that are open.
+
+    Examples
+    --------
     >>> runs = {"A": {"q": {"a": 2.0, "b": 1.0}}, "B": {"q": {"b": 2.0, "c": 1.0}}}
     >>> found = next_documents({"q": {"a": 1}}, runs, "P@2")
     >>> [(proposal.document, proposal.change) for proposal in found.documents]

@@ -12,32 +12,9 @@ from typing import TYPE_CHECKING, Any
 from cranfield.lab.studies import study_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cranfield.lab.simulation import Simulation as Simulation
     from cranfield.lab.simulation import simulate as simulate
-    from cranfield.lab.studies.correlation import CorrelationResult
-    from cranfield.lab.studies.judging import JudgingResult
-    from cranfield.lab.studies.power import PowerResult
-    from cranfield.lab.studies.properties import PropertiesResult
-    from cranfield.lab.studies.reduction import ReductionResult
-    from cranfield.lab.studies.reuse import ReuseResult
-    from cranfield.lab.studies.sampling import SamplingResult
-    from cranfield.lab.studies.stopping import StoppingResult
-    from cranfield.lab.studies.ties import TiesResult
-    from cranfield.lab.studies.truncation import TruncationResult
     from cranfield.lab.study import run_on_collections as run_on_collections
-
-    correlation: Callable[..., CorrelationResult]
-    judging: Callable[..., JudgingResult]
-    power: Callable[..., PowerResult]
-    properties: Callable[..., PropertiesResult]
-    reduction: Callable[..., ReductionResult]
-    reuse: Callable[..., ReuseResult]
-    sampling: Callable[..., SamplingResult]
-    stopping: Callable[..., StoppingResult]
-    ties: Callable[..., TiesResult]
-    truncation: Callable[..., TruncationResult]
 
 # The names beside the studies, by module.
 MODULES = {"run_on_collections": "study", "Simulation": "simulation", "simulate": "simulation"}

@@ -18,7 +18,7 @@ import numpy as np
 
 from cranfield import io
 from cranfield.data import Floats, Integers, Judgments, Run, Strings, Table
-from cranfield.errors import MeasureError
+from cranfield.errors import InputError, MeasureError
 from cranfield.evaluation.evaluator import Evaluator
 from cranfield.lab.studies.ties import ALL, DEFAULT
 from cranfield.lab.study import Progress
@@ -26,7 +26,7 @@ from cranfield.measures import Measure, parse
 from cranfield.parallel import followed
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report.pages import Page, table
-from cranfield.settings import Count, Option, Whole, checked
+from cranfield.settings import Count, Whole, checked
 
 QUERIES = 28_043  # the number of queries in the paper
 TOP_GRADE = 4
@@ -78,8 +78,11 @@ class FeatureScores:
         return Run("feature", Table(names.take(self.query), self._documents(), self.score))
 
     def save(self, folder: str | Path) -> None:
-        """Write ``qrels.txt`` and ``feature.run``."""
+        """Write ``qrels.txt`` and ``feature.run``, neither of which may be there."""
         path = Path(folder)
+        for name in ("qrels.txt", RUN_FILE):
+            if (path / name).exists():
+                raise InputError([f"{path / name}: the file already exists"], hint="choose another folder")
         path.mkdir(parents=True, exist_ok=True)
         io.write_qrels(self.judgments(), path / "qrels.txt")
         io.write_run(self.run(), path / RUN_FILE)
@@ -94,10 +97,8 @@ class FeatureScores:
 
 @checked
 def feature_scores(
-    queries: Annotated[
-        Count, "Number of queries to generate; the default is that of the paper.", Option("--n-queries")
-    ] = QUERIES,
-    documents: Annotated[Count, "Mean number of documents per query.", Option("--n-documents")] = 20,
+    queries: Annotated[Count, "Number of queries to generate; the default is that of the paper."] = QUERIES,
+    documents: Annotated[Count, "Mean number of documents per query."] = 20,
     values: Annotated[Count, "Number of distinct scores."] = 10,
     seed: Whole = 0,
 ) -> FeatureScores:

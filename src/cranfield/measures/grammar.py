@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import fields
 from typing import Any
 
@@ -49,7 +49,7 @@ CUTOFFS = {"recall": Parameter("recall", walk(Share), ...)}
 RANK = Parameter("the cutoff", walk(Rank), ...)
 
 
-def parse(text: Any) -> Measure:
+def parse(text: Any, keep: Collection[str] = ()) -> Measure:
     """The measure with this name.
 
     Parameters
@@ -57,6 +57,8 @@ def parse(text: Any) -> Measure:
     text
         A name with parameters, cutoff and views, such as ``nDCG(gain='exp')@10[condensed]``; names of trec_eval,
         ir_measures and ranx are understood, too.
+    keep
+        Parameters that the measure keeps even if they have their default value.
 
     Returns
     -------
@@ -90,7 +92,7 @@ def parse(text: Any) -> Measure:
     for name in CUTOFF_KEYWORDS:
         if name in given and parts["at"] is None:
             parts["at"] = str(given.pop(name))
-    chosen, views = _renamed(given, views, definition, measure)
+    chosen, views = _renamed(given, views, definition, measure, keep)
     cutoff = _cutoff(parts["at"], definition, measure)
     if needed := next((p.name for p in definition.own.values() if p.default is ... and p.name not in chosen), None):
         raise MeasureError(f"`{text}` needs the parameter `{needed}`", hint=f"its syntax is {definition.usage}")
@@ -99,12 +101,15 @@ def parse(text: Any) -> Measure:
     return Measure(definition.symbol, kept, cutoff, views, definition if definition.is_own else None)
 
 
-def parse_all(texts: Iterable[Any]) -> list[Measure]:
-    """The measures with these names; one error names all that are wrong."""
+def parse_all(texts: Iterable[Any], keep: Collection[str] = ()) -> list[Measure]:
+    """The measures with these names; one error names all that are wrong.
+
+    ``keep``: parameters that are kept even if they have their default value.
+    """
     measures, errors = list[Measure](), dict[str, MeasureError]()
     for text in texts:
         try:
-            measures.append(parse(text))
+            measures.append(parse(text, keep))
         except MeasureError as error:
             errors.setdefault(error.message, error)
     if len(errors) > 1:
@@ -149,7 +154,9 @@ def _value(node: ast.expr) -> Any:
     return value
 
 
-def _renamed(given: dict[str, Any], views: Views, definition: Definition, where: str) -> tuple[dict[str, Any], Views]:
+def _renamed(
+    given: dict[str, Any], views: Views, definition: Definition, where: str, keep: Collection[str]
+) -> tuple[dict[str, Any], Views]:
     """The checked parameters that differ from their defaults, under our names; ``judged_only`` becomes a view."""
     chosen = {}
     for name, value in given.items():
@@ -169,7 +176,7 @@ def _renamed(given: dict[str, Any], views: Views, definition: Definition, where:
             raise MeasureError(f"`{where}`: {definition.symbol} has no parameter `{name}`", hint=hint)
         parameter = definition.parameters[ours[0]]
         checked = parameter.check(ours[1], f"`{where}`")
-        if checked != parameter.default:
+        if checked != parameter.default or parameter.name in keep:
             chosen[parameter.name] = checked
     return chosen, views
 

@@ -156,7 +156,7 @@ def written(result: Any, *, format: str, **options: Any) -> str:
 
 def module_of(result: Any) -> Any:
     """The module that shows a class of results; None if its own methods do."""
-    return import_module(f"cranfield.report.{result.SHOWN_BY}") if result.SHOWN_BY else None
+    return import_module(f"cranfield.report.{result._SHOWN_BY}") if result._SHOWN_BY else None
 
 
 def measure_index(measures: Sequence[str], name: str | None) -> int:

@@ -55,9 +55,9 @@ def draw(sheet: Sheet, *, colour: bool) -> str:
             bold = BOLD if colour else ""
             yield line(names, texts, [bold] * len(texts), bold)
         yield "─" * (sum(needed) + GAP * (len(needed) - 1)) + "\n"
-        for row in sheet.rows:
+        for row, numbers in zip(sheet.rows, _marked(sheet), strict=True):
             styles = [(BOLD if c.best else "") + TONES[c.tone] if colour else "" for c in row.cells]
-            yield line(row.names, _marked(sheet, row), styles)
+            yield line(row.names, numbers, styles)
             below = [cell.aside.split("\n") for cell in row.cells]
             for level in range(max(map(len, below), default=0)):
                 asides = [texts[level] if level < len(texts) else "" for texts in below]
@@ -69,11 +69,12 @@ def draw(sheet: Sheet, *, colour: bool) -> str:
     return "".join(lines())
 
 
-def _marked(sheet: Sheet, row: Row) -> list[str]:
-    """The numbers of a row with their marks; a column in which some have one keeps room for it."""
-    marked = [any(line.cells[c].mark for line in sheet.rows) for c in range(len(sheet.columns))]
+def _marked(sheet: Sheet) -> list[list[str]]:
+    """The numbers of each row with their marks; a column in which some have one keeps room for it."""
+    marked = [any(row.cells[c].mark for row in sheet.rows) for c in range(len(sheet.columns))]
     return [
-        f"{cell.text} {cell.mark or ' '}" if room else cell.text for cell, room in zip(row.cells, marked, strict=True)
+        [f"{cell.text} {cell.mark or ' '}" if room else cell.text for cell, room in zip(row.cells, marked, strict=True)]
+        for row in sheet.rows
     ]
 
 
@@ -130,7 +131,7 @@ def blocks(sheet: Sheet, width: int) -> Iterator[Sheet]:
 def widths(sheet: Sheet) -> list[int]:
     """The width of each column, including the gap to the next."""
     names = [[head, *(row.names[i] for row in sheet.rows)] for i, head in enumerate(sheet.names)]
-    texts = [_marked(sheet, row) for row in sheet.rows]
+    texts = _marked(sheet)
     cells = [
         [*head.split("\n"), *(row[i] for row in texts), *(t for r in sheet.rows for t in r.cells[i].aside.split("\n"))]
         for i, head in enumerate(sheet.columns)

@@ -188,7 +188,7 @@ def test_samples_without_an_order_are_counted() -> None:
         ({"pool_depths": [0]}, "pool depths must be whole numbers from 1 to 1000000000, not 0"),
         ({"queries": [8]}, "queries must be whole numbers from 2 to 7, not 8"),
         ({"repeats": 0}, "repeats must be a whole number of at least 1, not 0"),
-        ({"samples": 0}, "samples must be a whole number of at least 1, not 0"),
+        ({"samples": 0}, "samples must be a whole number from 1 to 10,000,000, not 0"),
         ({"least": (1, -1)}, "least must be a whole number of at least 0, not -1"),
         ({"alpha": 1}, "alpha must be a number greater than 0 and less than 1, not 1"),
         ({"coefficient": "tau"}, "coefficient must be one of"),
@@ -208,7 +208,7 @@ def test_wrong_input() -> None:
 
 
 @pytest.mark.parametrize("format", ["table", "markdown", "latex", "csv", "json"])
-@pytest.mark.parametrize("how", [(), ("--pool-depth", "3,1"), ("--n-queries", "4")], ids=["rates", "depths", "queries"])
+@pytest.mark.parametrize("how", [(), ("--pool-depth", "3,1"), ("--queries", "4")], ids=["rates", "depths", "queries"])
 def test_tables(format: str, how: tuple[str, ...]) -> None:
     args = (QRELS, *RUNS, "-m", "AP AP[condensed]", "--repeats", 4, "--samples", 50, *how, "--format", format)
     result = call("study", "reduction", *args)

@@ -138,7 +138,9 @@ class Reuse(Study):
     pattern: Annotated[
         str | None, "Documents whose ids match are in part B, all others in A.", Option(metavar="REGEX")
     ] = None
-    share: Annotated[Chance, "Otherwise: share of documents that are assigned to part A at random."] = 0.5
+    share: Annotated[
+        Chance, "Without --parts and --pattern: the share of documents that are assigned to part A at random."
+    ] = 0.5
     rel: Relevant = 1.0
     coefficient: Coefficient = "tau-a"
     threshold: Threshold = HIGH

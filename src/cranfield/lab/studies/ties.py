@@ -37,7 +37,7 @@ from cranfield.parallel import followed
 from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.tie_rules import Ties as TieRuleName
-from cranfield.report.canvas import BLACK, BLUE, GREY, ORANGE, SKY, Drawings, alone, each, legend_below
+from cranfield.report.canvas import BLACK, BLUE, GREY, ORANGE, SKY, Drawings, alone, each, legend_below, name_rows
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown
 from cranfield.settings import Limits, Whole
@@ -682,26 +682,29 @@ ROW = 0.11  # inches: the height of a run
 
 
 def range_figure(result: TiesResult) -> Figure:
-    """The scores of each run that ties can move over orders of its ties, a panel per measure."""
-    height = max(1.4, 0.6 + ROW * int(result.moves.any(axis=0).sum()))
-    figure = each(range(len(result.measures)), 2, height, partial(draw_ranges, result))
+    """The scores of runs over orders of their ties, a panel for each measure that ties can move."""
+    moved = np.flatnonzero(result.moves.any(axis=1)).tolist()
+    figure = each(moved, 2, 0.6 + ROW * max(5, result.moves.sum(axis=1).max()), partial(draw_ranges, result))
     legend_below(figure, figure.axes[0], 4)
     return figure
 
 
 def draw_ranges(result: TiesResult, measure: int, axis: Axes) -> None:
-    """For each run: worst to best order, 90% of random orders, the expectation, and the order of trec_eval."""
-    order = np.argsort(result.scores[EXPECTED, measure], kind="stable")
-    order = order[np.any(result.moves[:, order], axis=0)]
-    trec, expected, best, worst = result.scores[[TREC, EXPECTED, BEST, WORST], measure][:, order]
+    """For each run, relative to the expectation: worst to best order, 90% of random orders, the order of trec_eval."""
+    scores = result.scores[:, measure]
+    order = np.argsort(scores[EXPECTED], kind="stable")
+    order = order[result.moves[measure, order]]
+    trec, best, worst, low, high = (
+        (row - scores[EXPECTED])[order] for row in (*scores[[TREC, BEST, WORST]], *result.most_orders(measure))
+    )
     y = np.arange(len(order))
+    axis.axvline(0, color=BLACK, linewidth=0.5, label="expected")
     axis.hlines(y, worst, best, color=SKY, linewidth=0.8, label="worst to best")
-    axis.hlines(y, *result.most_orders(measure)[:, order], color=BLUE, linewidth=2.4, label="90% of random orders")
-    axis.plot(expected, y, "|", color=BLACK, markersize=5, label="expected")
+    axis.hlines(y, low, high, color=BLUE, linewidth=2.4, label="90% of random orders")
     axis.plot(trec, y, "o", markerfacecolor="none", markeredgecolor=ORANGE, markersize=2.6, label="trec")
-    axis.set_yticks(y, [result.runs[r] for r in order], fontsize=min(7, 72 * ROW))
-    axis.set_xlabel(result.measures[measure])
-    axis.margins(y=0.5 / max(len(y), 1))
+    name_rows(axis, [result.runs[r] for r in order], min(7, 72 * ROW))
+    axis.locator_params(axis="x", nbins=5)
+    axis.set_xlabel(f"{result.measures[measure]}, difference from the expected score")
 
 
 def draw_sizes(result: TiesResult, axis: Axes) -> None:

@@ -200,15 +200,6 @@ class TruncationResult(StudyResult):
         return (np.stack([self.before, self.after]) < self.longest).mean(axis=-1)
 
     @property
-    def histogram(self) -> dict[int, tuple[int, int]]:
-        """The number of lists of each length, before and after the transformation."""
-        lengths = [
-            np.bincount(x.ravel(), minlength=1 + int(self.before.max(initial=0))) for x in (self.before, self.after)
-        ]
-        counted = enumerate(zip(lengths[0].tolist(), lengths[1].tolist(), strict=True))
-        return {length: counts for length, counts in counted if any(counts)}
-
-    @property
     def list_lengths(self) -> Integers:
         """The number of lists by length, from 0 to `longest`; before and after, if lists are cut: (length, 1 or 2)."""
         stages = (self.before, self.after) if self.settings.nil else (self.before,)
@@ -249,7 +240,8 @@ class TruncationResult(StudyResult):
     @property
     def lengths(self) -> dict[str, dict[int, int]]:
         """The number of lists of each length, before and after the transformation."""
-        return {when: {n: c[i] for n, c in self.histogram.items()} for i, when in enumerate(("before", "after"))}
+        stages = {"before": self.before, "after": self.after}
+        return {when: dict(enumerate(np.bincount(lengths.ravel()).tolist())) for when, lengths in stages.items()}
 
     @property
     def summaries(self) -> list[dict[str, Any]]:
@@ -436,28 +428,27 @@ def _swap_tables(result: TruncationResult, digits: int) -> Iterator[Page]:
             yield exchanged(pairs, (result.measures[m], str(result.terminal_measures[m])), means, digits, PAIRS)
 
 
-BARS = 25  # the most list lengths that are drawn as separate bars
+BARS = 25  # at most
 SYSTEMS = 20  # the most systems that are drawn as arrows
 
 
 def draw_lengths(result: TruncationResult, axis: Axes) -> None:
-    """The number of lists by length: bars for each length, or outlines if there are many lengths."""
+    """The number of lists by length: a bar for each length, or for each range of lengths if there are many."""
     from matplotlib.ticker import MaxNLocator
 
     counts = result.list_lengths
-    x = np.arange(len(counts))
+    step = -(-len(counts) // BARS)
+    begins = np.arange(0, len(counts), step)
+    bars = np.add.reduceat(counts, begins)
     styles = [("", "white", SKY)]
     if counts.shape[1] > 1:
         styles = [("before: NIL is an item", "white", SKY), ("after: NIL ends the list", BLUE, BLUE)]
+    width = 0.8 * step / len(styles)
     for i, (label, face, edge) in enumerate(styles):
-        if len(x) <= BARS:
-            bars: dict[str, Any] = {"facecolor": face, "edgecolor": edge, "linewidth": 0.8, "label": label}
-            axis.bar(x + (i - (len(styles) - 1) / 2) * 0.4, counts[:, i], 0.36, **bars)
-        else:
-            line: dict[str, Any] = {"linewidth": (2.0, 0.8)[i], "label": label, "color": edge}
-            axis.hist(x, np.linspace(0, len(x), BARS + 1).tolist(), weights=counts[:, i], histtype="step", **line)
-    if len(x) <= BARS:
-        axis.set_xticks(x[:: 1 + len(x) // 12])
+        some = bars[:, i] > 0
+        centre = begins[some] + (step - 1) / 2 + (i - (len(styles) - 1) / 2) * width
+        axis.bar(centre, bars[some, i], 0.9 * width, facecolor=face, edgecolor=edge, linewidth=0.8, label=label)
+    axis.xaxis.set_major_locator(MaxNLocator(12, integer=True))
     axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     axis.set(xlabel="answers per list", ylabel="lists")
     axis.margins(y=0.25)

@@ -11,7 +11,6 @@ import os
 import stat
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -40,6 +39,7 @@ from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.documents import read_texts
+from cranfield.io.register import atomic_write
 from cranfield.io.spans import parse_ids
 from cranfield.io.values import passage_ids
 from cranfield.parallel import in_background
@@ -245,15 +245,18 @@ def _exposure_section(evaluation: Evaluation | None, baseline: str | None) -> st
     by = [name for name, values in items.attributes.items() if len(set(map(str, values))) <= MOST_GROUPS]
     found = [exposure_of(evaluation, k, name, baseline) for name in by] or [exposure_of(evaluation, k)]
     first, *others, last = exposure.pages(found[0])
-    pages = [first, *others, *(page for one in found[1:] for page in exposure.pages(one)[1:-1]), last]
-    tables = "".join(
-        f'<h3>{escape(page.title)}</h3><div class="scroll" tabindex="0">{table(page.sheet)}</div>' for page in pages
-    )
+    pages = [first, *others, *(page for one in found[1:] for page in exposure.pages(one)[1:-1])]
+    tables = "".join(f"<h3>{escape(page.title)}</h3>{_scrolled(table(page.sheet))}" for page in pages)
+    tables += f"<details><summary>{escape(last.title)}</summary>{_scrolled(table(last.sheet))}</details>"
     notes = "".join(f"<li>{escape(note)}</li>" for note in exposure.notes(found[0]))
     return (
         '<section id="exposure" aria-labelledby="h-exposure"><h2 id="h-exposure">What is shown</h2>'
         f"{tables}<ul>{notes}</ul></section>"
     )
+
+
+def _scrolled(content: str) -> str:
+    return f'<div class="scroll" tabindex="0">{content}</div>'
 
 
 def opened(scores: Scores, baseline: str | None) -> tuple[int, int]:
@@ -484,7 +487,7 @@ def require() -> None:
 def html(data: dict[str, Any], title: str) -> str:
     """The page with its data."""
     library = chart_library().result()
-    predicted = "".join(f'<div class="scroll" tabindex="0">{part}</div>' for part in data.pop("predicted"))
+    predicted = "".join(map(_scrolled, data.pop("predicted")))
     exposed = data.pop("exposure")
     parts = {
         "title": escape(printable(title)),
@@ -569,14 +572,9 @@ def _read_own(file: Path) -> str:
 
 
 def _replace(file: Path, text: str) -> None:
-    """Put a file, or nothing, in place of whatever is there, even a link."""
+    """Put a file that only this user can read in place of whatever is there, even a link."""
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    number, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")  # for this user alone
-    temporary = Path(name)
-    try:
-        with os.fdopen(number, "wb") as opened:
-            opened.write(text.encode("utf-8"))
-        temporary.replace(file)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    file.unlink(missing_ok=True)
+    with atomic_write(file) as beside:
+        beside.touch(mode=0o600)
+        beside.write_text(text, encoding="utf-8")

@@ -38,7 +38,7 @@
     needsRankings: "This needs one ranking for each run: it is not shown for scores from elsewhere, nested means and repeats.",
     groupHead: (name, n) => `${name} (${n} ${n === 1 ? "query" : "queries"})`,
     interaction: "p of interaction",
-    aboutGroups: (attribute, baseline, level) => `Means of the queries of each ${attribute}` + (baseline === null ? "." : `, and the difference from ${baseline} with its ${level} interval by Student’s t. The p of interaction says whether the difference depends on the ${attribute}.`),
+    aboutGroups: (measure, attribute, baseline, level) => `Mean ${measure} of the queries of each ${attribute}` + (baseline === null ? "." : `, and the difference from ${baseline} with its ${level} interval by Student’s t. The p of interaction says whether the difference depends on the ${attribute}.`),
     groupsCaption: (measure, attribute, baseline) => (baseline === null ? `${measure} by ${attribute}.` : `${measure} by ${attribute}: difference of the selected runs from ${baseline}.`),
     historyCaption: (measure, n) => `${measure} at ${n} ${n === 1 ? "time" : "times"}, the latest last.`,
     origin: (version, by) => `Cranfield ${version}${by ? `, ${by}` : ""}. The digest of a file is that of its content after decompression, that of judgments does not depend on their order.`,
@@ -355,7 +355,8 @@
     const tested = base === null ? [] : runs.map((_, r) => pairResult(m, r, base)).filter((one) => one);
     const of = (better) => tested.filter((one) => one.significant && one.better === better).length;
     if (!tested.length) return words;
-    const counts = TEXT.countsAgainst(of(true), of(false), tested.length, runs[base]);
+    const doubtful = tested.filter((one) => one.significant && one.better && one.doubts).length;
+    const counts = TEXT.countsAgainst(of(true), of(false), tested.length, runs[base]) + (doubtful ? TEXT.headlineReversible(doubtful, of(true)) : "");
     return words + (pair ? TEXT.bestAgainst(runs[base], pair.significant && pair.better, signed(pair.difference), chance(pair.corrected)) : TEXT.bestIsBaseline) + counts;
   }
   // The matrix of all pairs is drawn on a canvas: 126 runs are 15,750 cells, too many for elements of a page.
@@ -632,7 +633,8 @@
   });
   let listed;
   function list() {
-    const { measure: m, a, b } = state;
+    const { measure: m, a, b } = state, rows = queries.map((_, q) => q).filter(both);
+    $("without-value").hidden = !rows.some((q) => Number.isNaN(gap(q)));
     listed = table("by-query", [
       { title: TEXT.query, of: (q) => queries[q], show: (q) => h("button", { type: "button", class: "link", onclick: () => open(q) }, queryLabel(q)), text: true, id: true },
       { title: runs[a], of: (q) => value(a, m, q), show: (q) => shown(value(a, m, q)) },
@@ -640,7 +642,7 @@
       { title: TEXT.differenceTitle, of: gap, show: (q) => (Number.isNaN(gap(q)) ? "–" : signed(gap(q))), rising: signs[m] < 0 },
       { title: TEXT.meanOfAll, of: (q) => spread(q).mean, show: (q) => shown(spread(q).mean) },
       { title: TEXT.disagreement, of: (q) => spread(q).deviation, show: (q) => shown(spread(q).deviation) },
-    ], queries.map((_, q) => q).filter(both), { sort: 3, down: signs[m] > 0, attributes: (q) => ({ "data-query": queries[q] }) });
+    ], rows, { sort: 3, down: signs[m] > 0, attributes: (q) => ({ "data-query": queries[q] }) });
     listed.find($("find-query").value);
     $("caption-queries").textContent = TEXT.queriesCaption(runs[a], runs[b], measures[m], signs[m] < 0);
   }
@@ -712,7 +714,7 @@
       })),
       ...(base === null ? [] : [{ title: TEXT.interaction, of: (r) => g.p[m][r], show: (r) => (r === base ? "" : chance(g.p[m][r])), rising: true }]),
     ], runs.map((_, r) => r), { sort: 1, down: signs[m] > 0, attributes: marked });
-    $("about-groups").textContent = TEXT.aboutGroups(g.attribute, baseline, g.level);
+    $("about-groups").textContent = TEXT.aboutGroups(measures[m], g.attribute, baseline, g.level);
     $("caption-groups").textContent = TEXT.groupsCaption(measures[m], g.attribute, baseline);
     $("group-notes").replaceChildren(...g.notes.map((text) => h("li", {}, text)));
   }
@@ -763,7 +765,8 @@
   // Curves and agreement
   const curve = (name, x, y) => (t) => ({
     data: { values: runs.flatMap((run, r) => data.curves[name].x.map((at, i) => ({ run: safeName(ticks[r]), x: at, y: data.curves[name].y[r][i], who: whose(r), front: r === state.a || r === state.b ? 1 : 0 }))) },
-    mark: { type: "line", point: { size: 18 }, tooltip: true },
+    // The selected runs are drawn last, so that no other run covers them.
+    layer: [0, 1].map((front) => ({ transform: [{ filter: `datum.front === ${front}` }], mark: { type: "line", point: { size: 18 }, tooltip: true } })),
     encoding: {
       x: { field: "x", type: "quantitative", title: x, scale: name === "gain" ? { type: "log" } : {}, axis: name === "gain" ? { values: data.curves.gain.x, grid: false } : {} },
       y: { field: "y", type: "quantitative", title: y }, detail: { field: "run" },
@@ -881,6 +884,7 @@
     $("measure").value = state.measure;
     $("run-a").value = state.a;
     $("run-b").value = state.b;
+    document.querySelectorAll(".selected-measure").forEach((name) => { name.textContent = measures[state.measure]; });
     showHeadline();
     showPair();
     arrange();

@@ -1,12 +1,15 @@
 """How far do few judgments go? Strategies of judging, pairs of runs, and judges that are simulated.
 
+.venv/bin/python benchmarks/few_judgments.py QRELS RUN... [--rel GRADE] [--depth N] [--figures DIR]
+
 On a collection with all judgments: the judgments that each strategy needs until the order of systems is right, and
 until the significant pairs are found; the judgments until pairs of systems are decided by bounds; and the coverage and
-width of intervals from human and predicted judgments together.
+width of intervals from human and predicted judgments together. docs/studies/judging.md has the results.
 """
 
 from __future__ import annotations
 
+import argparse
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -414,9 +417,7 @@ class Judging(Study):
     On a collection with all judgments and at least three runs: judgments that each strategy, and a random order, needs
     until the order of runs agrees with that from all judgments and until the significant pairs are found; judgments
     until pairs of runs are decided; and, with simulated judges, the coverage and width of intervals from human and
-    predicted judgments. ::
-
-        cranfield study judging qrels.txt *.run --rel 2 --figures figures
+    predicted judgments.
     """
 
     rel: Relevant = 1.0
@@ -647,3 +648,22 @@ def draw_coverage(result: JudgingResult) -> Figure:
         axis.set_ylabel("coverage")
     legend_below(figure, axes[0], 4)
     return figure
+
+
+def main() -> None:
+    """Print the tables, and draw the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("qrels")
+    parser.add_argument("runs", nargs="+")
+    parser.add_argument("--rel", type=float, default=1.0)
+    parser.add_argument("--depth", type=int, default=100)
+    parser.add_argument("--figures")
+    given = parser.parse_args()
+    result = Judging(rel=given.rel, depth=given.depth).run(given.qrels, given.runs)
+    print(result.write(width=120))
+    if given.figures:
+        result.save_figures(given.figures)
+
+
+if __name__ == "__main__":
+    main()

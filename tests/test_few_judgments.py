@@ -1,15 +1,18 @@
-"""The study of judging on a small simulated collection."""
+"""The simulation of judging, a script of the benchmarks, on a small collection."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from study_samples import check_display
 
 import cranfield as cf
-from cranfield.lab.studies.judging import (
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+from few_judgments import (
+    Judging,
     JudgingResult,
     count_judgments,
     interval_coverage,
@@ -28,7 +31,8 @@ RUNS = {
 
 @pytest.fixture(scope="module")
 def result() -> JudgingResult:
-    return cf.lab.judging(QRELS, RUNS, rel=2, depth=30, budgets=(5, 10, 30, 40), orders=3, pairs=10, repeats=200)
+    settings = Judging(rel=2, depth=30, budgets=(5, 10, 30, 40), orders=3, pairs=10, repeats=200)
+    return settings.run(QRELS, RUNS)
 
 
 def test_more_judgments_agree_better(result: JudgingResult) -> None:
@@ -45,10 +49,8 @@ def test_pair_bounds_need_fewest_judgments(result: JudgingResult) -> None:
     assert {one.rule: one.right for one in result.decisions}["pair bounds"] == 1
 
 
-def test_tables_figures_and_files(result: JudgingResult, tmp_path: Path) -> None:
+def test_tables_and_figures(result: JudgingResult, tmp_path: Path) -> None:
     assert len(result.pages()) == 5
-    result.save(tmp_path / "judging.json")
-    assert JudgingResult.load(tmp_path / "judging.json").to_dict() == result.to_dict()
     pytest.importorskip("matplotlib")
     assert len(result.save_figures(tmp_path)) == 6
 
@@ -80,10 +82,6 @@ def test_pairs_that_are_equal() -> None:
 
 def test_bad_input() -> None:
     with pytest.raises(cf.InputError, match="at least three runs"):
-        cf.lab.judging(QRELS, {"a": RUNS["r0"], "b": RUNS["r1"]})
+        Judging().run(QRELS, {"a": RUNS["r0"], "b": RUNS["r1"]})
     with pytest.raises(cf.InputError, match="too few"):
-        cf.lab.judging({q: QRELS[q] for q in list(QRELS)[:4]}, RUNS)
-
-
-def test_in_a_notebook(result: JudgingResult) -> None:
-    check_display(result, "JudgingResult: 6 runs (")
+        Judging().run({q: QRELS[q] for q in list(QRELS)[:4]}, RUNS)
