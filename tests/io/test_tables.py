@@ -168,6 +168,6 @@ def test_a_row_of_an_engine_is_named_by_its_query_and_document() -> None:
     """Rows that an engine has dealt out have no number that a user could look up."""
     columns = {"query": ["q1", "q2"], "document": ["d1", "d2"], "score": [1.0, None]}
     with pytest.raises(
-        cf.InputError, match="^run: query `q2`, document `d2`: the score in column `sim` is not a number"
+        cf.InputError, match=r"^run: query `q2`, document `d2`: the score in column `sim` is not a number"
     ):
         run_table(Columns.of(columns), {}, Location("run", "run", "entry", "sim"))
