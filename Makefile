@@ -120,7 +120,7 @@ wheel: $(VENV)/with-wheel
 	$(BIN)/python -m build --quiet --sdist --outdir dist .
 	$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir build/wheels dist/*.tar.gz
 	if python3.12 --version >/dev/null 2>&1; then python3.12 -m pip wheel --quiet --no-deps --wheel-dir build/wheels dist/*.tar.gz; fi
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/wheels/*.whl
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/wheels/*.whl
 	$(BIN)/twine check --strict dist/*
 
 # Wheel and source distribution, each in an empty environment; dist is an index of the wheels, so that pip takes the one

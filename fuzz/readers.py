@@ -263,12 +263,12 @@ def saved_results(data: bytes) -> None:
         path = Path(folder, "result.json")
         path.write_bytes(data)
         try:
-            result = codec.load(path)
+            result = cf.load(path)
         except CranfieldError:
             return
         str(result), repr(result)
         result.save(path)
-        require(codec.plain(codec.load(path)) == codec.plain(result), "saved and loaded again")
+        require(codec.plain(cf.load(path)) == codec.plain(result), "saved and loaded again")
 
 
 def saved_corpus(data: bytes) -> None:

@@ -2,8 +2,8 @@
 
 All commands of one page share a temporary folder that begins as a copy of the example collection. The output of a
 command stands below it in the page, so that it can be read in the repository; the build fails if it is not current, and
-``make outputs`` writes it anew. Blocks of commands alone have their output in the build only: it is long, or names
-times.
+``make outputs`` writes it anew. Blocks whose output is long, or names times and folders, have it in the build only:
+these have commands alone.
 """
 
 from __future__ import annotations

@@ -264,7 +264,10 @@ def check(kind: Type, name: str, value: Any, error: type[CranfieldError] = Usage
     if not isinstance(getattr(kind, "item", kind), Scalar | Choice | Items) or (value is None and kind.optional):
         return value
     if not fits(kind, value):
-        shown = repr(float(value) if isinstance(value, float) else value)  # NumPy numbers without their type
+        try:
+            shown = repr(float(value) if isinstance(value, float) else value)  # NumPy numbers without their type
+        except ValueError:  # of a whole number that Python does not write
+            shown = "a number with too many digits"
         raise error(f"{name} must be {expected(kind)}{';' if isinstance(kind, Choice) else ','} not {shown}")
     if isinstance(kind, ListOf | Items):
         kinds = kind.items if isinstance(kind, Items) else [kind.item] * len(value)

@@ -199,3 +199,14 @@ def test_what_cannot_be_shown() -> None:
         cf.exposure({"x": run}, baseline="z")
     nothing = cf.exposure({"q": {}}, items={"a": {"group": "x"}}, by="group")["run"]
     assert (nothing.coverage, str(nothing.gini), str(nothing.shares["x"])) == (0.0, "nan", "nan")
+
+
+def test_without_a_spread_a_difference_of_shares_has_no_interval() -> None:
+    """One query that shows something says nothing about others; nor do queries that all differ by the same."""
+    items = {"x": {"g": "1"}, "y": {"g": "2"}}
+    lists = {"a": {"q": ["x"], "r": ["x"]}, "b": {"q": ["y"], "r": ["y"]}, "same": {"q": ["x"], "r": ["x"]}}
+    found = cf.exposure(lists, k=1, items=items, by="g")
+    other, *_, same = found.differences
+    assert other.difference == -1 and np.isnan([other.low, other.high]).all()
+    assert (same.difference, same.low, same.high) == (0, 0, 0)
+    assert "no interval for b: there is no spread between queries" in str(found)

@@ -58,3 +58,15 @@ def test_chunks_are_mapped_to_documents(files: tuple[Path, ...], call: Call) -> 
     assert result.exit_code == 0
     assert "0.7500" in result.stdout
     assert call("check", collection, files[1]).exit_code == 0
+
+
+def test_check_reports_lists_of_distances_and_lists_without_ids(call: Call, tmp_path: Path) -> None:
+    qrels, distances, lists = tmp_path / "qrels.txt", tmp_path / "distances.json", tmp_path / "lists.json"
+    qrels.write_text("q 0 a 1\n")
+    distances.write_text('{"q": [["a", 0.1], ["b", 0.5]]}')
+    lists.write_text('[["a", "b"]]')
+    warned = call("check", qrels, distances)
+    assert f"{distances}: warning: scores rise from first to last in every list" in warned.stdout
+    refused = call("check", qrels, lists)
+    assert refused.exit_code == 1
+    assert "the judgments have ids of queries, such as `q`" in refused.stdout + refused.stderr

@@ -70,6 +70,9 @@ FILES = {
     "guide.txt": "0 Not\n1 Relevant: some\n",
     "stop.txt": "light\n",
     "collection.toml": 'qrels = "qrels.txt"\nqueries = "queries.csv"\ndocuments = "docs.jsonl"\n',
+    "parts.txt": "a A\nb A\nc B\nd B\ne B\n",
+    "two.csv": "run,query,RR,AP\n"
+    + "".join(f"{r},{q},0.{i},0.{9 - i}\n" for r in "xyz" for i, q in enumerate(QUERIES)),
     "cranfield.toml": EXPERIMENT,
     "scores.toml": 'baseline = "x"\n[collections.c]\nqueries = "queries.csv"\n[scores]\njudge = "judge.csv"\n',
 }
@@ -114,7 +117,10 @@ SAMPLES = {
         "qrels.txt x.run --corpus docs.jsonl --queries-file queries.csv",
     ],
     "depth-for": ["RBP --run x.run --qrels qrels.txt"],
-    "corpus": ["docs.jsonl --qrels qrels.txt --run x.run --stop stop.txt -o corpus.parquet"],
+    "corpus": [
+        "docs.jsonl --qrels qrels.txt --run x.run --stop stop.txt -o corpus.parquet",
+        "docs.jsonl --qrels collection.toml -o corpus.parquet",
+    ],
     "explain": [
         "collection.toml x.run -m RR --query q1 --measures-file own.py",
         "diversity.txt x.run --corpus docs.jsonl --query q1 --queries-file queries.csv",
@@ -122,7 +128,38 @@ SAMPLES = {
     "exposure": ["x.run y1.run --items items.csv --by genre"],
     "convert": ["x.run converted.run --kind run"],
     "properties": ["--file own.py"],
-    "study correlation": ["qrels.txt x.run y1.run y2.run -m 'RR P@1' --measures-file own.py"],
+    "study correlation": [
+        "collection.toml x.run y1.run y2.run -m 'RR P@1' --measures-file own.py",
+        "--scores two.csv",
+        "diversity.txt x.run y1.run -m 'ERR_IA@5 DELTARB@5' --corpus docs.jsonl --also-collection other",
+    ],
+    "study judging": ["qrels.txt x.run y1.run y2.run --human 3 --repeats 2"],
+    "study power": [
+        "collection.toml x.run y1.run --measures-file own.py -m RR --samples 9",
+        "--scores two.csv --samples 9",
+        "diversity.txt x.run y1.run -m 'ERR_IA@5 DELTARB@5' --corpus docs.jsonl --also-collection other --samples 9",
+    ],
+    "study reduction": [
+        "collection.toml x.run y1.run -m RR --measures-file own.py --repeats 2 --samples 9",
+        "diversity.txt x.run y1.run -m ERR_IA@5 --corpus docs.jsonl --also-collection other --repeats 2 --samples 9",
+    ],
+    "study reuse": [
+        "diversity.txt x.run y1.run y2.run -m 'ERR_IA@5 DELTARB@5' --parts parts.txt --corpus docs.jsonl"
+        " --measures-file own.py",
+        "diversity.txt x.run y1.run -m ERR_IA@5 --pattern [ab] --also-collection other",
+    ],
+    "study sampling": [
+        "diversity.txt x.run y1.run -m 'ERR_IA@5 DELTARB@5' --corpus docs.jsonl --measures-file own.py --repeats 2"
+        " --also-collection other",
+    ],
+    "study stopping": ["collection.toml x.run y1.run -m RR --measures-file own.py --repeats 2"],
+    "study ties": ["diversity.txt x.run y1.run -m 'ERR_IA@5 DELTARB@5' --corpus docs.jsonl --measures-file own.py"],
+    "study truncation": [
+        "collection.toml x.run y1.run --nil NIL --full-length 5 --measures-file own.py",
+        "qrels.txt x.run y1.run --also-collection other --nil NIL --full-length 5",
+    ],
+    "study tie-cost": ["-m Own --measures-file own.py --queries 3 --repeats 1"],
+    "study show": ["study.json"],
 }
 # These read no files of the user, or only write to new folders.
 OTHERS = {"measures", "show", "cite", "conformance", "completion", "demo", "simulate", "trec_eval"}
@@ -133,8 +170,18 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with files of all kinds, in which commands run."""
     for name, content in FILES.items():
         (tmp_path / name).write_text(content)
+    (tmp_path / "other" / "runs").mkdir(parents=True)
+    for name, copy in {
+        "diversity.txt": "qrels.diversity.txt",
+        "docs.jsonl": "docs.jsonl",
+        "x.run": "runs/x.run",
+        "y1.run": "runs/y.run",
+    }.items():
+        (tmp_path / "other" / copy).write_text(FILES[name])
     monkeypatch.chdir(tmp_path)
     assert call("eval qrels.txt x.run -m RR --format json -o old.json").exit_code == 0
+    study = "study stopping qrels.txt x.run -m RR --repeats 2"
+    assert call(f"{study} --format json -o study.json").exit_code == 0
     first = EXPERIMENT.split("[design]")[0].replace('"old.json#x"', '"x"') + '[history]\nfile = "history.jsonl"\n'
     (tmp_path / "first.toml").write_text(first)
     assert call("run first.toml --allow-code").exit_code == 0
@@ -146,7 +193,9 @@ def call(words: str) -> Result:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and not path.is_symlink()}
+    """The files of a folder and of the folders in it, by their paths in it."""
+    found = (Path(home) / name for home, _, names in os.walk(folder) for name in names)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found if not path.is_symlink()}
 
 
 _opened: list[str] | None = None
@@ -189,20 +238,23 @@ def inputs_of(words: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list
             (folder / name).unlink()
     changed = [name for name in before if after.get(name) != before[name]]
     assert changed in ([], ["history.jsonl"])
-    registered = {os.path.realpath(name) for register in registers for name in register.inputs}
-    read = {os.path.realpath(name) for name in opened if Path(os.path.realpath(name)).parent == folder}
-    assert {name for name in read if os.path.basename(name) in before} <= registered
-    return sorted(Path(name).name for name in registered if Path(name).parent == folder and Path(name).name in before)
+    registered = {os.path.relpath(os.path.realpath(name), folder) for one in registers for name in one.inputs}
+    read = {os.path.relpath(os.path.realpath(name), folder) for name in opened}
+    assert read & {*before} <= registered
+    return sorted(registered & {*before})
 
 
-def commands() -> dict[str, click.Command]:
+def commands(group: click.Group = main.cli, before: str = "") -> dict[str, click.Command]:
+    """All commands that can be called without Spark, those of groups with the name of the group."""
     found: dict[str, click.Command] = {}
-    context = click.Context(main.cli)
-    for name in main.MODULES:
-        command = main.cli.get_command(context, name)
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         assert command is not None
         if not isinstance(command, click.Group):
-            found[name] = command
+            found[f"{before}{name}"] = command
+        elif name != "spark":
+            found |= commands(command, f"{name} ")
     return found
 
 
@@ -215,24 +267,19 @@ def test_samples_have_every_option_that_reads_a_file() -> None:
         if name in OTHERS:
             continue
         for param in command.params:
-            if is_input(param):
+            if is_input(param) and not param.hidden:
                 assert any(opt in line for opt in param.opts for line in SAMPLES[name]), (name, param.opts)
 
 
-def command_of(name: str) -> click.Command:
-    if not name.startswith("study "):
-        return commands()[name]
-    group = main.cli.get_command(click.Context(main.cli), "study")
-    assert isinstance(group, click.Group)
-    command = group.get_command(click.Context(group), name.removeprefix("study "))
-    assert command is not None
-    return command
+def linked(file: str) -> str:
+    """The name of a symbolic link to a file."""
+    return f"link.{file.replace('/', '.')}"
 
 
 def outputs_of(name: str) -> list[str]:
     return [
         max(p.opts, key=len)
-        for p in command_of(name).params
+        for p in commands()[name].params
         if isinstance(p.type, OutputFile) and isinstance(p, click.Option)
     ]
 
@@ -249,11 +296,11 @@ def test_no_output_replaces_an_input(name: str, world: Path, monkeypatch: pytest
             str,
             lambda n: str(world / n),
             lambda n: f"links/{n}",
-            lambda n: f"link.{n}",
+            linked,
             lambda n: f"./../{world.name}/{n}",
         ]
         for file in inputs:
-            (world / f"link.{file}").symlink_to(file)
+            (world / linked(file)).symlink_to(file)
         for option in [*outputs_of(name), *(["OUT"] if name == "convert" else [])]:
             words = shlex.split(sample)
             if option in ("--output", "--page") and any(given in words for given in ("-o", option)):
@@ -262,8 +309,7 @@ def test_no_output_replaces_an_input(name: str, world: Path, monkeypatch: pytest
             for file in inputs:
                 number += 1
                 spelled = spellings[number % len(spellings)](file)
-                line = shlex.join([name.split()[-1], *words, option, spelled])
-                line = line if not name.startswith("study ") else f"study {line}"
+                line = shlex.join([*name.split(), *words, option, spelled])
                 if option == "OUT":
                     line = f"convert x.run {spelled} --kind run"
                 if option == "--junit":
@@ -275,7 +321,7 @@ def test_no_output_replaces_an_input(name: str, world: Path, monkeypatch: pytest
                 assert isinstance(result.exception, SystemExit), (line, result.exception)
                 assert {n: b for n, b in contents(world).items() if n in before} == before, line
         for file in inputs:
-            (world / f"link.{file}").unlink()
+            (world / linked(file)).unlink()
     assert number or not outputs_of(name)
 
 
@@ -313,6 +359,8 @@ def test_figures_do_not_replace_inputs(world: Path) -> None:
         "compare qrels.txt x.run y1.run -m RR",
         "queries qrels.txt x.run y1.run",
         "audit qrels.txt x.run -m RR",
+        "judges qrels.txt predicted.txt x.run y1.run",
+        "study stopping qrels.txt x.run -m RR --repeats 2",
     ):
         assert call(f"{words} --figures plots").exit_code == 0
         for figure in (world / "plots").iterdir():

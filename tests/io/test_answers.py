@@ -93,8 +93,10 @@ def test_faults_have_lines(folder: Path) -> None:
     assert [line.partition(": ")[0] for line in error.value.message.splitlines()] == ["bad.txt:1", "bad.txt:2"]
     Path("bad.txt").write_text("1 Q0 AP-1 1 5\n1 Q0 AP-1 1 high sys x\n1 Q0 AP-1 1 nan sys x\n")
     with pytest.raises(InputError) as error:
-        cf.read_run("qa:bad.txt")
-    assert len(error.value.message.splitlines()) == 3
+        cf.evaluate("qa:judged.txt", "qa:bad.txt", "RR")
+    assert [line.partition(": ")[0] for line in error.value.message.splitlines()[:3]] == [
+        f"bad.txt:{i}" for i in (1, 2, 3)
+    ]
 
 
 def test_command_line(folder: Path) -> None:

@@ -170,6 +170,38 @@ def test_nan_of_every_type(nan: Any) -> None:
         cf.read_scores({"x": {"m": {"q": nan}}})
 
 
+LONG = 10**6000  # more digits than Python writes
+DOORS = {
+    "spans": lambda: cf.evaluate(cf.Collection(spans={"q": [("d", 0, LONG)]}), {"q": [("d", 0, 5)]}, "RR"),
+    "chunks": lambda: cf.evaluate(cf.Collection(spans={"q": [("d", 0, 5)]}), {"q": [("d", LONG, LONG)]}, "RR"),
+    "items": lambda: cf.read_items({"a": {"price": LONG}}).numbers("price"),
+    "attributes": lambda: cf.read_queries({"q": {"length": LONG}}),
+    "scores": lambda: cf.read_scores({"x": {"m": {"q": LONG}}}),
+    "costs": lambda: cf.evaluate(cf.Collection({"q": {"a"}}, costs={"q": {"a": LONG}}), {"q": ["a"]}, "TBG"),
+    "rel": lambda: cf.Collection({"q": {"a"}}, rel=LONG),
+    "depth": lambda: cf.evaluate({"q": {"a"}}, {"q": ["a"]}, "RR", depth=-LONG),
+    "samples": lambda: cf.compare({"q": {"a"}}, {"x": {"q": ["a"]}, "y": {"q": ["a"]}}, "RR", samples=-LONG),
+    "texts": lambda: cf.evaluate(cf.Collection({"q": {"a"}}, documents={"a": LONG}), {"q": ["a"]}, "DELTARB@5"),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_numbers_of_any_length(door: str) -> None:
+    with pytest.raises(CranfieldError):
+        DOORS[door]()
+
+
+def test_a_long_offset_has_a_place(tmp_path: Path) -> None:
+    path = tmp_path / "spans.csv"
+    path.write_text(f"query,document,start,end\nq,d,0,{'9' * 5000}\nq,d,-{'9' * 30},5\n")
+    with pytest.raises(InputError) as error:
+        cf.evaluate(cf.Collection(spans=path), {"q": [("d", 0, 5)]}, "RR")
+    assert sorted(fault.rpartition("spans.csv")[2][:36] for fault in error.value.faults) == [
+        ":2: the end is too large: 9999999999",
+        ":3: the start is too large: -9999999",
+    ]
+
+
 class Growing(dict[str, Any]):
     """A dict whose scores change it while they are read."""
 

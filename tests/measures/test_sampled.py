@@ -163,11 +163,27 @@ def test_no_such_estimate(name: str) -> None:
 def test_shifted_file(tmp_path: Path) -> None:
     path = tmp_path / "qrels.txt"
     path.write_text("1 0 a 1 1\n1 0 b 1\n1 0 c 2 -1\n")
-    with pytest.raises(cf.InputError, match=r"qrels.txt:2: expected 5 columns .* found 4"):
+    with pytest.raises(cf.InputError, match=r"qrels.txt:2: 4 columns, expected query Q0 document stratum grade"):
         cf.evaluate(path, {"1": {"a": 1.0}}, "xinfAP")
     path.write_text("1 0 a 1 1\n1 0 b 1 x\n")
-    with pytest.raises(cf.InputError, match=r"qrels.txt:2: the grade is not a number"):
+    with pytest.raises(cf.InputError, match=r"qrels.txt:2: the grade is not a finite number"):
         cf.evaluate(path, {"1": {"a": 1.0}}, "xinfAP")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "sentence"),
+    [
+        ("1 0 a s 1\n1 0 b s 0\n1 0 a t 1\n", "qrels.txt", "document `a` of query `1` has two strata"),
+        ("1 0 a s 1\n1 0 b s 0\n1 0 a s 0\n", "qrels.txt", "qrels.txt:3: document `a` already has another grade"),
+        ("1 a 1 1 0.5\n1 b 0 1 0.5\n1 a 1 1 0.4\n", "qrels.txt", "document `a` of query `1` has two probabilities"),
+        ("1 a 1 1 0.5\n1 b 0 1 0.5\n1 a 1 2 0.5\n", "qrels.txt", "document `a` of query `1` has two methods"),
+        ("query,doc_id,grade,stratum\n1,a,1,s\n1,a,1,t\n", "qrels.csv", "document `a` of query `1` has two strata"),
+    ],
+)
+def test_a_document_that_is_given_in_two_ways(text: str, name: str, sentence: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(cf.InputError, match=sentence):
+        cf.read_qrels(tmp_path / name)
 
 
 def test_tables_with_probabilities(tmp_path: Path) -> None:

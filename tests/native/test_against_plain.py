@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scanners
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -446,7 +447,7 @@ def test_scan_nested(seed: int) -> None:
                 (name(rng, document, bad), rng.choice(odd if rng.random() < bad else grades)) for document in documents
             )
             mapping[name(rng, query, bad)] = None if rng.random() < bad / 4 else judged
-        native, plain = _core.scan_nested(mapping), _plain.scan_nested(mapping)
+        native, plain = _core.scan_nested(mapping), scanners.scan_nested(mapping)
         if plain is None:
             assert native is None
             unusual += 1
@@ -512,7 +513,7 @@ def test_any_block_size_is_safe(size: int) -> None:
 )
 def test_split_fields(text: str, end: str, width: int, longest: int) -> None:
     lines = text.replace("\n", end).encode()
-    found, expected = (module.split_fields(lines, ",", width, longest) for module in (_core, _plain))
+    found, expected = (module.split_fields(lines, ",", width, longest) for module in (_core, scanners))
     if expected is None:
         assert found is None
         return
@@ -561,7 +562,7 @@ def test_scan_passages(seed: int) -> None:
     mapping: Any = {f"q{q}": [rng.choice(usual) for _ in range(rng.randint(0, 4))] for q in range(rng.randint(1, 4))}
     if seed % 3 == 0:
         mapping["odd"] = (rng.choice(usual), PASSAGES[seed // 3 % len(PASSAGES)])
-    native, plain = _core.scan_passages(mapping), _plain.scan_passages(mapping)
+    native, plain = _core.scan_passages(mapping), scanners.scan_passages(mapping)
     if not any(mapping.values()):  # the caller looks at these itself
         return
     assert (native is None) == (plain is None), mapping
@@ -579,4 +580,4 @@ def test_passages_without_a_name_are_refused() -> None:
         _core.name_passages(names, row + 1, row, row)
     with pytest.raises(ValueError, match="same length"):
         _core.name_passages(names, row, row, np.zeros(2, np.int64))
-    assert _core.scan_passages([]) is None and _plain.scan_passages([]) is None
+    assert _core.scan_passages([]) is None and scanners.scan_passages([]) is None

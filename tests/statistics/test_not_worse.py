@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cranfield.statistics.not_worse import lowest_difference
+from cranfield.statistics.intervals import lowest_difference
 
 
 def bound(d: np.ndarray, largest: float = 1.0, alpha: float = 0.05) -> float:

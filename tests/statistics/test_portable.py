@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield
-from cranfield.statistics.portable import addable, solve
+from cranfield.statistics.rounding import addable, solve
 
 SOURCES = Path(cranfield.__file__).parent
 # Functions of NumPy that call BLAS or LAPACK. `einsum` has loops of its own, unless it is told to optimise.

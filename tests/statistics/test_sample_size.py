@@ -14,7 +14,6 @@ from cranfield.statistics.sample_size import (
     detectable_difference,
     difference_variance,
     power_of_shift,
-    power_of_t,
     queries_needed,
 )
 
@@ -38,14 +37,14 @@ def test_power_by_its_definition(queries: int, effect: float) -> None:
     steps = (np.arange(20_000) + 0.5) / 20_000
     edge = stats.t.ppf(0.975, freedom) * np.sqrt(stats.chi2.ppf(steps, freedom) / freedom)
     expected = (stats.norm.sf(edge - shift) + stats.norm.cdf(-edge - shift)).mean()
-    assert power_of_t(queries, effect) == pytest.approx(expected, abs=1e-4)
+    assert power_of_shift(effect * queries**0.5, queries - 1) == pytest.approx(expected, abs=1e-4)
 
 
 def test_power_by_simulation() -> None:
     rng = np.random.default_rng(1)
     samples = rng.normal(0.5, 1, (20_000, 34))
     found = (stats.ttest_1samp(samples, 0, axis=1).pvalue < 0.05).mean()
-    assert power_of_t(34, 0.5) == pytest.approx(found, abs=0.012)
+    assert power_of_shift(0.5 * 34**0.5, 33) == pytest.approx(found, abs=0.012)
 
 
 @pytest.mark.parametrize("effect", [0.01, 0.1, 0.5, 1.0, 3.0, 50.0])
@@ -53,8 +52,8 @@ def test_power_by_simulation() -> None:
 def test_as_many_as_it_takes_and_no_more(effect: float, alpha: float, power: float) -> None:
     n = queries_needed(1, effect, alpha=alpha, power=power)
     assert n is not None
-    assert power_of_t(n, effect, alpha) >= power
-    assert n == 2 or power_of_t(n - 1, effect, alpha) < power
+    assert power_of_shift(effect * n**0.5, n - 1, alpha) >= power
+    assert n == 2 or power_of_shift(effect * (n - 1) ** 0.5, n - 2, alpha) < power
     assert detectable_difference(1, n, alpha=alpha, power=power) <= effect * (1 + 1e-6)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from inspect import signature
 from itertools import combinations
@@ -30,7 +30,7 @@ from cranfield.analysis.significance import (
 )
 from cranfield.codec import PathLike, Saved, plain, typed
 from cranfield.data import Integers
-from cranfield.errors import InputError, MeasureError, MissingDependency, UnknownName, UsageError
+from cranfield.errors import InputError, MeasureError, UnknownName, UsageError, optional
 from cranfield.evaluation.collection import Collection, check_options, is_several
 from cranfield.evaluation.designs import INDEPENDENT, QUERY, cluster_of, matched_sample
 from cranfield.evaluation.evaluation import Evaluation
@@ -41,7 +41,7 @@ from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.predicted import PredictedMean
 from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.reader import Progress
-from cranfield.evaluation.scores import Scores, ScoreTable
+from cranfield.evaluation.scores import Scores
 from cranfield.measures import parse
 from cranfield.parallel import followed, in_background
 from cranfield.statistics.design import Sample
@@ -60,10 +60,7 @@ SELECTED = "the best run was selected by the scores that it is tested on: p-valu
 BEST = "best"  # the baseline that is the best run of each measure
 SAVED = ".json"  # the ending of a file of saved scores
 
-SAVED_SETTINGS = (
-    *("test", "tests", "correction", "family", "alpha", "level", "samples", "seed", "cluster", "collection"),
-    *("repeats", "baseline", "audit", "together"),
-)
+SAVED_SETTINGS = tuple(field.name for field in fields(ComparisonSettings))
 OPTIONS = tuple(name for name in SAVED_SETTINGS if name not in ("test", "baseline", "seed", "together"))
 SAVED_BY_MEASURE = ("queries", "units", "better", "largest", "lowest_p", "anova", "sources")
 
@@ -188,11 +185,7 @@ class Comparison(Saved):
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row for each measure of each pair, as a pandas DataFrame; see `to_columns`."""
-        try:
-            import pandas
-        except ImportError:
-            raise MissingDependency(what="a pandas DataFrame", extra="pandas") from None
-        return pandas.DataFrame(self.to_columns())
+        return optional("pandas", "a pandas DataFrame", "pandas").DataFrame(self.to_columns())
 
     def to_latex(self, table: ComparisonTable = "means", *, digits: int = 4) -> str:
         """A table for a paper, with a caption that explains its marks: ``--format latex --table means`` or ``pairs``.
@@ -548,7 +541,7 @@ def with_doubts(
     return replace(pending.result(), by_measure=tuple(by_measure))
 
 
-def settings_for(scores: ScoreTable, settings: ComparisonSettings) -> tuple[ComparisonSettings, Integers]:
+def settings_for(scores: Scores, settings: ComparisonSettings) -> tuple[ComparisonSettings, Integers]:
     """The settings for these runs and measures, and the runs of every pair in each measure, (measure, pair, 2).
 
     A test is chosen, a number of resamples that fits the number of pairs and queries, and a baseline: ``best`` is the
@@ -561,12 +554,10 @@ def settings_for(scores: ScoreTable, settings: ComparisonSettings) -> tuple[Comp
         baseline = of_measure[0] if len(set(of_measure)) == 1 else BEST
     places = np.array([run_pairs(scores.runs, run) for run in of_measure])
     tests = places.shape[1] * (measures if settings.family == "all" else 1)
-    repeated = isinstance(scores, Scores) and bool(scores.repeats)
-    cluster = cluster_of(scores, settings.cluster) if isinstance(scores, Scores) else settings.cluster
+    cluster = cluster_of(scores, settings.cluster)
     settings = replace(settings, baseline=baseline, level=settings.confidence, cluster=cluster)
-    settings = settings.for_scores(repeated=repeated)
-    number = len(scores.queries) if isinstance(scores, Scores) else 1
-    return choose_samples(settings, number, tests), places
+    settings = settings.for_scores(repeated=bool(scores.repeats))
+    return choose_samples(settings, len(scores.queries), tests), places
 
 
 def resolution_of(scores: Scores, settings: ComparisonSettings) -> list[Note]:
@@ -629,7 +620,7 @@ def _matched(scores: Scores, settings: ComparisonSettings, of: int) -> list[tupl
 
 
 def build_comparison(
-    scores: ScoreTable,
+    scores: Scores,
     settings: ComparisonSettings,
     places: Integers,
     all_queries: Sequence[str],

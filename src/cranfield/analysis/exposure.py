@@ -26,6 +26,7 @@ from cranfield.io.values import Duplicates, first_rows, is_missing
 from cranfield.ranking.tie_rules import DEFAULT, tie_rule
 from cranfield.settings import Count, checked
 from cranfield.statistics.intervals import t_quantile
+from cranfield.statistics.rounding import SAME
 from cranfield.wording import listed, plural
 
 MOST_SHOWN = 10  # documents of a run that are listed
@@ -35,7 +36,10 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class ShareDifference:
-    """The share of a group in the exposure of a run, minus that of another run, with its interval by queries."""
+    """The share of a group in the exposure of a run, minus that of another run, with its interval by queries.
+
+    The interval is NaN if there is no spread between queries: nothing is known of other queries.
+    """
 
     run: str
     other: str
@@ -334,6 +338,6 @@ def _differences(counts: dict[str, Counts], groups: Sequence[str], reference: st
         error = np.sqrt(((own - other) ** 2).sum(axis=0) / (queries * (queries - 1))) if queries > 1 else np.nan
         reach = t_quantile(CONFIDENCE, max(queries - 1, 1)) * error * np.ones(len(groups))
         for g, group in enumerate(groups):
-            difference = float(share[g] - other_share[g])
-            low, high = difference - float(reach[g]), difference + float(reach[g])
-            yield ShareDifference(run, reference, group, difference, low, high)
+            difference, width = float(share[g] - other_share[g]), float(reach[g])
+            width = np.nan if width == 0 and abs(difference) > SAME else width
+            yield ShareDifference(run, reference, group, difference, difference - width, difference + width)

@@ -16,7 +16,7 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.scores import COLLECTION, Scores, ScoreTable
 from cranfield.measures import Measure
 from cranfield.settings import Limits, Positive
-from cranfield.statistics.not_worse import lowest_difference
+from cranfield.statistics.intervals import lowest_difference
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import did_you_mean, few
 

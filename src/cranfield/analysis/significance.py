@@ -595,23 +595,9 @@ def _turned(interval: Callable[[], Floats]) -> Floats:
     return 0 - interval()[:, ::-1]
 
 
-BY_PAIR = (
-    *(
-        "difference",
-        "estimate",
-        "direction",
-        "low",
-        "high",
-        "p",
-        "corrected",
-        "significant",
-        "t_low",
-        "t_high",
-        "bca_low",
-        "bca_high",
-    ),
-    *("effect", "effect_low", "effect_high", "degrees", "skewness", "wins", "losses", "raised", "lowered"),
-)
+# What a pair has besides these names, `MeasureComparison` has as an array by pair.
+_NOT_ARRAYS = ("measure", "run", "other", "mean", "other_mean", "ties", "tests", "doubts", "variance")
+BY_PAIR = tuple(name for name in PairComparison._fields if name not in _NOT_ARRAYS)
 
 
 def choose_samples(settings: ComparisonSettings, queries: int, tests: int) -> ComparisonSettings:

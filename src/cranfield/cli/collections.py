@@ -79,9 +79,11 @@ class CountWords(WordCounts):
 
     def build(self, **how: Any) -> Corpus:
         from cranfield.corpus.corpus import build
+        from cranfield.evaluation.collection import Collection
 
+        judgments = None if self.qrels is None else Collection.of(self.qrels).judgments
         with progress("Counting words", in_bytes=True) as step:
-            return build(*self.sources, qrels=self.qrels, runs=self.runs, progress=step, **how)
+            return build(*self.sources, qrels=judgments, runs=self.runs, progress=step, **how)
 
 
 SIMULATE = """Simulate a test collection: queries with subtopics, documents with texts, systems of known quality.

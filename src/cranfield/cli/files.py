@@ -23,7 +23,7 @@ from cranfield.evaluation.collection import JUDGED, Collection, is_collection_fi
 from cranfield.evaluation.days import check_days
 from cranfield.evaluation.evaluator import check_argument_order
 from cranfield.evaluation.notes import percent, scores_against_ranks
-from cranfield.evaluation.overlap import check_query_overlap, find_disjoint
+from cranfield.evaluation.overlap import RISING, check_identity, check_query_overlap, find_disjoint
 from cranfield.evaluation.run_notes import judged_documents
 from cranfield.io.named_tables import kind_of
 from cranfield.io.spans import read_chunks
@@ -231,6 +231,8 @@ def _check_run_file(
             warnings = [*run.remarks, *check_days(run, collection.queries, aligner.judgments)]
             run = collection.prepared(run)
             judged = aligner.judgments
+            check_identity(judged, run)
+            warnings += [RISING] if run.rising else []
             if judged.spans is not None:
                 aligner = Aligner(judge_chunks(judged, [run]), complete=collection.complete)
             alignment = aligner.align(run, by_id=False)

@@ -15,6 +15,7 @@ from cranfield.errors import UsageError
 from cranfield.lab.property_checks import PROPERTIES, SEVEN
 from cranfield.lab.studies import properties as study
 from cranfield.lab.study import function_of
+from cranfield.report.pages import FORMATS
 from cranfield.settings import Choices
 
 
@@ -49,7 +50,7 @@ class Properties(options.Writing):
     classes: Annotated[bool, "Show measures with the same properties in one row."] = False
     documents: study.Documents = None
     grades: study.Grades = None
-    format: Annotated[str, Choices(study.FORMATS), "Output format. json and csv have full precision."] = "table"
+    format: Annotated[str, Choices(FORMATS), "Output format. json has full precision."] = "table"
 
     def run(self) -> None:
         """Print the table."""

@@ -151,9 +151,10 @@ class Report(
         emit(text, output)
         say_written(f"{output} written ({len(text) / 1e6:.1f} MB)")
         if self.figures is not None:
-            from cranfield.report import overview
+            from cranfield.report.scores import drawings
 
-            results.save_figures(overview.drawings(data), self.figures)
+            ranked = None if data["curves"] is None else evaluation
+            results.save_figures(drawings(scores, ranked, self.seed), self.figures)
 
     def _baseline(self, scores: Scores, names: dict[str, str]) -> str | None:
         """The name of the baseline, which may be given by its file."""

@@ -18,6 +18,7 @@ from cranfield.cli.commands import Argument, Field, LazyGroup, command_of, field
 from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, emit, note, progress, width
 from cranfield.errors import UsageError
+from cranfield.evaluation.collection import Collection, is_collection_file
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.notes import summarised
 from cranfield.lab.studies import study_names
@@ -43,6 +44,9 @@ SHARED = {
     for name, field in fields_of(record).items()
 }
 OWN_COMMAND = "properties"  # a verb of its own, `cli.properties`
+# The settings of studies that a collection file has, too, and its other keys that no study needs.
+FACTS = {"documents": "corpus", "nil": "nil", "rel": "rel", "full_length": "full_length"}
+UNUSED = {"qrels", "queries", "documents", "name"}
 
 
 def fields_of_experiment(function: Callable[..., Any]) -> dict[str, Field]:
@@ -167,6 +171,7 @@ class StudyOfRuns(ScoresOrRuns, results.Results):
             raise click.UsageError("--top-by needs --top")
         if chosen.get("measures", ()) is None:
             del chosen["measures"]
+        qrels = self._judgments(study.name(), chosen)
         function = function_of(study.name())
         experiment = function if top is None else _with_top_runs(function, top, by or "AP")
         others = [CollectionFiles.of(folder, Path(self.qrels).name) for folder in self.also]
@@ -176,16 +181,32 @@ class StudyOfRuns(ScoresOrRuns, results.Results):
             if self.scores:
                 result = function(self.outside_scores(), progress=step, **chosen)
             elif others:
-                first = CollectionFiles(_collection_name(self.qrels), self.qrels, list(self.runs))
+                first = CollectionFiles(_collection_name(self.qrels), qrels, list(self.runs))
                 collections = [replace(files, runs=opened(files.runs)) for files in (first, *others)]
                 result = run_on_collections(study.name(), collections, experiment=experiment, progress=step, **chosen)
             else:
                 runs, names, _ = options.named_runs(self.runs)
-                result = experiment(self.qrels, opened(runs, names), progress=step, **chosen)
+                result = experiment(qrels, opened(runs, names), progress=step, **chosen)
         data = result.to_dict()
         if self.format != "json":
             data["notes"] = summarised(result.notes)[0]
         self.deliver(result.pages(self.digits), data, result.save_figures)
+
+    def _judgments(self, study: str, settings: dict[str, Any]) -> Any:
+        """The judgments in QRELS; what else a collection file has becomes a setting, unless an option is given."""
+        if not is_collection_file(self.qrels):
+            return self.qrels
+        collection, source_of = Collection.read(self.qrels), click.get_current_context().get_parameter_source
+        for key in collection.chosen:
+            name = FACTS.get(key, "")
+            if name not in settings and key not in UNUSED:
+                raise UsageError(
+                    f"the study `{study}` cannot use the key `{key}` of {self.qrels}",
+                    hint="give it a collection file without this key, or a file of judgments",
+                )
+            if name in settings and source_of(name) is click.core.ParameterSource.DEFAULT:
+                settings[name] = collection.given[key]
+        return collection.judgments
 
     def _check(self, study: str) -> None:
         """Raise if there is nothing to study, or if options need rankings."""

@@ -23,7 +23,7 @@ from cranfield.data import Integers, Strings
 from cranfield.errors import InputError, max_faults
 from cranfield.io.documents import (
     Block,
-    DocumentFaults,
+    DocumentFault,
     DocumentReader,
     Documents,
     FieldChoice,
@@ -223,25 +223,25 @@ def count_sources(
     blocks: list[CountedBlock] = []
     read_error: InputError | None = None
 
-    def count(counter: WordCounter, reader: DocumentReader, block: Block) -> CountedBlock | DocumentFaults:
+    def count(counter: WordCounter, reader: DocumentReader, block: Block) -> CountedBlock | Sequence[DocumentFault]:
         try:
             documents = reader.parse(block)
-            if documents.faults.total:
+            if documents.faults:
                 return documents.faults
             return CountedBlock(counter, counter.count(documents, wanted), partial(location_of, reader))
         finally:
             idle.put(counter)
 
-    def collect(reader: DocumentReader, future: Future[CountedBlock | DocumentFaults]) -> None:
+    def collect(reader: DocumentReader, future: Future[CountedBlock | Sequence[DocumentFault]]) -> None:
         nonlocal total
         result = future.result()
         if isinstance(result, CountedBlock):
             blocks.append(result)
         else:
-            total += result.total
-            faults.extend(f"{location_of(reader, line)}: {sentence}" for line, sentence in result.first)
+            total += len(result)
+            faults.extend(f"{location_of(reader, line)}: {fault}" for line, fault in result[: max_faults()])
 
-    pending: deque[tuple[DocumentReader, Future[CountedBlock | DocumentFaults]]] = deque()
+    pending: deque[tuple[DocumentReader, Future[CountedBlock | Sequence[DocumentFault]]]] = deque()
     with ThreadPoolExecutor(workers) as pool:
         try:
             for reader, block, position, size in _read_blocks(sources, choice):
@@ -257,9 +257,9 @@ def count_sources(
     if read_error is not None:
         if not faults:
             raise read_error
-        raise InputError([*faults, *read_error.faults][: max_faults()], total=total + read_error.total)
+        raise InputError([*faults, *read_error.faults], total=total + read_error.total)
     if faults:
-        raise InputError(faults[: max_faults()], total=total)
+        raise InputError(faults, total=total)
     return blocks
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from cranfield import io
 from cranfield.data import DailyRankings, Integers, Intents, Judgments, Labels, Navigational, Repeats, Run, Strings
-from cranfield.errors import InputError, UsageError
+from cranfield.errors import InputError, UsageError, reading_objects
 from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.evaluation.plan import Depth, Inference, Negative, Plan, Policy
 from cranfield.evaluation.scores import check_rankings
@@ -68,7 +68,8 @@ def checked_keywords(function: Function) -> Function:
     @wraps(function)
     def checked(*args: Any, **options: Any) -> Any:
         check_options(options, known)
-        return function(*args, **options)
+        with reading_objects():
+            return function(*args, **options)
 
     return cast(Function, checked)
 

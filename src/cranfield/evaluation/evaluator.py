@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 Missing = Literal["error", "skip"]
+SingleRun = Literal["means", "per_query", "values"]  # what an `Evaluator` answers for one run at once
 OneMeasure = str | Measure | Callable[..., float]  # a function: see `cranfield.measure`
 Measures = OneMeasure | Sequence[OneMeasure]
 
@@ -424,64 +425,51 @@ class Evaluator:
             return dict(zip(keys_of(means, keys), means.values(), strict=True))
         if type(run) is dict and self._program is not None and (found := self._program.means(run)) is not None:
             return found
-        return self._single(run, "means", self.means_of)
-
-    def means_of(self, scores: RunScores | GroupScores) -> dict[str, float]:
-        """`means` of a run that is already aligned."""
-        if (found := self._of_positions("means", scores)) is not None:
-            return found
-        undefined = self.policy.undefined
-        counted: Any = slice(None)
-        if self.policy.queries != "judged" or len(scores.unjudged_queries):
-            counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
-        return {
-            column.label: summary_of(
-                handle_undefined(scores[column].value[counted], undefined, column.aggregate), column.aggregate
-            )
-            for column in self.columns
-        }
+        return self._single(run, "means")
 
     def per_query(self, run: Any) -> dict[str, dict[str, float]]:
         """The score of each counted query and measure of one run; NaN if undefined."""
         if type(run) is dict and self._program is not None and (found := self._program.per_query(run)) is not None:
             return found
-        return self._single(run, "per_query", self.per_query_of)
-
-    def per_query_of(self, scores: RunScores | GroupScores) -> dict[str, dict[str, float]]:
-        """`per_query` of a run that is already aligned."""
-        if (found := self._of_positions("per_query", scores)) is not None:
-            return found
-        values = np.array([scores[column].value for column in self.columns])
-        names = self._queries
-        if self.policy.queries != "judged" or len(scores.unjudged_queries):
-            counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
-            names = tuple(compress((*names, *scores.unjudged_queries), counted.tolist()))
-            values = values[:, counted]
-        return native.nest(names, tuple(column.label for column in self.columns), values)
+        return self._single(run, "per_query")
 
     def values(self, run: Any) -> Floats:
         """The scores of all judged queries of one run as an array, (column, query), in the order of the judgments."""
         if type(run) is dict and self._program is not None and (found := self._program.values(run)) is not None:
             return found
-        return self._single(run, "values", self.values_of)
+        return self._single(run, "values")
 
-    def values_of(self, scores: RunScores | GroupScores) -> Floats:
-        """`values` of a run that is already aligned."""
-        if (found := self._of_positions("values", scores)) is not None:
-            return found
-        return np.array([scores[column].value[: len(self._queries)] for column in self.columns])
-
-    def _single(self, run: Any, method: str, of_scores: Callable[[RunScores], Any]) -> Any:
-        """What a method of the native program gives for one run, or ``of_scores`` if it cannot read the run."""
+    def _single(self, run: Any, method: SingleRun) -> Any:
+        """What a method of the native program gives for one run, or `of_aligned` if it cannot read the run."""
         (read,) = self._checked([self._read_run(run)])
         if self._program is not None and callable(read.source):
             with reading(read.source_name):
                 found = getattr(self._program, method)(read.source)
             if found is not None:
                 return found
-        return of_scores(next(self._scores([read], self._readers)))
+        return self.of_aligned(next(self._scores([read], self._readers)), method)
 
-    def _of_positions(self, method: str, scores: RunScores | GroupScores) -> Any:
+    def of_aligned(self, scores: RunScores, method: SingleRun) -> Any:
+        """`means`, `per_query` or `values` of a run that is already aligned."""
+        if (found := self._of_positions(method, scores)) is not None:
+            return found
+        values = np.array([scores[column].value for column in self.columns])
+        if method == "values":
+            return values[:, : len(self._queries)]
+        names = self._queries
+        if self.policy.queries != "judged" or len(scores.unjudged_queries):
+            counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
+            names = tuple(compress((*names, *scores.unjudged_queries), counted.tolist()))
+            values = values[:, counted]
+        if method == "per_query":
+            return native.nest(names, tuple(column.label for column in self.columns), values)
+        undefined = self.policy.undefined
+        return {
+            column.label: summary_of(handle_undefined(row, undefined, column.aggregate), column.aggregate)
+            for column, row in zip(self.columns, values, strict=True)
+        }
+
+    def _of_positions(self, method: SingleRun, scores: RunScores) -> Any:
         """What a method of the native program gives for a run that is already aligned; None if it has none."""
         if self._program is None:
             return None
@@ -587,20 +575,21 @@ class Rescorer:
 
     def means(self, scores: ArrayLike) -> dict[str, float]:
         """`Evaluator.means` of the run with these scores."""
-        return self._evaluator.means_of(self._score(scores))
+        return self._answer(scores, "means")
 
     def per_query(self, scores: ArrayLike) -> dict[str, dict[str, float]]:
         """`Evaluator.per_query` of the run with these scores."""
-        return self._evaluator.per_query_of(self._score(scores))
+        return self._answer(scores, "per_query")
 
     def values(self, scores: ArrayLike) -> Floats:
         """`Evaluator.values` of the run with these scores."""
-        return self._evaluator.values_of(self._score(scores))
+        return self._answer(scores, "values")
 
-    def _score(self, scores: ArrayLike) -> RunScores:
+    def _answer(self, scores: ArrayLike, method: SingleRun) -> Any:
         alignments = self._documents.align(scores, self._reader.keys, by_id=self._reader.by_id)
         by_key = {AlignmentKey(False, key): alignment for key, alignment in alignments.items()}
-        return RunScores(self._documents.run, by_key, seed=self._evaluator.policy.seed)
+        run = RunScores(self._documents.run, by_key, seed=self._evaluator.policy.seed)
+        return self._evaluator.of_aligned(run, method)
 
 
 def check_argument_order(judgments: Judgments, runs: Sequence[Run]) -> None:
@@ -663,14 +652,10 @@ def read_runs(
     """The runs, not yet read, with unique names. ``read_chunks``: the reader of runs of chunks."""
     check_rankings(run, "an evaluation")
     given: list[Any]
-    by_name, listed = is_mapping_of_runs, is_list_of_runs
-    if read_chunks is not None:
-        from cranfield.io.spans import is_list_of_runs as listed
-        from cranfield.io.spans import is_mapping_of_runs as by_name
-    if by_name(run):
+    if is_mapping_of_runs(run, chunks=read_chunks is not None):
         names, given = list(run) if names is None else names, list(run.values())
     else:
-        given = list(run) if listed(run) else [run]
+        given = list(run) if is_list_of_runs(run) else [run]
     if not given:
         raise UsageError(
             "no runs given: the list is empty",

@@ -92,11 +92,14 @@ def _query_id(run: Run) -> str:
     return "" if first is None else f", such as `{quotable(str(first))}`,"
 
 
+RISING = "scores rise from first to last in every list; high scores come first"
+
+
 def check_direction(run: Run, rules: Iterable[TieRule]) -> None:
     """Raise if scores rise from first to last in every list, unless the order of the lists is the ranking."""
     if run.rising and any(rule.key != "rank" for rule in rules):
         raise InputError(
-            [f"{run.source_name or run.name}: scores rise from first to last in every list; high scores come first"],
+            [f"{run.source_name or run.name}: {RISING}"],
             hint='if low scores are better: cf.read_run(run, scores="distance"); if not, and lists are sorted the '
             'other way: scores="similarity"; ties="rank" (--ties rank) takes the order of the lists',
         )

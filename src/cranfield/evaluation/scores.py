@@ -13,7 +13,7 @@ import numpy as np
 from cranfield.codec import PathLike, Saved, plain, typed
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.display import Displayed, TableText, table_text
-from cranfield.errors import CranfieldError, InputError, MeasureError, MissingDependency, UnknownName, UsageError
+from cranfield.errors import CranfieldError, InputError, MeasureError, UnknownName, UsageError, optional
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.plan import Aggregate, Column, Part, Policy, Undefined
 from cranfield.measures import Measure, parse
@@ -702,30 +702,21 @@ class Scores(ScoreTable, Saved):
 
     def to_arrow(self, layout: Layout = "long") -> pyarrow.Table:
         """The values as a PyArrow table; see `to_columns`."""
-        try:
-            import pyarrow
-        except ImportError:
-            raise MissingDependency(what="an Arrow table", extra="arrow") from None
+        pyarrow = optional("pyarrow", "an Arrow table", "arrow")
         columns = self.to_columns(layout)
         kinds = [pyarrow.string() if name in ("run", "query", "measure") else pyarrow.float64() for name in columns]
         return pyarrow.table({name: pyarrow.array(c, k) for (name, c), k in zip(columns.items(), kinds, strict=True)})
 
     def to_pandas(self, layout: Layout = "long") -> pandas.DataFrame:
         """The values as a pandas DataFrame; see `to_columns`."""
-        try:
-            import pandas
-        except ImportError:
-            raise MissingDependency(what="a pandas DataFrame", extra="pandas") from None
+        pandas = optional("pandas", "a pandas DataFrame", "pandas")
         frame = pandas.DataFrame(self.to_columns(layout))
         numbers = [name for name in frame.columns if name not in ("run", "query", "measure")]
         return frame.astype(dict.fromkeys(numbers, float))
 
     def to_polars(self, layout: Layout = "long") -> polars.DataFrame:
         """The values as a polars DataFrame; see `to_columns`."""
-        try:
-            import polars
-        except ImportError:
-            raise MissingDependency(what="a polars DataFrame", extra="polars") from None
+        polars = optional("polars", "a polars DataFrame", "polars")
         columns = self.to_columns(layout)
         kinds = {name: polars.Float64 for name in columns if name not in ("run", "query", "measure")}
         return polars.DataFrame(columns, schema_overrides=kinds)

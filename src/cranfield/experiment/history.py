@@ -31,8 +31,8 @@ from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.formats.json import load_json
 from cranfield.io.streams import open_stream
 from cranfield.report.canvas import GREY, ORANGE, PAGE, Drawings, Panel
-from cranfield.report.overview import COLOURS
 from cranfield.report.pages import Page, table
+from cranfield.report.scores import COLOURS
 from cranfield.report.sheet import Cell, shown, signed
 from cranfield.settings import Limits, fits, walk
 from cranfield.statistics.design import Sample

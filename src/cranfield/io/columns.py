@@ -17,6 +17,7 @@ from cranfield.errors import InputError, UsageError, available, max_faults, opti
 from cranfield.io.faults import Fault, fault_text, quotable
 from cranfield.io.streams import Roles
 from cranfield.io.values import id_text, is_collision, is_id, number
+from cranfield.wording import few
 
 # Usual names of columns, the most reliable ones first: PyTerrier's frames have the text of
 # the query in ``query`` and internal numbers in ``docid``.
@@ -36,12 +37,13 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
     "iteration": ("subtopic_id", "subtopic", "iteration"),
     "stratum": ("stratum",),
     "probability": ("probability", "inclusion_probability", "inclusion"),
+    "method": (),  # of statAP
     # For engines: tables with several runs, and the order of rows.
     "run": ("run", "run_id", "run_name", "system"),
     "row": ("row", "line", "position"),
 }
 RUN_COLUMNS = ("query", "document", "score", "rank")
-QRELS_COLUMNS = ("query", "document", "grade", "iteration", "stratum", "probability")
+QRELS_COLUMNS = ("query", "document", "grade", "iteration", "stratum", "probability", "method")
 RANKINGS = ("results", "hits", "retrieved", "ranking")  # fields that hold the ranking of a query
 
 
@@ -215,25 +217,14 @@ def normalise_name(name: str) -> str:
 def choose_columns(names: Sequence[str], roles: Sequence[str], columns: Roles, source_name: str) -> dict[str, str]:
     """The column for each role: from ``columns``, else by its name. Ranks and iterations may be missing."""
     columns = columns or {}
-    for role in columns:
-        if role not in roles:
-            raise UsageError(f"unknown column role `{quotable(role)}`", hint=f"columns= takes {', '.join(roles)}")
-    normalised = {normalise_name(name): name for name in reversed(names)}
-    chosen: dict[str, str] = {}
-    for role in roles:
-        if role in columns:
-            if columns[role] not in names:
-                raise _missing_column(f"no column `{quotable(str(columns[role]))}`", names, source_name, "")
-            chosen[role] = columns[role]
-        elif column := next((normalised[name] for name in COLUMN_NAMES[role] if name in normalised), None):
-            chosen[role] = column
+    chosen = columns_of_roles(names, {role: COLUMN_NAMES[role] for role in roles}, columns, source_name)
     for role in roles[:3]:
         implicit = role == "grade" and len(names) == len(chosen) == 2
         if role not in chosen and not (role == "score" and "rank" in chosen) and not implicit:
             hint = f"name it {COLUMN_NAMES[role][0]}, or in Python name the columns: {_columns_call(roles)}"
-            if {"start", "end"} <= normalised.keys():
+            if {"start", "end"} <= set(map(normalise_name, names)):
                 hint = "for passages and chunks, use --judgments spans, or Collection(spans=...)"
-            raise _missing_column(f"no column for the {role}", names, source_name, hint)
+            raise no_column(names, source_name, f"no column for the {role}", hint)
     for role, column in chosen.items():
         _check_unique(column, role, names, source_name, exactly=role in columns)
     return chosen
@@ -267,8 +258,23 @@ def _check_unique(column: str, role: str, names: Sequence[str], source_name: str
         )
 
 
-def _missing_column(problem: str, names: Sequence[str], source_name: str, hint: str) -> InputError:
-    sentence = f"{problem}; the columns are {', '.join(quotable(name) for name in names) or 'none'}"
+def columns_of_roles(
+    names: Sequence[str], usual: Mapping[str, Sequence[str]], columns: Roles, source_name: str
+) -> dict[str, str]:
+    """The column of each role: the chosen one, or the first with a usual name."""
+    for role, column in (columns or {}).items():
+        if role not in usual:
+            raise UsageError(f"unknown column role `{quotable(role)}`", hint=f"columns= takes {', '.join(usual)}")
+        if column not in names:
+            raise no_column(names, source_name, f"no column `{quotable(str(column))}`")
+    normalised = {normalise_name(name): name for name in reversed(names)}
+    by_name = {role: next((normalised[n] for n in of_role if n in normalised), None) for role, of_role in usual.items()}
+    return {role: column for role, column in {**by_name, **(columns or {})}.items() if column is not None}
+
+
+def no_column(names: Sequence[str], source_name: str, what: str, hint: str = "") -> InputError:
+    """The error for a table without a column that is needed."""
+    sentence = f"{what}; the columns are {few([quotable(name) for name in names], 10) or 'none'}"
     return InputError([f"{source_name}: {sentence}" if source_name else sentence], hint=hint)
 
 
@@ -401,10 +407,6 @@ def numbers_of(frame: Columns, name: str, kind: str, faults: RowFaults | None) -
 
 def _numbers_of_text(texts: list[str]) -> list[Any]:
     """Numbers where texts are numbers."""
-    joined = " ".join(texts)
-    if joined.isascii() and joined.isprintable() and "_" not in joined:  # then `float` takes the same texts
-        with suppress(ValueError):
-            return list(map(float, texts))
     numbers = ((text, number(text, text=True)) for text in texts)
     return [_Raw(text) if value is None else value for text, value in numbers]
 

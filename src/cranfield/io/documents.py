@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Protocol
 
 import numpy as np
 
 from cranfield.data import Bytes, Integers, Strings
-from cranfield.errors import InputError, UsageError, max_faults, reading
+from cranfield.errors import InputError, UsageError, reading
 from cranfield.io.columns import strings_of
 from cranfield.io.faults import quotable
 from cranfield.io.streams import (
@@ -97,17 +97,7 @@ def field_list(names: Sequence[str]) -> str:
     return f"the fields are {', '.join(quotable(name) for name in names)}" if names else "the record has no fields"
 
 
-@dataclass
-class DocumentFaults:
-    """The first faults as (line, sentence), and the number of all faults."""
-
-    first: list[tuple[int, str]] = field(default_factory=list)
-    total: int = 0
-
-    def add(self, line: int, sentence: str) -> None:
-        self.total += 1
-        if len(self.first) < max_faults():
-            self.first.append((line, sentence))
+DocumentFault = tuple[int, str]  # a line, and what is wrong with it
 
 
 @dataclass
@@ -118,16 +108,16 @@ class Documents:
     names: Sequence[str]
     offsets: Integers
     data: Bytes
-    faults: DocumentFaults = field(default_factory=DocumentFaults)
+    faults: Sequence[DocumentFault] = ()
 
     @classmethod
     def of(
-        cls, lines: Sequence[int], names: Sequence[str], texts: Sequence[bytes], faults: DocumentFaults | None = None
+        cls, lines: Sequence[int], names: Sequence[str], texts: Sequence[bytes], faults: Sequence[DocumentFault] = ()
     ) -> Documents:
         """Documents from one text each."""
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum([len(text) for text in texts], out=offsets[1:])
-        return cls(lines, names, offsets, np.frombuffer(b"".join(texts), np.uint8), faults or DocumentFaults())
+        return cls(lines, names, offsets, np.frombuffer(b"".join(texts), np.uint8), faults)
 
     def text(self, row: int) -> bytes:
         """The text of one document."""
@@ -141,13 +131,17 @@ class DocumentsBuilder:
         self.lines: list[int] = []
         self.names: list[str] = []
         self.texts: list[bytes] = []
-        self.faults = DocumentFaults()
+        self.faults: list[DocumentFault] = []
 
     def add(self, line: int, name: str | bytes, text: bytes) -> None:
         """Add a document."""
         self.lines.append(line)
         self.names.append(name.decode("utf-8", "surrogateescape") if isinstance(name, bytes) else name)
         self.texts.append(text)
+
+    def fault(self, line: int, sentence: str) -> None:
+        """Add what is wrong with a line."""
+        self.faults.append((line, sentence))
 
     def build(self) -> Documents:
         """All documents and faults that were added."""
@@ -375,7 +369,7 @@ class TextFiles:
             text = open_stream(file, "corpus").read() if os.path.getsize(file) else b""
             if b"\0" in text:
                 name = quotable(os.path.relpath(file, self.source_name))
-                documents.faults.add(number, f"`{name}` contains a NUL byte; this is not text")
+                documents.fault(number, f"`{name}` contains a NUL byte; this is not text")
             else:
                 documents.add(number, os.path.splitext(os.path.basename(without_compression(file)))[0], text)
         return documents.build()
@@ -393,9 +387,8 @@ def read_texts(sources: Sequence[Any], names: Collection[str], choice: FieldChoi
         for reader in document_readers(source, choice or FieldChoice()):
             for block in reader.blocks():
                 documents = reader.parse(block)
-                if documents.faults.total:
-                    faults = [f"{location_of(reader, line)}: {sentence}" for line, sentence in documents.faults.first]
-                    raise InputError(faults, total=documents.faults.total)
+                if documents.faults:
+                    raise InputError([f"{location_of(reader, line)}: {fault}" for line, fault in documents.faults])
                 for row, name in enumerate(documents.names):
                     if name in names and name not in texts:
                         texts[name] = documents.text(row).decode("utf-8", "replace")

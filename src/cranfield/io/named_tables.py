@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cranfield.data import Floats, Integers, Strings
-from cranfield.errors import InputError, UsageError
-from cranfield.io.columns import COLUMN_NAMES, Columns, frame_of, is_frame, normalise_name
+from cranfield.errors import InputError, UsageError, reading_objects
+from cranfield.io.columns import COLUMN_NAMES, Columns, columns_of_roles, frame_of, is_frame, no_column, normalise_name
 from cranfield.io.faults import FaultList, Location, TableKind, quotable
 from cranfield.io.formats.delimited import DELIMITERS, delimiter_of, parse_delimited
 from cranfield.io.formats.json import is_json, is_json_lines, parse_json, parse_json_lines
@@ -141,24 +141,6 @@ def _repeated(name: str, place: str) -> InputError:
     return InputError([f"{place}: the column `{quotable(name)}` appears twice"])
 
 
-def _columns_of_roles(table: Columns, usual: Mapping[str, Sequence[str]], chosen: Roles) -> dict[str, str]:
-    """The column of each role: the one that was chosen, or the first with a usual name."""
-    found = {role: table.usual(names) for role, names in usual.items()}
-    for role, column in (chosen or {}).items():
-        if role not in usual:
-            raise UsageError(f"unknown column role `{quotable(role)}`", hint=f"columns= takes {', '.join(usual)}")
-        if column not in table.names:
-            raise no_column(table, f"no column `{quotable(column)}`", "")
-        found[role] = column
-    return {role: column for role, column in found.items() if column is not None}
-
-
-def no_column(table: Columns, what: str, hint: str) -> InputError:
-    """The error for a table without a column that is needed."""
-    names = few([quotable(name) for name in table.names], 10) or "none"
-    return InputError([f"{table.source_name}: {what}; the columns are {names}"], hint=hint)
-
-
 def _id_of(value: Any) -> str | None:
     """The id in a cell, None if it is empty or no id."""
     return None if is_missing(value) else id_text(value)
@@ -167,6 +149,7 @@ def _id_of(value: Any) -> str | None:
 # Queries
 
 
+@reading_objects()
 def read_queries(source: Any, *, columns: Roles = None) -> dict[str, dict[str, str]]:
     """The attributes of queries by query; the attribute ``text`` is the text of the query.
 
@@ -205,10 +188,13 @@ def _texts(attributes: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def _queries_of_table(table: Columns, columns: Roles) -> dict[str, dict[str, str]]:
-    chosen = _columns_of_roles(table, {"query": QUERY_COLUMNS, "text": ()}, columns)
+    chosen = columns_of_roles(table.names, {"query": QUERY_COLUMNS, "text": ()}, columns, table.source_name)
     if "query" not in chosen:
         raise no_column(
-            table, "no column for the query", 'name it query, or use cf.read_queries(..., columns={"query": ...})'
+            table.names,
+            table.source_name,
+            "no column for the query",
+            'name it query, or use cf.read_queries(..., columns={"query": ...})',
         )
     query = chosen["query"]
     text = chosen.get("text") or table.usual([name for name in TEXT_COLUMNS if name != normalise_name(query)])
@@ -302,6 +288,7 @@ class Items:
             raise InputError([f"{self.name}: no attribute `{quotable(attribute)}`"], hint=hint)
         return self.attributes[attribute]
 
+    @reading_objects()
     def numbers(self, attribute: str) -> Floats:
         """The values of an attribute as numbers; NaN where there is none."""
         if attribute not in self._numbers:
@@ -320,6 +307,7 @@ class Items:
         return self._numbers[attribute]
 
 
+@reading_objects()
 def read_items(source: Any, *, columns: Roles = None) -> Items:
     """The items of ``{document: {attribute: value}}``, or of a table with a column for the document.
 
@@ -342,10 +330,11 @@ def read_items(source: Any, *, columns: Roles = None) -> Items:
 
 
 def _items_of_table(table: Columns, columns: Roles) -> Items:
-    document = _columns_of_roles(table, {"document": ITEM_COLUMNS}, columns).get("document")
+    document = columns_of_roles(table.names, {"document": ITEM_COLUMNS}, columns, table.source_name).get("document")
     if document is None:
         raise no_column(
-            table,
+            table.names,
+            table.source_name,
             "no column for the document",
             'name it document, or use cf.read_items(..., columns={"document": ...})',
         )
@@ -475,17 +464,32 @@ class Cells:
 
     def _table(self, table: Columns, run: str) -> None:
         """A long table (measure and value in columns), or a wide one (a column for each measure)."""
-        chosen = _columns_of_roles(table, SCORE_COLUMNS, self.columns)
+        chosen = columns_of_roles(table.names, SCORE_COLUMNS, self.columns, table.source_name)
         if not any(table.values(name) for name in table.names):
             raise InputError([f"{table.source_name}: there are no scores"], hint=SHAPE)
         if "query" not in chosen:
-            raise no_column(table, "no column for the query", 'name it query, or pass columns={"query": ...}')
+            raise no_column(
+                table.names,
+                table.source_name,
+                "no column for the query",
+                'name it query, or pass columns={"query": ...}',
+            )
         ids = {chosen[role] for role in ("run", "query", "repeat", "collection") if role in chosen}
         if "measure" in chosen and "value" not in chosen:
-            raise no_column(table, "no column for the value", 'name it value, or pass columns={"value": ...}')
+            raise no_column(
+                table.names,
+                table.source_name,
+                "no column for the value",
+                'name it value, or pass columns={"value": ...}',
+            )
         measures = [] if "measure" in chosen else [name for name in table.names if name not in ids]
         if not measures and "measure" not in chosen:
-            raise no_column(table, "no column with scores", "give a column for each measure, or measure and value")
+            raise no_column(
+                table.names,
+                table.source_name,
+                "no column with scores",
+                "give a column for each measure, or measure and value",
+            )
         for place, row in table.rows():
             query = row[chosen["query"]]
             if isinstance(query, str) and query == ALL:

@@ -204,50 +204,34 @@ def is_list_of_runs(run: Any) -> bool:
 
 
 def _is_run(item: Any) -> bool:
-    """Whether an item of a list is a run."""
-    if type(item) is dict and item and type(next(iter(item.values()))) is dict and not {"hits", "error"} & item.keys():
-        return True
+    """Whether an item of a list or of a dict is a run; lists are none here."""
     if isinstance(item, str | os.PathLike | Run | Repeats) or hasattr(item, "read"):
         return True
+    if isinstance(item, Mapping) and (not item or _is_one_value(next(iter(item.values())))):
+        return False
     from cranfield.io.records import is_object, is_response, is_search_result, rankings_of_records
 
     if isinstance(item, Mapping):
-        if is_response(item) or rankings_of_records([item]) is not None or not item:
-            return False
-        return not _is_one_value(next(iter(item.values())))
+        return not is_response(item) and rankings_of_records([item]) is None
     return is_search_result(item) or (is_frame(item) and not is_object(item))
 
 
 @reading_objects()
-def is_mapping_of_runs(run: Any) -> bool:
-    """Whether this is ``{name: run}`` and not ``{query: ranking}``."""
+def is_mapping_of_runs(run: Any, *, chunks: bool = False) -> bool:
+    """Whether this is ``{name: run}`` and not ``{query: ranking}``; ``chunks``: a list is always one ranking."""
     if not isinstance(run, Mapping) or not run:
         return False
-    first = next((value for value in run.values() if not isinstance(value, Mapping) or value), None)
-    if isinstance(first, Mapping):
-        inner = next(iter(first.values()))
-        if _is_one_value(inner):
-            return False
-        from cranfield.io.records import is_response
-
-        return not is_response(first)
-    if isinstance(first, list | tuple) and first:
+    name, first = next(((key, value) for key, value in run.items() if not isinstance(value, Mapping) or value), ("", 0))
+    if isinstance(first, list | tuple) and first and not chunks:
         from cranfield.io.records import is_search_result, unwrap
 
         if is_search_result(first):
             return True
-        if unwrap(run) is not run:
-            return False
-        name = next(name for name, value in run.items() if value is first)
-        return _is_list_of_rankings(first, quotable(str(name)))
+        return unwrap(run) is run and _is_list_of_rankings(first, quotable(str(name)))
     if isinstance(first, str) and not any(map(_is_path, run.values())):
-        name = next(name for name, value in run.items() if value is first)
         found = f"expected [document, ...], found the text {quotable(repr(first))}, which is not a file either"
         raise InputError([f"query `{quotable(str(name))}`: {found}"], hint=f"write [{quotable(repr(first))}]")
-    if isinstance(first, str | os.PathLike | Run | Repeats) or hasattr(first, "read"):
-        return True
-
-    return is_frame(first)
+    return _is_run(first)
 
 
 def _is_path(value: Any) -> bool:

@@ -16,10 +16,10 @@ import numpy as np
 
 from cranfield.data import Integers, Judgments, JudgmentSample, Strings
 from cranfield.errors import InputError, UsageError, reading_objects
-from cranfield.io.columns import COLUMN_NAMES, Columns, normalise_name
-from cranfield.io.faults import Location, quotable
-from cranfield.io.objects import qrels_from_dict
+from cranfield.io.columns import COLUMN_NAMES, Columns, no_column, normalise_name
+from cranfield.io.faults import Fault, fault_text, quotable
 from cranfield.io.streams import Stream, is_stream, open_stream
+from cranfield.io.tables import read_rows as read_table_rows
 from cranfield.io.values import MAX_NUMBER, by_text, id_text, is_missing, number
 from cranfield.wording import NO_BYTE
 
@@ -113,8 +113,6 @@ def _check_rows(rows: Iterable[Row], check: Check, hint: str = "") -> None:
 
 
 def _rows_of_table(columns: Columns, table: SideTable) -> Iterator[Row]:
-    from cranfield.io.named_tables import no_column
-
     named: list[str] = []
     for role in (*table.columns, *(("type",) if table.optional else ())):
         taken = set(map(normalise_name, named))
@@ -122,7 +120,12 @@ def _rows_of_table(columns: Columns, table: SideTable) -> Iterator[Row]:
         if name is not None:
             named.append(name)
         elif role in table.columns:
-            raise no_column(columns, f"no column for the {role}", f"name the columns {', '.join(table.columns)}")
+            raise no_column(
+                columns.names,
+                columns.source_name,
+                f"no column for the {role}",
+                f"name the columns {', '.join(table.columns)}",
+            )
     width = len(table.columns)
     for place, row in columns.rows():
         *ids, value = (row[name] for name in named[:width])
@@ -392,8 +395,8 @@ def read_run_groups(source: Any, member: str = "run", kind: str = "group") -> di
 ByDocument = Mapping[str, Mapping[str, Any]]  # {query: {document: value}}
 ITERATIONS = frozenset(("0", "Q0", "q0"))
 METHODS = frozenset(("0", "1", "2", "4"))
-SAMPLED = SideTable("qrels", ("query", "iteration", "document", "stratum", "grade"))
-PROBABILITIES = SideTable("qrels", ("query", "document", "grade", "method", "probability"))
+SAMPLED = ("query", "Q0", "document", "stratum", "grade")  # the second one is no subtopic
+PROBABILITIES = ("query", "document", "grade", "method", "probability")
 
 
 @reading_objects()
@@ -488,36 +491,22 @@ def read_sampled(stream: Stream, name: str) -> Judgments:
 
     The order of the columns tells them apart: the document is the third or the second.
     """
-    with_probabilities = _has_probabilities([columns for _, columns, _ in stream.columns()])
-    table = PROBABILITIES if with_probabilities else SAMPLED
-    grades: dict[str, dict[str, float]] = {}
-    first: dict[tuple[str, str], str] = {}
-    extra: dict[str, dict[str, dict[str, str]]] = {"stratum": {}, "method": {}, "probability": {}}
-
-    def check(location: str, *values: str) -> str:
-        row = dict(zip(table.columns, values, strict=True))
-        query, document, grade = row["query"], row["document"], _number(row["grade"])
-        if not math.isfinite(grade):
-            columns = " ".join(table.columns)
-            return f'the grade is not a number: "{quotable(row["grade"])}" (columns: {columns})'
-        given = {kind: row[kind] for kind in extra if kind in row}
-        earlier = {kind: extra[kind].setdefault(query, {}).setdefault(document, value) for kind, value in given.items()}
-        first_location = first.setdefault((query, document), location)
-        if (grades.setdefault(query, {}).setdefault(document, grade), earlier) != (grade, given):
-            line = first_location.rpartition(":")[2]
-            return f"{_pair('document', document, query)} is already given otherwise, in line {line}"
-        return ""
-
-    _check_rows(_rows_of_text(stream, table), check)
-    judgments = qrels_from_dict(grades, name, Location(stream.source_name, "qrels"))
-    if with_probabilities:
-        return with_sample(judgments, inclusion=extra["probability"], method=extra["method"])
-    return with_sample(judgments, strata=extra["stratum"])
+    lines = list(stream.columns())
+    names = PROBABILITIES if _has_probabilities([columns for _, columns, _ in lines]) else SAMPLED
+    faults = [
+        Fault(at, "syntax", b"", fault_text(f"{len(columns)} columns, expected {' '.join(names)}"), 0)
+        for at, columns, _ in lines
+        if len(columns) != len(names)
+    ]
+    complete = [(at, columns) for at, columns, _ in lines if len(columns) == len(names)]
+    frame = Columns.of_text(names, [row for _, row in complete], np.array([at for at, _ in complete], np.int64))
+    roles = {"method": "method"} if "method" in names else {}
+    return read_table_rows("qrels", lambda: iter([(frame, faults)]), name, roles, stream.source_name)
 
 
 def _has_probabilities(lines: list[list[str]]) -> bool:
     """Whether these are statAP's columns: the second one names documents, and the last one is a probability."""
-    complete = [fields for fields in lines if len(fields) == len(SAMPLED.columns)]
+    complete = [fields for fields in lines if len(fields) == len(SAMPLED)]
     if {fields[1] for fields in complete} <= ITERATIONS:
         return False
     fits = [

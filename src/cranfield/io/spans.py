@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from cranfield import io, native
-from cranfield.data import Floats, Integers, Judgments, Passages, Repeats, Run, Strings, Table
-from cranfield.errors import InputError, UsageError
-from cranfield.io.columns import COLUMN_NAMES, PASSAGE_IDS, Columns, is_frame
+from cranfield.data import Floats, Integers, Judgments, Passages, Run, Strings, Table
+from cranfield.errors import InputError, UsageError, reading_objects
+from cranfield.io.columns import COLUMN_NAMES, PASSAGE_IDS, Columns, no_column
 from cranfield.io.faults import Location, TableKind, Unit, quotable
-from cranfield.io.named_tables import no_column, read_table
+from cranfield.io.named_tables import read_table
 from cranfield.io.records import FIELDS, Accessors, columns_of, read_chunk_records, without_repeats
 from cranfield.io.runs import load, load_unchecked
 from cranfield.io.streams import Stream, detect_file, is_stream, open_stream
@@ -41,6 +41,7 @@ COLUMNS = {
     "quote": ("quote", "passage", "text"),
 }
 LONGEST = 10**11  # the highest offset; larger ones are no offsets
+MOST_DIGITS = 1000  # that are read: Python refuses very long numbers
 _ID = re.compile(rb"(.+):([0-9]{1,11})-([0-9]{1,11})", re.DOTALL)
 SHAPES = {
     "run": "[(document, start, end), ...], with the score as a fourth value or in order",
@@ -80,6 +81,7 @@ class Located:
     listed: bool = False  # in lists by query, which have an order
 
 
+@reading_objects()
 def read_chunks(
     source: Any,
     *,
@@ -146,6 +148,7 @@ def parse_ids(ids: Strings, source_name: str) -> Passages:
     return Passages(names, document, start, end)
 
 
+@reading_objects()
 def read_spans(source: Any, *, name: str | None = None, texts: Texts | None = None) -> tuple[Judgments, Passages]:
     """Judged passages as judgments by subtopic, each a document and a subtopic of its own; and their offsets.
 
@@ -276,7 +279,8 @@ def _of_table(table: Columns, kind: TableKind, name: str, source_name: str, *, q
     if missing:
         more = ", or query, document and quote" if kind == "qrels" else ""
         raise no_column(
-            table,
+            table.names,
+            table.source_name,
             f"no column for the {missing[0]}",
             f"a table of passages has the columns query, document, start and end{more}",
         )
@@ -422,19 +426,13 @@ def _offsets(given: Given, values: list[Any], role: str, faults: list[str]) -> I
         digits = "".join(values)
         if digits.isdecimal() and digits.isascii():
             return np.fromstring(" ".join(values), np.int64, sep=" ")
-    if kinds != {int}:
-        values = [_whole(value) for value in values]
-        for row, value in enumerate(values):
-            if isinstance(value, Wrong):
-                faults.append(f"{given.place(row)}: the {role} must be a whole number, found {quotable(str(value))}")
-    try:
-        offsets = np.array([] if faults else values, np.int64)
-        highest = int(offsets.max(initial=0))
-    except OverflowError:
-        offsets, highest = np.zeros(0, np.int64), max(values)
-    if highest > LONGEST:
-        faults.append(f"{given.place(values.index(highest))}: the {role} is too large: {quotable(str(highest))}")
-    return offsets
+    whole = values if kinds == {int} else [_whole(value) for value in values]
+    for row, value in enumerate(whole):
+        if isinstance(value, Wrong):
+            faults.append(f"{given.place(row)}: the {role} must be a whole number, found {quotable(str(value))}")
+        elif abs(value) > LONGEST:
+            faults.append(f"{given.place(row)}: the {role} is too large: {quotable(str(values[row]))}")
+    return np.array([] if faults else whole, np.int64)
 
 
 class Wrong(str):
@@ -447,7 +445,7 @@ def _whole(value: Any) -> int | Wrong:
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return int(value)
     if isinstance(value, str) and re.fullmatch(r"\s*-?[0-9]+\s*", value):
-        return int(value)
+        return int(value) if len(value) < MOST_DIGITS else LONGEST + 1
     return Wrong(value if isinstance(value, str) and value else repr(value))
 
 
@@ -540,20 +538,3 @@ def locate(quote: str, text: str) -> list[tuple[int, int]]:
         return [(start, start + len(quote)) for start in at]
     words = r"\s+".join(map(re.escape, quote.split()))
     return [match.span(1) for match in re.finditer(f"(?=({words}))", text)]
-
-
-def is_mapping_of_runs(run: Any) -> bool:
-    """Whether this is ``{name: run}``, with runs of chunks, and not ``{query: ranking}``."""
-    return isinstance(run, Mapping) and _are_runs(list(run.values()))
-
-
-def is_list_of_runs(run: Any) -> bool:
-    """Whether this is a list of runs of chunks, and not a list of records."""
-    return isinstance(run, list | tuple) and _are_runs(run)
-
-
-def _are_runs(values: Sequence[Any]) -> bool:
-    first = next((value for value in values if not _is_empty(value)), None)
-    if isinstance(first, Mapping):  # a run, a ranking {id: score}, or the record of a chunk
-        return isinstance(next(iter(first.values())), Mapping | list | tuple)
-    return isinstance(first, Run | Repeats) or is_stream(first) or is_frame(first)

@@ -18,11 +18,11 @@ import numpy as np
 from cranfield.data import Floats, Integers, Judgments, Labels, Run, Strings, Table, TableStream
 from cranfield.errors import InputError, UsageError, available, max_faults
 from cranfield.io.columns import QRELS_COLUMNS, RUN_COLUMNS, Columns, RowFaults, choose_columns, ids_of, numbers_of
-from cranfield.io.faults import Fault, FaultList, Location, TableKind, Unit, input_error
+from cranfield.io.faults import Fault, FaultList, Location, TableKind, Unit, input_error, quotable
 from cranfield.io.streams import Roles
-from cranfield.io.values import check_marks, codes_of, first_rows
+from cranfield.io.values import check_marks, codes_of, first_rows, is_missing
 
-SAMPLE_ROLES = ("stratum", "probability")
+SAMPLE_ROLES = ("stratum", "probability", "method")
 
 
 def run_table(frame: Columns, columns: Roles, location: Location) -> Table:
@@ -140,14 +140,21 @@ def _with_sample(judgments: Judgments, judged: Mapping[str, Any]) -> Judgments:
     from cranfield.io.side_tables import with_sample
 
     given: dict[str, dict[str, dict[str, Any]] | None] = dict.fromkeys(SAMPLE_ROLES)
-    for role in SAMPLE_ROLES if len(judged["query"]) else ():
-        if role not in judged:
-            continue
-        by_query: dict[str, dict[str, Any]] = {}
-        given[role] = by_query
-        for q, d, value in zip(judged["query"], judged["document"], judged[role], strict=True):
-            by_query.setdefault(q, {})[d] = None if value == "" else value
-    return with_sample(judgments, given["stratum"], given["probability"])
+    faults = []
+    for role in [role for role in SAMPLE_ROLES if role in judged and len(judged["query"])]:
+        given[role] = by_query = dict[str, dict[str, Any]]()
+        for q, d, cell in zip(judged["query"], judged["document"], judged[role], strict=True):
+            value = None if is_missing(cell) else cell
+            if by_query.setdefault(q, {}).setdefault(d, value) != value:
+                faults.append(
+                    f"{judgments.name}: document `{quotable(d)}` of query `{quotable(q)}` has two {PLURAL[role]}"
+                )
+    if faults:
+        raise InputError(faults)
+    return with_sample(judgments, *given.values())
+
+
+PLURAL = {"stratum": "strata", "probability": "probabilities", "method": "methods"}
 
 
 def _no_rows(location: Location) -> InputError:

@@ -18,7 +18,7 @@ import numpy as np
 
 from cranfield import io
 from cranfield.data import Floats, Integers, Judgments, Run, Strings, Table
-from cranfield.errors import MeasureError
+from cranfield.errors import InputError, MeasureError
 from cranfield.evaluation.evaluator import Evaluator
 from cranfield.lab.studies.ties import ALL, DEFAULT
 from cranfield.lab.study import Progress
@@ -78,8 +78,11 @@ class FeatureScores:
         return Run("feature", Table(names.take(self.query), self._documents(), self.score))
 
     def save(self, folder: str | Path) -> None:
-        """Write ``qrels.txt`` and ``feature.run``."""
+        """Write ``qrels.txt`` and ``feature.run``, neither of which may be there."""
         path = Path(folder)
+        for name in ("qrels.txt", RUN_FILE):
+            if (path / name).exists():
+                raise InputError([f"{path / name}: the file already exists"], hint="choose another folder")
         path.mkdir(parents=True, exist_ok=True)
         io.write_qrels(self.judgments(), path / "qrels.txt")
         io.write_run(self.run(), path / RUN_FILE)

@@ -34,10 +34,9 @@ from cranfield.report.compare import (
     ranks_hold,
     reversals,
     unchecked,
-    within,
 )
 from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell, Row, Sheet, shown, signed
+from cranfield.report.sheet import Cell, Row, Sheet, interval, shown, signed
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import one_of, plural, printable
 
@@ -77,8 +76,8 @@ class Versus(NamedTuple):
 
     def numbers(self, comparison: Comparison, digits: int) -> str:
         """The estimate, its interval and the p-value, in a sentence."""
-        interval = within(self.low, self.high, digits)
-        middle = f"{interval_name(comparison)} {interval}, " if interval else ""
+        limits = interval(self.low, self.high, digits)
+        middle = f"{interval_name(comparison)} {limits}, " if limits else ""
         what = "" if (name := quantity(comparison)) == "difference" else f"{name} "
         return f"{what}{signed(self.estimate, digits)}, {middle}p {chance_words(self.p)}"
 
@@ -322,7 +321,7 @@ def _table_of_two(comparison: Comparison, against: list[dict[int, Versus]], digi
         values = [Cell(text, versus_run.verdict == v) for text, v in zip(means, (-1, 1), strict=True)]
         cells = [
             Cell(signed(versus_run.estimate, digits)),
-            Cell(within(versus_run.low, versus_run.high, digits)),
+            Cell(interval(versus_run.low, versus_run.high, digits)),
             Cell(chance(versus_run.p)),
         ]
         rows.append(((measure.measure,), [*values, *cells]))
@@ -350,7 +349,7 @@ def _table_of_many(
                 gap = (
                     ("", "")
                     if versus_run is None
-                    else (signed(versus_run.estimate, digits), within(versus_run.low, versus_run.high, digits))
+                    else (signed(versus_run.estimate, digits), interval(versus_run.low, versus_run.high, digits))
                 )
                 cells += map(Cell, gap)
             cells.append(Cell(word if versus_run is None else chance(versus_run.p)))

@@ -52,7 +52,7 @@ MORE = "A table for each of the {runs} runs: -v. All numbers: --format json."
 # Causes that give a range for the same queries, and for others too.
 OWN_RANGES: tuple[Cause, ...] = ("ties", "unjudged")
 RANGES: tuple[Cause, ...] = ("queries", "ties", "unjudged")
-CHANGING = ("could be", "score", "run")
+CHANGING = ("could be", "score")
 LEADING = ("score", "95% interval", "ties", "unjudged", "share\nunjudged")
 OF_UNJUDGED = 2  # the last of these columns, which complete judgments leave out
 INTERVALS = {"t": "Student's t", "bca": "BCa bootstrap"}
@@ -310,9 +310,9 @@ def overview(audit: Audit, layout: Layout) -> list[Page]:
             if np.isnan(moved).all() or np.nanmax(moved) <= SAME:
                 continue
             r = int(np.nanargmax(moved))
-            cells = [_range(layout, audit, m, low[r], high[r]), _number(layout, audit, m, score[r]), audit.runs[r]]
-            rows.append(((measure, cause), [*map(Cell, cells)]))
-    pages = [Page("The runs whose scores could change most", titled_sheet(("measure", "cause"), CHANGING, rows))]
+            cells = [_range(layout, audit, m, low[r], high[r]), _number(layout, audit, m, score[r])]
+            rows.append(((measure, cause, audit.runs[r]), [*map(Cell, cells)]))
+    pages = [Page("The runs whose scores could change most", titled_sheet(("measure", "cause", "run"), CHANGING, rows))]
     leaders, columns = [], len(LEADING) - (OF_UNJUDGED if audit.complete else 0)
     for r in np.argsort(-np.nan_to_num(audit.score[:, 0], nan=-np.inf), kind="stable")[:BEST].tolist():
         ranges = [_range(layout, audit, 0, *(array[r, 0] for array in audit.reach(cause))) for cause in RANGES]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, which colour-blind readers can distinguish; symbols also differ in shape or fill.
 BLUE, ORANGE, GREEN, SKY, GREY, BLACK = "#0072B2", "#D55E00", "#009E73", "#56B4E9", "#999999", "#000000"
 PURPLE = "#CC79A7"
+COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK, GREY)
+MARKERS = "osD^v<>hpd"
 DIVERGING = (ORANGE, "#F7F7F7", BLUE)  # from worse to better, as in the HTML report
 COLUMN, PAGE = 3.35, 7.0  # inches: one column of a two-column paper, and both
 LONGEST = 40  # characters of a name beside an axis
@@ -199,6 +202,12 @@ def file_name(text: str) -> str:
     'stopping-runs_bm25_2'
     """
     return re.sub(r"[^\w.+-]+", "_", text).strip("_.") or "figure"
+
+
+def styles(count: int) -> list[dict[str, Any]]:
+    """Colours and markers of this many series; no two of up to 70 share both."""
+    pairs = zip(range(count), cycle(COLOURS), cycle(MARKERS), strict=False)
+    return [{"color": colour, "marker": marker} for _, colour, marker in pairs]
 
 
 def across(names: Sequence[str], wide: float, most: int, size: float = 7) -> int:

@@ -16,7 +16,7 @@ from cranfield.data import Integers
 from cranfield.evaluation.designs import INDEPENDENT
 from cranfield.report.canvas import BLUE, COLUMN, DIVERGING, GREY, PAGE, Drawings, Panel, ink, name_rows
 from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell, Sheet, csv_lines, shown, signed
+from cranfield.report.sheet import Cell, Sheet, csv_lines, interval, shown, signed
 from cranfield.statistics.resampling import sign_patterns
 from cranfield.wording import decodable, few, one_of, percent, plural
 
@@ -264,21 +264,16 @@ def _pairs(comparison: Comparison, compared: MeasureComparison, digits: int) -> 
     rows = []
     for result in sorted(compared.pairs, key=lambda pair: -abs(pair.estimate)):
         cells = [
-            Cell(signed(result.estimate, digits), result.significant, within(result.low, result.high, digits)),
+            Cell(signed(result.estimate, digits), result.significant, interval(result.low, result.high, digits)),
             *([Cell(chance(result.corrected))] if corrected else []),
             *(Cell(chance(p)) for p in result.tests.values()),
-            Cell(signed(result.effect, 2), aside=within(result.effect_low, result.effect_high, 2)),
+            Cell(signed(result.effect, 2), aside=interval(result.effect_low, result.effect_high, 2)),
             Cell(f"{result.wins}/{result.ties}/{result.losses}"),
             *([Cell(doubt(result))] if doubtful else []),
         ]
         rows.append(((result.run,) if comparison.baseline is not None else (result.run, result.other), cells))
     names = ("run",) if comparison.baseline is not None else ("run", "versus")
     return sheet(names, (*heads, *(["could be\nreversed by"] if doubtful else [])), rows)
-
-
-def within(low: float, high: float, digits: int) -> str:
-    """An interval of differences as text."""
-    return "" if np.isnan(low) or np.isnan(high) else f"[{signed(low, digits)}, {signed(high, digits)}]"
 
 
 def chance(p: float) -> str:

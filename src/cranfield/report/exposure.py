@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import isnan
+
 from cranfield.analysis.exposure import CONFIDENCE, Exposure
 from cranfield.report.pages import Page, sheet, table
-from cranfield.report.sheet import Cell, shown, signed
-from cranfield.wording import percent, plural
+from cranfield.report.sheet import Cell, interval, shown, signed
+from cranfield.wording import few, percent, plural
 
 
 def pages(exposure: Exposure, digits: int = 4) -> list[Page]:
@@ -25,11 +27,12 @@ def _shares(exposure: Exposure, digits: int) -> Page:
     difference = {(d.run, d.group): d for d in exposure.differences}
 
     def cell(run: str, group: str) -> Cell:
-        found, aside = difference.get((run, group)), ""
-        if found is not None:
-            low, high = signed(found.low, digits), signed(found.high, digits)
-            aside = f"{signed(found.difference, digits)} [{low}, {high}]"
-        return Cell(shown(exposure[run].shares[group], digits), aside=aside)
+        share, found = shown(exposure[run].shares[group], digits), difference.get((run, group))
+        if found is None:
+            return Cell(share)
+        return Cell(
+            share, aside=f"{signed(found.difference, digits)} {interval(found.low, found.high, digits)}".rstrip()
+        )
 
     groups = exposure.catalogue_shares
     rows = [
@@ -57,6 +60,8 @@ def notes(exposure: Exposure) -> list[str]:
     ]
     if exposure.left_out:
         sentences.append(f"{plural(exposure.left_out, 'query')} that not all runs have are left out")
+    if spreadless := list(dict.fromkeys(d.run for d in exposure.differences if isnan(d.low))):
+        sentences.append(f"no interval for {few(spreadless)}: there is no spread between queries")
     for name, run in exposure.runs.items():
         if run.tied_queries:
             queries = plural(run.tied_queries, "query")

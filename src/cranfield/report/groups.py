@@ -10,7 +10,7 @@ from cranfield.evaluation.designs import Groups
 from cranfield.report.canvas import BLUE, COLUMN, GREY, Panel, ink, name_rows
 from cranfield.report.compare import chance, chance_words
 from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell, Sheet, csv_lines, highest_text, shown, signed
+from cranfield.report.sheet import Cell, Sheet, csv_lines, highest_text, interval, shown, signed
 from cranfield.wording import percent, plural
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ def _difference(by_group: Groups, m: int, r: int, g: int, digits: int) -> str:
     difference, low, high = (float(table[m, r, g]) for table in (by_group.difference, by_group.low, by_group.high))
     if np.isnan(difference):
         return ""
-    interval = "" if np.isnan(low) else f" [{signed(low, digits)}, {signed(high, digits)}]"
-    return f"{signed(difference, digits)}{interval}"
+    return f"{signed(difference, digits)} {interval(low, high, digits)}".rstrip()
 
 
 def notes(by_group: Groups) -> list[str]:

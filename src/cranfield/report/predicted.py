@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from cranfield.evaluation.predicted import PredictedMean
 from cranfield.report.pages import Page, sheet, write
-from cranfield.report.sheet import Cell, shown, signed
+from cranfield.report.sheet import Cell, interval, shown, signed
 from cranfield.wording import plural
 
 FEW_HUMAN = {"fixed": 20, "loo": 15}  # queries below which intervals cover too little, by inference
@@ -35,11 +35,7 @@ def _page(measure: str, means: Sequence[PredictedMean], digits: int) -> Page:
     for mean in means:
         for kind, line in LINES.items():
             predicted = getattr(mean, kind)
-            limits = (
-                ""
-                if math.isnan(predicted.low)
-                else f"[{shown(predicted.low, digits)}, {shown(predicted.high, digits)}]"
-            )
+            limits = interval(predicted.low, predicted.high, digits, shown)
             p = "" if math.isnan(predicted.p_value) or not limits else f"{predicted.p_value:.4f}"
             worth = (mean.worth_queries, mean.worth_judgments) if kind == "both" else (math.nan, math.nan)
             texts = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from io import StringIO
@@ -44,6 +44,15 @@ def signed(value: float, digits: int) -> str:
         return "+∞" if value > 0 else "-∞"
     text = shown(value, digits)
     return f"+{text}" if value > 0 and float(text) else text
+
+
+def interval(low: float, high: float, digits: int, show: Callable[[float, int], str] = signed) -> str:
+    """The interval of a difference as text, or with ``show=shown`` that of another number; empty if undefined.
+
+    >>> interval(-0.1, 0.25, 2), interval(0.1, 0.25, 2, shown), interval(float("nan"), 1, 2)
+    ('[-0.10, +0.25]', '[0.10, 0.25]', '')
+    """
+    return "" if np.isnan(low) or np.isnan(high) else f"[{show(low, digits)}, {show(high, digits)}]"
 
 
 def exact(value: float) -> str:

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow
 from pyarrow import compute
 from pyspark.sql import functions as sql
 
 from cranfield import errors
-from cranfield.analysis.compare import Comparison, build_comparison, check_comparable, check_query_count, settings_for
-from cranfield.analysis.significance import ComparisonSettings, Corrected, compare_pairs, correct, p_values
+from cranfield.analysis.compare import Comparison, compare_scores
+from cranfield.analysis.significance import ComparisonSettings
 from cranfield.corpus import Corpus, corpus_file
-from cranfield.data import Floats, Integers
+from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError, UsageError
 from cranfield.evaluation.collection import Collection, with_intents
 from cranfield.evaluation.evaluator import Measures
 from cranfield.evaluation.notes import Note, QueryNames
-from cranfield.evaluation.plan import Plan, Shown, Undefined, make_plan
+from cranfield.evaluation.plan import Plan, Shown, make_plan
+from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.reader import check_readable
 from cranfield.evaluation.run_notes import (
     MAX_QUERIES,
@@ -38,14 +37,13 @@ from cranfield.evaluation.run_notes import (
     subtopic_notes,
     undefined_note,
 )
-from cranfield.evaluation.scores import MeanScores, ScoreTable, substituted
+from cranfield.evaluation.scores import MeanScores, Scores
 from cranfield.io.tables import NO_SUBTOPIC, are_subtopics
 from cranfield.ranking.unjudged import no_overlap_error
 from cranfield.spark import frames, shards, totals
 from cranfield.spark.frames import broadcast as broadcast_value
 from cranfield.spark.shards import Job
-from cranfield.spark.totals import PACKED_SCHEMA, Summary, id_list, pack, unpack
-from cranfield.statistics.design import Sample
+from cranfield.spark.totals import PACKED_SCHEMA, Summary, id_list, unpack
 from cranfield.wording import one_of
 
 BROADCAST = 64 << 20  # judgments of up to this many bytes are sent to every task
@@ -194,7 +192,7 @@ def _diverse(judgments: Any) -> bool:
 class ScoreFrame(MeanScores):
     """Scores in Spark: means and notes on the driver, and the values of all queries in the DataFrame ``frame``.
 
-    ``records``: what Spark persists, one row per ranking; ``values``: the same by measure, as an index of the columns.
+    ``records``: what Spark persists, one row per ranking; ``values``: the values of all columns of those that count.
     ``evaluation_notes``: the notes that do not depend on the means.
     """
 
@@ -219,21 +217,37 @@ class ScoreFrame(MeanScores):
         """The means alone: a part of the runs or columns has no frame of its own."""
         return MeanScores(self.runs, self.columns, self._means, self._sizes, self.notes, self.policy)
 
-    def compare(self, baseline: str | None = None, **terms: Any) -> Comparison:
-        """Significance of differences between runs: `cranfield.compare`, with its arguments and result.
+    def collect(self) -> Scores:
+        """The values of all queries on the driver, as `Scores`: eight bytes for each."""
+        rows = self.values.toArrow()
+        ids = rows.column("query").combine_chunks().dictionary_encode()
+        queries = id_list(ids.dictionary)
+        of_query, of_run = (
+            codes.to_numpy() for codes in (ids.indices, compute.index_in(rows.column("run"), pyarrow.array(self.runs)))
+        )
+        values = np.full((len(self.runs), len(self.columns), len(queries)), np.nan)
+        counted = np.zeros((len(self.runs), len(queries)), bool)
+        table = rows.column("value").combine_chunks().flatten().to_numpy(zero_copy_only=False)
+        values[of_run, :, of_query] = table.reshape(-1, len(self.columns))
+        counted[of_run, of_query] = True
+        undefined = self.plan.policy.undefined
+        return Scores(self.runs, self.columns, tuple(queries), values, counted, undefined, notes=self.notes)
 
-        One task per measure has the values of all runs and queries. Only the outcomes, and once the ids of the queries,
-        come to the driver.
+    def compare(self, baseline: str | None = None, **terms: Any) -> Comparison:
+        """Significance of differences between runs: `cranfield.compare` of the collected scores, with its arguments.
+
+        What could reverse a difference is not checked: the rankings are not on the driver.
         """
-        settings = ComparisonSettings(baseline=baseline, **terms)
-        return compare_runs(self.values, self, self.plan.policy.undefined, settings)
+        settings = ComparisonSettings(baseline=baseline, **terms | {"audit": False})
+        return replace(compare_scores(self.collect(), settings), policy=policy_line(self, denominator=False))
 
 
 def _frame(plan: Plan, values: Any) -> Any:
     labels = sql.array(*(sql.lit(column.label) for column in plan.columns))
     value = sql.when(~sql.isnan("value") & (sql.abs("value") != float("inf")), sql.col("value"))
     label = sql.element_at(labels, sql.col("measure") + 1)
-    return values.select("run", "query", label.alias("measure"), value.alias("value"))
+    by_measure = values.select("run", "query", sql.posexplode("value").alias("measure", "value"))
+    return by_measure.select("run", "query", label.alias("measure"), value.alias("value"))
 
 
 def _summed_up(
@@ -248,7 +262,7 @@ def _summed_up(
     if plan.policy.undefined == "error":
         _check_defined(plan, summaries)
     counted = {"judged": "judged", "both": "judged and length >= 0", "run": "length >= 0"}[plan.policy.queries]
-    values = complete.where(counted).select("run", "query", sql.posexplode("value").alias("measure", "value"))
+    values = complete.where(counted).select("run", "query", "value")
     runs = tuple(dict.fromkeys([*order, *sorted(overview.runs)]))
     notes: list[Note] = []
     for column, names in zip(plan.columns, _undefined(plan, values, summaries), strict=True):
@@ -398,115 +412,3 @@ def _coverage(plan: Plan, records: Any, judgments: Any) -> list[list[int]]:
             rows = judgments.where(sql.col("score") >= column.measure.chosen["rel"])
             raise no_overlap_error("qrels", relevant, rows.agg(sql.min("document")).first()[0])
     return coverage
-
-
-# Comparisons of runs: one task per measure has all its values; the driver puts the outcomes together.
-#
-# A task uses the functions of `cranfield.compare`. Only outcomes leave it.
-
-
-def compare_runs(values: Any, scores: ScoreTable, undefined: Undefined, settings: ComparisonSettings) -> Comparison:
-    """`cranfield.compare` of a frame with columns measure (an index), query, run and value."""
-    check_comparable(scores.columns)
-    # The number of queries is not known here; the memory of a task is limited in other ways.
-    settings, pairs = settings_for(scores, settings)
-    number = len(scores.columns)
-    shards = values.repartition(number, "measure").sortWithinPartitions("measure", "query")
-
-    def outcomes(corrections: Sequence[Corrected] | None = None) -> list[MeasureOutcome]:
-        tests = partial(measure_outcomes, settings, tuple(scores.runs), pairs, undefined, corrections)
-        by_measure = unpack(shards.mapInArrow(tests, PACKED_SCHEMA).collect())
-        by_number: list[MeasureOutcome] = [by_measure[str(m)] for m in range(number)]
-        return by_number
-
-    results = outcomes()
-    all_queries = list(results[0].queries)
-    masks = [np.unpackbits(result.used, count=result.count).astype(bool) for result in results]
-    queries = [tuple(name for name, used in zip(all_queries, mask, strict=True) if used) for mask in masks]
-    for measure, used, result in zip(scores.measures, queries, results, strict=True):
-        check_query_count(measure, len(used), len(all_queries))
-        if isinstance(result.outcome, CranfieldError):
-            raise result.outcome
-    if settings.family == "all":  # the levels of intervals are known when all p-values are
-        p = [result.outcome["p"] for result in results if isinstance(result.outcome, dict)]
-        results = outcomes(correct(p, settings))
-    found = [result.outcome for result in results if isinstance(result.outcome, dict)]
-    return build_comparison(scores, settings, pairs, all_queries, queries, found)
-
-
-@dataclass(frozen=True)
-class MeasureOutcome:
-    """The outcome for one measure. ``used``: the queries that were compared, as packed bits in the order of ids.
-
-    ``queries`` has the ids, for the first measure only: they are the same for all. The outcome is None if fewer than
-    two queries have a value in every run.
-    """
-
-    outcome: dict[str, Any] | CranfieldError | None
-    used: npt.NDArray[np.uint8]
-    count: int
-    queries: Sequence[str]
-
-
-def measure_outcomes(
-    settings: ComparisonSettings,
-    runs: Sequence[str],
-    pairs: Integers,
-    undefined: Undefined,
-    corrections: Sequence[Corrected] | None,
-    batches: Iterable[Any],
-) -> Iterator[Any]:
-    """Rows of measure (a number), query, run and value, sorted by the first two, in; packed outcomes out.
-
-    ``corrections``: of the p-values of all measures; None to correct those of each measure.
-    """
-    for measure, rows in _by_measure(batches):
-        names, values, counted = _table(runs, rows)
-        values = substituted(values, undefined)
-        used = counted & ~np.isnan(values).any(axis=0)
-        outcome: dict[str, Any] | CranfieldError | None = None
-        try:
-            if used.sum() > 1:
-                sample, of_measure = Sample(values[:, used]), pairs[measure]
-                p = p_values(sample, of_measure, settings)
-                correction = corrections[measure] if corrections else correct([p[settings.chosen]], settings)[0]
-                outcome = compare_pairs(sample, of_measure, settings, p, correction)
-                outcome["bca"] = partial(np.asarray, outcome["bca"]())  # values stay in the task
-        except CranfieldError as error:
-            outcome = error
-        queries = names if measure == 0 else ()
-        yield pack({str(measure): MeasureOutcome(outcome, np.packbits(used), len(used), queries)})
-
-
-def _by_measure(batches: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
-    """The rows of each measure, in input order."""
-    held: list[Any] = []
-    last = -1
-    for batch in batches:
-        measure = batch.column("measure").to_numpy()
-        bounds = [0, *(np.flatnonzero(np.diff(measure)) + 1).tolist(), len(measure)]
-        for begin, end in pairwise(bounds):
-            if begin == end:
-                continue
-            if held and measure[begin] != last:
-                yield last, held
-                held = []
-            last = int(measure[begin])
-            held.append(batch.slice(begin, end - begin))
-    if held:
-        yield last, held
-
-
-def _table(runs: Sequence[str], rows: list[Any]) -> tuple[list[str], Floats, npt.NDArray[np.bool_]]:
-    """The queries in order, the values (run, query), and whether every run has the query."""
-    table = pyarrow.Table.from_batches(rows)
-    query = table.column("query").cast(pyarrow.large_string()).combine_chunks()
-    new = np.ones(len(query), bool)
-    new[1:] = compute.not_equal(query.slice(1), query.slice(0, len(query) - 1)).to_numpy(zero_copy_only=False)
-    of_query = np.cumsum(new) - 1
-    names = id_list(query.filter(pyarrow.array(new)))
-    names_of_runs = pyarrow.array(runs, pyarrow.string())
-    of_run = compute.index_in(table.column("run"), value_set=names_of_runs).to_numpy()
-    values = np.full((len(runs), len(names)), np.nan)
-    values[of_run, of_query] = table.column("value").to_numpy()
-    return names, values, np.bincount(of_query) == len(runs)

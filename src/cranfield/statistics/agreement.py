@@ -296,21 +296,11 @@ def false_positives(own_false: int, own_right: int, other_false: int, other_righ
     >>> round(false_positives(8, 12, 5, 35).p_value, 4)
     0.0217
     """
+    from scipy.stats import fisher_exact
+
     own, other = own_false + own_right, other_false + other_right
     if not own or not other:
         return FalsePositives(*[math.nan] * 4)
     rates = own_false / own, other_false / other
-    positives, total = own_false + other_false, own + other
-    low, high = max(0, positives - other), min(positives, own)
-
-    def log_probability(count: int) -> float:
-        return _log_choose(own, count) + _log_choose(other, positives - count) - _log_choose(total, positives)
-
-    observed = log_probability(own_false)
-    chances = [log_probability(count) for count in range(low, high + 1)]
-    p = sum(math.exp(chance) for chance in chances if chance <= observed + 1e-7)
-    return FalsePositives(*rates, rates[0] - rates[1], min(p, 1.0))
-
-
-def _log_choose(n: int, k: int) -> float:
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    p = fisher_exact(np.array([[own_false, own_right], [other_false, other_right]])).pvalue
+    return FalsePositives(*rates, rates[0] - rates[1], float(p))

@@ -17,9 +17,8 @@ import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError
-from cranfield.statistics.portable import addable
 from cranfield.statistics.resampling import TOLERANCE, draw_counts, random_generator, resampled_t
-from cranfield.statistics.rounding import SAME
+from cranfield.statistics.rounding import SAME, addable
 
 Repeated = Literal["random", "fixed"]
 REPEATED: tuple[Repeated, ...] = get_args(Repeated)

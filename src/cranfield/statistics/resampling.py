@@ -21,8 +21,7 @@ from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError
 from cranfield.parallel import parallel
 from cranfield.settings import Chance, Count, Whole, checked
-from cranfield.statistics.portable import addable
-from cranfield.statistics.rounding import SAME, equalize
+from cranfield.statistics.rounding import SAME, addable, equalize
 
 Test = Literal["bootstrap", "randomisation", "randomised-tukey", "t"]
 

@@ -31,17 +31,12 @@ def difference_variance(scores: npt.ArrayLike) -> float:
     return float(2 * (residual**2).sum() / ((x.shape[0] - 1) * (x.shape[1] - 1)))
 
 
-def power_of_t(queries: int, effect: float, alpha: float = 0.05) -> float:
-    """The power of a two-sided paired t-test to detect a difference of ``effect`` standard deviations.
+def power_of_shift(shift: float, freedom: float, alpha: float = 0.05) -> float:
+    """The power of a two-sided t-test to detect a difference of ``shift`` standard errors.
 
-    >>> round(power_of_t(34, 0.5), 4)
+    >>> round(power_of_shift(0.5 * 34**0.5, 33), 4)
     0.8078
     """
-    return power_of_shift(effect * math.sqrt(queries), queries - 1, alpha)
-
-
-def power_of_shift(shift: float, freedom: float, alpha: float = 0.05) -> float:
-    """The power of a two-sided t-test to detect a difference of ``shift`` standard errors."""
     from scipy import stats
 
     critical = stats.t.ppf(1 - alpha / 2, freedom)

@@ -268,6 +268,10 @@ def test_cost_command(tmp_path: Path) -> None:
     assert result.exit_code == 0 and "50 queries" in result.stdout and "evaluate, dicts" in result.stdout
     files = tmp_path / "feature" / "qrels.txt", tmp_path / "feature" / "feature.run"
     assert call("study", "ties", *files, "-m", "AP", "--samples", 2).exit_code == 0
+    (tmp_path / "feature" / "qrels.txt").write_text("mine")
+    again = call("study", "tie-cost", *args)
+    assert again.exit_code == 1 and "already exists" in again.stderr
+    assert (tmp_path / "feature" / "qrels.txt").read_text() == "mine"
     failed = call("study", "tie-cost", "--queries", 5, "-m", "ERR_IA@5")
     assert failed.exit_code == 2 and "cannot be computed from grades alone" in failed.stderr
 

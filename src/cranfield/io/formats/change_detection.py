@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from cranfield.data import DailyRankings, ListedItems, Run
-from cranfield.errors import InputError, max_faults
+from cranfield.errors import InputError
 from cranfield.io.faults import quotable
 from cranfield.io.formats.json import InvalidJson, load_json
 from cranfield.io.streams import (
@@ -61,7 +61,7 @@ class _Reader:
                 if text.strip():
                     self._read_line(number, text.removeprefix("\ufeff"), topics)
         if self.faults:
-            raise InputError(self.faults[: max_faults()], total=len(self.faults))
+            raise InputError(self.faults)
         if not topics:
             raise InputError([f"{self.source_name}: the file has no line with a topic"])
 

@@ -230,14 +230,14 @@ class TabSeparated(TextReader):
                 continue
             cells = text.rstrip(b"\r").split(b"\t")
             if b"\0" in text:
-                documents.faults.add(line, NUL_IN_LINE)
+                documents.fault(line, NUL_IN_LINE)
             elif self.has_names and len(cells) != self.width:
                 fields = f"expected {self.width} fields as in the first line, found {len(cells)}"
-                documents.faults.add(line, fields)
+                documents.fault(line, fields)
             elif len(cells) < 2:
-                documents.faults.add(line, "expected an id, a tab and a text, found no tab")
+                documents.fault(line, "expected an id, a tab and a text, found no tab")
             elif not cells[self.id_column]:
-                documents.faults.add(line, "the id is empty")
+                documents.fault(line, "the id is empty")
             else:
                 texts = [cells[i] for i in self.text_columns] if self.has_names else cells[1:]
                 documents.add(line, cells[self.id_column], b"\n".join(texts))

@@ -257,7 +257,7 @@ def parse_lines(block: Block, fields: Fields) -> Documents:
         try:
             name, body = _document(_parse_line(text), fields)
         except _InvalidLine as reason:
-            documents.faults.add(line, str(reason))
+            documents.fault(line, str(reason))
         else:
             documents.add(line, name, encode_text(body))
     return documents.build()

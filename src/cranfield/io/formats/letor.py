@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cranfield.data import Floats, Integers, Judgments, Run, Strings, Table
-from cranfield.errors import InputError, max_faults
+from cranfield.errors import InputError
 from cranfield.io.faults import Location, quotable
 from cranfield.io.runs import no_rows_error
 from cranfield.io.streams import (
@@ -129,7 +129,7 @@ class Lines:
 
 
 def _read(stream: Stream) -> Lines:
-    faults, faulty = list[str](), 0
+    faults = list[str]()
     queries, grades, documents, line_of = list[bytes](), list[float](), list[bytes](), list[int]()
     blocks: list[tuple[Integers, Floats, Floats]] = []  # the row, the number and the value of features
     text = stream.read().removeprefix(BOM).split(b"\n")
@@ -140,10 +140,8 @@ def _read(stream: Stream) -> Lines:
                 continue
             match = _LINE.fullmatch(line)
             if match is None:
-                faulty += 1
-                if len(faults) < max_faults():
-                    shown = quotable(line.strip()[:MAX_SHOWN].decode("utf-8", "surrogateescape"))
-                    faults.append(f"{stream.source_name}:{number}: {EXPECTED}, found `{shown}`")
+                shown = quotable(line.strip()[:MAX_SHOWN].decode("utf-8", "surrogateescape"))
+                faults.append(f"{stream.source_name}:{number}: {EXPECTED}, found `{shown}`")
                 continue
             grade, query, features, comment = match.groups()
             tokens = features.split()
@@ -157,7 +155,7 @@ def _read(stream: Stream) -> Lines:
         of_rows = np.repeat(np.arange(rows_before, len(grades)), counts)
         blocks.append((of_rows, values[:, 0], values[:, 1]))
     if faults:
-        raise InputError(faults, total=faulty)
+        raise InputError(faults)
     if not grades:
         raise no_rows_error(stream.source_name)
     row, feature, value = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
@@ -189,8 +187,7 @@ def _check_numbers(source_name: str, line: Integers, row: Integers, grade: Float
     large = np.flatnonzero(~(feature <= MAX_FEATURE)).tolist()
     faults += [(int(line[row[i]]), f"the number of a feature is above {MAX_FEATURE}") for i in large]
     if faults:
-        messages = [f"{source_name}:{number}: {fault}" for number, fault in sorted(faults)]
-        raise InputError(messages[: max_faults()], total=len(faults))
+        raise InputError([f"{source_name}:{number}: {fault}" for number, fault in sorted(faults)])
 
 
 def _check_features(
@@ -206,9 +203,9 @@ def _check_features(
         messages = [
             f"{source_name}:{line[row[i]]}: feature {numbers[column[i]]} "
             + ("appears twice" if twice[i] else "is not a finite number")
-            for i in faulty[: max_faults()].tolist()
+            for i in faulty.tolist()
         ]
-        raise InputError(messages, total=len(faulty))
+        raise InputError(messages)
 
 
 def is_letor(stream: Stream, kind: ContentKind, _columns: Roles = None) -> bool:

@@ -14,7 +14,6 @@ from cranfield.io.columns import QRELS_COLUMNS, RUN_COLUMNS, Columns, arrow_bina
 from cranfield.io.documents import (
     ROWS_PER_BLOCK,
     Block,
-    DocumentFaults,
     Documents,
     FieldChoice,
     join_text_columns,
@@ -139,7 +138,7 @@ class ParquetDocuments:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        faults, batch = DocumentFaults(), block.content
+        batch = block.content
         ids = _without_dictionary(batch.column(self.fields.id))
         texts = [_without_dictionary(batch.column(name)) for name in self.fields.texts]
         for name, column in ((self.fields.id, ids), *zip(self.fields.texts, texts, strict=True)):
@@ -150,10 +149,8 @@ class ParquetDocuments:
                 raise InputError([message])
         ids = ids.cast(pa.large_string())
         without_id = pc.fill_null(pc.equal(pc.binary_length(ids), 0), True)
-        for row in pc.indices_nonzero(without_id).to_pylist():
-            faults.add(block.line + row, "the id is empty")
-        if faults.total:
-            return Documents.of([], [], [], faults)
+        if faulty := pc.indices_nonzero(without_id).to_pylist():
+            return Documents.of([], [], [], [(block.line + row, "the id is empty") for row in faulty])
         joined = join_text_columns(texts)
         lines = range(block.line, block.line + len(batch))
         return Documents(lines, list(strings_of(ids)), joined.offsets, joined.data)

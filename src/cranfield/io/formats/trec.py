@@ -26,10 +26,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cranfield import native
-from cranfield.data import Judgments, Run, Strings, Table
-from cranfield.errors import InputError, max_faults, reading
+from cranfield.data import Judgments, Run, Strings
+from cranfield.errors import max_faults, reading
+from cranfield.io.columns import Columns
 from cranfield.io.documents import Block, Documents, DocumentsBuilder, FieldChoice, TextReader, encode_text
-from cranfield.io.faults import Fault, FaultList, Location, TableKind, quotable
+from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text
 from cranfield.io.formats.delimited import delimiter_of
 from cranfield.io.runs import no_rows_error, raise_faults
 from cranfield.io.streams import (
@@ -48,8 +49,8 @@ from cranfield.io.streams import (
     open_stream,
     reject_columns,
 )
-from cranfield.io.tables import Rows, group_judgments
-from cranfield.io.values import check_marks, number
+from cranfield.io.tables import Piece, Rows, group_judgments, read_rows
+from cranfield.io.values import check_marks
 from cranfield.io.write import ROWS_PER_PIECE, unwritable_id
 
 SAMPLED_WIDTH = 5
@@ -127,9 +128,13 @@ def _check_beginning(data: bytes, query: Any, path: str, kind: TableKind) -> Non
 
 ANSWERS = "qa:"
 NIL = "NIL"
-RUN_FIELDS = "query Q0 document rank score tag answer"
-QRELS_FIELDS = "query document judgment answer"
-ANSWER_GRADES = {"1": 1.0, "-1": 0.0, "2": 0.0, "3": 0.0, "R": 1.0, "W": 0.0, "U": 0.0, "X": 0.0}
+GRADE = "grade"
+ANSWER_FIELDS: dict[TableKind, tuple[str, ...]] = {
+    "run": ("query", "Q0", "document", "rank", "score", "tag"),
+    "qrels": ("query", "document", GRADE),
+}
+ANSWER_GRADES = {"1": "1", "-1": "0", "2": "0", "3": "0", "R": "1", "W": "0", "U": "0", "X": "0"}
+JUDGMENTS = "of 1, -1, 2 or 3, or R, W, U or X"
 
 
 def answer_id(document: str, answer: str) -> str:
@@ -149,61 +154,42 @@ def is_answers(path: str) -> bool:
 
 def read_answers(path: str, name: str | None) -> Run:
     """The answers of a system. NIL may be repeated; an evaluation with ``nil`` counts the first one."""
-    stream = open_stream(path.removeprefix(ANSWERS), "run")
-    queries, documents, numbers = list[str](), list[str](), list[tuple[float | None, float | None]]()
-    faults: list[str] = []
-    for line, (query, _, document, rank, score, _, *answer) in _answer_lines(stream, 6, RUN_FIELDS, faults):
-        values = number(score, text=True), number(rank, text=True)
-        if any(value is None or np.isnan(value) for value in values):
-            shown = quotable(f"{rank} {score}")
-            faults.append(f"{stream.source_name}:{line}: the rank and the score must be numbers, found `{shown}`")
-            continue
-        numbers.append(values)
-        queries.append(query)
-        documents.append(answer_id(document, answer[0] if answer else ""))
-    _check_answers(stream, faults, len(queries))
-    score_of, rank_of = np.array(numbers, np.float64).T
-    table = Table(Strings.of(queries), Strings.of(documents), np.ascontiguousarray(score_of), rank_of.copy())
-    return Run(name or stream.name, table, stream.source_name)
+    return _read_answers("run", path, name)
 
 
 def read_answer_judgments(path: str, name: str | None) -> Judgments:
     """The judgments of answers."""
-    stream = open_stream(path.removeprefix(ANSWERS), "qrels")
-    queries, documents, grades, lines = list[str](), list[str](), list[float](), list[int]()
-    faults: list[str] = []
-    for line, (query, document, judgment, *answer) in _answer_lines(stream, 3, QRELS_FIELDS, faults):
-        grade = ANSWER_GRADES.get(judgment.upper())
-        if grade is None:
-            expected = "expected a judgment of 1, -1, 2 or 3, or R, W, U or X"
-            faults.append(f"{stream.source_name}:{line}: {expected}, found `{quotable(judgment)}`")
-            continue
-        queries.append(query)
-        documents.append(answer_id(document, answer[0] if answer else ""))
-        grades.append(grade)
-        lines.append(line)
-    _check_answers(stream, faults, len(lines))
-    rows = Rows.of(Strings.of(queries), Strings.of(documents), np.array(grades), np.array(lines, np.int64))
-    return group_judgments(name or stream.name, rows, Location(stream.source_name, "qrels"))
+    return _read_answers("qrels", path, name)
 
 
-def _answer_lines(stream: Stream, width: int, fields: str, faults: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """The fields of each line; the answer, if there is one, is the rest of the line."""
+def _read_answers(kind: TableKind, path: str, name: str | None) -> Any:
+    stream = open_stream(path.removeprefix(ANSWERS), kind)
+    piece = _answers(stream, ANSWER_FIELDS[kind])
+    return read_rows(kind, lambda: iter([piece]), name or stream.name, None, stream.source_name)
+
+
+def _answers(stream: Stream, fields: Sequence[str]) -> Piece:
+    """The lines of a file as columns; the answer, if there is one, is the rest of a line and part of the id."""
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    faults: list[Fault] = []
     for at, line in enumerate(stream.read_text().split("\n"), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        parts = line.split(None, width)
-        if len(parts) < width:
-            faults.append(f"{stream.source_name}:{at}: expected `{fields}`, found `{quotable(line.strip())}`")
-            continue
-        yield at, parts
-
-
-def _check_answers(stream: Stream, faults: list[str], rows: int) -> None:
-    if faults:
-        raise InputError(faults[: max_faults()], total=len(faults))
-    if not rows:
+        row = line.split(None, len(fields))
+        if len(row) < len(fields):
+            faults.append(Fault(at, "syntax", b"", fault_text(f"expected {' '.join(fields)} answer"), 0))
+        elif fields[-1] == GRADE and row[2].upper() not in ANSWER_GRADES:
+            faults.append(Fault(at, "syntax", fault_text(row[0]), fault_text(f"expected a judgment {JUDGMENTS}"), 0))
+        else:
+            answer = row[len(fields)] if len(row) > len(fields) else ""
+            changed = {"document": answer_id(row[fields.index("document")], answer)}
+            changed |= {GRADE: ANSWER_GRADES[row[2].upper()]} if fields[-1] == GRADE else {}
+            rows.append([changed.get(field, text) for field, text in zip(fields, row, strict=False)])
+            lines.append(at)
+    if not rows and not faults:
         raise no_rows_error(stream.source_name)
+    return Columns.of_text(fields, rows, np.array(lines, np.int64)), faults
 
 
 TEXT_ELEMENTS = ("TITLE", "HEADLINE", "HEAD", "HL", "TTL", "LP", "LEADPARA", "TEXT")
@@ -279,11 +265,11 @@ class Sgml(TextReader):
             counted_to = match.start()
             docno = next((element.content.strip() for element in elements(match[1], _DOCNO)), b"")
             if match[2] is None:
-                documents.faults.add(line, "the document has no end: </DOC> is missing")
+                documents.fault(line, "the document has no end: </DOC> is missing")
             elif not docno:
-                documents.faults.add(line, "the document has no id: <DOCNO> is missing")
+                documents.fault(line, "the document has no id: <DOCNO> is missing")
             elif b"\0" in match[1]:
-                documents.faults.add(line, "the document contains a NUL byte; this is not text")
+                documents.fault(line, "the document contains a NUL byte; this is not text")
             else:
                 documents.add(line, docno, self._text(match[1]))
         return documents.build()

@@ -77,13 +77,13 @@ class Warc:
         documents = DocumentsBuilder()
         for record in block.content:
             if record.fault:
-                documents.faults.add(record.number, record.fault)
+                documents.fault(record.number, record.fault)
                 continue
             if record.fields.get(b"warc-type", b"").lower() not in PAGES:
                 continue
             name = record.fields.get(b"warc-trec-id") or record.fields.get(b"warc-record-id", b"").strip(b"<>")
             if not name:
-                documents.faults.add(record.number, "the record has no id: WARC-TREC-ID is missing")
+                documents.fault(record.number, "the record has no id: WARC-TREC-ID is missing")
             else:
                 documents.add(record.number, name, page_text(record))
         return documents.build()

@@ -6,8 +6,8 @@ Voorhees and Buckley (SIGIR 2002), and topic set size design (Sakai, 2016), all 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -21,18 +21,13 @@ from cranfield.evaluation.scores import Scores
 from cranfield.lab.study import SAKAI, Measures, Progress, Samples, Study, StudyResult, check_alike, mean_of
 from cranfield.lab.systems import columns_of, defined_for_all, systems_of
 from cranfield.report.canvas import (
-    BLACK,
-    BLUE,
     COLUMN,
-    GREEN,
     GREY,
-    ORANGE,
-    PURPLE,
-    SKY,
     Drawings,
     across,
     new_figure,
     room,
+    styles,
 )
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown
@@ -234,45 +229,28 @@ class PowerResult(StudyResult):
             for sensitivity in self.sensitivities
         ]
 
+    @property
+    def _values(self) -> Floats:
+        """What the tables have of each measure, (measure, value); see `_pages`."""
+        rows = []
+        for part in self.sensitivities:
+            swaps, tests = part.swaps, part.tests
+            required, extrapolated = swaps.required(MAX_SWAP_RATE), swaps.required(MAX_SWAP_RATE, extrapolated=True)
+            swapped = swaps.swapped[-1].sum() / swaps.compared[-1].sum()
+            of_tests = tests.power, tests.difference_required, *part.required_range
+            rows.append([*of_tests, swapped, required, swaps.share(required), extrapolated, part.variance])
+        return np.array(rows, np.float64)
+
     def pages(self, digits: int = 4) -> list[Page]:
         """Discriminative power, swap rates, and the number of queries that a difference needs."""
-        return [_power_table(self), _swap_table(self, digits), _query_table(self, digits)]
+        return _pages(self, self._values, digits)
 
     @classmethod
     def mean_pages(cls, results: Sequence[PowerResult], digits: int = 4) -> list[Page]:
         """The same averaged over collections; the number of queries follows from the mean variance of differences."""
         check_alike(results, "measures", "settings")
-        first, scope = results[0], f"mean over {len(results)} collections"
-
-        def mean(values: Callable[[Sensitivity], Sequence[float]]) -> Floats:
-            return mean_of([np.array([values(part) for part in result.sensitivities]) for result in results])
-
-        power = mean(lambda part: (part.tests.power, part.tests.difference_required, *part.required_range))
-        swaps, variance = mean(_swap_values), mean(lambda part: (part.variance,))
-        order = np.argsort(-power[:, 0], kind="stable").tolist()
-        best = power[:, 0].max() if np.ptp(power[:, 0]) > 0 else np.nan
-        power_rows, swap_rows, query_rows = [], [], []
-        for m in order:
-            name = first.measures[m]
-            share, required, low, high = power[m].tolist()
-            cells = Cell(f"{share:.1%}", best=share == best), two_digits(required), _range((low, high))
-            power_rows.append((name, cells))
-            swap_rows.append((name, _swap_cells(swaps[m].tolist(), digits)))
-            pooled = replace(first.sensitivities[m], variance=float(variance[m, 0]))
-            query_rows.append((name, _query_cells(first, pooled, digits)))
-        titles = (
-            f"Discriminative power, {scope}: share of the pairs of runs that differ significantly at"
-            f" {first.settings.alpha:g} ({_test(first)})",
-            f"Swap rates, {scope}: pairs whose order differs between two halves of the queries"
-            f" ({first.settings.trials} trials), and the smallest difference with a swap rate of at most"
-            f" {MAX_SWAP_RATE:.0%} (–: none)",
-            f"{_needed(first)}: from the variance of differences, {scope}",
-        )
-        return [
-            table(titles[0], ("measure",), ("power", "difference\nrequired", f"over {SEEDS}\nseeds"), power_rows, ""),
-            table(titles[1], ("measure",), (*SWAP_HEADS, "difference,\nall queries"), swap_rows, ""),
-            table(titles[2], ("measure",), _query_heads(first), query_rows, ""),
-        ]
+        mean = mean_of([result._values for result in results])
+        return _pages(results[0], mean, digits, f", mean over {len(results)} collections")
 
     def drawings(self) -> Drawings:
         """P-values of all pairs, swap rates, and queries needed."""
@@ -313,7 +291,6 @@ TEST_NAMES = {
     "randomised-tukey": "randomised Tukey HSD test",
     "t": "paired t-test",
 }
-SWAP_HEADS = ("pairs\nswapped", "difference", "share of\npairs")
 
 
 def _test(result: PowerResult) -> str:
@@ -325,78 +302,45 @@ def _test(result: PowerResult) -> str:
     return f"{TEST_NAMES[result.settings.test]}, {result.settings.samples} resamples, seed {result.settings.seed}"
 
 
-def _power_table(result: PowerResult) -> Page:
-    ranked = result.ranked
-    best, worst = ranked[0].tests.power, ranked[-1].tests.power
-    rows = []
-    for sensitivity in ranked:
-        tests = sensitivity.tests
-        share = Cell(f"{tests.power:.1%}", best=0 < best == tests.power and best > worst)
-        pairs = f"{tests.significant.sum()}/{len(tests.p)}"
-        required = two_digits(tests.difference_required), _range(sensitivity.required_range)
-        rows.append((sensitivity.measure, (pairs, share, *required)))
-    title = (
-        f"Discriminative power: pairs of {len(result.runs)} runs that differ significantly at"
-        f" {result.settings.alpha:g}, {len(result.queries)} queries ({_test(result)})"
+def _pages(result: PowerResult, values: Floats, digits: int, mean: str = "") -> list[Page]:
+    """The tables of one collection, or of the mean over several."""
+    settings, queries = result.settings, f"{len(result.queries)} queries"
+    highest = values[:, 0].max() if np.ptp(values[:, 0]) > 0 else np.nan
+    power_rows, swap_rows, query_rows = [], [], []
+    for m in np.argsort(-values[:, 0], kind="stable").tolist():
+        part = result.sensitivities[m]
+        power, required, low, high, swapped, swap_required, share, extrapolated, variance = values[m].tolist()
+        pairs = [] if mean else [f"{part.tests.significant.sum()}/{len(part.tests.p)}"]
+        # Nothing is random where the ends are the same.
+        ends = "–" if low == high else f"{low:.3f} to {high:.3f}"
+        cells: list[Cell | str] = [*pairs, Cell(f"{power:.1%}", best=power == highest), two_digits(required), ends]
+        power_rows.append((part.measure, cells))
+        differences = shown(swap_required, digits), f"{share:.1%}", shown(extrapolated, digits)
+        swap_rows.append((part.measure, [f"{swapped:.1%}", *differences]))
+        needed = [queries_needed(variance, size, **result._design) for size in settings.differences]
+        counts = [f"> {MAX_QUERIES:,}" if count is None else f"{count:,}" for count in needed]
+        detectable = [] if mean else [shown(result.detectable_difference(part), digits)]
+        query_rows.append((part.measure, [shown(float(np.sqrt(variance)), digits), *counts, *detectable]))
+    pairs_of = "share of the pairs of runs" if mean else f"pairs of {len(result.runs)} runs"
+    sets = "two halves of the queries" if mean else f"two sets of {result.sensitivities[0].swaps.sizes[-1]} queries"
+    titles = (
+        f"Discriminative power{mean}: {pairs_of} that differ significantly at {settings.alpha:g}"
+        f"{'' if mean else f', {queries}'} ({_test(result)})",
+        f"Swap rates{mean}: pairs whose order differs between {sets} ({settings.trials} trials), and the smallest"
+        f" difference with a swap rate of at most {MAX_SWAP_RATE:.0%} (–: none)",
+        f"Queries that a paired t-test needs to detect a difference (significance level {settings.alpha:g}, missed with"
+        f" probability {settings.beta:g})"
+        + (f": from the variance of differences{mean}" if mean else f", and the difference that {queries} detect"),
     )
-    heads = ("pairs", "power", "difference\nrequired", f"over {SEEDS}\nseeds")
-    return table(title, ("measure",), heads, rows, "")
-
-
-def _range(ends: tuple[float, float]) -> str:
-    """Two numbers, or a dash if nothing is random."""
-    return "–" if ends[0] == ends[1] else f"{ends[0]:.3f} to {ends[1]:.3f}"
-
-
-def _swap_values(sensitivity: Sensitivity) -> tuple[float, float, float, float]:
-    """The share of swapped pairs; the difference required, with its share of pairs; and that for all queries."""
-    swaps = sensitivity.swaps
-    required, extrapolated = swaps.required(MAX_SWAP_RATE), swaps.required(MAX_SWAP_RATE, extrapolated=True)
-    return swaps.swapped[-1].sum() / swaps.compared[-1].sum(), required, swaps.share(required), extrapolated
-
-
-def _swap_cells(values: Sequence[float], digits: int) -> list[str]:
-    swapped, required, share, extrapolated = values
-    return [f"{swapped:.1%}", shown(required, digits), f"{share:.1%}", shown(extrapolated, digits)]
-
-
-def _swap_table(result: PowerResult, digits: int) -> Page:
-    rows = [(part.measure, _swap_cells(_swap_values(part), digits)) for part in result.ranked]
-    size = int(result.sensitivities[0].swaps.sizes[-1])
-    title = (
-        f"Swap rates: pairs whose order differs between two sets of {size} queries ({result.settings.trials} trials),"
-        f" and the smallest difference with a swap rate of at most {MAX_SWAP_RATE:.0%} (–: none)"
-    )
-    heads = (*SWAP_HEADS, f"difference,\n{len(result.queries)} queries")
-    return table(title, ("measure",), heads, rows, "")
-
-
-def _needed(result: PowerResult) -> str:
-    return (
-        f"Queries that a paired t-test needs to detect a difference (significance level {result.settings.alpha:g},"
-        f" missed with probability {result.settings.beta:g})"
-    )
-
-
-def _query_heads(result: PowerResult) -> tuple[str, ...]:
-    return "deviation of\ndifferences", *(f"{difference:g}" for difference in result.settings.differences)
-
-
-def _query_cells(result: PowerResult, sensitivity: Sensitivity, digits: int) -> list[str]:
-    """The deviation of differences, and the number of queries for each difference."""
-    counts = [result.queries_needed(sensitivity, difference) for difference in result.settings.differences]
-    cells = [f"> {MAX_QUERIES:,}" if count is None else f"{count:,}" for count in counts]
-    return [shown(float(np.sqrt(sensitivity.variance)), digits), *cells]
-
-
-def _query_table(result: PowerResult, digits: int) -> Page:
-    rows = []
-    for part in result.ranked:
-        detectable = shown(result.detectable_difference(part), digits)
-        rows.append((part.measure, [*_query_cells(result, part, digits), detectable]))
-    queries = f"{len(result.queries)} queries"
-    heads = (*_query_heads(result), f"detectable,\n{queries}")
-    return table(f"{_needed(result)}, and the difference that {queries} detect", ("measure",), heads, rows, "")
+    power_heads = [*([] if mean else ["pairs"]), "power", "difference\nrequired", f"over {SEEDS}\nseeds"]
+    swap_heads = "pairs\nswapped", "difference", "share of\npairs", f"difference,\n{'all queries' if mean else queries}"
+    query_heads = ["deviation of\ndifferences", *(f"{size:g}" for size in settings.differences)]
+    query_heads += [] if mean else [f"detectable,\n{queries}"]
+    return [
+        table(titles[0], ("measure",), power_heads, power_rows, ""),
+        table(titles[1], ("measure",), swap_heads, swap_rows, ""),
+        table(titles[2], ("measure",), query_heads, query_rows, ""),
+    ]
 
 
 def two_digits(value: float) -> str:
@@ -411,9 +355,6 @@ def two_digits(value: float) -> str:
     return f"{rounded:.{max(0, 1 - int(np.floor(np.log10(abs(rounded)))))}f}"
 
 
-COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK)
-DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
-MARKERS = "osD^vPX*<>"
 AXIS_LEVELS = 4  # the axis of p-values ends at this multiple of alpha, if every measure has pairs below it
 MIN_PAIRS = 3  # the fewest pairs that each measure must have below that end
 POINTS = 60
@@ -433,26 +374,17 @@ def draw(result: PowerResult, panel: Any) -> Figure:
 
 
 def line_styles(result: PowerResult) -> dict[str, dict[str, Any]]:
-    """The style of each measure; measures differ in colour, dashes and markers."""
-    return {
-        sensitivity.measure: {
-            "color": COLOURS[i % len(COLOURS)],
-            "linestyle": DASHES[i // len(COLOURS) % len(DASHES)],
-            "marker": MARKERS[i % len(MARKERS)],
-            "markersize": 2.8,
-            "markerfacecolor": "white",
-            "markeredgewidth": 0.7,
-            "linewidth": 0.9,
-        }
-        for i, sensitivity in enumerate(result.ranked)
-    }
+    """The style of each measure; measures differ in colour and marker."""
+    line = {"markersize": 2.8, "markerfacecolor": "white", "markeredgewidth": 0.7, "linewidth": 0.9}
+    names = [sensitivity.measure for sensitivity in result.ranked]
+    return {name: style | line for name, style in zip(names, styles(len(names)), strict=True)}
 
 
 def draw_p_values(result: PowerResult, axis: Axes) -> Axes:
     """The p-values of all pairs in decreasing order: the closer to the origin, the more sensitive the measure."""
     from matplotlib.ticker import MaxNLocator
 
-    styles = line_styles(result)
+    lines = line_styles(result)
     top = min(1.0, AXIS_LEVELS * result.settings.alpha)
     if min((sensitivity.tests.p <= top).sum() for sensitivity in result.sensitivities) < MIN_PAIRS:
         top = 1.0
@@ -461,11 +393,11 @@ def draw_p_values(result: PowerResult, axis: Axes) -> Axes:
         p = np.sort(sensitivity.tests.p)[::-1]
         # Shifted, so that the markers of different curves do not overlap.
         every = max(1, pairs // 8)
-        marks = (int(every * i / len(styles)), every)
+        marks = (int(every * i / len(lines)), every)
         axis.plot(
             np.arange(1, pairs + 1),
             p,
-            **styles[sensitivity.measure],
+            **lines[sensitivity.measure],
             markevery=marks,
             label=f"{sensitivity.measure} ({sensitivity.tests.power:.1%})",
         )
@@ -483,11 +415,11 @@ def draw_swap_rates(result: PowerResult, axis: Axes) -> Axes:
     """The swap rate of a pair by its difference on the first set of queries."""
     from matplotlib.ticker import MaxNLocator
 
-    styles = line_styles(result)
+    lines = line_styles(result)
     last = max(np.flatnonzero(sensitivity.swaps.compared[-1])[-1] for sensitivity in result.sensitivities)
     for sensitivity in result.ranked:
         swaps = sensitivity.swaps
-        axis.plot(swaps.edges, 100 * swaps.rates[-1], **styles[sensitivity.measure], label=sensitivity.measure)
+        axis.plot(swaps.edges, 100 * swaps.rates[-1], **lines[sensitivity.measure], label=sensitivity.measure)
     _draw_level(axis, 100 * MAX_SWAP_RATE, f"{MAX_SWAP_RATE:.0%}")
     axis.set_ylim(bottom=0)
     if last < len(result.sensitivities[0].swaps.edges) - 1:
@@ -501,15 +433,15 @@ def draw_swap_rates(result: PowerResult, axis: Axes) -> Axes:
 
 def draw_queries_needed(result: PowerResult, axis: Axes) -> Axes:
     """The number of queries that a paired t-test needs, by the difference to detect."""
-    styles = line_styles(result)
+    lines = line_styles(result)
     differences = np.geomspace(min(0.01, *result.settings.differences), max(0.3, *result.settings.differences), POINTS)
     for i, sensitivity in enumerate(result.ranked):
         if sensitivity.variance == 0:
             continue
         counts = [result.queries_needed(sensitivity, float(difference)) or np.nan for difference in differences]
         every = POINTS // 6
-        marks = (int(every * i / len(styles)), every)
-        axis.plot(differences, counts, **styles[sensitivity.measure], markevery=marks, label=sensitivity.measure)
+        marks = (int(every * i / len(lines)), every)
+        axis.plot(differences, counts, **lines[sensitivity.measure], markevery=marks, label=sensitivity.measure)
     axis.set_xscale("log")
     axis.set_yscale("log")
     _draw_level(axis, len(result.queries), f"{len(result.queries)} queries (this study)", left=True)

@@ -35,9 +35,8 @@ from cranfield.lab.study import Progress, Study, StudyResult
 from cranfield.measures import CATALOGUE, Measure, parse
 from cranfield.parallel import followed
 from cranfield.ranking.views import Views
-from cranfield.report import pages
-from cranfield.report.pages import BOLD, PLAIN, Page, escaped, piped, sheet, table, widths
-from cranfield.report.sheet import UNDEFINED, Cell, csv_lines, exact, shown
+from cranfield.report.pages import BOLD, Page, styled, table, write
+from cranfield.report.sheet import UNDEFINED, Cell, shown
 from cranfield.settings import Count, Option
 
 OPEN_TIES = ("expected", "best", "worst")  # the other rules break ties without looking at relevance
@@ -130,9 +129,15 @@ class PropertiesResult(StudyResult):
         """The names of the measures."""
         return tuple(measure.measure for measure in self.checked)
 
-    def pages(self, _digits: int = 4) -> list[Page]:
-        """The verdicts on all properties, one table per set of rankings; `write` adds the counterexamples."""
-        return list(_property_tables(self, "markdown", 0, PROPERTIES))
+    def pages(self, digits: int = 4, columns: Sequence[str] = PROPERTIES, *, classes: bool = False) -> list[Page]:
+        """The verdicts on all properties, one table per set of rankings, and the smallest counterexamples."""
+        rows = [
+            ((measure.measure, name), [text])
+            for measure in self.checked
+            for name, text in self._cases(measure, digits, columns)
+        ]
+        cases = [table(HEADING, ("measure", "property"), ("counterexample",), rows)] if rows else []
+        return [*_property_tables(self, columns, classes=classes), *cases]
 
     def write(
         self,
@@ -146,24 +151,33 @@ class PropertiesResult(StudyResult):
     ) -> str:
         """The properties in one of `FORMATS`, ending in a newline; ``width`` and ``colour`` affect tables only.
 
-        ``columns``: the properties of tables, in order; json and csv have all of them. ``classes``: one row for all
-        measures with the same answers, in the order of the columns, N before Y.
+        ``columns``: the properties of tables, in order; json has all of them. ``classes``: one row for all measures
+        with the same answers, in the order of the columns, N before Y.
         """
-        if format == "csv":
-            return csv(self)
-        if format not in FORMATS:
-            raise UsageError(f"unknown format `{format}`", hint=f"one of {', '.join(FORMATS)}")
-        page_list = list(_property_tables(self, format, width, columns, classes=classes))
-        text = pages.write(page_list, self.to_dict(), format, width=width, colour=colour)
-        violations = [
-            (measure.measure, list(violation_sentences(measure, digits, columns))) for measure in self.checked
-        ]
-        violations = [(measure, sentences) for measure, sentences in violations if sentences]
-        if format == "json" or not violations:
-            return text
-        if format == "table":
-            return f"{text}\n{_screen(violations, width, colour=colour)}"
-        return f"{text}\n{_markdown(violations) if format == 'markdown' else _latex(violations)}"
+        parts = self.pages(digits, columns, classes=classes)
+        if format != "table":
+            return write(parts, self.to_dict(), format)
+        tables = write([part for part in parts if part.title != HEADING], {}, width=width, colour=colour)
+        lines = []
+        for measure in self.checked:
+            cases = [
+                textwrap.fill(
+                    text,
+                    max(width, 60),
+                    initial_indent=f"  {name:<14}",
+                    subsequent_indent=" " * 16,
+                    break_on_hyphens=False,
+                )
+                for name, text in self._cases(measure, digits, columns)
+            ]
+            lines += [measure.measure, *cases] if cases else []
+        return "\n".join([tables, styled(HEADING, BOLD, colour=colour), *lines, ""]) if lines else tables
+
+    @staticmethod
+    def _cases(measure: CheckedMeasure, digits: int, columns: Sequence[str]) -> list[tuple[str, str]]:
+        """Every property that a measure lacks, with its counterexample as a sentence."""
+        cases = ((name, measure.verdicts[name].counterexample) for name in columns)
+        return [(name, sentence(name, case, digits)) for name, case in cases if case is not None]
 
 
 @lru_cache(maxsize=2)
@@ -268,7 +282,6 @@ def _notes(families: Sequence[tuple[str, Measure]]) -> Iterator[Note]:
         yield Note("lists", values={"measures": ", ".join(lists)})
 
 
-FORMATS = ("table", "json", "csv", "markdown", "latex")
 # Short headings; the first seven are those of the paper.
 SHORT = {
     "monotone": "monoton.",
@@ -334,48 +347,29 @@ def in_classes(measures: Sequence[tuple[str, Answers]]) -> list[tuple[list[str],
     return [(names, answers) for answers, names in ranked]
 
 
-def _property_tables(
-    result: PropertiesResult, format: str, width: int, columns: Sequence[str], *, classes: bool = False
-) -> Iterator[Page]:
-    """One table per set of rankings; on a screen the rows are properties, unless there are too many measures."""
+def _property_tables(result: PropertiesResult, columns: Sequence[str], *, classes: bool) -> Iterator[Page]:
+    """One table per set of rankings."""
 
     def rankings_of(measure: CheckedMeasure) -> tuple[str, str, int]:
         return measure.domain, measure.paired, measure.longest
 
     for rankings in dict.fromkeys(map(rankings_of, result.checked)):
-        measures = [measure for measure in result.checked if rankings_of(measure) == rankings]
         domain, paired, longest = rankings
         scope = f"bounded: also on {longest:,} documents of one kind; " if longest == LONG else ""
         scope += f"stable, neutral: on pairs of {paired.removeprefix('all ')}"
+        measures = [measure for measure in result.checked if rankings_of(measure) == rankings]
         answers = [(measure.measure, tuple(measure.holds[name] for name in columns)) for measure in measures]
         rows = in_classes(answers) if classes else [([name], verdicts) for name, verdicts in answers]
-        by_measure = sheet(
-            ("measures" if classes else "measure",),
-            columns if format != "table" else [SHORT.get(name, name) for name in columns],
-            [((", ".join(names),), [_cell(holds=holds) for holds in verdicts]) for names, verdicts in rows],
+        cells = [(", ".join(names), [_cell(holds=holds) for holds in verdicts]) for names, verdicts in rows]
+        page = table(
+            f"Properties on {domain} ({scope})", ("measures" if classes else "measure",), columns, cells, "property"
         )
-        by_property = sheet(
-            ("property",),
-            [measure.measure for measure in measures],
-            [(name, [_cell(holds=measure.holds[name]) for measure in measures]) for name in columns],
-        )
-        fits = format == "table" and not classes and sum(widths(by_property)) <= width
-        yield Page(f"Properties on {domain} ({scope})", by_property if fits else by_measure)
+        yield replace(page, sheet=replace(page.sheet, folded=tuple(SHORT.get(name, name) for name in columns)))
 
 
 def _cell(*, holds: bool | None, mark: str = "") -> Cell:
     tone: Literal["", "good", "bad"] = "" if holds is None else "good" if holds else "bad"
     return Cell(f"{MARKS[holds]}{RAISED.get(mark, '')}", tone=tone)
-
-
-def violation_sentences(
-    measure: CheckedMeasure, digits: int, columns: Sequence[str] = PROPERTIES
-) -> Iterator[tuple[str, str]]:
-    """Every property that a measure lacks, with its counterexample as a sentence."""
-    for name in columns:
-        verdict = measure.verdicts[name]
-        if verdict.counterexample is not None:
-            yield name, sentence(name, verdict.counterexample, digits)
 
 
 def sentence(name: str, case: Counterexample, digits: int = 4) -> str:
@@ -406,56 +400,6 @@ def sentence(name: str, case: Counterexample, digits: int = 4) -> str:
         return f"{first} and {other} score {scores[0]} and {scores[1]} at k = {k}, but {after}"
     relation = "the same" if scores[0] == scores[1] else f"only {scores[1]}"
     return f"{first} scores {scores[0]} at k = {k}, and {other} {relation}"
-
-
-def _screen(violations: Sequence[tuple[str, list[tuple[str, str]]]], width: int, *, colour: bool) -> str:
-    def bold(text: str) -> str:
-        return f"{BOLD}{text}{PLAIN}" if colour else text
-
-    column_width = max(map(len, PROPERTIES)) + 2
-    lines = [bold(HEADING)]
-    for measure, cases in violations:
-        lines.append(measure)
-        for name, text in cases:
-            head = f"  {name:<{column_width}}"
-            lines += textwrap.wrap(
-                text, max(width, 60), initial_indent=head, subsequent_indent=" " * len(head), break_on_hyphens=False
-            )
-    return "\n".join(lines) + "\n"
-
-
-def _markdown(violations: Sequence[tuple[str, list[tuple[str, str]]]]) -> str:
-    lines = [f"**{HEADING}**", ""]
-    for measure, cases in violations:
-        lines += [f"- {piped(measure)}"]
-        lines += [f"  - {name}: {piped(text)}" for name, text in cases]
-    return "\n".join(lines) + "\n"
-
-
-def _latex(violations: Sequence[tuple[str, list[tuple[str, str]]]]) -> str:
-    lines = [f"% {HEADING}", "\\begin{description}"]
-    for measure, cases in violations:
-        for name, text in cases:
-            lines.append(f"\\item[{{{escaped(measure)}}}, {name}] {escaped(text)}")
-    return "\n".join([*lines, "\\end{description}"]) + "\n"
-
-
-def csv(result: PropertiesResult) -> str:
-    """One property of one measure per line, with its counterexample: rankings, cutoffs and scores."""
-    head = ["measure", "property", "holds", "ranking", "k", "score", "other", "other_k", "other_score"]
-    lines = [[*head, "score_after", "other_score_after", "limit", "judged", "domain"]]
-    for measure in result.checked:
-        for name, verdict in measure.verdicts.items():
-            holds = {True: "yes", False: "no", None: ""}[verdict.holds]
-            cells = [""] * 10
-            if (case := verdict.counterexample) is not None:
-                for i, (ranking, k) in enumerate(zip(case.rankings, case.k, strict=True)):
-                    cells[3 * i : 3 * i + 3] = ranking, str(k), exact(case.scores[i])
-                cells[6:8] = [exact(score) for score in case.scores[2:]] or ["", ""]
-                cells[8:10] = "" if case.limit is None else exact(case.limit), case.judged
-            domain = measure.paired if name in ("stable", "neutral") else measure.domain
-            lines.append([measure.measure, name, holds, *cells, domain])
-    return csv_lines(lines)
 
 
 def table2(
@@ -510,7 +454,7 @@ def table2(
         "footnotes": NOTES,
     }
     page = table(title, ("Metrics" if classes else "Metric",), [SHORT.get(name, name) for name in columns], rows)
-    text = pages.write([page], data, format, width=width, colour=colour)
+    text = write([page], data, format, width=width, colour=colour)
     if format == "json":
         return text
     notes = [f"{same} of {len(PRINTED) * len(columns)} answers match the paper"]
@@ -563,4 +507,4 @@ def table1(format: str = "table", *, digits: int = 2, width: int = 80, colour: b
         table(f"Rankings of the paper at k = {k}, with R = {RELEVANT}", ("Method",), EXAMPLES, examples),
     ]
     result = {"title": title, "k": k, "R": RELEVANT, "methods": data}
-    return pages.write(page_list, result, format, width=width, colour=colour)
+    return write(page_list, result, format, width=width, colour=colour)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import cycle
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -43,20 +42,7 @@ from cranfield.lab.systems import (
 from cranfield.measures import parse
 from cranfield.parallel import followed
 from cranfield.ranking.views import Views
-from cranfield.report.canvas import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PAGE,
-    PURPLE,
-    SKY,
-    Drawings,
-    across,
-    legend_below,
-    new_figure,
-)
+from cranfield.report.canvas import PAGE, Drawings, across, legend_below, new_figure, styles
 from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import Cell, shown
 from cranfield.settings import Chance, Option, Whole
@@ -357,9 +343,7 @@ def _page(
     return table(title, ("measure",), heads, rows, "kept")
 
 
-COLOURS = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", BLACK, SKY, GREY)
 X_LABELS = {"rates": "judgments kept (%)", "depths": "pool depth", "queries": "queries"}
-MARKERS = "osD^v<>hpd"
 
 
 def draw(result: ReductionResult) -> Figure:
@@ -402,18 +386,14 @@ def level_positions(result: ReductionResult) -> Floats:
 def line_styles(measures: tuple[str, ...]) -> dict[str, dict[str, Any]]:
     """The style of each measure; variants of a measure share colour and marker, and the plain one is dotted."""
     plain = {measure: _without_views(measure) for measure in measures}
-    shared = dict(zip(dict.fromkeys(plain.values()), zip(cycle(COLOURS), cycle(MARKERS)), strict=False))
-    styles = {}
+    stems = list(dict.fromkeys(plain.values()))
+    shared = dict(zip(stems, styles(len(stems)), strict=True))
+    lines = {}
     for measure, stem in plain.items():
-        colour, marker = shared[stem]
         dotted = measure == stem and list(plain.values()).count(stem) > 1
-        styles[measure] = {
-            "color": colour,
-            "marker": marker,
-            "linestyle": ":" if dotted else "-",
-            "markerfacecolor": "white" if dotted else colour,
-        }
-    return styles
+        face = "white" if dotted else shared[stem]["color"]
+        lines[measure] = shared[stem] | {"linestyle": ":" if dotted else "-", "markerfacecolor": face}
+    return lines
 
 
 def _without_views(measure: str) -> str:

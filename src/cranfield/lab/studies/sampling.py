@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import cycle
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import numpy as np
@@ -53,7 +52,7 @@ from cranfield.lab.systems import (
 from cranfield.measures import Measure
 from cranfield.measures.content import ranked_rows
 from cranfield.parallel import followed
-from cranfield.report.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, Drawings, one_scale, panels
+from cranfield.report.canvas import BLACK, GREY, Drawings, one_scale, panels, styles
 from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import UNDEFINED, Cell, shown
 from cranfield.settings import Whole
@@ -386,9 +385,6 @@ def _range(low: float, high: float, digits: int) -> str:
     return UNDEFINED if np.isnan(low) else f"{shown(low, digits)} … {shown(high, digits)}"
 
 
-CONTENT_COLOURS = (BLUE, ORANGE, PURPLE, SKY)
-
-
 def draw(result: SamplingResult) -> Figure:
     """All reference measures side by side, on one scale."""
     figure, axes = panels(len(result.references), 3, 2.5)
@@ -415,14 +411,12 @@ def draw_agreement(result: SamplingResult, reference: int, axis: Axes) -> Axes:
 
 def candidate_styles(candidates: tuple[str, ...]) -> dict[str, dict[str, Any]]:
     """Dashed lines for measures that need judgments of the retrieved documents, solid lines for those reading text."""
-    styles: dict[str, dict[str, Any]] = {
+    lists = {
         LISTS[0]: {"color": BLACK, "linestyle": "--", "marker": "x"},
-        LISTS[1]: {"color": GREEN, "linestyle": "--", "marker": "+"},
+        LISTS[1]: {"color": GREY, "linestyle": "--", "marker": "+"},
     }
     content = candidates[len(LISTS) :]
-    for candidate, colour, marker in zip(content, cycle(CONTENT_COLOURS), cycle("osD^"), strict=False):
-        styles[candidate] = {"color": colour, "linestyle": "-", "marker": marker}
-    return styles
+    return lists | dict(zip(content, styles(len(content)), strict=True))
 
 
 def legend_name(candidate: str) -> str:

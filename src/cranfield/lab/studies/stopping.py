@@ -48,8 +48,7 @@ from cranfield.report.canvas import (
 from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import UNDEFINED, Cell, shown
 from cranfield.settings import Count, Option, Share, Whole
-from cranfield.statistics.portable import solve
-from cranfield.statistics.rounding import SAME
+from cranfield.statistics.rounding import SAME, solve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

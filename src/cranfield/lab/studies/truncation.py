@@ -200,15 +200,6 @@ class TruncationResult(StudyResult):
         return (np.stack([self.before, self.after]) < self.longest).mean(axis=-1)
 
     @property
-    def histogram(self) -> dict[int, tuple[int, int]]:
-        """The number of lists of each length, before and after the transformation."""
-        lengths = [
-            np.bincount(x.ravel(), minlength=1 + int(self.before.max(initial=0))) for x in (self.before, self.after)
-        ]
-        counted = enumerate(zip(lengths[0].tolist(), lengths[1].tolist(), strict=True))
-        return {length: counts for length, counts in counted if any(counts)}
-
-    @property
     def list_lengths(self) -> Integers:
         """The number of lists by length, from 0 to `longest`; before and after, if lists are cut: (length, 1 or 2)."""
         stages = (self.before, self.after) if self.settings.nil else (self.before,)
@@ -249,7 +240,8 @@ class TruncationResult(StudyResult):
     @property
     def lengths(self) -> dict[str, dict[int, int]]:
         """The number of lists of each length, before and after the transformation."""
-        return {when: {n: c[i] for n, c in self.histogram.items()} for i, when in enumerate(("before", "after"))}
+        stages = {"before": self.before, "after": self.after}
+        return {when: dict(enumerate(np.bincount(lengths.ravel()).tolist())) for when, lengths in stages.items()}
 
     @property
     def summaries(self) -> list[dict[str, Any]]:

@@ -11,7 +11,6 @@ import os
 import stat
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -40,6 +39,7 @@ from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.documents import read_texts
+from cranfield.io.register import atomic_write
 from cranfield.io.spans import parse_ids
 from cranfield.io.values import passage_ids
 from cranfield.parallel import in_background
@@ -572,14 +572,9 @@ def _read_own(file: Path) -> str:
 
 
 def _replace(file: Path, text: str) -> None:
-    """Put a file, or nothing, in place of whatever is there, even a link."""
+    """Put a file that only this user can read in place of whatever is there, even a link."""
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    number, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")  # for this user alone
-    temporary = Path(name)
-    try:
-        with os.fdopen(number, "wb") as opened:
-            opened.write(text.encode("utf-8"))
-        temporary.replace(file)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    file.unlink(missing_ok=True)
+    with atomic_write(file) as beside:
+        beside.touch(mode=0o600)
+        beside.write_text(text, encoding="utf-8")

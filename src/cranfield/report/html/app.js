@@ -633,7 +633,8 @@
   });
   let listed;
   function list() {
-    const { measure: m, a, b } = state;
+    const { measure: m, a, b } = state, rows = queries.map((_, q) => q).filter(both);
+    $("without-value").hidden = !rows.some((q) => Number.isNaN(gap(q)));
     listed = table("by-query", [
       { title: TEXT.query, of: (q) => queries[q], show: (q) => h("button", { type: "button", class: "link", onclick: () => open(q) }, queryLabel(q)), text: true, id: true },
       { title: runs[a], of: (q) => value(a, m, q), show: (q) => shown(value(a, m, q)) },
@@ -641,7 +642,7 @@
       { title: TEXT.differenceTitle, of: gap, show: (q) => (Number.isNaN(gap(q)) ? "–" : signed(gap(q))), rising: signs[m] < 0 },
       { title: TEXT.meanOfAll, of: (q) => spread(q).mean, show: (q) => shown(spread(q).mean) },
       { title: TEXT.disagreement, of: (q) => spread(q).deviation, show: (q) => shown(spread(q).deviation) },
-    ], queries.map((_, q) => q).filter(both), { sort: 3, down: signs[m] > 0, attributes: (q) => ({ "data-query": queries[q] }) });
+    ], rows, { sort: 3, down: signs[m] > 0, attributes: (q) => ({ "data-query": queries[q] }) });
     listed.find($("find-query").value);
     $("caption-queries").textContent = TEXT.queriesCaption(runs[a], runs[b], measures[m], signs[m] < 0);
   }
