@@ -91,7 +91,7 @@ def test_no_error_without_need() -> None:
 
 
 @pytest.mark.parametrize("rel", [0, -1, "2", True, float("inf"), float("nan")])
-def test_what_is_no_level(rel: object) -> None:
+def test_a_wrong_level_of_relevance_is_refused(rel: object) -> None:
     with pytest.raises(cf.CranfieldError, match="rel must be a number greater than 0"):
         cf.Collection(QRELS, rel=rel)  # type: ignore[arg-type]
 

@@ -387,7 +387,7 @@ class Evaluator:
         if not self._layers:
             # Other orders of a tie bring other documents to the top; all documents to read must be known in advance.
             columns += [column.tied("expected") for column in self.plan.content_columns]
-            # Pairs of runs share unjudged documents; where few documents count, these are kept.
+            # Bounds of pairs need the unjudged documents that two runs share; measures of few ranks keep them.
             kept = max([page, *(pair_depth(column, self.policy) for column in self.columns)])
         readers = self._make_readers(columns, page=kept, rules=rules)
         runs = self.read_runs(run, names, duplicates)

@@ -69,7 +69,7 @@ def is_scalar(value: Any) -> bool:
 
 
 def id_text(value: Any) -> str | None:
-    """An id as text; None if the value is no id.
+    """An id as text; None if the value is not an id.
 
     >>> id_text(7), id_text(b"d7"), id_text(7.0)
     ('7', 'd7', None)
@@ -171,7 +171,7 @@ DUPLICATES: tuple[Duplicates, ...] = ("error", "first", "best")
 
 
 def check_duplicates(duplicates: str) -> None:
-    """Raise if this is no policy for documents that appear twice."""
+    """Raise if this is not a policy for documents that appear twice."""
     check_choice("duplicates", duplicates, DUPLICATES)
 
 
