@@ -50,9 +50,11 @@ def fields_of_experiment(function: Callable[..., Any]) -> dict[str, Field]:
     """The fields of an experiment; measures are texts here."""
     parameters, fields = declared(function), fields_of_function(function, SHARED)
     if "measures" in parameters:
-        kind, default = parameters["measures"]
-        told = (kind.find(Option) or Option()).default or " ".join(default)
-        fields = {name: field._replace(told=told) for name, field in fields_of(options.Measures).items()} | fields
+        kind, names = parameters["measures"]
+        default = (kind.find(Option) or Option()).default or " ".join(names)
+        fields = {
+            name: field._replace(verb_default=default) for name, field in fields_of(options.Measures).items()
+        } | fields
     option = Option(metavar="MEASURE", callback=options.given_measures)
     for name, field in fields.items():
         if _takes_measures(field.type):

@@ -54,7 +54,7 @@ from cranfield.wording import plural
 QueryStrategy = Literal["depth", "mtf", "maxmean", "hedge"]
 Credit = Literal["selected", "all"]
 Oracle = Callable[[str], bool]  # whether a document is relevant
-TIED_DECIMALS = 12  # totals that are equal to so many decimals are tied
+TIED_DECIMALS = 12  # totals equal to this number of decimals are tied
 Strategy = Literal["mtc", "depth", "mtf", "maxmean", "hedge", "drawn"]
 CANDIDATES = 2000  # documents whose weight is computed at a time
 PAIRS = 1 << 22  # differences of weights that are held at a time
