@@ -324,7 +324,12 @@ LOST_Q3 = {**FIRST, "q3": ["b"]}
 
 def test_gates_have_the_keys_of_experiments() -> None:
     who = {"where": {"type": "who"}}
-    passing: list[dict[str, Any]] = [{"at_least": 0.8}, {"may_drop": 0.13}, {"may_drop": 0.0, **who}, {"queries": ["q1", "q2"]}]
+    passing: list[dict[str, Any]] = [
+        {"at_least": 0.8},
+        {"may_drop": 0.13},
+        {"may_drop": 0.0, **who},
+        {"queries": ["q1", "q2"]},
+    ]
     for gate in passing:
         assert assert_gates(OF_TYPES, LOST_Q3, {"RR": gate}, FIRST).outcome == "passed"
     how = {"where": {"type": "how"}}

@@ -167,9 +167,6 @@ class Audit(options.Measures, options.Evaluating, results.Results, options.Verbo
     interval: Annotated[
         Literal["t", "bca"], "95% confidence intervals of the means: Student's t or bootstrap (bca)."
     ] = "t"
-    format: Annotated[Literal["table", "markdown", "json"], "Output format. json has full precision and all pairs."] = (
-        "table"
-    )
 
     def run(self) -> None:
         from cranfield.analysis.audit import audit_evaluation

@@ -70,7 +70,7 @@ class VerbOption(click.Option):
 class Settings:
     """The values of a command line, one field each.
 
-    It is no dataclass: to make one with forty fields takes longer than to score a small run.
+    Not a dataclass: building one with forty fields takes longer than scoring a small run.
     """
 
     GROUP: ClassVar[str] = ""

@@ -128,7 +128,7 @@ class Run(gate.Baselines, results.Pages):
         return None
 
 
-# The options of verbs that are keywords of a section, too, and what is said of keywords that are no options.
+# The options of verbs that are keywords of a section, too, and the help of keywords that are not options.
 SECTIONS: dict[str, tuple[tuple[type[Settings], ...], dict[str, str]]] = {
     "policy": (
         (options.Rankings, options.Seed, options.ReadingRuns),
@@ -145,7 +145,7 @@ SECTIONS: dict[str, tuple[tuple[type[Settings], ...], dict[str, str]]] = {
 
 
 def _described() -> dict[str, dict[str, str]]:
-    """What is said of the keywords of each section."""
+    """The help of the keywords of each section, by its name."""
     described: dict[str, dict[str, str]] = {}
     for section, (groups, others) in SECTIONS.items():
         described[section] = dict(others)

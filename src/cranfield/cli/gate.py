@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 WORSE = 3  # the exit code if a check fails
 UNDECIDED = 4  # the exit code if no check fails, but one cannot be decided
-MOST_PASSED = 10  # so many checks that passed are shown with their numbers
+MOST_PASSED = 10  # number of passed checks that are shown with their numbers
 MORE = "use more queries, or a larger margin"
 REMEDY = "use more queries, another --test, or --may-drop MEASURE=VALUE, which needs no significance"
 LIMITS = "at_least", "at_most"  # of means

@@ -149,7 +149,7 @@ class EngineContract:
             return text
         raise AssertionError("bad input was accepted")
 
-    def test_the_whole_is_its_parts(self) -> None:
+    def test_scores_do_not_depend_on_how_rows_are_split(self) -> None:
         """The result does not depend on how rows are split into pieces, even within a query."""
         runs, qrels = collection(3, queries=23)
         self.check([runs], qrels, (*MEASURES, *VIEWS))
