@@ -59,27 +59,42 @@ WIDTH = 30  # characters of the bar
 
 
 class ProgressLine:
-    """A bar on standard error for calls of more than two seconds, in a terminal or a notebook; call it with counts."""
+    """A bar on standard error for work that takes longer than ``delay`` seconds; call it with counts.
 
-    def __init__(self, title: str) -> None:
-        self._title, self._begin, self._shown = title, time.monotonic(), False
+    ``megabytes``: the counts are bytes.
+    """
+
+    def __init__(self, title: str, delay: float | None = None, *, megabytes: bool = False) -> None:
+        self._title, self._begin, self._width = title, time.monotonic(), 0
+        self._delay = DELAY if delay is None else delay
+        self._unit, self._scale = (" MB", 1_000_000) if megabytes else ("", 1)
 
     @staticmethod
     def of(title: str) -> ProgressLine | None:
-        """A bar, or None where nobody would see it."""
+        """A bar in a terminal or a notebook; None where nobody would see it."""
         seen = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
         return ProgressLine(title) if seen else None
 
     def __call__(self, done: int, total: int) -> None:
-        if done < total and time.monotonic() - self._begin >= DELAY:
+        elapsed = time.monotonic() - self._begin
+        if done < total and elapsed >= self._delay:
             filled = WIDTH * done // total
-            self._write(f"{self._title} {'#' * filled}{'.' * (WIDTH - filled)} {done:,}/{total:,}")
-            self._shown = True
-        elif self._shown:
-            self._write(" " * (len(self._title) + WIDTH + 2 * len(f"{total:,}") + 3) + "\r")
+            counts = f"{done // self._scale:,}/{total // self._scale:,}{self._unit}"
+            left = f" {elapsed * (total - done) / done:,.0f} s left" if done else ""
+            self._write(f"{self._title} {'#' * filled}{'.' * (WIDTH - filled)} {counts}{left}")
+        elif done >= total:
+            self.clear()
+
+    def clear(self) -> None:
+        """Remove the bar."""
+        if self._width:
+            self._write("")
+            print("\r", end="", file=sys.stderr, flush=True)
 
     def _write(self, line: str) -> None:
-        print(f"\r{line}", end="", file=sys.stderr, flush=True)
+        # A line that became shorter is filled with spaces.
+        print(f"\r{line.ljust(self._width)}", end="", file=sys.stderr, flush=True)
+        self._width = len(line)
 
 
 def in_background(work: Callable[[], Result]) -> Future[Result]:

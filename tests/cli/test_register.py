@@ -372,3 +372,14 @@ def test_figures_do_not_replace_inputs(world: Path) -> None:
         assert (world / "x.run").read_text() == FILES["x.run"]
         for figure in (world / "plots").iterdir():
             figure.unlink()
+
+
+@pytest.mark.parametrize("option", ["--output", "--summary"])
+@pytest.mark.parametrize("spelled", ["history.jsonl", "./history.jsonl", "links/history.jsonl"])
+def test_no_output_replaces_the_history_that_begins(option: str, spelled: str, world: Path) -> None:
+    (world / "links").symlink_to(world)
+    (world / "history.jsonl").unlink()
+    result = call(f"run cranfield.toml --allow-code {option} {spelled}")
+    assert result.exit_code == 2
+    assert "two outputs cannot be one file" in result.stderr
+    assert not (world / "history.jsonl").exists()

@@ -73,3 +73,18 @@ def test_help_fits_on_a_screen(words: tuple[str, ...]) -> None:
     assert result.exit_code == 0
     assert len(result.stdout.splitlines()) <= SCREEN
     assert "::" not in result.stdout
+
+
+def test_options_are_few() -> None:
+    """Each option is one more thing to know: all verbs together, studies aside."""
+    names = set()
+    for words in commands(cli):
+        command: click.Command = cli
+        for word in words:
+            assert isinstance(command, click.Group)
+            found = command.get_command(click.Context(command), word)
+            assert found is not None
+            command = found
+        if words[0] not in ("study", "trec_eval"):
+            names |= {max(p.opts, key=len) for p in command.params if isinstance(p, click.Option)}
+    assert 60 < len(names) <= 118

@@ -32,7 +32,7 @@ def test_a_long_call_shows_how_many_runs_are_done(monkeypatch: pytest.MonkeyPatc
     assert terminal.getvalue() == ""
     assert cf.evaluate({"q": {"b": 1}}, RUNS, "RR").means == expected.means
     lines = terminal.getvalue().split("\r")
-    assert [line.split()[-1] for line in lines if "/" in line] == ["1/4", "2/4", "3/4"]
+    assert [line.split()[2] for line in lines if "/" in line] == ["1/4", "2/4", "3/4"]
     assert lines[-2].strip() == "" and lines[-1] == ""  # it is gone at the end
 
 

@@ -81,6 +81,8 @@ class Run(gate.Baselines, results.Pages):
             )
         experiment = Experiment.read(self.file, self.into)
         active().declare(experiment.output(*path) for path in experiment.outputs if path[0] != "history")
+        if history_file := experiment.output("history", "file"):
+            active().extend(history_file)
         outcome = experiment.run(allow_code=self.allow_code, allow_changed_judgments=self.allow_changed_judgments)
         comparison, layout = outcome.comparison, dict[str, Any](width=width(), colour=colour(self.output))
         pages: list[Page] = [] if comparison is None else answer.pages(comparison, self.digits, details=self.verbose)

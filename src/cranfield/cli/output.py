@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -13,11 +12,10 @@ from typing import TYPE_CHECKING
 import click
 
 from cranfield.io.register import atomic_write
+from cranfield.parallel import ProgressLine
 from cranfield.wording import printable
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from cranfield.data import Run
     from cranfield.evaluation.notes import Note
 
@@ -128,31 +126,8 @@ def progress(title: str, *, in_bytes: bool = False) -> Iterator[Callable[[int, i
     if sys.stderr is None or not sys.stderr.isatty() or quiet():
         yield None
         return
-    begin = time.monotonic()
-    bar: Progress | None = None
-
-    def step(done: int, total: int) -> None:
-        nonlocal bar
-        if bar is None:
-            if done >= total or time.monotonic() - begin < DELAY:
-                return
-            bar = _bar(title, total, in_bytes=in_bytes)
-            bar.start()
-        bar.update(bar.task_ids[0], completed=done, total=total)
-
+    bar = ProgressLine(title, DELAY, megabytes=in_bytes)
     try:
-        yield step
+        yield bar
     finally:
-        if bar is not None:
-            bar.stop()
-
-
-def _bar(title: str, total: int, *, in_bytes: bool) -> Progress:
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    done = DownloadColumn() if in_bytes else MofNCompleteColumn()
-    columns = TextColumn("{task.description}"), BarColumn(), done, TimeRemainingColumn()
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    bar.add_task(title, total=total)
-    return bar
+        bar.clear()

@@ -32,11 +32,18 @@ class Register:
     def declare(self, outputs: Iterable[str | None]) -> None:
         """Add files to write; raise if two are one file, or one of them is an input."""
         for output in filter(None, outputs):
-            real = os.path.realpath(output)
-            if real in self.outputs and not is_special(output):
-                raise UsageError(f"{output}: two outputs cannot be one file", hint="write them to different files")
+            self._check_outputs(output)
             self.check(output)
-            self.outputs[real] = output
+            self.outputs[os.path.realpath(output)] = output
+
+    def extend(self, path: str) -> None:
+        """Add a file to read, if it exists, and to add lines to; raise if it is one of the outputs."""
+        self._check_outputs(path)
+        self.read(path)
+
+    def _check_outputs(self, path: str) -> None:
+        if os.path.realpath(path) in self.outputs and not is_special(path):
+            raise UsageError(f"{path}: two outputs cannot be one file", hint="write them to different files")
 
     def read(self, path: str) -> None:
         """Add a file to read; raise if it is one of the outputs."""
