@@ -123,7 +123,7 @@ class TestApart(OnSpark):
     broadcast = 0
 
 
-def test_what_was_kept_is_lost(spark: SparkSession) -> None:
+def test_scores_lost_with_an_executor_are_computed_again(spark: SparkSession) -> None:
     """An executor dies with the scores that it kept: they are computed again, and are the same."""
     runs, qrels = collection(2, queries=30, seed=11)
     scores = engine.evaluate(framed(spark, qrels), framed(spark, runs).repartition(4), MEASURES)
@@ -223,7 +223,7 @@ def test_every_measure_and_view_of_a_track(spark: SparkSession, tmp_path: Path) 
         pa.table({"query": of_query, "document": list(judged.documents), "grade": judged.grade})
     )
     runs = spark.createDataFrame(pa.concat_tables(tables)).repartition(8).persist()
-    others = ("subtopics", "content", "preferences", "sampled", "collection", "spans")
+    others = ("subtopics", "content", "preferences", "sampled", "collection", "documents", "spans")
     plain = [d for d in cf.measures.CATALOGUE.values() if not any(getattr(d, kind) for kind in others)]
     cut = {"required": "@10", "recall": "@0.2"}
     names = [d.symbol + cut.get(d.cutoff, "") for d in plain]
