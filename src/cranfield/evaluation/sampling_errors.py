@@ -12,6 +12,7 @@ The error is undefined where a single document of a larger stratum was drawn.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -79,17 +80,14 @@ def _linear_variance(measure: Measure, rankings: Rankings) -> Floats:
 
 
 def _jackknife(measure: Measure, rankings: Rankings, seed: int) -> Floats:
-    variance = np.zeros(len(rankings.length))
     rows = np.arange(len(rankings.length)) if rankings.pool_row is None else rankings.pool_row
     begin = np.searchsorted(rankings.row, np.arange(len(rows) + 1))
-    for ranking, row in enumerate(rows.tolist()):
-        variance[ranking] = _jackknife_of(
-            measure, rankings, ranking, row, slice(begin[ranking], begin[ranking + 1]), seed
-        )
-    return variance
+    kept = [slice(*ends) for ends in pairwise(begin.tolist())]
+    each = zip(rows.tolist(), rankings.length.tolist(), kept, strict=True)
+    return np.array([_jackknife_of(measure, rankings, row, length, of_run, seed) for row, length, of_run in each])
 
 
-def _jackknife_of(measure: Measure, rankings: Rankings, ranking: int, row: int, kept: slice, seed: int) -> float:
+def _jackknife_of(measure: Measure, rankings: Rankings, row: int, length: int, kept: slice, seed: int) -> float:
     """The jackknife variance of one ranking: a copy of its query for each drawn document, without that document."""
     pool = rankings.pool
     documents = pool.document[pool.row == row]
@@ -104,43 +102,29 @@ def _jackknife_of(measure: Measure, rankings: Rankings, ranking: int, row: int, 
         return 0.0
     position = {int(document): i for i, document in enumerate(documents)}
     of_run = np.array([position[int(document)] for document in rankings.document[kept]], np.int64)
-    values = []
-    for first in range(0, len(taken), step := max(1, ROWS // max(len(documents), 1))):
-        values.append(
-            _without(measure, rankings, ranking, taken[first : first + step], grade, stratum, of_run, kept, seed)
-        )
-    value = np.concatenate(values)
+
+    def without(some: Integers) -> Floats:
+        """The estimates with each of these documents taken out of the sample."""
+        copies, number = len(some), len(grade)
+        grades = np.tile(grade, copies)
+        grades[np.arange(copies) * number + some] = -1.0
+        sample = None
+        if rankings.judged.sample is not None:
+            sample = JudgmentSample(np.tile(stratum, copies), rankings.judged.sample.strata)
+        judged = Judged(grades, rankings.judged.top, sample=sample)
+        copy = np.repeat(np.arange(copies), number)
+        copied = Pool.of(judged, copy, np.arange(copies * number), np.arange(copies))
+        columns = [np.tile(getattr(rankings, name)[kept], copies) for name in ("start", "size", "by_id", "by_input")]
+        copy_of = np.repeat(np.arange(copies), len(of_run))
+        document = np.tile(of_run, copies) + copy_of * number
+        lists = Rankings(copied, np.full(copies, length), copy_of, document, *columns)
+        return measure.values(lists, seed=seed).value
+
+    step = max(1, ROWS // max(len(documents), 1))
+    value = np.concatenate([without(taken[first : first + step]) for first in range(0, len(taken), step)])
     total = 0.0
     for c in np.unique(stratum[taken]).tolist():
         of_stratum = value[stratum[taken] == c]
         n = drawn[c]
         total += (1 - n / size[c]) * (n - 1) / n * float(((of_stratum - of_stratum.mean()) ** 2).sum())
     return total
-
-
-def _without(
-    measure: Measure,
-    rankings: Rankings,
-    ranking: int,
-    taken: Integers,
-    grade: Floats,
-    stratum: Integers,
-    of_run: Integers,
-    kept: slice,
-    seed: int,
-) -> Floats:
-    """The estimates with each of these documents taken out of the sample."""
-    copies, size = len(taken), len(grade)
-    grades = np.tile(grade, copies)
-    grades[np.arange(copies) * size + taken] = -1.0
-    sample = None
-    if rankings.judged.sample is not None:
-        sample = JudgmentSample(np.tile(stratum, copies), rankings.judged.sample.strata)
-    judged = Judged(grades, rankings.judged.top, sample=sample)
-    copy = np.repeat(np.arange(copies), size)
-    pool = Pool.of(judged, copy, np.arange(copies * size), np.arange(copies))
-    columns = [np.tile(getattr(rankings, name)[kept], copies) for name in ("start", "size", "by_id", "by_input")]
-    row = np.repeat(np.arange(copies), len(of_run))
-    document = np.tile(of_run, copies) + row * size
-    length = np.full(copies, rankings.length[ranking])
-    return measure.values(Rankings(pool, length, row, document, *columns), seed=seed).value

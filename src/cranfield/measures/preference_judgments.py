@@ -17,7 +17,7 @@ import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers, PreferenceJudgments
 from cranfield.measures.catalogue import measure
-from cranfield.measures.ties.strategies import NO_CUTOFF, Estimate, OverDistinctOrders, Scoring
+from cranfield.measures.ties.strategies import NO_CUTOFF, Estimate, OverDistinctOrders, Scoring, Search
 from cranfield.ranking.batch import Batch, ragged
 from cranfield.ranking.row_math import ratio
 from cranfield.ranking.views import condense
@@ -204,7 +204,7 @@ class ByHalves(OverDistinctOrders):
             batch,
             closed,
             scoring.estimate,
-            lambda others: over_distinct_orders(scoring.estimate, condense(others), k=NO_CUTOFF, seed=seed),
+            lambda others: over_distinct_orders(scoring.estimate, condense(others), Search(seed), k=NO_CUTOFF),
         )
 
 

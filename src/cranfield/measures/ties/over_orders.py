@@ -27,20 +27,20 @@ from cranfield.measures.ties.expectation import (
     score_once,
     tie_groups,
 )
-from cranfield.measures.ties.strategies import EXACT_DISTINCT, FULL, SAMPLES_DISTINCT, Effort, Estimate
+from cranfield.measures.ties.strategies import EXACT_DISTINCT, SAMPLES_DISTINCT, Estimate, Search
 from cranfield.ranking.batch import CELLS, Batch, ragged
 from cranfield.ranking.row_math import edges
+
+MEAN = Search()
 
 
 def over_orders(
     score: Scorer,
     batch: Batch,
+    search: Search = MEAN,
     *,
     positions_at_once: float = 1,
     retrieved_only: bool = False,
-    seed: int = 0,
-    limit: np.ufunc | None = None,
-    effort: Effort = FULL,
 ) -> Estimate:
     """The mean of a score over all orders of tied documents.
 
@@ -50,15 +50,10 @@ def over_orders(
     """
     if not batch.tied.any():
         return score(batch)
-    mean = partial(
-        _over_orders,
-        score,
-        positions_at_once=positions_at_once,
-        retrieved_only=retrieved_only,
-        seed=seed,
-        limit=limit,
-        effort=effort,
-    )
+
+    def mean(rows: Batch) -> Estimate:
+        return _over_orders(score, rows, search, positions_at_once=positions_at_once, retrieved_only=retrieved_only)
+
     if positions_at_once == 1:
         return score_once(mean, batch, retrieved_only=retrieved_only)
     several = np.flatnonzero(((batch.size > 1) & ~np.isnan(batch.grade)).sum(axis=1) > 1)
@@ -75,19 +70,12 @@ def over_orders(
 
 
 def _over_orders(
-    score: Scorer,
-    batch: Batch,
-    *,
-    positions_at_once: float,
-    retrieved_only: bool,
-    seed: int,
-    limit: np.ufunc | None,
-    effort: Effort,
+    score: Scorer, batch: Batch, search: Search, *, positions_at_once: float, retrieved_only: bool
 ) -> Estimate:
     """The mean over orders for each query; queries are processed in chunks that fit into memory."""
     tied = TiedDocuments.of(batch)
     rankings = tied.arrangements if positions_at_once == 1 else tied.arrangements_of_others
-    exact, samples = effort.orders, max(effort.samples, 1)
+    exact, samples = search.effort.orders, max(search.effort.samples, 1)
     cells = np.where(tied.enumerable(positions_at_once, exact), rankings, samples) * tied.tied.shape[1]
     chunk = (np.cumsum(cells) // (4 * CELLS)).astype(np.int64)
     parts = [np.flatnonzero(chunk == number) for number in range(chunk[-1] + 1)]
@@ -104,10 +92,10 @@ def _over_orders(
         sampled = (
             rankings
             for query in np.flatnonzero(~enumerable).tolist()
-            for rankings in _sample(of_part, query, samples, seed)
+            for rankings in _sample(of_part, query, samples, search.seed)
         )
         rankings_of_part = itertools.chain(enumerated, sampled)
-        return over_rankings(score, of_part.batch, rankings_of_part, retrieved_only=retrieved_only, limit=limit)
+        return over_rankings(score, of_part.batch, rankings_of_part, retrieved_only=retrieved_only, limit=search.limit)
 
     return Estimate.joined(len(chunk), ((part, mean_of_part(part)) for part in parts))
 
@@ -300,18 +288,18 @@ class SampledPositions:
         return positions[: self._documents].T
 
 
-def over_distinct_orders(
-    score: Scorer, batch: Batch, *, k: int, seed: int = 0, limit: np.ufunc | None = None, effort: Effort = FULL
-) -> Estimate:
-    """The mean of a score of the first k over all orders, if no two tied documents are interchangeable."""
-    del effort  # notes do not search these orders
+def over_distinct_orders(score: Scorer, batch: Batch, search: Search = MEAN, *, k: int) -> Estimate:
+    """The mean of a score of the first k over all orders, if no two tied documents are interchangeable.
+
+    Notes do not search these orders: there is one effort.
+    """
     end = np.minimum(batch.length, k)[:, None]
     tied = ((batch.size > 1) & (batch.start < end) & ~np.isnan(batch.grade)).any(axis=1)
     if not tied.any():
         return score(batch)
     queries = np.flatnonzero(tied).tolist()
-    parts = (part for query in queries for part in _distinct_orders(batch, query, k, seed))
-    return over_rankings(score, batch, parts, limit=limit)
+    parts = (part for query in queries for part in _distinct_orders(batch, query, k, search.seed))
+    return over_rankings(score, batch, parts, limit=search.limit)
 
 
 def _distinct_orders(batch: Batch, query: int, k: int, seed: int) -> Iterator[PossibleRankings]:
@@ -363,23 +351,14 @@ def _many_orders(ties: Sequence[tuple[int, int]]) -> bool:
 FEW = 8  # queries with up to this many documents of one kind in a tie across rank k are processed together
 
 
-def over_cuts(
-    score: Scorer,
-    batch: Batch,
-    *,
-    k: int,
-    retrieved_only: bool = False,
-    seed: int = 0,
-    limit: np.ufunc | None = None,
-    effort: Effort = FULL,
-) -> Estimate:
+def over_cuts(score: Scorer, batch: Batch, search: Search = MEAN, *, k: int, retrieved_only: bool = False) -> Estimate:
     """The mean of a score over the possible sets of documents in the first k, if a tie crosses rank k.
 
     The documents of the tie above rank k stay tied with each other, and so do those below.
     """
     if not _across(batch, k).any():
         return score(batch)
-    of_rows = partial(_over_cuts, score, k=k, seed=seed, limit=limit, effort=effort)
+    of_rows = partial(_over_cuts, score, search=search, k=k)
     return score_once(of_rows, batch, retrieved_only=retrieved_only)
 
 
@@ -389,7 +368,7 @@ def _across(batch: Batch, k: int) -> Booleans:
     return (batch.start < end) & (batch.start + batch.size > end) & ~np.isnan(batch.grade)
 
 
-def _over_cuts(score: Scorer, batch: Batch, *, k: int, seed: int, limit: np.ufunc | None, effort: Effort) -> Estimate:
+def _over_cuts(score: Scorer, batch: Batch, search: Search, k: int) -> Estimate:
     across, kind = _across(batch, k), document_kinds(batch)
     count = across.sum(axis=1)
     one_kind = np.where(across, kind, -np.inf).max(axis=1) == np.where(across, kind, np.inf).min(axis=1)
@@ -399,8 +378,8 @@ def _over_cuts(score: Scorer, batch: Batch, *, k: int, seed: int, limit: np.ufun
         for n in np.unique(count[groupable])
     ]
     queries = np.flatnonzero((count > 0) & ~groupable).tolist()
-    single = (part for query in queries for part in _cuts_of_query(batch, query, k, seed, effort))
-    return over_rankings(score, batch, itertools.chain(grouped, single), limit=limit)
+    single = (part for query in queries for part in _cuts_of_query(batch, query, k, search))
+    return over_rankings(score, batch, itertools.chain(grouped, single), limit=search.limit)
 
 
 def _cuts_of_one_kind(batch: Batch, query: Integers, across: Booleans, count: int, k: int) -> PossibleRankings:
@@ -428,10 +407,10 @@ def _cuts_of_one_kind(batch: Batch, query: Integers, across: Booleans, count: in
     return PossibleRankings.concatenated(parts)
 
 
-def _cuts_of_query(batch: Batch, query: int, k: int, seed: int, effort: Effort) -> Iterator[PossibleRankings]:
+def _cuts_of_query(batch: Batch, query: int, k: int, search: Search) -> Iterator[PossibleRankings]:
     """All cuts of one query, or a sample if there are too many."""
     batch = batch.rows(np.array([query]))
-    rng = generator(batch, seed)
+    rng = generator(batch, search.seed)
     end = int(min(batch.length[0], k))
     columns, first, size = next((c, t, n) for c, t, n in tie_groups(batch) if t < end < t + n)
     slots = end - first
@@ -439,7 +418,7 @@ def _cuts_of_query(batch: Batch, query: int, k: int, seed: int, effort: Effort) 
     # that of the unjudged documents.
     kind = np.unique(document_kinds(batch)[0, columns], return_inverse=True)[1]
     of_kind = np.append(np.bincount(kind), size - len(columns))
-    exact, samples = effort.cuts, max(effort.samples, 1)
+    exact, samples = search.effort.cuts, max(search.effort.samples, 1)
     sampled = math.prod((of_kind + 1).tolist()) > exact
     if sampled:
         drawn = rng.multivariate_hypergeometric(of_kind, slots, samples, method="marginals")

@@ -42,6 +42,17 @@ FULL = Effort(EXACT, EXACT_CUTS, SAMPLES)
 QUICK = Effort(30, 1_000, 0)  # for notes, which have the limits over orders of every column
 
 
+class Search(NamedTuple):
+    """What of the scores over orders is wanted: their mean, or with ``limit`` the highest or lowest one.
+
+    ``seed``: of samples; ``effort``: how many orders are tried.
+    """
+
+    seed: int = 0
+    limit: np.ufunc | None = None
+    effort: Effort = FULL
+
+
 @dataclass(eq=False)
 class Estimate:
     """A value for each query, and its standard error if orders were sampled (else 0).
@@ -89,7 +100,7 @@ class TieStrategy(ABC):
         """The expected scores of lists that are cut at a depth, which may be inside a tie."""
         from cranfield.measures.ties.over_orders import over_cuts
 
-        return over_cuts(partial(scoring.score_uncut, seed=seed), batch, k=depth, seed=seed, **scoring.search)
+        return over_cuts(partial(scoring.score_uncut, seed=seed), batch, scoring.search(seed), k=depth)
 
     def limit_in_order(self, scoring: Scoring, batch: Batch, seed: int) -> Estimate:
         """The highest or lowest scores of complete lists, as `Scoring.arrange` orders their ties."""
@@ -107,7 +118,7 @@ class TieStrategy(ABC):
             batch = batch.changed(start=start, size=size)
 
         def search(rows: Batch) -> Estimate:
-            return over_orders(scoring.estimate_uncut, rows, seed=seed, **scoring.search)
+            return over_orders(scoring.estimate_uncut, rows, scoring.search(seed))
 
         if scoring.effort.samples:
             return search(batch)
@@ -157,8 +168,8 @@ class OverCuts(TieStrategy):
     def _over_cuts(self, score: Callable[[Batch], Estimate], scoring: Scoring, batch: Batch, seed: int) -> Estimate:
         from cranfield.measures.ties.over_orders import over_cuts
 
-        retrieved_only = scoring.retrieved_only
-        return over_cuts(score, batch, k=scoring.cutoff, retrieved_only=retrieved_only, seed=seed, **scoring.search)
+        search, retrieved_only = scoring.search(seed), scoring.retrieved_only
+        return over_cuts(score, batch, search, k=scoring.cutoff, retrieved_only=retrieved_only)
 
 
 class OverOrders(TieStrategy):
@@ -187,10 +198,10 @@ class OverOrders(TieStrategy):
         return over_orders(
             scoring.estimate,
             batch,
+            Search(seed),
             # Where documents have costs, the cost of every rank depends on the position of each document.
             positions_at_once=self.positions_at_once if batch.costs is None else 1,
             retrieved_only=scoring.retrieved_only,
-            seed=seed,
         )
 
     @property
@@ -253,7 +264,7 @@ class OverDistinctOrders(TieStrategy):
     def expectation(self, scoring: Scoring, batch: Batch, seed: int) -> Estimate:
         from cranfield.measures.ties.over_orders import over_distinct_orders
 
-        return over_distinct_orders(scoring.estimate, batch, k=scoring.cutoff, seed=seed)
+        return over_distinct_orders(scoring.estimate, batch, Search(seed), k=scoring.cutoff)
 
     def expectation_at_depth(self, scoring: Scoring, batch: Batch, depth: int, seed: int) -> Estimate:
         """The orders also determine which documents are above the depth, so that one mean is enough."""
@@ -261,13 +272,13 @@ class OverDistinctOrders(TieStrategy):
 
         # Depth and cutoff refer to the same ranks only if the list is not condensed.
         k = depth if scoring.views.condensed else min(scoring.cutoff, depth)
-        return over_distinct_orders(scoring.estimate_uncut, batch, k=k, seed=seed)
+        return over_distinct_orders(scoring.estimate_uncut, batch, Search(seed), k=k)
 
     def limit(self, scoring: Scoring, batch: Batch, seed: int) -> Estimate:
         from cranfield.measures.ties.over_orders import over_distinct_orders
 
         k = NO_CUTOFF if scoring.views.condensed else scoring.cutoff
-        return over_distinct_orders(scoring.estimate_uncut, batch, k=k, seed=seed, **scoring.search)
+        return over_distinct_orders(scoring.estimate_uncut, batch, scoring.search(seed), k=k)
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,10 +302,9 @@ class Scoring:
     arrange: Arrangement | None = None
     effort: Effort = FULL
 
-    @property
-    def search(self) -> dict[str, Any]:
-        """What of the orders is wanted, and how many of them are tried."""
-        return {"limit": self.views.rule.limit, "effort": self.effort}
+    def search(self, seed: int) -> Search:
+        """What of the orders is wanted."""
+        return Search(seed, self.views.rule.limit, self.effort)
 
     def expectation(self, batch: Batch, seed: int) -> Estimate:
         """The expected scores of lists from `views.ordered`, or the limit over orders that the tie rule asks for.
@@ -319,7 +329,7 @@ class Scoring:
         """The expected scores of lists with NIL in a tie: they end at different ranks in different orders."""
         from cranfield.measures.ties.over_orders import over_orders
 
-        return over_orders(partial(self.score_uncut, seed=seed), batch, seed=seed, **self.search)
+        return over_orders(partial(self.score_uncut, seed=seed), batch, self.search(seed))
 
     def score_cut(self, batch: Batch, seed: int) -> Estimate:
         """The expected scores of lists that a depth may cut inside a tie."""
