@@ -20,12 +20,15 @@ def readme(text: str, address: str, version: str) -> str:
     raw = address.replace("https://github.com/", "https://raw.githubusercontent.com/")
     text = re.sub(r"!\[([^]]*)\]\((?!https?:)([^)]+)\)", rf"![\1]({raw}/v{version}/\2)", text)
     text = re.sub(r"(?<!!)\[([^]]*)\]\((?!https?:|#)([^)]+)\)", rf"[\1]({address}/blob/v{version}/\2)", text)
-    return installed(text.replace(CHECKOUT, "Install it:"))
+    text = text.replace(CHECKOUT, "Install it:").replace("Two commands set", "In a checkout, two commands set")
+    return installed(text)
 
 
 def installed(text: str) -> str:
     """The same text with an installation from the index."""
-    return text.replace("pip install '.[", "pip install 'cranfield[")
+    return text.replace("pip install '.[", "pip install 'cranfield[").replace(
+        "pip install .\n", "pip install cranfield\n"
+    )
 
 
 def project(text: str, address: str, version: str) -> str:

@@ -1,8 +1,12 @@
 """What all tests share."""
 
+import inspect
 import os
+from functools import partialmethod
 from pathlib import Path
+from typing import Any
 
+from click.testing import CliRunner
 from hypothesis import settings
 
 from cranfield import native
@@ -17,6 +21,11 @@ os.environ["XDG_CACHE_HOME"] = str(Path(__file__).parents[1] / ".pytest_cache" /
 
 # Tables are as wide as on a small screen, whether or not there is one.
 os.environ.setdefault("COLUMNS", "80")
+
+# Before click 8.2, `stdout` of a result has the errors, too, unless a runner is told otherwise.
+if "mix_stderr" in inspect.signature(CliRunner.__init__).parameters:
+    runner: Any = CliRunner
+    runner.__init__ = partialmethod(CliRunner.__init__, mix_stderr=False)
 
 if not native.NATIVE:
     # The plain reader was not chosen but is all there is: what is said of it would stand in every message.

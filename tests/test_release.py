@@ -23,7 +23,8 @@ def test_the_readme_of_an_index_has_no_relative_links() -> None:
     assert len(targets) > 10
     assert [target for target in targets if not target.startswith(("https://", "#"))] == []
     assert "https://raw.githubusercontent.com/NAME/cranfield/v1.0/docs/_static/terminal.svg" in targets
-    assert "checkout" not in made.partition("## One minute")[0].partition("Two commands")[0]
+    assert "checkout" not in made.partition("## One minute")[0].partition("In a checkout, two commands")[0]
+    assert "In a checkout, two commands" in made
     assert "pip install 'cranfield[report,plot]'" in made
 
 

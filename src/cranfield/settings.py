@@ -76,6 +76,7 @@ UNLIMITED = Limits()
 LARGEST = (1 << 63) - 1  # of a whole number
 Count = Annotated[int, Limits(1)]
 Samples = Annotated[int, Limits(1, 10_000_000)]  # more would take hours, and change no digit that is shown
+Seconds = Annotated[float, Limits(0, 1_000_000, "(]")]
 Whole = Annotated[int, Limits(0)]
 Chance = Annotated[float, Limits(0, 1, "()")]
 Share = Annotated[float, Limits(0, 1)]

@@ -115,6 +115,8 @@ def test_public_names_are_visible_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("module", [cf.judging, cf.lab, cf.measures, cf.stats, cf.tensors])
 def test_other_modules_show_their_public_names(module: Any) -> None:
+    if module is cf.tensors:
+        pytest.importorskip("torchmetrics", reason="one of its names is a metric of torchmetrics")
     names = [name for name in dir(module) if not name.startswith("__")]
     assert names and all(inspect.getmodule(getattr(module, name)) is not None or name.isupper() for name in names)
     assert not any(isinstance(getattr(module, name), ModuleType) for name in names)

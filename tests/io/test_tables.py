@@ -16,6 +16,9 @@ from io_samples import FRAME, GRADES, QFRAME, ROWS, judged, rows
 import cranfield as cf
 from cranfield import io
 from cranfield.data import Table
+from cranfield.io.columns import Columns
+from cranfield.io.faults import Location
+from cranfield.io.tables import run_table
 
 
 def chunked(frame: pd.DataFrame) -> pa.Table:
@@ -159,3 +162,12 @@ def test_numbers_of_polars_that_arrow_does_not_have() -> None:
     for column in ("doc_id", "score"):
         wide = frame.with_columns(pl.col(column).cast(pl.Int128))
         assert cf.Evaluator({"q": {1: 1}}, "RR").means(wide) == {"RR": 0.5}
+
+
+def test_a_row_of_an_engine_is_named_by_its_query_and_document() -> None:
+    """Rows that an engine has dealt out have no number that a user could look up."""
+    columns = {"query": ["q1", "q2"], "document": ["d1", "d2"], "score": [1.0, None]}
+    with pytest.raises(
+        cf.InputError, match=r"^run: query `q2`, document `d2`: the score in column `sim` is not a number"
+    ):
+        run_table(Columns.of(columns), {}, Location("run", "run", "entry", "sim"))

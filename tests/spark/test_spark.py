@@ -223,7 +223,7 @@ def test_every_measure_and_view_of_a_track(spark: SparkSession, tmp_path: Path) 
         pa.table({"query": of_query, "document": list(judged.documents), "grade": judged.grade})
     )
     runs = spark.createDataFrame(pa.concat_tables(tables)).repartition(8).persist()
-    others = ("subtopics", "content", "preferences", "sampled", "collection", "spans")
+    others = ("subtopics", "content", "preferences", "sampled", "collection", "documents", "spans")
     plain = [d for d in cf.measures.CATALOGUE.values() if not any(getattr(d, kind) for kind in others)]
     cut = {"required": "@10", "recall": "@0.2"}
     names = [d.symbol + cut.get(d.cutoff, "") for d in plain]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -14,6 +15,7 @@ from cranfield.cli.collections import WordCounts
 from cranfield.cli.commands import Argument, LazyGroup, Option, Settings, verb
 from cranfield.cli.compare import ShownComparison, Testing
 from cranfield.cli.eval import ShownScores
+from cranfield.cli.output import note
 from cranfield.errors import CranfieldError, InputError
 
 if TYPE_CHECKING:
@@ -55,10 +57,13 @@ class Scoring(options.Scoring, Cluster):
     def scored(self, plan: Plan) -> Iterator[tuple[ScoreFrame, Mapping[str, str]]]:
         """The scores of the runs, and the names of the runs by file."""
         from cranfield import spark
+        from cranfield.io.streams import short_name
         from cranfield.spark import frames
         from cranfield.spark.frames import FAILURES
 
         collection = self.test_collection
+        repeated = [(path, count) for path, count in Counter(self.runs).items() if count > 1]
+        note(f"{short_name(path)}: the file is given {count} times; it counts once" for path, count in repeated)
         with self.session() as session:
             frame, names = frames.read_runs(session, self.runs)
             on_spark = collection.changed(qrels=frames.read_qrels(session, collection.qrels))

@@ -29,7 +29,11 @@ def run_table(frame: Columns, columns: Roles, location: Location) -> Table:
     """A run from columns in memory. Without a column of scores, the score is the negative rank."""
     named = choose_columns(frame.names, RUN_COLUMNS, columns, location.source_name)
     table = _run_piece(frame, named, location)
-    FaultList(table.faults, table.faults_total).raise_if_any(location)
+
+    def document_at(line: int) -> str:
+        return quotable(str(frame.values(named["document"])[line - 1])) if frame.line is None else ""
+
+    FaultList(table.faults, table.faults_total).raise_if_any(location, document_at)
     return table
 
 

@@ -172,8 +172,9 @@ def sharded(rows: Any, partitions: int | None, *, by_query: bool) -> Any:
 def read_runs(spark: Any, paths: Sequence[str]) -> tuple[Any, dict[str, str]]:
     """All runs in one frame, and the names of runs by path.
 
-    A file is one run and gives it its name, unless the file has a column of runs.
+    A file is one run and gives it its name, unless the file has a column of runs. A file given twice counts once.
     """
+    paths = list(dict.fromkeys(paths))
     names = unique_names([short_name(path.removesuffix("/")) for path in paths], paths)
     frame, name_of_path = None, dict[str, str]()
     for path, name in zip(paths, names, strict=True):

@@ -238,7 +238,7 @@ class ScoreFrame(MeanScores):
 
         What could reverse a difference is not checked: the rankings are not on the driver.
         """
-        settings = ComparisonSettings(baseline=baseline, **terms | {"audit": False})
+        settings = ComparisonSettings(baseline=baseline, **terms)
         return replace(compare_scores(self.collect(), settings), policy=policy_line(self, denominator=False))
 
 

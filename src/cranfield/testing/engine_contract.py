@@ -222,9 +222,9 @@ class EngineContract:
         runs, qrels = collection(2, queries=9, seed=8, subtopics=4)
         weights = {f"q{q:04d}": {str(s): 1 + (q + s) % 3 for s in range(4 if q else 2)} for q in range(3)}
         actual = self.check(pieces(runs, 3), qrels, DIVERSITY, intents=weights | {"nobody": {"0": 1}})
-        alike = self.evaluate([runs], qrels, DIVERSITY)
+        equal = self.evaluate([runs], qrels, DIVERSITY)
         assert {
-            query for run, query, name in actual.rows if actual.rows[run, query, name] != alike.rows[run, query, name]
+            query for run, query, name in actual.rows if actual.rows[run, query, name] != equal.rows[run, query, name]
         }
         for wrong, words in (
             ({"q0000": {"9": 1}}, "for subtopic `9` of query `q0000`"),
