@@ -130,7 +130,8 @@ def with_repeats(
 def repeats(rng: Generator) -> Cells:
     """Random repeats in one collection; the means of repeats of a run have this standard deviation."""
     cells = [(n, (r, r), spread) for n, spread, r in product((12, 50), (0, 0.02, 0.05), (2, 3, 5, 10))]
-    for queries, numbers, spread in [*cells, (50, (3, 1), 0.05), (50, (5, 1), 0.05), (50, (3, 1), 0.0)]:
+    cells += [(50, (2, 1), 0.05), (50, (3, 1), 0.05), (50, (5, 1), 0.05), (50, (3, 1), 0.0)]
+    for queries, numbers, spread in cells:
         draw = partial(with_repeats, rng, numbers, spread, [0] * queries)
         yield f"{queries} queries, {numbers[0]} and {numbers[1]} repeats, deviation {spread:g}", draw
     cluster = [q // 4 for q in range(80)]

@@ -93,14 +93,19 @@ class Saved(Result):
     @classmethod
     def _from_file_data(cls, data: Mapping[str, Any], path: PathLike) -> Self:
         """`from_dict`, with an error that names the file if the data are damaged or of a later version."""
-        name, found = os.fspath(path), data.get("version")
-        if not isinstance(found, int) or not 1 <= found <= cls._VERSION:
+        name, version = os.fspath(path), data.get("version")
+        if not isinstance(version, int) or not 1 <= version <= cls._VERSION:
+            latest = f"this version of cranfield reads up to {cls._VERSION}"
             raise InputError(
-                [f"{name}: version {found!r} of the file format; this version of cranfield reads up to {cls._VERSION}"],
+                [f"{name}: version {version!r} of the file format; {latest}"],
                 hint=f"update cranfield, or save the {cls._KIND} again",
             )
-        with damaged_file(path, cls._WHAT.replace("a ", "a complete ", 1), cls._HINT):
+        try:
             return cls.from_dict(data)
+        except DAMAGED as error:
+            reason = error if isinstance(error, CranfieldError) else repr(error)
+            complete = cls._WHAT.replace("a ", "a complete ", 1)
+            raise InputError([f"{name}: not {complete} ({reason})"], hint=cls._HINT) from error
 
 
 def now() -> str:
@@ -124,14 +129,14 @@ def made_by(**words: str) -> Iterator[None]:
         _origin.reset(token)
 
 
-def with_origin(data: dict[str, Any], known: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def with_origin(data: dict[str, Any], saved: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The data of a result for a file: with the time, and the command or the experiment that made it.
 
-    ``known``: these, if a file had them already.
+    ``saved``: these, if a file had them already.
     """
     if "provenance" not in data:
         return data
-    return {**data, "provenance": {**(known or {"time": now(), **(_origin.get() or {})}), **data["provenance"]}}
+    return {**data, "provenance": {**(saved or {"time": now(), **(_origin.get() or {})}), **data["provenance"]}}
 
 
 def content(path: PathLike, what: str, hint: str) -> dict[str, Any]:
@@ -147,16 +152,6 @@ def content(path: PathLike, what: str, hint: str) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise InputError([f"{name}: not {what}"], hint=hint)
     return data
-
-
-@contextmanager
-def damaged_file(path: PathLike, whole: str, hint: str) -> Iterator[None]:
-    """Report any failure inside as one `InputError` about a file that is not ``whole``."""
-    try:
-        yield
-    except DAMAGED as error:
-        reason = error if isinstance(error, CranfieldError) else repr(error)
-        raise InputError([f"{os.fspath(path)}: not {whole} ({reason})"], hint=hint) from error
 
 
 def text(data: Any) -> str:
@@ -183,12 +178,12 @@ def plain(value: Any, *, infinite: bool = False) -> Any:
         finite = value.dtype.kind != "f" or np.isfinite(value).all()
         return value.tolist() if finite else plain(value.tolist(), infinite=infinite)
     if isinstance(value, Mapping):
-        return {str(name): plain(one, infinite=infinite) for name, one in value.items()}
+        return {str(name): plain(item, infinite=infinite) for name, item in value.items()}
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if is_dataclass(type(value)) or hasattr(type(value), "_fields"):
         return of_fields(value, infinite=infinite)
-    return [plain(one, infinite=infinite) for one in value]
+    return [plain(item, infinite=infinite) for item in value]
 
 
 def of_fields(record: Any, *, infinite: bool = False) -> dict[str, Any]:

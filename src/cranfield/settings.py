@@ -25,7 +25,7 @@ P = ParamSpec("P")
 
 
 class Option(NamedTuple):
-    """What is said of an option besides its type, default and help.
+    """Metadata of an option besides its type, default and help.
 
     ``names``: the names, separated by spaces, if the setting has another one. ``rare``: only --help-all shows it.
     ``default``: what help says of a default that depends on the verb or on other options, {default} being the verb's
@@ -76,6 +76,7 @@ UNLIMITED = Limits()
 LARGEST = (1 << 63) - 1  # of a whole number
 Count = Annotated[int, Limits(1)]
 Samples = Annotated[int, Limits(1, 10_000_000)]  # more would take hours, and change no digit that is shown
+Seconds = Annotated[float, Limits(0, 1_000_000, "(]")]
 Whole = Annotated[int, Limits(0)]
 Chance = Annotated[float, Limits(0, 1, "()")]
 Share = Annotated[float, Limits(0, 1)]
@@ -177,7 +178,7 @@ class Field(NamedTuple):
 
 
 def walk(hint: Any, metadata: tuple[Any, ...] = ()) -> Type:
-    """A type annotation, taken apart; ``metadata``: what is said of it already.
+    """A type annotation, taken apart; ``metadata``: what was collected so far.
 
     >>> walk(Annotated[Count | None, "Number of resamples."])
     Scalar(metadata=('Number of resamples.', Limits(low=1, high=inf, ends='[]')), optional=True, python=<class 'int'>)

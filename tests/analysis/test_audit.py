@@ -277,21 +277,18 @@ def test_tables_fit_the_screen(museum: Audit, width: int) -> None:
 def test_what_a_table_says(museum: Audit) -> None:
     text = report.write(cf.audit(QRELS, RUNS[3:], ["AP", "RR"]), width=120, colour=True)
     assert text.startswith("\x1b[1mBottom line\x1b[0m\n\n  AP is 0.5058: ties do not change it; ")
-    assert (
-        "\x1b[1mquiet\x1b[0m: 7–8 queries; 3.6 documents per query on average; 2 empty rankings; 1 query without"
-        in text
-    )
+    assert "\x1b[1mquiet: 7–8 queries; 3.6 documents per query on average; 2 empty rankings; 1 query without" in text
     assert "ties\x1b[0m" in text and "expected" in text
-    assert "1 query without relevant documents (1 with an empty ranking)" in text.replace("\n  ", " ")
+    assert "1 query without relevant documents (1 with an empty ranking)" in text.replace("\n", " ")
 
 
 def test_markdown(museum: Audit) -> None:
     text = report.write(museum, "markdown")
-    assert text.startswith("### Bottom line\n") and "\n### What could change the order of the runs\n" in text
-    assert "\n**bm25**: " in text
+    assert text.startswith("**Pairs of runs with different scores")
+    assert "\n**bm25: 7–8 queries" in text
     head = next(line for line in text.splitlines() if line.startswith("| measure") and "score" in line)
     assert [name.strip() for name in head.split("|")][1:5] == ["measure", "score", "95% interval", "ties worst"]
-    assert "- AP: `dense` and `bm25` could swap if ties" in text
+    assert "\nThe order of the runs is open: " in text and "\nTies broken by document id" in text
 
 
 PLAUSIBLE_QRELS = {"q": {"a": 1, "b": 0, "c": 2, "d": 0}, "r": {"a": 0, "e": 1}, "top": {"t": 2}}

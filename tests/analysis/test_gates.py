@@ -296,3 +296,17 @@ def test_several_gates_of_one_measure_and_the_queries_that_lost() -> None:
 def test_a_gate_that_checks_nothing_is_an_error(gate: Gate, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         selected(gate, {"base": GOOD, "new": BAD})
+
+
+def test_a_query_without_a_value_did_not_pass() -> None:
+    """Queries that must not lose are undecided if one of them cannot be compared."""
+    qrels = {"q0": {"a": 1}, "q1": {"b": 0}, "q2": {"a": 1}, "q3": {"a": 1}}
+    runs = {name: {q: ["a", "b"] for q in qrels} for name in ("old", "new")}
+    scores = cf.evaluate(qrels, runs, "AP")
+    comparison = cf.compare(scores, baseline="old")
+
+    def outcome(*names: str) -> str:
+        return verdict({"AP": Gate(queries=names)}, scores, comparison, scores).outcome
+
+    assert outcome("q0", "q2") == "passed"
+    assert outcome("q1") == outcome("q0", "q1") == "undecided"

@@ -94,7 +94,7 @@ def test_what_is_undefined_counts_as_the_policy_says() -> None:
     assert found.left_out == 0
 
 
-def test_an_order_that_there_is_not() -> None:
+def test_unknown_orders_and_pages_are_refused() -> None:
     scores = cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "RR")
     with pytest.raises(CranfieldError, match="order must be one of difference, loss, hardest, disagreement, query"):
         per_query.queries(scores, 0, "best")  # type: ignore[arg-type]

@@ -107,7 +107,7 @@ def test_output_and_figures_are_files(call: Call, tmp_path: Path) -> None:
     text, folder = tmp_path / "audit.md", tmp_path / "figures"
     result = call("audit", QRELS, *RUNS, "--format", "markdown", "-o", text, "--figures", folder)
     assert (result.exit_code, result.stdout) == (0, "")
-    assert text.read_text(encoding="utf-8").startswith("### Bottom line\n")
+    assert text.read_text(encoding="utf-8").startswith("**Pairs of runs with different scores")
     drawing = (folder / "audit.svg").read_text(encoding="utf-8")
     assert all(name in drawing for name in ("quiet", "nDCG@10", "condensed", "terminal", "ties: worst to best"))
     assert sorted(path.name for path in folder.iterdir()) == ["audit.pdf", "audit.png", "audit.svg"]
@@ -162,4 +162,4 @@ def test_many_runs_fit_two_screens(call: Call, tmp_path: Path, monkeypatch: pyte
     long = call("audit", QRELS, *runs, "-v").stdout
     assert all(f"run{i:02}: " in long for i in range(40))
     markdown = call("audit", QRELS, *runs, "--format", "markdown").stdout
-    assert "**AP: the best 10 of 40 runs" in markdown and "**run00**" not in markdown
+    assert "**AP: the best 10 of 40 runs" in markdown and "**run00: " not in markdown

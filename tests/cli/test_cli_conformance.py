@@ -16,7 +16,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "_static"
 
 def test_the_cases_as_a_file(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "cases.json"
-    assert call("conformance", "-m", "AP RR", "--out", path).exit_code == 0
+    assert call("conformance", "-m", "AP RR", "-o", path).exit_code == 0
     assert json.loads(path.read_text()) == json.loads(json.dumps(conformance.document(["AP", "RR"])))
 
 

@@ -28,7 +28,7 @@ def test_a_collection_is_written_and_scored(call: Call, tmp_path: Path) -> None:
     assert all(repr(mean) in scored.stdout for mean in means)
 
 
-def test_what_is_there_stays(call: Call, tmp_path: Path) -> None:
+def test_a_folder_with_files_is_not_replaced(call: Call, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     result = call("simulate", tmp_path, *SMALL)
     assert result.exit_code == 1

@@ -213,3 +213,19 @@ def test_without_the_option_an_error_names_it(call: Call, tmp_path: Path) -> Non
         assert f"--judgments {kind}" in result.stderr
     result = call("report", QRELS, BM25, DENSE, "--judgments", "groups", "-o", tmp_path / "report.html")
     assert result.exit_code == 2 and "a report needs judgments by grade" in result.stderr
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e400", "NaN"])
+def test_a_number_that_is_not_finite(number: str) -> None:
+    """No option takes one: comparisons with NaN are false, and infinity is no number of seconds."""
+    context = click.Context(cli)
+    tried = 0
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        assert command is not None
+        for param in command.params:
+            if isinstance(param, click.Option) and isinstance(param.type, click.FloatRange):
+                tried += 1
+                with pytest.raises(click.BadParameter, match=r"not a finite number|not in the range"):
+                    param.type(number, param, context)
+    assert tried >= 5

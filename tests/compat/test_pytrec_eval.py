@@ -129,12 +129,12 @@ def test_nothing_judged_was_retrieved() -> None:
     assert set(b["q"].values()) == {0.0}
 
 
-def test_the_same_cut_off_twice() -> None:
+def test_a_cutoff_given_twice_is_one_instead_of_a_crash() -> None:
     assert crash("pytrec_eval.RelevanceEvaluator({'q': {'a': 1}}, {'P.5,5.0'}).evaluate({'q': {'a': 1.0}})") < 0
     assert ours.RelevanceEvaluator(JUDGED, {"P.5,5.0", "P_5"}).evaluate({"q": {"a": 1.0}}) == {"q": {"P_5": 0.2}}
 
 
-def test_a_cut_off_of_nothing() -> None:
+def test_a_cutoff_of_0_is_an_error_instead_of_a_crash() -> None:
     assert crash("pytrec_eval.RelevanceEvaluator({'q': {'a': 1}}, {'P.0'}).evaluate({'q': {'a': 1.0}})") < 0
     with pytest.raises(cf.CranfieldError, match=r"P: .* at least 1, not 0"):
         ours.RelevanceEvaluator(JUDGED, {"P.0"})
@@ -201,7 +201,7 @@ def test_scores_that_are_no_numbers() -> None:
         ours.RelevanceEvaluator(JUDGED, {"map"}).evaluate(run)
 
 
-def test_what_follows_a_cut_off() -> None:
+def test_text_after_a_cutoff_is_refused() -> None:
     assert theirs.RelevanceEvaluator(JUDGED, {"P_5xyz"}).evaluate({"q": {"a": 1.0}}) == {"q": {"P_5": 0.2}}
     for tool, name in ((ours, "P_5xyz"), (ours, "nonsense"), (theirs, "nonsense"), (ours, "prefs"), (theirs, "prefs")):
         with pytest.raises(ValueError, match="unsupported measure"):

@@ -84,7 +84,7 @@ def long_input(rng: random.Random) -> tuple[dict, dict]:
     return {q: {d: rng.random() for d in rng.sample(documents, rng.randint(3, 300))} for q in qrels}, qrels
 
 
-def test_what_official_looks_like(trec: Trec) -> None:
+def test_the_official_output_of_trec_eval(trec: Trec) -> None:
     result = trec(qrels=QRELS, run=RUN)
     lines = result.output.splitlines()
     assert lines[:6] == [

@@ -39,7 +39,7 @@ def test_judged_and_near_the_top() -> None:
     assert needed_documents(qrels) == {"j", "k"}
 
 
-def test_all_that_ties_may_put_there() -> None:
+def test_every_document_that_ties_may_bring_to_the_top_is_needed() -> None:
     tied = {"a": 1.0, "b": 1.0 + 1e-12, "c": 1.0, "d": 0.5}
     assert needed_documents(None, [cf.read_run({"q": tied})], 1) == {"a", "b", "c"}
 

@@ -32,7 +32,7 @@ def test_words_of_others_count_but_are_not_kept() -> None:
     assert corpus.total == 22
 
 
-def test_nothing_at_all() -> None:
+def test_an_empty_corpus_and_empty_documents() -> None:
     corpus = Corpus.of({}, wanted=["a"])
     assert (corpus.total, corpus.size, len(corpus.terms), list(corpus.missing)) == (0, 0, 0, ["a"])
     assert corpus.begin.tolist() == [0]

@@ -42,6 +42,13 @@ def test_a_measure_that_names_the_default_level_keeps_it(name: str) -> None:
     assert list(cf.Evaluator(collection, name).per_query(RUN).values()) == [{name: value} for value in plain[0][0]]
 
 
+def test_queries_without_a_relevant_document_by_the_lowest_level() -> None:
+    qrels, run = {"q": {"a": 0.9}, "r": {"a": 0.2}}, {"q": ["a"], "r": ["a"]}
+    for measures, queries in ((["RR(rel=0.5)"], ("r",)), (["RR(rel=0.5)", "RR(rel=0.1)"], None), ("nDCG", ("q", "r"))):
+        notes = [note for note in cf.evaluate(qrels, run, measures).notes if note.kind == "unanswerable_queries"]
+        assert [note.values["queries"].first for note in notes] == ([] if queries is None else [queries])
+
+
 def test_the_same_means_at_every_door() -> None:
     collection = cf.Collection(QRELS, rel=2)
     means = cf.evaluate(collection, RUN, ["AP", "RR"]).means["run"]
@@ -84,7 +91,7 @@ def test_no_error_without_need() -> None:
 
 
 @pytest.mark.parametrize("rel", [0, -1, "2", True, float("inf"), float("nan")])
-def test_what_is_no_level(rel: object) -> None:
+def test_a_wrong_level_of_relevance_is_refused(rel: object) -> None:
     with pytest.raises(cf.CranfieldError, match="rel must be a number greater than 0"):
         cf.Collection(QRELS, rel=rel)  # type: ignore[arg-type]
 

@@ -33,7 +33,7 @@ def test_one_number_everywhere(tmp_path: Path) -> None:
     assert "75% of the top 10 documents are unjudged" in CliRunner().invoke(cli, ["check", str(qrels), str(run)]).output
 
 
-def test_a_little_is_not_nothing() -> None:
+def test_a_small_share_of_unjudged_documents_is_not_called_none() -> None:
     qrels = {str(q): {f"d{i}": 1 for i in range(10)} for q in range(43)}
     good = {q: {d: -float(i) for i, d in enumerate(judged)} for q, judged in qrels.items()}
     one = good | {"0": {"x": 1.0} | good["0"]}

@@ -349,3 +349,26 @@ def test_scores_alone_may_lack_a_collection(tmp_path: Path) -> None:
         scores_alone(tmp_path, {"g.csv": OF_BOTH}, f'{skip}g = "g.csv"\n')
     with pytest.raises(cf.InputError, match="no file matches"):
         scores_alone(tmp_path, {}, '[scores]\nf = "s-{collection}.csv"\n')
+
+
+@pytest.mark.parametrize(
+    ("gate", "message"),
+    [
+        ("[]", "the list of gates of RR is empty"),
+        ("{}", "checks nothing"),
+        ("[{ at_least = 0.1 }, {}]", "checks nothing"),
+        ("{ queries = [] }", "checks nothing"),
+        ("{ no_significant_loss = false }", "checks nothing"),
+        ('{ may_drop = 0.1, runs = "old" }', "is the baseline"),
+        ("{ may_drop = 0.1, margin = 0.1 }", "margin needs no_significant_loss"),
+        ("{ at_most = 0.5 }", "wrong side"),
+        ('{ at_least = 0.5, where = { kind = "how" } }', "no query has"),
+        ('{ at_least = 0.5, collection = "d" }', "not one of the collections"),
+        ('{ queries = ["q77"] }', "not one of the queries"),
+    ],
+)
+def test_gates_that_check_nothing(gate: str, message: str, tmp_path: Path) -> None:
+    code, out, err = run(str(small(tmp_path, f"RR = {gate}\n")))
+    assert (code, out) == (1, "")
+    assert message in err
+    assert "cranfield.toml:9" in err

@@ -22,7 +22,7 @@ def test_a_file_appears_when_all_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", [ValueError, KeyboardInterrupt, SystemExit])
-def test_whatever_goes_wrong_nothing_changes(tmp_path: Path, wrong: type[BaseException]) -> None:
+def test_a_failure_leaves_the_old_file_unchanged(tmp_path: Path, wrong: type[BaseException]) -> None:
     place = tmp_path / "a.txt"
     place.write_text("old")
     with pytest.raises(wrong), atomic_write(place) as beside:

@@ -131,7 +131,7 @@ def test_a_folder_of_beir(tmp_path: Path, expected: Corpus) -> None:
     same(Corpus.read(tmp_path), expected)
 
 
-def test_a_folder_of_this_and_that(tmp_path: Path) -> None:
+def test_a_folder_of_documents_and_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").write_bytes(jsonl())
     (tmp_path / "qrels.txt").write_text("q 0 d1 1\n")
     assert message(tmp_path) == (

@@ -292,7 +292,7 @@ def test_a_wrong_shape_is_answered_by_one_sentence(name: str) -> None:
     assert caught.value.hint  # what to write instead
 
 
-def test_there_are_forty_wrong_shapes() -> None:
+def test_the_list_of_wrong_shapes_is_complete() -> None:
     assert len(SHAPES) >= 40
 
 

@@ -149,15 +149,18 @@ def test_values_that_are_no_scores(score: Any) -> None:
             door({"q": {"a": score, "b": 0.5}})
 
 
-@pytest.mark.parametrize("score", [*NO_SCORES, None])
+@pytest.mark.parametrize("score", NO_SCORES)
 def test_pairs_without_a_score(score: Any) -> None:
     evaluator = cf.Evaluator({"q": {"a": 1}}, "RR")
     for door in (evaluator, evaluator.means, evaluator.per_query, evaluator.values):
-        for position, pairs in enumerate(([("a", score), ("b", 0.5)], [("a", 0.5), ("b", score)]), 1):
-            with pytest.raises(InputError, match=f"query `q`, position {position}: the.* score"):
+        for document, pairs in {"a": [("a", score), ("b", 0.5)], "b": [("a", 0.5), ("b", score)]}.items():
+            with pytest.raises(InputError, match=f"query `q`, document `{document}`: the score is not a number"):
                 door({"q": pairs})
-    with pytest.raises(InputError, match=r"query `q`, .*the grade is not a finite number"):
-        cf.read_qrels({"q": [("a", score), ("b", 1)]})
+        with pytest.raises(InputError, match="query `q`, position 1: there is no score"):
+            door({"q": [("a", None), ("b", 0.5)]})
+    for pairs in ([("a", score), ("b", 1)], [("a", 1), ("b", score)]):
+        with pytest.raises(InputError, match=r"query `q`, .*the grade is not a finite number"):
+            cf.read_qrels({"q": pairs})
 
 
 @pytest.mark.parametrize("nan", [Decimal("NaN"), Decimal("sNaN"), float("nan"), np.float32("nan")])
@@ -168,6 +171,34 @@ def test_nan_of_every_type(nan: Any) -> None:
             cf.Evaluator({"q": {"a": 1}}, "RR").means({"q": ranking})
     with pytest.raises(CranfieldError):
         cf.read_scores({"x": {"m": {"q": nan}}})
+
+
+SURROGATE = "\ud800"
+UNENCODABLE: dict[str, Any] = {
+    "run": lambda: cf.evaluate({"q": {"a"}}, {"q": {SURROGATE: 1.0}}, "RR"),
+    "judgments": lambda: cf.read_qrels({"q": {SURROGATE: 1}}),
+    "items": lambda: cf.read_items({SURROGATE: {"price": 1}}),
+    "items of a frame": lambda: cf.read_items([{"item": SURROGATE, "price": 1}]),
+    "queries": lambda: cf.read_queries({SURROGATE: "text"}),
+    "queries of a frame": lambda: cf.read_queries([{"query": SURROGATE, "text": "x"}]),
+    "scores": lambda: cf.read_scores({"x": {"m": {SURROGATE: 1}}}),
+    "spans": lambda: cf.Evaluator(cf.Collection(spans={"q": [(SURROGATE, 0, 5)]}), "RR"),
+    "queries of spans": lambda: cf.Evaluator(cf.Collection(spans={SURROGATE: [("d", 0, 5)]}), "RR"),
+    "rows of spans": lambda: cf.Evaluator(
+        cf.Collection(spans=[{"query": "q", "document": SURROGATE, "start": 0, "end": 5}]), "RR"
+    ),
+    "costs": lambda: cf.Evaluator(cf.Collection({"q": {"a"}}, costs={"q": {SURROGATE: 1}}), "TBG"),
+    "costs of a frame": lambda: cf.Evaluator(
+        cf.Collection({"q": {"a"}}, costs=[{"query": "q", "document": SURROGATE, "cost": 1}]), "TBG"
+    ),
+    "intents": lambda: cf.Evaluator(cf.Collection({"q": {"a": {"s": 1}}}, intents={"q": {SURROGATE: 1}}), "P_IA@1"),
+}
+
+
+@pytest.mark.parametrize("door", UNENCODABLE)
+def test_text_that_cannot_be_encoded(door: str) -> None:
+    with pytest.raises(InputError):
+        UNENCODABLE[door]()
 
 
 LONG = 10**6000  # more digits than Python writes
@@ -306,6 +337,29 @@ def test_chunks_without_offsets_are_searched_in_documents(tmp_path: Path) -> Non
     with pytest.raises(InputError, match="no usual field for the start of a chunk") as error:
         cf.evaluate(without, chunks, "RR")
     assert "give the texts of documents" in error.value.hint
+
+
+def test_tables_of_every_library_by_name_and_in_lists(tmp_path: Path) -> None:
+    arrow, dataset, polars = (pytest.importorskip(name) for name in ("pyarrow", "pyarrow.dataset", "polars"))
+    columns = {"query_id": ["q", "q"], "doc_id": ["b", "a"], "score": [2.0, 1.0]}
+    frame = pd.DataFrame(columns)
+    frame.to_parquet(tmp_path / "run.parquet")
+    opened = dataset.dataset(tmp_path / "run.parquet")
+    tables: list[Any] = [
+        *(frame, arrow.table(columns), polars.DataFrame(columns), polars.DataFrame(columns).lazy(), opened),
+        (np.array([[2.0, 1.0]]), np.array([["b", "a"]])),
+    ]
+    for table in tables:
+        qrels: Any = [{"a"}] if isinstance(table, tuple) else {"q": {"a"}}
+        for given in (table, {"x": table}, [table], {"x": table, "y": table}, [table, table]):
+            means = cf.evaluate(qrels, given, "RR").means
+            assert [mean["RR"] for mean in means.values()] == [0.5] * (len(given) if are_runs(given) else 1)
+    assert cf.evaluate({"q": {"a"}}, {"x": opened.scanner().to_reader()}, "RR").means == {"x": {"RR": 0.5}}
+
+
+def are_runs(given: Any) -> bool:
+    """Whether this is a list or a dict of runs, and not a table."""
+    return isinstance(given, list | dict)
 
 
 # What can be seen of a run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from inspect import signature
 from pathlib import Path
 from typing import get_type_hints
 
@@ -45,6 +46,14 @@ def test_a_study_has_a_command_a_page_and_tests(name: str) -> None:
 def test_help_lists_every_study() -> None:
     listed = re.findall(r"^  ([\w-]+) ", call("study", "--help").stdout.partition("Commands:")[2], re.MULTILINE)
     assert listed == [*(name for name in study_names() if name != "properties"), "tie-cost", "show"]
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_help_of_the_function_has_every_parameter_and_the_result(name: str) -> None:
+    function = function_of(name)
+    _, parameters, rest = re.split(r"Parameters\n-+\n|\n\nReturns\n-+\n", function.__doc__ or "")
+    assert re.findall(r"^(\w+)\n    \S", parameters, re.MULTILINE) == list(signature(function).parameters)
+    assert rest.startswith(result_class(name).__name__)
 
 
 def test_unknown_study() -> None:

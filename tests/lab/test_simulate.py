@@ -111,7 +111,7 @@ def test_better_systems_score_higher() -> None:
     assert found._means.min() == pytest.approx(1)  # nothing but skill, and everybody has some
 
 
-def test_systems_may_be_alike() -> None:
+def test_spread_sets_how_much_systems_differ() -> None:
     assert {s.quality for s in small(spread=0.0).systems} == {0.5}
     assert sorted(s.quality for s in small(spread=0.5).systems) == pytest.approx([0.3, 0.4, 0.5, 0.6, 0.7])
     assert sorted(s.quality for s in small().systems) == pytest.approx([0.1, 0.3, 0.5, 0.7, 0.9])

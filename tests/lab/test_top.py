@@ -22,7 +22,6 @@ RUNS = [example.path(name) for name in example.RUNS]
 REDUCED = study_class("reduction").PAPER or SAKAI
 FEW: dict[str, tuple[object, ...]] = {
     "correlation": ("-m", "AP P@5"),
-    "judging": ("--repeats", 2, "--pairs", 3, "--budgets", 5, "--depth", 20, "--human", 3),
     "power": ("-m", "AP", "--samples", 20, "--trials", 2),
     "reduction": ("-m", "AP", "--rates", 50, "--repeats", 1, "--samples", 20),
     "reuse": ("-m", "ERR_IA@5"),

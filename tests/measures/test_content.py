@@ -317,6 +317,6 @@ def test_an_audit_without_a_corpus() -> None:
         cf.audit(QRELS, RUN, "DELTARB")
 
 
-def test_a_corpus_that_nobody_reads_is_told_of() -> None:
+def test_a_corpus_that_no_measure_reads_gives_a_note() -> None:
     found = cf.evaluate(cf.Collection({"q": {"d": 1}}, documents="nowhere.jsonl"), {"q": {"d": 1.0}}, "AP")
     assert any("corpus was not read" in note for note in sentences(found.notes))

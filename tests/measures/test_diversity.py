@@ -220,13 +220,13 @@ def test_ties_that_could_matter_are_told() -> None:
     assert "ties" in sentences(cf.evaluate(qrels, last, "alpha_nDCG@2", condensed=True).notes)[-1]
 
 
-def test_unjudged_documents_are_about_anything() -> None:
+def test_diversity_measures_have_no_bounds_for_unjudged_documents() -> None:
     qrels = {"q": {"a": {"1": 1, "2": 0}}}
     with pytest.raises(cf.MeasureError, match="alpha_nDCG@5 has no bounds"):
         cf.evaluate(qrels, {"q": {"a": 1.0}}, "alpha_nDCG@5", show="bounds")
 
 
-def test_queries_that_nobody_judged_are_no_trouble() -> None:
+def test_unjudged_queries_are_left_out() -> None:
     run, qrels = {"q": {"a": 1.0}, "other": {"a": 1.0}}, {"q": {"a": {"1": 1}}}
     measures = ["alpha_nDCG@5", "AP_IA", "nERR_IA@5"]
     assert cf.evaluate(qrels, run, measures)._means[0].tolist() == [1, 1, 1]

@@ -65,7 +65,7 @@ def test_the_best_of_many_runs() -> None:
     found = of({"low": DOWN, "up": UP, "near": NEAR})
     text = said(found)
     assert text.startswith(
-        "up has the highest m, 0.6167. It is significantly better than low, but not than near (+0.0167,"
+        "up has the highest m, 0.6167. It is significantly better than low; its difference from near (+0.0167,"
     )
     page = answer.answer(found)
     assert [row.names[1] for row in page.sheet.rows] == ["up", "near", "low"]

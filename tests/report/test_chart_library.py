@@ -136,7 +136,7 @@ def test_anything_else_is_replaced(file: Path, spoil: object) -> None:
     assert make.calls == 2
 
 
-def test_a_folder_in_its_place_and_no_place_at_all(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_writable_cache_the_library_is_made_each_time(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make = Maker()
     file.mkdir(parents=True)
     assert kept("vega.js", "1.0", make) == MADE

@@ -136,7 +136,7 @@ def test_lines() -> None:
     assert repr(SCORES) == "Scores: 4 runs (bm25, dense, llm, ...), 2 measures (AP, nDCG@10), 7 queries"
     assert repr(SCORES["AP"]) == "AP: bm25: 0.5657, dense: 0.5802, llm: 0.7851, quiet: 0.5058"
     assert repr(EVALUATION) == "Evaluation: 4 runs (bm25, dense, llm, ...), 2 measures (AP, nDCG@10), 8 judged queries"
-    assert repr(cf.read_run({"q": {"a": 1.0}}, name="x")) == "Run: x, 1 query"
+    assert repr(cf.read_run({"q": {"a": 1.0}}, name="x")) == "Run: x, 1 document of 1 query"
     assert repr(cf.read_qrels({"q": {"a": 1, "b": 0}}, name="x")) == "Judgments: x, 2 documents of 1 query"
 
 

@@ -124,7 +124,7 @@ class TestApart(OnSpark):
     broadcast = 0
 
 
-def test_what_was_kept_is_lost(spark: SparkSession) -> None:
+def test_scores_lost_with_an_executor_are_computed_again(spark: SparkSession) -> None:
     """An executor dies with the scores that it kept: they are computed again, and are the same."""
     runs, qrels = collection(2, queries=30, seed=11)
     scores = engine.evaluate(framed(spark, qrels), framed(spark, runs).repartition(4), MEASURES)

@@ -63,7 +63,7 @@ def test_faults_are_told_by_the_names_of_columns(spark: SparkSession) -> None:
     assert "qrels: query `q1`: an id must be text or a whole number, found null in column `subtopic`" in message
 
 
-def test_an_order_that_is_none(spark: SparkSession) -> None:
+def test_rows_without_an_order_are_refused_as_a_ranking(spark: SparkSession) -> None:
     """Documents that nothing puts in order are no ranking by input."""
     rows = [
         ("r", "q1", "d1", 1.0, None),

@@ -38,7 +38,7 @@ def test_few_queries_that_differ_have_the_bound_of_clopper_and_pearson() -> None
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5, -0.5])
-def test_without_spread_nothing_is_known(value: float) -> None:
+def test_differences_without_spread_give_no_lower_bound(value: float) -> None:
     assert bound(np.full(30, value)) == -math.inf
 
 

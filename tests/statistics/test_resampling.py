@@ -219,7 +219,7 @@ def test_randomisation_against_scipy() -> None:
     assert discriminate(x, "randomisation", samples=4000).p[0] == pytest.approx(exact.pvalue, abs=0.04)
 
 
-def test_the_data_count_as_one_toss() -> None:
+def test_the_observed_signs_count_as_one_resample() -> None:
     tosses = np.array([[1, -1, 1], [1, 1, -1]], np.int8)
     found = randomisation([[1, 1, 1], [0, 0, 0]], Signs(tosses, exact=False))
     assert found.p.tolist() == [1 / 3]

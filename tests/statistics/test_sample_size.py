@@ -62,7 +62,7 @@ def test_known_sizes() -> None:
     assert [queries_needed(1, effect) for effect in (0.2, 0.5, 0.8)] == [199, 34, 15]
 
 
-def test_what_cannot_be_had() -> None:
+def test_differences_that_need_too_many_queries_or_none() -> None:
     assert queries_needed(1, 1e-6) is None
     assert queries_needed(0, 0.1) == 2
     assert detectable_difference(0, 10) == 0
@@ -90,7 +90,7 @@ def test_one_topic_tells_nothing() -> None:
 
 
 @pytest.mark.parametrize("how", [{"power": 1.0}, {"power": 0.0}, {"alpha": 0.0}])
-def test_what_no_number_of_queries_gives(how: dict) -> None:
+def test_wrong_probabilities_are_refused(how: dict) -> None:
     with pytest.raises(cf.CranfieldError, match=f"{next(iter(how))} must be a number greater than 0 and less than 1"):
         detectable_difference(0.04, 34, **how)
 

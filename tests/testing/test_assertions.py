@@ -18,9 +18,11 @@ from cranfield.testing import (
     QualityWarning,
     UndecidedError,
     assert_at_least,
+    assert_gates,
     assert_not_worse,
     save_baseline,
 )
+from cranfield.testing.pytest_plugin import RankingChecks
 
 RunDict = dict[str, dict[str, float]]
 
@@ -310,3 +312,67 @@ def test_changed_spans_in_memory_are_noticed_without_our_source(tmp_path: Path) 
     worse = suite(2)
     assert worse.returncode == 1
     assert "question 0" in worse.stdout
+
+
+OF_TYPES = cf.Collection(
+    {f"q{i}": {"a": 1} for i in range(8)},
+    queries={f"q{i}": {"text": f"what is {i}?", "type": "how" if i % 2 else "who"} for i in range(8)},
+)
+FIRST = {f"q{i}": ["a", "b"] for i in range(8)}
+LOST_Q3 = {**FIRST, "q3": ["b"]}
+
+
+def test_gates_have_the_keys_of_experiments() -> None:
+    who = {"where": {"type": "who"}}
+    passing: list[dict[str, Any]] = [
+        {"at_least": 0.8},
+        {"may_drop": 0.13},
+        {"may_drop": 0.0, **who},
+        {"queries": ["q1", "q2"]},
+    ]
+    for gate in passing:
+        assert assert_gates(OF_TYPES, LOST_Q3, {"RR": gate}, FIRST).outcome == "passed"
+    how = {"where": {"type": "how"}}
+    for gate in ({"at_least": 0.9}, {"may_drop": 0.12}, {"may_drop": 0.0, **how}, {"queries": "q3"}):
+        with pytest.raises(QualityError, match=r"q3 .*what is 3\?") as caught:
+            assert_gates(OF_TYPES, LOST_Q3, {"RR": gate}, FIRST)
+        assert "q2 " not in str(caught.value) or "where" not in gate
+    with pytest.raises(UndecidedError, match="cannot decide"):
+        assert_gates(OF_TYPES, LOST_Q3, {"RR": {"not_worse_by": 0.01}}, FIRST)
+
+
+@pytest.mark.parametrize(
+    ("gate", "message"),
+    [
+        ({}, "checks nothing"),
+        ({"at_most": 0.5}, "wrong side"),
+        ({"at_least": 2}, "outside the bounds"),
+        ({"may_drop": -1}, "may_drop must be"),
+        ({"may_drop": 0.1, "margin": 0.1}, "margin needs"),
+        ({"at_leats": 0.5}, "at_least"),
+        ({"at_least": 0.5, "queries": ["q9"]}, "not one of the queries"),
+        ({"at_least": 0.5, "where": {"type": "why"}}, "no query has"),
+        ({"at_least": 0.5, "runs": ["old"]}, "no such run"),
+    ],
+)
+def test_a_gate_that_checks_nothing_or_the_wrong_side(gate: dict[str, Any], message: str) -> None:
+    with pytest.raises(cf.CranfieldError) as caught:
+        assert_gates(OF_TYPES, LOST_Q3, {"RR": gate}, FIRST)
+    assert message in str(caught.value)
+
+
+def test_gates_of_one_run_need_no_baseline() -> None:
+    assert assert_gates(OF_TYPES, FIRST, {"RR": {"at_least": 0.9}}).outcome == "passed"
+    with pytest.raises(cf.CranfieldError, match="nothing to compare it with"):
+        assert_gates(OF_TYPES, FIRST, {"RR": {"may_drop": 0.1}})
+
+
+def test_the_fixture_saves_what_its_gates_need(tmp_path: Path) -> None:
+    limit, loss = {"RR": {"at_least": 0.9}}, {"RR": {"may_drop": 0.1}}
+    writing = RankingChecks(tmp_path, "test", update=True)
+    assert writing.gates(OF_TYPES, FIRST, limit) is not None
+    assert writing.gates(OF_TYPES, FIRST, loss) is None
+    checks = RankingChecks(tmp_path, "test", update=False)
+    assert checks.gates(OF_TYPES, FIRST, loss) is not None
+    with pytest.raises(QualityError, match="q3"):
+        checks.gates(OF_TYPES, LOST_Q3, loss, baseline="test.RR")

@@ -159,8 +159,8 @@ class Comparison(Saved):
         """The ranks that each run may have, from best to worst, by measure and run.
 
         A run is behind those that are significantly better, and ahead of those that are significantly worse. With
-        Holm's or Bonferroni's correction, all ranks are right together with confidence 1 - alpha; after Benjamini and
-        Hochberg's, with Tukey's tests, or without any, their confidence is not known.
+        Holm's or Bonferroni's correction, the ranks of all runs hold jointly with confidence 1 - alpha. After Benjamini
+        and Hochberg's, with Tukey's tests, or without any, their confidence is not known.
 
         >>> import cranfield as cf
         >>> new, old = {"1": 0.5, "2": 0.9, "3": 0.7}, {"1": 0.4, "2": 0.79, "3": 0.61}

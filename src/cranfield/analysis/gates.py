@@ -24,6 +24,7 @@ Outcome = Literal["passed", "failed", "undecided"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 Rule = Literal["at_least", "at_most", "no_significant_loss", "may_drop", "not_worse_by", "no_loss"]
 NO_LOSS: tuple[Rule, ...] = ("no_loss",)
+RULES = "at_least, at_most, not_worse_by, may_drop, no_significant_loss or queries"
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,8 @@ def _checks(
     label: str, gate: Gate, means: ScoreTable | None, comparison: Comparison | None, compared: Scores | None
 ) -> list[Check]:
     """The checks of one gate."""
+    if not gate.limits and not gate.comparing:
+        raise UsageError(f"the gate of {label} checks nothing", hint=f"give {RULES}")
     if comparison is None and gate.comparing:
         raise UsageError("there is only one run, and nothing to compare it with")
     if (table := means or compared) is not None:
@@ -178,7 +181,7 @@ def _selected(
     """The scores, and their comparison, of the queries that count for a gate."""
     tables = [table if isinstance(table, Scores) else None for table in (means, compared)]
     of_means, of_compared = (
-        None if table is None else table.only(measures=[label], queries=_query_names(gate, table)) for table in tables
+        None if table is None else table.only(measures=[label], queries=query_names(gate, table)) for table in tables
     )
     if comparison is not None and of_compared is not None and gate.comparing and gate.comparing != NO_LOSS:
         settings = replace(comparison.settings, baseline=comparison.reference, together=1, audit=False)
@@ -186,7 +189,7 @@ def _selected(
     return of_means, comparison, of_compared
 
 
-def _query_names(gate: Gate, scores: Scores) -> list[str]:
+def query_names(gate: Gate, scores: Scores) -> list[str]:
     """The queries that count; raises if there are none."""
     asked = _listed(gate.queries)
     if missing := [name for name in asked if name not in scores.queries]:
@@ -211,7 +214,9 @@ def _listed(names: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def check_gate(measure: Measure, gate: Gate) -> None:
-    """Raise if a gate does not suit a measure."""
+    """Raise if a gate does not suit a measure, or has a margin that nothing needs."""
+    if gate.margin and not gate.no_significant_loss and (gate.limits or gate.comparing):
+        raise UsageError("margin needs no_significant_loss = true", hint="may_drop needs no significance")
     for rule, limit in gate.limits.items():
         check_limit(measure, rule, limit)
     if gate.comparing and measure.definition.neutral:
@@ -305,8 +310,12 @@ def _against_baseline(
             comparison=comparison,
             compared=compared,
         )
-        if gate.comparing == NO_LOSS:
-            yield check("no_loss", 0.0, "failed" if lost else "passed")
+        if gate.comparing == NO_LOSS and compared is not None:
+            of_pair = compared.only(runs=[pair.run, pair.other])
+            lost = lost_queries(of_pair, of_measure.measure, pair.run, pair.other)
+            _, with_values = of_pair._matched(of_pair.measures.index(of_measure.measure))
+            known = len(with_values) == len(of_pair.queries)
+            yield check("no_loss", 0.0, "failed" if lost else "passed" if known else "undecided", lost=lost)
         if gate.not_worse_by is not None:
             margin = gate.not_worse_by
             worst, best = _bounds(pair, of_measure, alpha)

@@ -30,7 +30,7 @@ class RetrievalEvaluator:
         relevant = records(ground_truth_documents, document=self.document, score=lambda _: 1, duplicates="first")
         evaluator = Evaluator(relevant.source, [self.measure], undefined="zero")
         # Documents are ranked as listed, as by Haystack's evaluators.
-        listed = [[(document, -rank) for rank, document in enumerate(found)] for found in retrieved_documents]
+        listed = [[(document, -rank) for rank, document in enumerate(documents)] for documents in retrieved_documents]
         run = records(listed, document=self.document, duplicates=self.duplicates)
         label = evaluator.columns[0].label
         by_query = evaluator.per_query(run)

@@ -1,4 +1,4 @@
-"""``cranfield queries``, ``explain`` and ``audit``: scores by query, what one is made of, and how far to trust them."""
+"""``cranfield queries``, ``explain``, ``audit`` and ``exposure``: what is behind scores, and what runs show."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from cranfield.analysis.per_query import Order
 from cranfield.cli import options, results
 from cranfield.cli.commands import Argument, Option, OutputFile, verb
 from cranfield.cli.output import colour, emit, note, note_remarks, progress, replace, run_notes, say, width
+from cranfield.report.pages import write
 from cranfield.settings import Whole
 from cranfield.wording import plural
 
@@ -166,9 +167,6 @@ class Audit(options.Measures, options.Evaluating, results.Results, options.Verbo
     interval: Annotated[
         Literal["t", "bca"], "95% confidence intervals of the means: Student's t or bootstrap (bca)."
     ] = "t"
-    format: Annotated[Literal["table", "markdown", "json"], "Output format. json has full precision and all pairs."] = (
-        "table"
-    )
 
     def run(self) -> None:
         from cranfield.analysis.audit import audit_evaluation
@@ -197,6 +195,48 @@ class Audit(options.Measures, options.Evaluating, results.Results, options.Verbo
             note([*chosen.notes, *run_notes(audit.notes, verbose=self.verbose), *prediction.notes(predicted)])
 
 
+class Exposure(options.ReadingRuns, results.Pages):
+    """Show what RUNs show: how much of the catalogue, how evenly, and which groups of documents.
+
+    No judgments are needed. A document is shown if it is among the first N; in a tie, with its probability over all
+    orders. Without --items, the catalogue is all documents that any RUN shows. The means of attributes, such as price
+    or popularity, are the measure DocMean of `cranfield eval` and `compare`.
+
+    \b
+    cranfield exposure popular.run neural.run -k 20
+    cranfield exposure popular.run neural.run --items items.csv --by genre
+    """
+
+    runs: Annotated[tuple[options.File, ...], Argument("RUN...", options.check_files)]
+    k: Annotated[options.Count, "How many documents of each list are shown.", Option("-k")] = 10
+    items: Annotated[
+        options.File | None,
+        "Attributes of documents: a table (CSV, TSV, JSON Lines or Parquet) with a column for the document, and all "
+        "documents that could be shown.",
+    ] = None
+    by: Annotated[
+        str | None, "Show the share of each group of documents with this attribute.", Option(metavar="ATTRIBUTE")
+    ] = None
+    baseline: Annotated[
+        str | None, "The run from which differences of shares are taken.", Option(metavar="RUN", default="the first")
+    ] = None
+
+    def run(self) -> None:
+        from cranfield.analysis.exposure import exposure
+        from cranfield.report.exposure import notes, pages
+
+        runs, names, _ = options.named_runs(self.runs)
+        shown = exposure(
+            runs, self.k, self.items, self.by, baseline=self.baseline, names=names, duplicates=self.duplicates
+        )
+        result = {**shown.to_dict(), "notes": notes(shown)}
+        text = write(pages(shown, self.digits), result, self.format, width=width(), colour=colour(self.output))
+        emit(results.for_file(text, self.format, self.output), self.output)
+        if self.format != "json":
+            note(result["notes"])
+
+
 queries = verb(Queries, "Show per-query scores and where runs differ.")
 explain = verb(Explain, "Explain a score, rank by rank.")
 audit = verb(Audit, "Show how ties, unjudged documents and short lists affect scores.")
+exposure = verb(Exposure, "Show coverage, concentration and shares of what is shown.")

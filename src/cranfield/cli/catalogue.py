@@ -10,7 +10,7 @@ from cranfield.cli import options
 from cranfield.cli.commands import Argument, Option, Settings, verb
 from cranfield.cli.output import colour, emit, say_written, text_width, width
 from cranfield.errors import UsageError
-from cranfield.settings import Positive
+from cranfield.settings import Seconds
 from cranfield.wording import plural
 
 DIFFERENT = 3  # as for other checks
@@ -83,13 +83,10 @@ class Conformance(options.Output):
     differs.
 
     \b
-    cranfield conformance --out cases.json
+    cranfield conformance -o cases.json
     cranfield conformance -m "AP nDCG" check -- python my_measures.py
     """
 
-    output: Annotated[
-        options.OutputPath | None, "Write to this file instead of standard output.", Option("-o --out --output")
-    ] = None
     action: Annotated[tuple[str, ...], Argument("[check -- PROGRAM...]")] = ()
     measures: Annotated[
         tuple[options.MeasureText, ...],
@@ -97,7 +94,7 @@ class Conformance(options.Output):
         Option("-m --measure", metavar="MEASURE", callback=options.given_measures),
     ] = ()
     schema: Annotated[bool, "Write the JSON schema of the cases instead."] = False
-    seconds: Annotated[Positive, "Stop the program after N seconds."] = 600
+    seconds: Annotated[Seconds, "Stop the program after this many seconds."] = 600
     format: Annotated[Literal["table", "json", "csv", "markdown", "latex"], "Output format of a check."] = "table"
 
     def run(self) -> None:
@@ -115,10 +112,12 @@ class Conformance(options.Output):
         elif self.action[0] != "check" or len(self.action) == 1:
             raise UsageError("expected `check -- PROGRAM`", hint="without it, the cases are written")
         else:
-            found = conformance.check(self.action[1:], conformance.cases(self.measures or None), seconds=self.seconds)
-            text = write(found.pages(), found.to_dict(), self.format, width=width(), colour=colour(self.output))
+            findings = conformance.check(
+                self.action[1:], conformance.cases(self.measures or None), seconds=self.seconds
+            )
+            text = write(findings.pages(), findings.to_dict(), self.format, width=width(), colour=colour(self.output))
             emit(text, self.output)
-            if found.differences:
+            if findings.differences:
                 click.get_current_context().exit(DIFFERENT)
 
 

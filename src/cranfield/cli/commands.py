@@ -70,7 +70,7 @@ class VerbOption(click.Option):
 class Settings:
     """The values of a command line, one field each.
 
-    It is no dataclass: to make one with forty fields takes longer than to score a small run.
+    Not a dataclass: building one with forty fields takes longer than scoring a small run.
     """
 
     GROUP: ClassVar[str] = ""
@@ -102,32 +102,32 @@ class Settings:
 class Field(NamedTuple):
     """An argument or option to be: its type, its default, and its group in help pages.
 
-    ``told``: what help calls the default of the verb.
+    ``verb_default``: what help calls the default of the verb.
     """
 
     type: Type
     default: Any = ...
     group: str = ""
-    told: str = ""
+    verb_default: str = ""
 
 
 def groups_of(record: Any) -> dict[str, str]:
     """The fields of a record, those of its base classes first, and the group of each; a verb's own have none."""
-    found: dict[str, str] = {}
+    group_of: dict[str, str] = {}
     for base in record.__bases__:
         for name, group in groups_of(base).items():
-            found.setdefault(name, group)
+            group_of.setdefault(name, group)
     for name in get_annotations(record):
         if not name.isupper():
-            found.setdefault(name, "" if "run" in record.__dict__ else record.GROUP)
-    return found
+            group_of.setdefault(name, "" if "run" in record.__dict__ else record.GROUP)
+    return group_of
 
 
 def fields_of(record: type[Settings], *names: str) -> dict[str, Field]:
     """The fields of a record by name, or those with some names."""
-    hints, told = get_type_hints(record, include_extras=True), " ".join(record.DEFAULT)
+    hints, default = get_type_hints(record, include_extras=True), " ".join(record.DEFAULT)
     return {
-        name: Field(walk(hints[name]), getattr(record, name, ...), group, told)
+        name: Field(walk(hints[name]), getattr(record, name, ...), group, default)
         for name, group in groups_of(record).items()
         if not names or name in names
     }
@@ -166,6 +166,17 @@ class Listed(click.ParamType):  # type: ignore[type-arg]  # older versions of cl
             self.fail(f"expected {expected}; got {value!r}", param, ctx)
 
 
+class Number(click.FloatRange):
+    """A finite number in a range; of NaN, any comparison with the range is false."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
+
+
 def _pairs(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
     """Parse options of the form RUN=PART."""
     for text in value:
@@ -189,7 +200,7 @@ def _click_type(kind: Type) -> Any:
             return click.Choice(names)
         case Scalar(python) if limits := kind.find(Limits):
             low, high = (end if math.isfinite(end) else None for end in limits[:2])
-            number: Any = click.IntRange if python is int else click.FloatRange
+            number: Any = click.IntRange if python is int else Number
             return number(low, high, limits.ends[0] == "(", high is not None and limits.ends[1] == ")")
         case Scalar(python):
             return python
@@ -215,7 +226,7 @@ def parameter(name: str, field: Field) -> click.Parameter:
         return click.Argument([name], type=kind, required=default is ..., **facts)
     option, help = setting.find(Option) or Option(), setting.help
     if option.default:
-        help = f"{help}  [default: {option.default.format(default=field.told)}]"
+        help = f"{help}  [default: {option.default.format(default=field.verb_default)}]"
     if isinstance(kind, Listed) and default is not None:
         default = ",".join(map(str, default))
     flag = kind is bool
@@ -362,6 +373,7 @@ MEANINGS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("--metric", "--metrics", "--measures", "--eval-metric", "--evaluation-measure"), "--measure", MEASURE),
     (("-k", "--k", "--at", "--cutoff", "--cutoffs", "--top-k", "--topk", "--rank"), "--measure", CUTOFF),
     (("-l", "--level", "--relevance-level", "--relevance", "--min-rel"), "--rel", RELEVANT),
+    (("--top", "--top-k", "--topk", "--cutoff", "--depth", "--at"), "-k", "use -k N"),
     (("--sort-by", "--sortby", "--order-by", "--sort", "--ranked-by"), "--order", "use --order"),
     (("--limit", "--head", "-n", "--first", "--most", "--max-runs", "--best"), "--top", "use --top N"),
     (("--silent", "-s", "--no-notes", "--no-warnings", "--no-progress"), "--quiet", "use --quiet"),

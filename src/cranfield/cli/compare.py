@@ -288,7 +288,7 @@ class Compare(
         evaluation = None
         if self.test_collection.judges is None:
             evaluation = self.read(chosen.plan)
-            own, read = evaluation.scores, [one.run for one in evaluation.run_scores]
+            own, read = evaluation.scores, [scored.run for scored in evaluation.run_scores]
         else:
             own = self.score(chosen.plan)
             read = read_runs(runs, **how)

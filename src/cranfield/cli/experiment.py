@@ -84,7 +84,7 @@ class Run(gate.Baselines, results.Pages):
         outcome = experiment.run(allow_code=self.allow_code, allow_changed_judgments=self.allow_changed_judgments)
         comparison, layout = outcome.comparison, dict[str, Any](width=width(), colour=colour(self.output))
         pages: list[Page] = [] if comparison is None else answer.pages(comparison, self.digits, details=self.verbose)
-        pages += [page for found in outcome.groups.values() for page in by_group.pages(found, self.digits)]
+        pages += [page for groups in outcome.groups.values() for page in by_group.pages(groups, self.digits)]
         result = outcome.to_dict() if self.format == "json" else {}
         if self.output not in (None, "-"):
             result |= {name: with_origin(result[name]) for name in ("scores", "comparison") if result.get(name)}
@@ -98,7 +98,7 @@ class Run(gate.Baselines, results.Pages):
         if self.format != "json":
             note(run_notes(outcome.compared.notes, verbose=self.verbose))
             note([] if comparison is None else answer.notes(comparison, details=self.verbose))
-            note(line for found in outcome.groups.values() for line in by_group.notes(found))
+            note(line for groups in outcome.groups.values() for line in by_group.notes(groups))
         if self.summary is not None:
             from cranfield.experiment.running import summary
 
@@ -126,7 +126,7 @@ class Run(gate.Baselines, results.Pages):
         return None
 
 
-# The options of verbs that are keywords of a section, too, and what is said of keywords that are no options.
+# The options of verbs that are keywords of a section, too, and the help of keywords that are not options.
 SECTIONS: dict[str, tuple[tuple[type[Settings], ...], dict[str, str]]] = {
     "policy": (
         (options.Rankings, options.Seed, options.ReadingRuns),
@@ -143,13 +143,13 @@ SECTIONS: dict[str, tuple[tuple[type[Settings], ...], dict[str, str]]] = {
 
 
 def _described() -> dict[str, dict[str, str]]:
-    """What is said of the keywords of each section."""
-    found: dict[str, dict[str, str]] = {}
+    """The help of the keywords of each section, by its name."""
+    described: dict[str, dict[str, str]] = {}
     for section, (groups, others) in SECTIONS.items():
-        found[section] = dict(others)
+        described[section] = dict(others)
         for name, field in ((name, field) for group in groups for name, field in fields_of(group).items()):
-            found[section][name] = re.sub(r"--(\w[\w-]*)", r"\1", field.type.help)
-    return found
+            described[section][name] = re.sub(r"--(\w[\w-]*)", r"\1", field.type.help)
+    return described
 
 
 run = verb(Run, "Run a whole experiment: one file, one command.")
@@ -170,8 +170,8 @@ class History(results.Results):
     file: Annotated[options.File, Argument("[FILE]", _default_file)] = ""
 
     def run(self) -> None:
+        from cranfield.experiment import history
         from cranfield.experiment.experiment import Experiment
-        from cranfield.experiment.history import History as Found
 
         path = self.file
         if path.endswith(".toml"):
@@ -179,9 +179,9 @@ class History(results.Results):
             path = experiment.output("history", "file") or ""
             if not path:
                 raise UsageError(f"{self.file} keeps no history", hint='add [history] with file = "history.jsonl"')
-        found = Found.read(path)
-        result = found.to_dict() if self.format == "json" else {}
-        self.deliver(found.pages(self.digits), result, found.drawings())
+        entries = history.History.read(path)
+        result = entries.to_dict() if self.format == "json" else {}
+        self.deliver(entries.pages(self.digits), result, entries.drawings())
 
 
 history = verb(History, "Show the history of an experiment.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -37,6 +37,8 @@ from cranfield.wording import plural, printable
 
 SHOWN = 5  # queries that a warning names
 TOP = 10  # depth for the share of unjudged documents
+MANY = 5  # runs with warnings of one kind, of which all are listed
+LARGEST = 3  # runs that are listed of more
 
 
 class Check(options.Inputs, options.CollectionFacts, options.Output):
@@ -67,7 +69,7 @@ class Check(options.Inputs, options.CollectionFacts, options.Output):
                 reports = check_experiment(self.qrels)
             else:
                 reports = self._check_collection()
-        text = "".join(f"{line}\n" for report in reports for line in report.lines())
+        text = "".join(f"{line}\n" for line in lines_of(reports))
         if self.stats:
             click.echo(text.encode("utf-8", "surrogateescape"), err=True, nl=False)
         else:
@@ -83,8 +85,10 @@ class Check(options.Inputs, options.CollectionFacts, options.Output):
             from cranfield.report.collection import pages
 
             runs = read_runs(list(self.runs), duplicates=self.duplicates)
-            found = collection_statistics(self.collection_of(self.qrels), runs)
-            text = write(pages(found), found.to_dict(), self.format, width=width(), colour=colour(self.output))
+            statistics = collection_statistics(self.collection_of(self.qrels), runs)
+            text = write(
+                pages(statistics), statistics.to_dict(), self.format, width=width(), colour=colour(self.output)
+            )
             emit(text, self.output)
 
     def _check_collection(self) -> list[FileReport]:
@@ -106,20 +110,52 @@ def _has_judgments(path: str) -> bool:
     return False
 
 
+class RunWarning(NamedTuple):
+    """A warning that many runs may have. ``share``: of what, as ``of_many`` says of several with their shares."""
+
+    text: str
+    share: float
+    of_many: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 class FileReport(NamedTuple):
     """The errors and warnings of one file."""
 
     path: str
     error: InputError | None = None
-    warnings: Sequence[str] = ()
+    warnings: Sequence[str | RunWarning] = ()
 
-    def lines(self) -> Iterator[str]:
-        """Errors as they are; warnings and hints after the name of the file."""
+    def lines(self, folded: Container[str] = ()) -> Iterator[str]:
+        """Errors as they are; warnings and hints after the name of the file. ``folded``: warnings to leave out."""
         if self.error:
             yield from self.error.message.splitlines()
         remarks = [f"hint: {self.error.hint}"] if self.error and self.error.hint else []
-        for remark in (*remarks, *(f"warning: {warning}" for warning in self.warnings)):
+        shown = [w for w in self.warnings if not isinstance(w, RunWarning) or w.of_many not in folded]
+        for remark in (*remarks, *(f"warning: {warning}" for warning in shown)):
             yield printable(f"{self.path}: {remark}")
+
+
+def lines_of(reports: Sequence[FileReport]) -> Iterator[str]:
+    """The errors and warnings of all files; of warnings that many runs have, those that stand out, and a count."""
+    shares: dict[str, list[float]] = {}
+    for report in reports:
+        for warning in report.warnings:
+            if isinstance(warning, RunWarning):
+                shares.setdefault(warning.of_many, []).append(warning.share)
+    most = {kind: sorted(of_runs)[-LARGEST - 1] for kind, of_runs in shares.items() if len(of_runs) > MANY}
+    for report in reports:
+        folded = {
+            w.of_many for w in report.warnings if isinstance(w, RunWarning) and w.share <= most.get(w.of_many, -1)
+        }
+        yield from report.lines(folded)
+    for kind, limit in most.items():
+        rest = [share for share in shares[kind] if share <= limit]
+        ends = list(dict.fromkeys(percent(end) for end in (min(rest), max(rest))))
+        more = "more " if len(rest) < len(shares[kind]) else ""
+        yield f"{len(rest)} {more}runs: warning: {' to '.join(ends)} of {kind}"
 
 
 class Reports(list[FileReport]):
@@ -145,9 +181,9 @@ class Reports(list[FileReport]):
         if not tables:
             collection = collection.changed(queries=None)
         by_judge = collection.of_each_judge
-        for one in by_judge:
-            if one.has_judgments:
-                self += check_files(one, runs, duplicates)
+        for judged in by_judge:
+            if judged.has_judgments:
+                self += check_files(judged, runs, duplicates)
         wrong = {report.path for report in self if report.error}
         if collection.intents and collection.qrels not in wrong and by_judge == [collection]:
             self.add(str(collection.intents), partial(getattr, collection, "judgments"))
@@ -228,7 +264,7 @@ def _check_run_file(
             if aligner is None:
                 yield FileReport(name, io.check_run(run))
                 continue
-            warnings = [*run.remarks, *check_days(run, collection.queries, aligner.judgments)]
+            warnings: list[str | RunWarning] = [*run.remarks, *check_days(run, collection.queries, aligner.judgments)]
             run = collection.prepared(run)
             judged = aligner.judgments
             check_identity(judged, run)
@@ -262,25 +298,29 @@ def judgment_warnings(aligner: Aligner, rel: float) -> Iterator[str]:
         yield f"{plural(judgments.repeated, 'judgment')} given more than once"
 
 
-def run_warnings(alignment: Alignment) -> Iterator[str]:
+def run_warnings(alignment: Alignment) -> Iterator[str | RunWarning]:
     """Warnings about a run and its judgments."""
     queries, length = alignment.aligner.judgments.queries, alignment.length
     missing = np.flatnonzero(length < 0).tolist()
     if missing:
+        text = f"{len(missing):,} of {len(length):,} judged queries are not in the run"
         names = first_of([queries[q] for q in missing])
-        yield f"{len(missing):,} of {len(length):,} judged queries are not in the run: {names}"
+        yield RunWarning(f"{text}: {names}", len(missing) / len(length), "the judged queries are not in the run")
     if other := list(alignment.other):
-        yield f"{plural(len(other), 'query')} without judgments: {first_of(other)}"
+        text = f"{plural(len(other), 'query')} without judgments: {first_of(other)}"
+        yield RunWarning(text, len(other) / (len(other) + len(length) - len(missing)), "the queries have no judgments")
     if queries_against := alignment.ranks_contradict:
         yield scores_against_ranks(queries_against)
     query, _, _, size, *_ = alignment.positions
     tied = size > 1
     if tied.any():
         affected = plural(len(np.unique(query[tied])), "query")
-        yield f"{int(tied.sum()):,} of {len(tied):,} judged documents have tied scores, in {affected}"
+        text = f"{int(tied.sum()):,} of {len(tied):,} judged documents have tied scores, in {affected}"
+        yield RunWarning(text, float(tied.mean()), "the judged documents have tied scores")
     share = judged_documents(alignment, [TOP])[0].unjudged
     if share > 0:
-        yield f"{percent(share)} of the top {TOP} documents are unjudged"
+        of_many = f"the top {TOP} documents are unjudged"
+        yield RunWarning(f"{percent(share)} of {of_many}", share, of_many)
 
 
 def first_of(names: Sequence[str]) -> str:

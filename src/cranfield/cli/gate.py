@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 WORSE = 3  # the exit code if a check fails
 UNDECIDED = 4  # the exit code if no check fails, but one cannot be decided
-MOST_PASSED = 10  # so many checks that passed are shown with their numbers
+MOST_PASSED = 10  # number of passed checks that are shown with their numbers
 MORE = "use more queries, or a larger margin"
 REMEDY = "use more queries, another --test, or --may-drop MEASURE=VALUE, which needs no significance"
 LIMITS = "at_least", "at_most"  # of means
@@ -55,10 +55,10 @@ def _check(rule: str, measure: str, number: float) -> None:
         check(declared(Gate)[rule].type, f"--{rule.replace('_', '-')} {measure}", number)
     elif number < 0:
         check(declared(Gate)["margin"].type, f"the margin of {measure}", number)
-    one: dict[str, Any] = {rule: number}
+    limit: dict[str, Any] = {rule: number}
     if rule in LIMITS:
         with suppress(MeasureError):  # of scores from elsewhere, any text is a measure; others are refused later
-            check_gate(parse(measure), Gate(**one))
+            check_gate(parse(measure), Gate(**limit))
 
 
 class Baselines(Settings):
@@ -123,14 +123,14 @@ def gates_of(settings: Settings, rules: Iterable[str], label_of: Mapping[str, st
     """What must hold of each column; of several numbers of one measure under different names, the strictest."""
     from cranfield.analysis.gates import Gate
 
-    found: dict[str, dict[str, Any]] = {}
+    fields_of: dict[str, dict[str, Any]] = {}
     for rule in rules:
         for measure, number in getattr(settings, rule).items():
-            fields = found.setdefault(label_of[measure], {})
+            fields = fields_of.setdefault(label_of[measure], {})
             name = "margin" if rule == TEST else rule
             fields[name] = _strictest(rule)(number, fields.get(name, number))
             fields |= {TEST: True} if rule == TEST else {}
-    return {label: Gate(**fields) for label, fields in found.items()}
+    return {label: Gate(**fields) for label, fields in fields_of.items()}
 
 
 def _strictest(rule: str) -> Callable[..., float]:

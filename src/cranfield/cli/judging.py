@@ -99,18 +99,18 @@ class Judge(options.OwnMeasures, options.Inputs, options.QueryTexts, results.Pag
         if self.page is None and given:
             raise UsageError(f"{given[0]} needs --page")
         settings = {name: getattr(self, name) for name in ("top", "strategy", "confidence", "depth", "ties")}
-        found = next_documents(collection, runs, self.measure, **settings)
-        pages = found.pages(self.digits)
-        emit(write(pages, found.to_dict(), self.format, width=width(), colour=colour(self.output)), self.output)
-        note(found.notes)
+        proposals = next_documents(collection, runs, self.measure, **settings)
+        pages = proposals.pages(self.digits)
+        emit(write(pages, proposals.to_dict(), self.format, width=width(), colour=colour(self.output)), self.output)
+        note(proposals.notes)
         if self.page is not None:
-            self._write_page(collection, found, self.page)
+            self._write_page(collection, proposals, self.page)
 
-    def _write_page(self, collection: Collection, found: NextDocuments, path: str) -> None:
+    def _write_page(self, collection: Collection, proposals: NextDocuments, path: str) -> None:
         from cranfield.judging.judgment_files import judging_page
 
         html = judging_page(
-            found.documents,
+            proposals.documents,
             name=self.qrels,
             texts=self.texts,
             queries=self.queries_file or collection.given.get("queries"),
@@ -120,7 +120,7 @@ class Judge(options.OwnMeasures, options.Inputs, options.QueryTexts, results.Pag
             blind=not self.not_blind,
         )
         replace(path, html.encode("utf-8", "surrogateescape"))
-        say(f"{path}: {len(found.documents)} documents to judge")
+        say(f"{path}: {len(proposals.documents)} documents to judge")
 
     def _merge(self, collection: Collection, runs: list[Run]) -> None:
         """Merge judgments, write them, and show what changed."""
@@ -139,7 +139,7 @@ class Judge(options.OwnMeasures, options.Inputs, options.QueryTexts, results.Pag
         pages, data = changes(before, after, self.digits)
         if result.agreement:
             pages.append(agreement_page(result.agreement, self.digits))
-            data["agreement"] = plain([one._asdict() for one in result.agreement])
+            data["agreement"] = plain([pair._asdict() for pair in result.agreement])
         emit(write(pages, data, self.format, width=width(), colour=colour(None)))
         note([merged_note(len(result.new), result.repeated, self.output)])
 
@@ -181,10 +181,11 @@ class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, opt
         note_remarks(opened or ())
         collection = Collection.of(self.qrels)
         collection = collection if self.rel is None else collection.changed(rel=self.rel)
-        found = judges(collection, predicted, opened, measures, own=self.own, undefined=self.undefined)
-        data = {"judges": [one.to_dict() for one in found], "notes": [text for one in found for text in one.notes]}
-        pages = [page for one in found for page in one.pages(self.digits)]
-        drawings = {name: draw for one in found for name, draw in one.drawings().items()}
+        reports = judges(collection, predicted, opened, measures, own=self.own, undefined=self.undefined)
+        notes = [text for report in reports for text in report.notes]
+        data = {"judges": [report.to_dict() for report in reports], "notes": notes}
+        pages = [page for report in reports for page in report.pages(self.digits)]
+        drawings = {name: draw for report in reports for name, draw in report.drawings().items()}
         self.deliver(pages, data, partial(save_all, drawings) if runs else None)
 
 
@@ -282,9 +283,9 @@ class DepthFor(options.ReadingRuns, options.Output):
             raise UsageError("--run cannot be combined with --queries or --runs")
         if self.qrels and not files:
             raise UsageError("--qrels needs --run")
-        found: dict[str, dict[str, dict[str, Any]]] = {}
+        by_measure: dict[str, dict[str, dict[str, Any]]] = {}
         for measure, depths in depths_for(options.measure_names(self.measures), self.residuals).items():
-            found[measure] = {}
+            by_measure[measure] = {}
             for residual, depth in depths.items():
                 entry: dict[str, Any] = {"depth": depth, "judgments": None}
                 if depth is not None and files:
@@ -294,10 +295,10 @@ class DepthFor(options.ReadingRuns, options.Output):
                     entry |= {"pooled": pooled, "judged": judged, "judgments": pooled - judged}
                 elif depth is not None:
                     entry["judgments"] = depth * queries * runs
-                found[measure][f"{residual:g}"] = entry
+                by_measure[measure][f"{residual:g}"] = entry
         scope = plural(len(files), "run") if files else f"at most, {plural(queries, 'query')}, {plural(runs, 'run')}"
         settings = {"queries": None if files else queries, "runs": len(files) or runs}
-        entries = {(measure, residual): e for measure, of in found.items() for residual, e in of.items()}
+        entries = {(measure, residual): e for measure, of in by_measure.items() for residual, e in of.items()}
         counted = any("pooled" in entry for entry in entries.values())
         names = ("depth", "pooled", "judged", "judgments") if counted else ("depth", "judgments")
         numbers = {key: [entry.get(name) for name in names] for key, entry in entries.items()}
@@ -305,7 +306,7 @@ class DepthFor(options.ReadingRuns, options.Output):
         heads = [*names[:-1], "to judge"] if counted else names
         title = f"Depth of judging for a residual, and judgments ({scope})"
         pages = [table(title, ("measure", "residual"), heads, rows)]
-        result = {"settings": settings, "measures": found}
+        result = {"settings": settings, "measures": by_measure}
         emit(write(pages, result, self.format, width=width(), colour=colour(self.output)), self.output)
 
 

@@ -38,7 +38,7 @@ GROUPS = {
         "queries": "analysis",
         "explain": "analysis",
         "audit": "analysis",
-        "exposure": "exposure",
+        "exposure": "analysis",
         "report": "report",
     },
     "Experiments and gates": {"run": "experiment", "history": "experiment"},

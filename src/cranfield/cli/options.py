@@ -66,9 +66,9 @@ DIVERSITY_DEFAULT = "{name} has judgments by subtopic, so diversity measures are
 
 def _absent(asked: Sequence[Column], columns: Sequence[Column]) -> list[Column]:
     """The columns whose measures are not among these, each once, under its first name."""
-    known = {column.measure: column for column in reversed([*columns, *asked])}
+    column_of = {column.measure: column for column in reversed([*columns, *asked])}
     present = {column.measure for column in columns}
-    return [known[measure] for measure in dict.fromkeys(c.measure for c in asked) if measure not in present]
+    return [column_of[measure] for measure in dict.fromkeys(c.measure for c in asked) if measure not in present]
 
 
 class MeasureName(click.types.StringParamType):
@@ -112,11 +112,11 @@ class RunPath(str):
             return [word]
         import glob
 
-        found = [path] if os.path.lexists(path) else sorted(glob.glob(path))  # noqa: PTH207 - the path may be absolute
-        paths = [cls(one) for one in found or [path]]
-        for one in paths:
-            one.run_name = name
-        return list(paths)
+        existing = [path] if os.path.lexists(path) else sorted(glob.glob(path))  # noqa: PTH207 - the path may be absolute
+        runs = [cls(file) for file in existing or [path]]
+        for run in runs:
+            run.run_name = name
+        return list(runs)
 
 
 def named_runs(paths: Sequence[str]) -> tuple[list[Any], list[str | None], list[str]]:
@@ -461,8 +461,8 @@ class Elsewhere(QueryTexts):
             raise UsageError("--lower needs --scores")
         facts = [name for name in groups_of(CollectionFacts) if name != "queries_file"]
         about_rankings = (*groups_of(Rankings), *facts, "duplicates", "standardise", "audit")
-        known = groups_of(type(self))
-        unused = self.typed(*(name for name in about_rankings if name in known)) if self.scores else []
+        own = groups_of(type(self))
+        unused = self.typed(*(name for name in about_rankings if name in own)) if self.scores else []
         if unused:
             raise UsageError(f"{unused[0]} needs rankings, and --scores has none")
 

@@ -143,8 +143,8 @@ class Report(
         if self.texts and not data["texts"]:
             note([f"{', '.join(self.texts)}: no text for any of the shown documents"])
         if not data["queryTexts"] and evaluation is not None:
-            data["queryTexts"], found = query_texts_beside(self.qrels, scores.queries)
-            notes += found
+            data["queryTexts"], notes_on_texts = query_texts_beside(self.qrels, scores.queries)
+            notes += notes_on_texts
         data["notes"] = [*notes, *data["notes"]]
         data["files"] = beside(files, folder)
         text = html(data, self.title)

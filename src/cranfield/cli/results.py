@@ -66,16 +66,16 @@ class Results(Pages, Drawing):
             note(result.get("notes", ()))
 
 
-def with_groups(text: str, found: Groups, format: str, digits: int, **layout: Any) -> str:
+def with_groups(text: str, groups: Groups, format: str, digits: int, **layout: Any) -> str:
     """The text of a result with tables of the scores by group; JSON has them under ``groups``."""
-    from cranfield.report import groups
+    from cranfield.report import groups as report
 
     if format == "csv":
-        return groups.csv(found)
+        return report.csv(groups)
     if format == "json":
-        return as_json({**load_json(text), "groups": found.to_dict()})
-    pages = write(groups.pages(found, digits), {}, format, **layout)
-    note(groups.notes(found))
+        return as_json({**load_json(text), "groups": groups.to_dict()})
+    pages = write(report.pages(groups, digits), {}, format, **layout)
+    note(report.notes(groups))
     return f"{text}\n{pages}"
 
 

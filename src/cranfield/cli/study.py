@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 import click
 
-from cranfield import io
 from cranfield.cli import options, results
 from cranfield.cli.commands import Argument, Field, LazyGroup, command_of, fields_of, fields_of_function, verb
 from cranfield.cli.compare import Testing
@@ -31,7 +30,7 @@ from cranfield.lab.study import (
     run_on_collections,
     study_class,
 )
-from cranfield.lab.systems import top_runs
+from cranfield.lab.systems import studied, top_runs
 from cranfield.measures import Measure
 from cranfield.measures.aliases import SAKAI as SAKAI_NAMES
 from cranfield.measures.aliases import in_notation
@@ -53,9 +52,11 @@ def fields_of_experiment(function: Callable[..., Any]) -> dict[str, Field]:
     """The fields of an experiment; measures are texts here."""
     parameters, fields = declared(function), fields_of_function(function, SHARED)
     if "measures" in parameters:
-        kind, default = parameters["measures"]
-        told = (kind.find(Option) or Option()).default or " ".join(default)
-        fields = {name: field._replace(told=told) for name, field in fields_of(options.Measures).items()} | fields
+        kind, names = parameters["measures"]
+        default = (kind.find(Option) or Option()).default or " ".join(names)
+        fields = {
+            name: field._replace(verb_default=default) for name, field in fields_of(options.Measures).items()
+        } | fields
     option = Option(metavar="MEASURE", callback=options.given_measures)
     for name, field in fields.items():
         if _takes_measures(field.type):
@@ -227,9 +228,9 @@ def _with_top_runs(experiment: Callable[..., Any], top: int, by: str) -> Callabl
     """The experiment on the best runs of its collection only."""
 
     def run(qrels: Any, runs: Any, **settings: Any) -> Any:
-        judgments = io.read_qrels(qrels)
-        chosen, notes = top_runs(judgments, runs, top, by, corpus=settings.get("corpus"), nil=settings.get("nil"))
-        result = experiment(judgments, chosen, **settings)
+        collection = studied(qrels)
+        chosen, notes = top_runs(collection, runs, top, by, corpus=settings.get("corpus"), nil=settings.get("nil"))
+        result = experiment(collection, chosen, **settings)
         return replace(result, notes=(*notes, *result.notes))._with_provenance(result.provenance)
 
     return run

@@ -29,6 +29,7 @@ from cranfield.io.faults import quotable
 from cranfield.measures import CATALOGUE, parse
 from cranfield.measures.aliases import names_elsewhere
 from cranfield.report.pages import Page, table
+from cranfield.settings import Seconds, checked
 from cranfield.wording import plural
 
 CASES = Path(__file__).parent / "cases.json.gz"  # made by tests/golden
@@ -177,7 +178,8 @@ def _shown(value: float | None) -> str:
     return UNDEFINED if value is None else f"{value:.10g}"
 
 
-def check(program: Sequence[str], cases: Sequence[Case], *, seconds: float = SECONDS) -> Findings:
+@checked
+def check(program: Sequence[str], cases: Sequence[Case], *, seconds: Seconds = SECONDS) -> Findings:
     """Run a program on the cases: one line of JSON for each on its input, and on its output one for each that it knows.
 
     A line of the output has the ``id`` of the case and the ``value``, which is null (or NaN) if undefined. A case

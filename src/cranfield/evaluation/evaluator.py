@@ -239,7 +239,9 @@ class Evaluator:
         if plan.policy.nil is not None:
             self.judgments, self._nil = with_nil(judgments, plan.policy.nil)
         self._notes = [*remark_notes(self.judgments), *subtopic_notes(judgments, plan.columns)]
-        self._notes += unanswerable_notes(self.judgments, plan.policy.rel, self._nil) if not self._layers else ()
+        levels = [column.measure.level for column in plan.columns if column.measure.level is not None]
+        lowest = min([plan.policy.rel, *levels])  # a measure may name a lower one than the collection
+        self._notes += unanswerable_notes(self.judgments, lowest, self._nil) if not self._layers else ()
         grades = np.concatenate([layer.grade for layer in self._layers or [judgments]])
         check_level(grades, plan, judgments.name)
         below = int(((grades > 0) & (grades < plan.policy.rel)).sum())
@@ -385,7 +387,7 @@ class Evaluator:
         if not self._layers:
             # Other orders of a tie bring other documents to the top; all documents to read must be known in advance.
             columns += [column.tied("expected") for column in self.plan.content_columns]
-            # Pairs of runs share unjudged documents; where few documents count, these are kept.
+            # Bounds of pairs need the unjudged documents that two runs share; measures of few ranks keep them.
             kept = max([page, *(pair_depth(column, self.policy) for column in self.columns)])
         readers = self._make_readers(columns, page=kept, rules=rules)
         runs = self.read_runs(run, names, duplicates)

@@ -19,7 +19,7 @@ from cranfield.ranking.tie_rules import TieRule
 if TYPE_CHECKING:
     from cranfield.io.side_tables import DocumentMap
 
-IN_MEMORY = 3  # so many ids of each side show a form in memory, where small examples have ids of all kinds
+IN_MEMORY = 3  # ids of each side needed to compare their shapes in memory: small examples have ids of all kinds
 SHOWN = 3  # ids of each side that messages show
 LOOKED_UP = 1000  # retrieved ids that are looked up in a collection of documents
 _LETTERS, _DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")

@@ -28,7 +28,7 @@ from cranfield.ranking.batch import CELLS
 from cranfield.ranking.rankings import from_tables
 from cranfield.ranking.views import Views
 
-DECIMALS = 12  # weights that are equal to so many decimals are tied
+DECIMALS = 12  # weights equal to this number of decimals are tied
 CHEAP = 20  # the last rank for which top documents are kept
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 from cranfield.analysis.compare import SAVED
-from cranfield.analysis.gates import Gate, check_gate
+from cranfield.analysis.gates import RULES, Gate, check_gate
 from cranfield.analysis.significance import ComparisonSettings
 from cranfield.codec import made_by
 from cranfield.errors import CranfieldError
@@ -108,10 +108,10 @@ class Inputs(NamedTuple):
     def files(self) -> list[str]:
         """All of them."""
         of_names = (*self.runs.values(), *self.scores.values())
-        found = [file for of_name in of_names for files in of_name.values() for file in files]
-        found += [file for one in self.collections.values() for file in one.files]
+        files = [file for of_name in of_names for paths in of_name.values() for file in paths]
+        files += [file for collection in self.collections.values() for file in collection.files]
         saved = [self.baseline.partition("#")[0]] if self.baseline and self.baseline not in self.runs else []
-        return [file for file in (*found, *saved, *self.code, *self.texts) if file]
+        return [file for file in (*files, *saved, *self.code, *self.texts) if file]
 
 
 @dataclass(frozen=True)
@@ -180,8 +180,11 @@ class Experiment:
     @property
     def outside(self) -> dict[str, OutsideScores]:
         """The scores from elsewhere."""
-        given = {name: OutsideScores(one) if isinstance(one, str) else one for name, one in (self.scores or {}).items()}
-        return {name: one for name, one in given.items() if one is not None}
+        given = {
+            name: OutsideScores(scores) if isinstance(scores, str) else scores
+            for name, scores in (self.scores or {}).items()
+        }
+        return {name: scores for name, scores in given.items() if scores is not None}
 
     @property
     def path(self) -> str:
@@ -197,13 +200,14 @@ class Experiment:
         collections = {}
         for name, parts in (self.collections or {}).items():
             at: KeyPath = ("collections", name)
-            if (found := collection_of(self.file, parts or {}, at, name)) is not None:
-                collections[name] = found
-                if self.runs and not found.has_judgments and not self.file.is_faulty(at):
+            if (collection := collection_of(self.file, parts or {}, at, name)) is not None:
+                collections[name] = collection
+                if self.runs and not collection.has_judgments and not self.file.is_faulty(at):
                     self.file.fault(at, f"the collection `{name}` has no judgments; give {one_of(JUDGED)}")
         runs = {run: self._by_collection(("runs", run), value, names) for run, value in (self.runs or {}).items()}
         scores = {
-            name: self._by_collection(("scores", name), one.file, names or [""]) for name, one in self.outside.items()
+            name: self._by_collection(("scores", name), outside.file, names or [""])
+            for name, outside in self.outside.items()
         }
         code = [self.file.one_file(("measures_files",), text) for text in listed(self.measures_files)]
         texts = [
@@ -216,17 +220,17 @@ class Experiment:
 
     def _by_collection(self, path: KeyPath, value: Any, names: Sequence[str]) -> dict[str, list[str]]:
         patterns = [value] if isinstance(value, str) else [text for text in value or () if text]
-        found = {
+        by_name = {
             name: list(dict.fromkeys(file for text in patterns for file in self.file.matching_files(path, text, name)))
             for name in names
         }
-        if (self.policy or {}).get("missing") == "skip" and any(found.values()):
-            return {name: files for name, files in found.items() if files}
-        for name, files in found.items():
+        if (self.policy or {}).get("missing") == "skip" and any(by_name.values()):
+            return {name: files for name, files in by_name.items() if files}
+        for name, files in by_name.items():
             if not files and not self.file.is_faulty(path):
                 shown = ", ".join(text.replace("{collection}", name) for text in patterns)
                 self.file.fault(path, f"no file matches `{cut(shown)}` in {self.file.folder}")
-        return found
+        return by_name
 
     @contextmanager
     def error_at(self, path: KeyPath) -> Iterator[None]:
@@ -255,6 +259,9 @@ class Experiment:
             close = nearest(baseline, runs)
             also = f"; did you mean `{close}`?" if close else f"; the runs are {few(list(runs), 10)}"
             fault(("baseline",), f"the baseline `{baseline}` is not one of the runs{also}")
+        for name, of_measure in (self.gates or {}).items():
+            if of_measure == ():
+                fault(("gates", name), f"the list of gates of {name} is empty")
         for name, gate in self._gates():
             self._check_gate(name, gate)
         for key, value in (self.policy or {}).items():
@@ -280,30 +287,29 @@ class Experiment:
         """Faults of a gate that checks nothing, or something that is not there."""
         at, names = ("gates", name), listed(gate.runs)
         if not gate.limits and not gate.comparing:
-            rules = "at_least, at_most, not_worse_by, may_drop or no_significant_loss"
-            self.file.fault(at, f"the gate of {name} checks nothing; give {rules}")
+            self.file.fault(at, f"the gate of {name} checks nothing; give {RULES}")
         if gate.comparing and not self.baseline:
             self.file.fault(at, f"the gate of {name} compares with a baseline; give baseline = RUN at the top")
         elif gate.comparing and names == (self.baseline,):
             self.file.fault(at, f"the gate of {name} checks nothing: `{self.baseline}` is the baseline")
-        known = {"runs": self.inputs.runs if names else {}, "collection": self.collections or {}}
+        existing = {"runs": self.inputs.runs if names else {}, "collection": self.collections or {}}
         asked = {"runs": names if self.inputs.runs else (), "collection": listed(gate.collection)}
         for key, asked_names in asked.items():
-            for one in asked_names:
-                if one not in known[key]:
+            for asked_name in asked_names:
+                if asked_name not in existing[key]:
                     kind = "runs" if key == "runs" else "collections"
                     self.file.fault(
-                        (*at, key), f"`{one}` is not one of the {kind}; these are {few(list(known[key]), 10)}"
+                        (*at, key), f"`{asked_name}` is not one of the {kind}; these are {few(list(existing[key]), 10)}"
                     )
 
     def _check_measures(self) -> None:
-        known = set()
+        measures = set()
         for name in listed(self.measures):
             with self.file.fault_at(("measures",)):
-                known.add(parse(name))
+                measures.add(parse(name))
         for name in self.scores or {}:
             with suppress(CranfieldError):
-                if parse(name) in known:
+                if parse(name) in measures:
                     self.file.fault(("scores", name), f"`{name}` is one of the measures; give the scores another name")
         for name, gate in self._gates():
             if name not in (self.scores or {}):
@@ -335,11 +341,11 @@ class Experiment:
     @property
     def outputs(self) -> dict[KeyPath, str]:
         """What the experiment writes, by key."""
-        found: dict[KeyPath, str | None] = {("report", "file"): self.report.file if self.report else None}
-        found["history", "file"] = self.history.file if self.history else None
+        by_key: dict[KeyPath, str | None] = {("report", "file"): self.report.file if self.report else None}
+        by_key["history", "file"] = self.history.file if self.history else None
         for name in ("scores", "comparison", "figures", "junit"):
-            found["save", name] = getattr(self.save, name, None)
-        return {path: text for path, text in found.items() if text is not None}
+            by_key["save", name] = getattr(self.save, name, None)
+        return {path: text for path, text in by_key.items() if text is not None}
 
     def output(self, *path: str) -> str | None:
         """The path of something to write, if it is to be written."""

@@ -53,9 +53,9 @@ Tests = dict[tuple[int, int], float]  # p-values of two entries
 
 def entry(scores: Scores, *, cluster: str | None = None, values: bool = True, seed: int = 0) -> dict[str, Any]:
     """What a line has: means with intervals, per-query values if they are wanted, and the provenance."""
-    found: dict[str, Any] = {"runs": {}}
+    line: dict[str, Any] = {"runs": {}}
     for r, run in enumerate(scores.runs):
-        of_run = found["runs"][run] = {}
+        of_run = line["runs"][run] = {}
         for m, column in enumerate(scores.columns):
             low, high = (None if np.isnan(x) else x for x in scores._interval(r, m, method="t", seed=seed))
             mean = float(scores._means[r, m])
@@ -71,10 +71,10 @@ def entry(scores: Scores, *, cluster: str | None = None, values: bool = True, se
     names = {CLUSTER: cluster, COLLECTION: COLLECTION if scores.by_collection else None}
     for name, attribute in names.items():
         if attribute and values:
-            found[name] = {query: about.get(attribute, "") for query, about in scores.attributes.items()}
+            line[name] = {query: about.get(attribute, "") for query, about in scores.attributes.items()}
     provenance = {} if scores.provenance is None else dict(scores.provenance.data)
     provenance.pop("judgments", None)
-    return with_origin({**plain(found), "provenance": provenance})
+    return with_origin({**plain(line), "provenance": provenance})
 
 
 def _values(scores: Scores, r: int, m: int) -> dict[str, Any]:
@@ -96,10 +96,10 @@ def append(path: str, line: Mapping[str, Any]) -> None:
             size = os.fstat(descriptor).st_size
             os.lseek(descriptor, max(size - 1, 0), os.SEEK_SET)
             last = os.read(descriptor, 1) if size else b"\n"
-            whole = data if last == b"\n" else b"\n" + data  # someone's editor left the last line without its end
+            appended = data if last == b"\n" else b"\n" + data  # someone's editor left the last line without its end
             complete = False
             try:
-                complete = os.write(descriptor, whole) == len(whole)
+                complete = os.write(descriptor, appended) == len(appended)
             except OSError as error:
                 error.filename = path
                 raise
@@ -137,11 +137,11 @@ def commit_of(folder: Path) -> str | None:
         where = _git_text(home).removeprefix("gitdir: ")  # a file in another working tree of a repository
         git = home.parent / where if where else home
         head = _git_text(git / "HEAD")
-        if (found := _REF.fullmatch(head)) is None:
+        if (ref := _REF.fullmatch(head)) is None:
             return head if _COMMIT.fullmatch(head) else None
         common = git / (_git_text(git / "commondir") or ".")
-        packed = f"\n{_git_text(common / 'packed-refs')}\n".partition(f" {found[1]}\n")[0].rpartition("\n")[2]
-        commit = _git_text(git / found[1]) or _git_text(common / found[1]) or packed
+        packed = f"\n{_git_text(common / 'packed-refs')}\n".partition(f" {ref[1]}\n")[0].rpartition("\n")[2]
+        commit = _git_text(git / ref[1]) or _git_text(common / ref[1]) or packed
         return commit if _COMMIT.fullmatch(commit) else None
     return None
 
@@ -195,7 +195,7 @@ class History:
     @classmethod
     def read(cls, path: str) -> History:
         """Read a file of lines; a line that is not an entry is an error with its number."""
-        found: dict[str, Mapping[str, Any]] = {}
+        by_text: dict[str, Mapping[str, Any]] = {}
         faults = []
         with open_stream(path, "history").text_lines("\n") as lines:
             for number, line in enumerate(lines, 1):
@@ -208,10 +208,10 @@ class History:
                         what = "a mark of a merge conflict; keep the lines of both sides" if marker else "not an entry"
                         faults.append(f"{path}:{number}: {what}")
                         continue
-                    found.setdefault(line.strip(), data)
+                    by_text.setdefault(line.strip(), data)
         if faults:
             raise InputError(faults, hint="each line is what one `cranfield run` appended")
-        return cls(tuple(sorted(found.values(), key=lambda one: str(one["provenance"].get("time", "")))))
+        return cls(tuple(sorted(by_text.values(), key=lambda entry: str(entry["provenance"].get("time", "")))))
 
     @classmethod
     def before(cls, path: str) -> History:
@@ -224,7 +224,7 @@ class History:
     @cached_property
     def rows(self) -> list[tuple[str, str]]:
         """The measures and runs of all entries."""
-        pairs = [(m, run) for one in self.entries for run, of_run in one["runs"].items() for m in of_run]
+        pairs = [(m, run) for entry in self.entries for run, of_run in entry["runs"].items() for m in of_run]
         measures = list(dict.fromkeys(m for m, _ in pairs))
         return sorted(dict.fromkeys(pairs), key=lambda pair: measures.index(pair[0]))
 
@@ -239,28 +239,28 @@ class History:
 
     def _changes(self, measure: str) -> dict[tuple[int, str], Change]:
         """The changes of all runs, corrected together: of many changes without effect, some would look significant."""
-        if measure not in self._known:
-            series = [_Series(self, measure, run) for one, run in self.rows if one == measure]
-            number = sum(len(one.against(one.references(0))) for one in series)
-            references = [one.references(LEVEL * SHARES["reference"] / max(number, 1)) for one in series]
-            tests = [one.tests(found) for one, found in zip(series, references, strict=True)]
+        if measure not in self._changes_of:
+            series = [_Series(self, measure, run) for name, run in self.rows if name == measure]
+            number = sum(len(of_run.against(of_run.references(0))) for of_run in series)
+            references = [of_run.references(LEVEL * SHARES["reference"] / max(number, 1)) for of_run in series]
+            tests = [of_run.tests(before) for of_run, before in zip(series, references, strict=True)]
             significant = _significant(tests)
-            self._known[measure] = {
-                (e, one.run): one.change(e, found, of_run)
-                for one, found, of_run in zip(series, references, significant, strict=True)
-                for e in one.before
+            self._changes_of[measure] = {
+                (e, of_run.run): of_run.change(e, before, tested)
+                for of_run, before, tested in zip(series, references, significant, strict=True)
+                for e in of_run.before
             }
-        return self._known[measure]
+        return self._changes_of[measure]
 
     @cached_property
-    def _known(self) -> dict[str, dict[tuple[int, str], Change]]:
+    def _changes_of(self) -> dict[str, dict[tuple[int, str], Change]]:
         return {}
 
     def page(self, measure: str, digits: int = 4) -> Page:
         """A table of one measure: a row for each entry, a column for each run."""
-        runs = [run for one, run in self.rows if one == measure]
+        runs = [run for name, run in self.rows if name == measure]
         rows = []
-        for e, one in enumerate(self.entries):
+        for e, entry in enumerate(self.entries):
             cells = []
             for run in runs:
                 mean, change = self.mean(e, measure, run), self.change(e, measure, run)
@@ -277,8 +277,8 @@ class History:
                         if significant or abs(difference) > 0.5 * 10**-digits
                     )
                 cells.append(Cell("" if np.isnan(mean) else shown(mean, digits), aside=aside))
-            about = one["provenance"]
-            rows.append(((str(about.get("time", "")), str(one.get("commit") or "")[:9]), cells))
+            about = entry["provenance"]
+            rows.append(((str(about.get("time", "")), str(entry.get("commit") or "")[:9]), cells))
         title = (
             f"{measure} over time: the change since the entry before and since the reference; "
             "* significant (Student's t, p < 0.05 after correction over all changes), ? not comparable"
@@ -287,59 +287,59 @@ class History:
 
     def pages(self, digits: int = 4) -> list[Page]:
         """A table for each measure."""
-        return [self.page(measure, digits) for measure in dict.fromkeys(one for one, _ in self.rows)]
+        return [self.page(measure, digits) for measure in dict.fromkeys(name for name, _ in self.rows)]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the entries without values of queries, and the changes."""
-        found = []
-        for e, one in enumerate(self.entries):
+        entries = []
+        for e, entry in enumerate(self.entries):
             runs: dict[str, Any] = {}
-            for run, of_run in one["runs"].items():
+            for run, of_run in entry["runs"].items():
                 for measure, about in of_run.items():
                     change = self.change(e, measure, run)
                     kept = {key: value for key, value in about.items() if key != "values"}
                     runs.setdefault(run, {})[measure] = kept | self._plain(change)
-            found.append({"provenance": one["provenance"], "commit": one.get("commit"), "runs": runs})
-        result: dict[str, Any] = plain({"entries": found})
+            entries.append({"provenance": entry["provenance"], "commit": entry.get("commit"), "runs": runs})
+        result: dict[str, Any] = plain({"entries": entries})
         return result
 
     def chart(self) -> dict[str, Any]:
         """What the chart of a report shows: the times, and all means with their intervals and changes."""
         means = []
-        for e, one in enumerate(self.entries):
+        for e, entry in enumerate(self.entries):
             for measure, run in self.rows:
                 if not np.isnan(mean := self.mean(e, measure, run)):
-                    about, change = one["runs"][run][measure], self.change(e, measure, run)
+                    about, change = entry["runs"][run][measure], self.change(e, measure, run)
                     limits = {end: about.get(end) for end in ("low", "high")}
-                    found = {"at": e, "measure": measure, "run": run, "mean": mean, **limits}
-                    means.append({**found, **self._plain(change)})
+                    mean_of_entry = {"at": e, "measure": measure, "run": run, "mean": mean, **limits}
+                    means.append({**mean_of_entry, **self._plain(change)})
         result: dict[str, Any] = plain({"times": self.times, "means": means})
         return result
 
     def _plain(self, change: Change | None) -> dict[str, Any]:
         if change is None:
             return {}
-        found = change._asdict() | {"reference": self.times[change.reference], "marked": change.marked}
-        return {"change": found.pop("difference"), **found}
+        fields = change._asdict() | {"reference": self.times[change.reference], "marked": change.marked}
+        return {"change": fields.pop("difference"), **fields}
 
     @property
     def times(self) -> list[str]:
         """What charts call each entry: the commit, or the time."""
-        return [str(one.get("commit") or one["provenance"].get("time", ""))[:10] for one in self.entries]
+        return [str(entry.get("commit") or entry["provenance"].get("time", ""))[:10] for entry in self.entries]
 
     def plot(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw the means over time with their intervals; significant changes are marked."""
         return Panel(lambda axis: self._draw(axis, measure or self.rows[0][0]), PAGE, 2.6).on(ax)
 
     def _draw(self, axis: Axes, measure: str) -> Axes:
-        runs = [run for one, run in self.rows if one == measure]
+        runs = [run for name, run in self.rows if name == measure]
         for r, run in enumerate(runs):
             colour = COLOURS[r] if r < len(COLOURS) else GREY
             at = [e for e in range(len(self.entries)) if not np.isnan(self.mean(e, measure, run))]
             about = [self.entries[e]["runs"][run][measure] for e in at]
             means = [self.mean(e, measure, run) for e in at]
             low, high = (
-                [one["mean"] if one.get(end) is None else one[end] for one in about] for end in ("low", "high")
+                [mean["mean"] if mean.get(end) is None else mean[end] for mean in about] for end in ("low", "high")
             )
             axis.fill_between(at, low, high, color=colour, alpha=0.12, linewidth=0)
             axis.plot(at, means, "o-", color=colour, markersize=2.5, label=run)
@@ -352,7 +352,9 @@ class History:
 
     def drawings(self) -> Drawings:
         """A figure of each measure."""
-        draw = {measure: partial(self._draw, measure=measure) for measure in dict.fromkeys(one for one, _ in self.rows)}
+        draw = {
+            measure: partial(self._draw, measure=measure) for measure in dict.fromkeys(name for name, _ in self.rows)
+        }
         return {f"history-{measure}": Panel(drawn, PAGE, 2.6) for measure, drawn in draw.items()}
 
     def __repr__(self) -> str:
@@ -368,11 +370,11 @@ class _Series:
 
     def __init__(self, history: History, measure: str, run: str) -> None:
         entries = history.entries
-        at = [e for e, one in enumerate(entries) if measure in one["runs"].get(run, {})]
+        at = [e for e, entry in enumerate(entries) if measure in entry["runs"].get(run, {})]
         self.run, self.before = run, dict(zip(at[1:], at, strict=False))
         self.means = {e: history.mean(e, measure, run) for e in at}
         self.lower = entries[at[-1]]["runs"][run][measure].get("better") == "lower"
-        values = {e: found for e in at if (found := entries[e]["runs"][run][measure].get("values"))}
+        values = {e: of_entry for e in at if (of_entry := entries[e]["runs"][run][measure].get("values"))}
         self.basis = {e: repr(_basis(entries[e])) for e in values}
         first: dict[str, int] = {}
         self.same = {e: first.setdefault(f"{self.basis[e]} {sorted(own.items())}", e) for e, own in values.items()}
@@ -392,25 +394,25 @@ class _Series:
             return None
         pair = self.same[e], self.same[other]
         if pair not in self._p:
-            rows = [self.scores.runs.index(str(one)) for one in pair]
+            rows = [self.scores.runs.index(str(e)) for e in pair]
             self._p[pair] = 1.0 if rows[0] == rows[1] else _p_value(_sample(self.scores._of_runs(rows), self.names))
         return self._p[pair]
 
     def references(self, level: float) -> dict[int, int]:
         """The reference of each entry: the first, until one is better than it at this level."""
-        found, reference = {}, min(self.means)
+        references, reference = {}, min(self.means)
         for e in self.before:
             p = self.p(e, reference)
-            found[e] = reference = e if p is None else reference
+            references[e] = reference = e if p is None else reference
             gain = (self.means[e] - self.means[reference]) * (-1 if self.lower else 1)
             if p is not None and p < level and gain > 0:
                 reference = e
-        return found
+        return references
 
     def against(self, others: Mapping[int, int]) -> Tests:
         """The p-values of entries against others, each once; without those that have the same values."""
-        found = {(self.same.get(e, e), self.same.get(b, b)): self.p(e, b) for e, b in others.items()}
-        return {pair: p for pair, p in found.items() if p is not None and pair[0] != pair[1]}
+        p_values = {(self.same.get(e, e), self.same.get(b, b)): self.p(e, b) for e, b in others.items()}
+        return {pair: p for pair, p in p_values.items() if p is not None and pair[0] != pair[1]}
 
     def tests(self, references: Mapping[int, int]) -> dict[str, Tests]:
         """The p-values of all tests, by what is tested."""
@@ -452,8 +454,8 @@ class _Series:
 
         def found(other: int, of_tests: set[tuple[int, int]]) -> tuple[float, bool | None]:
             difference = self.means[e] - self.means[other]
-            known = other != e and self.p(e, other) is not None
-            return difference, (self.same[e], self.same[other]) in of_tests if known else None
+            comparable = other != e and self.p(e, other) is not None
+            return difference, (self.same[e], self.same[other]) in of_tests if comparable else None
 
         since = significant["reference"]
         change = Change(*found(before, since | significant["before"]), reference, *found(reference, since))
@@ -481,21 +483,21 @@ def _p_value(sample: Sample | None) -> float | None:
 
 def _significant(tests: Sequence[Mapping[str, Tests]]) -> list[dict[str, set[tuple[int, int]]]]:
     """The significant tests of each series, by what is tested, after Holm's correction over all of them."""
-    named = [(s, kind, pair) for s, of_run in enumerate(tests) for kind, some in of_run.items() for pair in some]
+    named = [(s, kind, pair) for s, of_run in enumerate(tests) for kind, of_kind in of_run.items() for pair in of_kind]
     number = Counter(kind for _, kind, _ in named)
     p = np.array([tests[s][kind][pair] for s, kind, pair in named])
     weight = np.array([SHARES[kind] / number[kind] for _, kind, _ in named])
-    found: list[dict[str, set[tuple[int, int]]]] = [{kind: set() for kind in SHARES} for _ in tests]
+    significant: list[dict[str, set[tuple[int, int]]]] = [{kind: set() for kind in SHARES} for _ in tests]
     for s, kind, pair in compress(named, corrected(p, "holm", weight) < LEVEL):
-        found[s][kind].add(pair)
-    return found
+        significant[s][kind].add(pair)
+    return significant
 
 
-def _basis(one: Mapping[str, Any]) -> tuple[Any, ...]:
+def _basis(line: Mapping[str, Any]) -> tuple[Any, ...]:
     """What must be the same in entries that are compared: judgments, and the policy but for the seed."""
-    inputs = (found for found in one["provenance"].get("inputs", []) if found["kind"] in JUDGMENTS)
-    digests = sorted((found["kind"], found.get("collection") or "", found.get("digest") or "") for found in inputs)
-    about = one["provenance"]
+    inputs = (source for source in line["provenance"].get("inputs", []) if source["kind"] in JUDGMENTS)
+    digests = sorted((source["kind"], source.get("collection") or "", source.get("digest") or "") for source in inputs)
+    about = line["provenance"]
     return digests, about.get("depends", {}), {**about.get("policy", {}), "seed": None}
 
 

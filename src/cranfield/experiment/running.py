@@ -56,7 +56,7 @@ class Outcome:
         return {
             "scores": self.scores.to_dict(),
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
-            "groups": {name: found.to_dict() for name, found in self.groups.items()},
+            "groups": {name: scores.to_dict() for name, scores in self.groups.items()},
             "checks": gates.to_dict(self.verdict),
         }
 
@@ -94,16 +94,16 @@ class Running:
     def check_attributes(self) -> None:
         """Raise if the design names an attribute that no query has."""
         collections = self.inputs.collections
-        tables = [of_query for one in collections.values() for of_query in one.queries.values()]
-        known = {key for table in tables for key in table} | ({"collection"} if len(collections) > 1 else set())
+        tables = [of_query for collection in collections.values() for of_query in collection.queries.values()]
+        attributes = {key for table in tables for key in table} | ({"collection"} if len(collections) > 1 else set())
         for key in ("by", "cluster", "average"):
             for name in listed(getattr(self.of.design, key) or ()):
-                if name not in known and (key, name) != ("cluster", INDEPENDENT):
-                    also = did_you_mean(name, known, f"the attributes are {few(sorted(known), 20)}")
+                if name not in attributes and (key, name) != ("cluster", INDEPENDENT):
+                    also = did_you_mean(name, attributes, f"the attributes are {few(sorted(attributes), 20)}")
                     raise self.of.file.error(
                         f"no query has the attribute `{name}`",
                         ("design", key),
-                        hint=also if known else "give the collection a table: queries = FILE",
+                        hint=also if attributes else "give the collection a table: queries = FILE",
                     )
 
     def _own_scores(self) -> tuple[Scores, Evaluation | None]:
@@ -138,11 +138,11 @@ class Running:
 
     def _gated(self, measures: Sequence[str], policy: Policy) -> list[Any]:
         """The columns of measures that only gates name."""
-        known = {column.measure for column in make_columns(measures, policy)}
+        shown = {column.measure for column in make_columns(measures, policy)}
         asked = [
             column for name in self.of.gates if name not in self.of.scores for column in make_columns([name], policy)
         ]
-        return [column for column in asked if column.measure not in known]
+        return [column for column in asked if column.measure not in shown]
 
     def _scores_alone(self) -> Scores:
         """Scores from elsewhere, without any ranking."""
@@ -150,25 +150,25 @@ class Running:
         nested: dict[str, dict[str, dict[str, Any]]] = {}  # by collection, run and measure
         sources: dict[str, list[Source]] = {}
         for key in self.inputs.scores:
-            for prefix, found in self._outside_parts(key):
-                homes = [self._collection_of(key, prefix + query) for query in found.queries]
+            for prefix, scores in self._outside_parts(key):
+                homes = [self._collection_of(key, prefix + query) for query in scores.queries]
                 for name in dict.fromkeys(name for name, _ in homes):
-                    sources.setdefault(name, []).extend(found.provenance.sources if found.provenance else ())
-                for r, run in enumerate(found.runs):
-                    rows = found.repeats[run][0] if run in found.repeats else found.values[r, 0]
-                    for q in np.flatnonzero(found.counted[r]):
+                    sources.setdefault(name, []).extend(scores.provenance.sources if scores.provenance else ())
+                for r, run in enumerate(scores.runs):
+                    rows = scores.repeats[run][0] if run in scores.repeats else scores.values[r, 0]
+                    for q in np.flatnonzero(scores.counted[r]):
                         name, query = homes[q]
                         nested.setdefault(name, {}).setdefault(run, {}).setdefault(key, {})[query] = rows[q].tolist()
         for name in collections or [""]:
             if name not in nested:  # missing = "skip"
                 continue
             if absent := [
-                key for key in self.inputs.scores if not any(key in found for found in nested[name].values())
+                key for key in self.inputs.scores if not any(key in scores for scores in nested[name].values())
             ]:
                 message = f"{absent[0]} has no score of the collection `{name}`, but other measures have"
                 raise self.of.file.error(message, ("scores", absent[0]))
             collection = collections.get(name)
-            lower = [key for key, one in self.of.outside.items() if one.lower]
+            lower = [key for key, outside in self.of.outside.items() if outside.lower]
             with self.error_at(("scores",)):
                 table = collection.queries if collection else None
                 part = read_scores(nested[name], queries=table or None, lower=lower)
@@ -196,11 +196,11 @@ class Running:
     def _outside(self, key: str, files: Sequence[str]) -> Scores:
         """The scores of one measure in files."""
         wanted = self.of.outside[key].measure
-        found = read_scores(list(files))
-        if wanted is None and len(found.measures) == 1:
-            return found
+        scores = read_scores(list(files))
+        if wanted is None and len(scores.measures) == 1:
+            return scores
         with self.error_at(("scores", key)):
-            return found.only(measures=wanted or key)
+            return scores.only(measures=wanted or key)
 
     def _outside_parts(self, key: str) -> list[tuple[str, Scores]]:
         """The scores of one measure in files, each with what the ids of its queries lack: COLLECTION/ or nothing."""

@@ -114,15 +114,15 @@ class Draft:
 def first_experiment(folder: Path) -> Draft:
     """An experiment with the judgments and runs of a folder and of the folders in it; it runs as it is."""
     draft = Draft()
-    found = _files(folder, draft.left_out)
-    judged = found["qrels"] or found["spans"]
-    if not judged or not found["run"]:
+    by_kind = _files(folder, draft.left_out)
+    judged = by_kind["qrels"] or by_kind["spans"]
+    if not judged or not by_kind["run"]:
         lacking = "runs" if judged else "judgments"
         raise InputError(
             [f"{folder}: there are no {lacking} here"], hint="write the file by hand, or go to their folder"
         )
     here = [file for file in judged if file.parent == Path()]
-    key = "qrels" if found["qrels"] else "spans"
+    key = "qrels" if by_kind["qrels"] else "spans"
     for file in here or judged:
         name = (folder.resolve().name or "collection") if here else file.parent.name
         if not _is_writable(name) or not name.strip():
@@ -132,9 +132,9 @@ def first_experiment(folder: Path) -> Draft:
             continue
         draft.collections[name] = {key: file.as_posix()}
         kinds: tuple[Kind, ...] = ("queries", "documents") if key == "spans" else ("queries",)
-        beside = {kind: [one.as_posix() for one in found[kind] if one.parent == file.parent] for kind in kinds}
+        beside = {kind: [path.as_posix() for path in by_kind[kind] if path.parent == file.parent] for kind in kinds}
         draft.collections[name] |= {kind: names[0] for kind, names in beside.items() if names}
-    _add_runs(draft, folder, found["run"])
+    _add_runs(draft, folder, by_kind["run"])
     if not draft.runs:
         raise InputError(draft.left_out or [f"{folder}: there are no runs here"], hint="write the file by hand")
     return draft
@@ -142,15 +142,15 @@ def first_experiment(folder: Path) -> Draft:
 
 def _files(folder: Path, left_out: list[str]) -> dict[Kind, list[Path]]:
     """The files of a folder and of the folders in it, by what they hold."""
-    found: dict[Kind, list[Path]] = {"qrels": [], "spans": [], "run": [], "queries": [], "documents": []}
+    by_kind: dict[Kind, list[Path]] = {"qrels": [], "spans": [], "run": [], "queries": [], "documents": []}
     files = [file for pattern in ("*", "*/*") for file in _by_name(folder.glob(pattern))]
     for file in files[:MOST]:
         path = file.relative_to(folder)
         if not _is_writable(str(path)):
             left_out.append(f"{printable(str(path))}: a name that cannot stand in an experiment")
         elif kind := kind_of(file):
-            found[kind].append(path)
-    return found
+            by_kind[kind].append(path)
+    return by_kind
 
 
 def _add_runs(draft: Draft, folder: Path, files: list[Path]) -> None:
@@ -282,21 +282,21 @@ def _schema_of(kind: Type, described: Mapping[str, str], sections: Mapping[str, 
                 help = "" if kind.chosen is None else described.get(name, "")
                 properties[name] = _described(help, _schema_of(item, sections.get(name, described)))
             required = [name for name, (_, needed) in keys.items() if needed]
-            found = {"type": "object", "properties": properties, "additionalProperties": False}
-            found |= {"required": required} if required else {}
+            schema = {"type": "object", "properties": properties, "additionalProperties": False}
+            schema |= {"required": required} if required else {}
         case OneOf(types):
-            found = {"anyOf": [_schema_of(item, described) for item in types]}
+            schema = {"anyOf": [_schema_of(item, described) for item in types]}
         case Choice(names):
-            found = {"enum": list(names)}
+            schema = {"enum": list(names)}
         case ListOf(item):
-            found = {"type": "array", "items": _schema_of(item, described)}
+            schema = {"type": "array", "items": _schema_of(item, described)}
         case MapOf(_, value):
-            found = {"type": "object", "additionalProperties": _schema_of(value, described)}
+            schema = {"type": "object", "additionalProperties": _schema_of(value, described)}
         case Scalar(python):
-            found = {"type": {str: "string", bool: "boolean", int: "integer", float: "number"}[python]}
+            schema = {"type": {str: "string", bool: "boolean", int: "integer", float: "number"}[python]}
             ends = zip(("inimum", "aximum"), (kind.limits.low, kind.limits.high), kind.limits.ends, strict=True)
-            found |= {f"{'m' if bracket in '[]' else 'exclusiveM'}{end}": x for end, x, bracket in ends if isfinite(x)}
-    return _described(kind.help, found)
+            schema |= {f"{'m' if bracket in '[]' else 'exclusiveM'}{end}": x for end, x, bracket in ends if isfinite(x)}
+    return _described(kind.help, schema)
 
 
 def _described(help: str, schema: dict[str, Any]) -> dict[str, Any]:

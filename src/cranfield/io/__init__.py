@@ -17,7 +17,7 @@ from cranfield.data import Judgments, Repeats, Run
 from cranfield.errors import InputError, check_choice, reading_objects
 from cranfield.io.faults import TableKind
 from cranfield.io.objects import from_object, run_from_object
-from cranfield.io.runs import ScoreKind, check, directed, held, join, load, load_unchecked, with_query_ids
+from cranfield.io.runs import ScoreKind, directed, empty_index, held, join, load, load_unchecked, with_query_ids
 from cranfield.io.streams import Roles, detect_file, detect_source, is_stream, open_stream, reject_columns
 from cranfield.io.values import Duplicates, check_duplicates
 from cranfield.io.write import write_qrels, write_run
@@ -51,15 +51,34 @@ def read_run(
 ) -> Run:
     """A run from a path, "-", a file object, ``{query: {document: score}}``, lists, records or a frame.
 
-    TREC text is not read here, but when it is joined to judgments. ``columns`` says which column of a table is the
-    ``query``, ``document``, ``score`` and ``rank``, if their names do not. Lists are ``{query: [document, ...]}``,
-    ``{query: [(document, score), ...]}``, or a list of lists for queries 1, 2, 3, ...; see also `records`.
-    ``duplicates``: what happens if a document appears twice for a query: ``"error"``, or keep the ``"first"`` or the
-    one with the ``"best"`` score.
-    ``scores``: whether documents with a high score come first (``"similarity"``), or those with a low one
-    (``"distance"``). Without it, lists in which scores rise from first to last are an error when they are evaluated.
-    ``query_ids``: the ids of queries, for a list of lists or an array, which has none.
+    TREC text is not read here, but when it is joined to judgments.
 
+    Parameters
+    ----------
+    source
+        A path, compressed or not, "-" for standard input, a binary file object, a nested dict, a frame, or lists:
+        ``{query: [document, ...]}``, ``{query: [(document, score), ...]}``, or a list of lists for queries 1, 2, 3,
+        ...; see also `records`.
+    name
+        The name of the run; by default that of the file.
+    columns
+        Which column of a table is the ``query``, ``document``, ``score`` and ``rank``, if their names do not say it.
+    duplicates
+        What happens if a document appears twice for a query: ``"error"``, or keep the ``"first"`` or the one with the
+        ``"best"`` score.
+    scores
+        Whether documents with a high score come first (``"similarity"``), or those with a low one (``"distance"``).
+        Without it, lists in which scores rise from first to last are an error when they are evaluated.
+    query_ids
+        The ids of queries, for a list of lists or an array, which has none.
+
+    Returns
+    -------
+    Run
+        It has a length, the number of queries; `Run.to_pandas` and `Run.save` give its rows.
+
+    Examples
+    --------
     >>> import cranfield as cf
     >>> run = cf.read_run([[("a", 0.1), ("b", 0.7)]], scores="distance", query_ids=["q"])
     >>> cf.Evaluator({"q": {"a"}}, "RR").means(run)
@@ -119,9 +138,28 @@ def read_runs(source: Any, *, name: str | None = None, duplicates: Duplicates = 
 def read_qrels(source: Any, *, name: str | None = None, columns: Roles = None) -> Judgments:
     """Judgments, from the same sources as runs, and from ``irds:DATASET`` through ir_datasets.
 
-    A nested dict is ``{query: {document: grade}}``, or with subtopics ``{query: {document: {subtopic: grade}}}``. Sets
-    and lists of relevant documents, ``{query: {document, ...}}``, have grade 1; a list of them is for queries 1, 2, ...
-    ``columns`` takes ``query``, ``document``, ``grade`` and ``iteration``.
+    Parameters
+    ----------
+    source
+        A path, a file object, a frame, or a nested dict: ``{query: {document: grade}}``, or with subtopics ``{query:
+        {document: {subtopic: grade}}}``. Sets and lists of relevant documents, ``{query: {document, ...}}``, have
+        grade 1; a list of them is for queries 1, 2, 3, ...
+    name
+        The name of the judgments in messages; by default that of the file.
+    columns
+        Which column of a table is the ``query``, ``document``, ``grade`` and ``iteration``, if their names do not say
+        it.
+
+    Returns
+    -------
+    Judgments
+        The judged documents of every query, each once.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> cf.read_qrels({"q1": {"d1": 2, "d2": 0}, "q2": {"d1"}})
+    Judgments: qrels, 3 documents of 2 queries
     """
     judgments: Judgments = _read("qrels", source, name, columns)
     if (remarks := _remarks.get()) is not None:
@@ -146,9 +184,10 @@ def remarks_on_judgments() -> Iterator[list[str]]:
 def check_run(source: Any, *, columns: Roles = None, duplicates: Duplicates = "error") -> InputError | None:
     """All faults of a run, or None."""
     try:
-        return check(read_run(source, columns=columns, duplicates=duplicates))
+        join(read_run(source, columns=columns, duplicates=duplicates), empty_index(), ["score"], by_id=False)
     except InputError as error:
         return error
+    return None
 
 
 def check_qrels(source: Any, *, columns: Roles = None) -> InputError | None:

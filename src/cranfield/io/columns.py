@@ -16,7 +16,7 @@ from cranfield.data import Array, Floats, Integers, Strings
 from cranfield.errors import InputError, UsageError, available, max_faults, optional
 from cranfield.io.faults import Fault, fault_text, quotable
 from cranfield.io.streams import Roles
-from cranfield.io.values import id_text, is_collision, is_id, number
+from cranfield.io.values import id_text, is_collision, is_encodable, is_id, number
 from cranfield.wording import few
 
 # Usual names of columns, the most reliable ones first: PyTerrier's frames have the text of
@@ -154,7 +154,7 @@ class RowFaults:
 
 def is_frame(source: object) -> bool:
     """Whether the object is a table with columns."""
-    return _is_lazy(source) or (
+    return is_lazy(source) or (
         any(hasattr(source, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "columns", "to_batches"))
         and not is_column(source)
     )
@@ -162,7 +162,7 @@ def is_frame(source: object) -> bool:
 
 def is_column(source: object) -> bool:
     """Whether the object is one column of a table, or an array or tensor."""
-    if _is_lazy(source) or any(hasattr(source, name) for name in ("columns", "schema")):
+    if is_lazy(source) or any(hasattr(source, name) for name in ("columns", "schema")):
         return False
     return any(hasattr(source, name) for name in _TO_LIST) and getattr(source, "ndim", 1) > 0
 
@@ -182,14 +182,15 @@ def _slice(column: Any, begin: int, end: int) -> Any:
     return column.iloc[begin:end] if hasattr(column, "iloc") else column[begin:end]
 
 
-def _is_lazy(source: Any) -> bool:
+def is_lazy(source: Any) -> bool:
+    """Whether this is a lazy frame of polars."""
     # By name: polars may compute, and warn, when a lazy frame is asked for an attribute.
     return type(source).__name__ == "LazyFrame"
 
 
 def frame_of(source: Any) -> Columns:
     """A table of another library as a frame."""
-    if _is_lazy(source):
+    if is_lazy(source):
         source = source.collect()
     pandas = hasattr(source, "iloc")
     if pandas and {*source.index.names}.isdisjoint([None, *source.columns]):
@@ -301,7 +302,7 @@ def _ids_from_list(values: list[Any], name: str, faults: RowFaults) -> Strings:
     first: dict[str, Any] = {}
     for row, value in enumerate(values, 1):
         text = id_text(value) or ""
-        if not is_id(value) or not _is_encodable(text):
+        if not is_id(value) or not is_encodable(text):
             text = ""
             faults.add(row, "id", f"{quotable(repr(value))} in column `{quotable(name)}`")
         elif not text:
@@ -310,14 +311,6 @@ def _ids_from_list(values: list[Any], name: str, faults: RowFaults) -> Strings:
             faults.add(row, "collision", f"{other!r} and {value!r}")
         texts.append(text)
     return Strings.of(texts)
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _arrow(column: Any, pyarrow: Any) -> Any:

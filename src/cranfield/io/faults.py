@@ -199,7 +199,7 @@ def _hint(faults: Sequence[Fault], location: Location) -> str:
 
 
 def _id_hint(fault: Fault, location: Location) -> str:
-    """What to do about a value that is no id: a missing one, a number with a fraction, broken text, or another."""
+    """What to do about a value that is not an id: a missing one, a number with a fraction, broken text, or another."""
     value = fault.text.partition(b" in column ")[0]
     if value in (b"None", b"null", b"nan"):
         return "leave it out, or give it an id"

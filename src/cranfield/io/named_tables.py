@@ -23,7 +23,7 @@ from cranfield.io.formats.json import is_json, is_json_lines, parse_json, parse_
 from cranfield.io.formats.parquet import column_names, is_parquet, read_columns
 from cranfield.io.formats.trec import elements, without_tags
 from cranfield.io.streams import Roles, Stream, detect_source, is_stream, open_stream, reject_columns, short_name
-from cranfield.io.values import MAX_NUMBER, by_text, first_rows, id_text, is_missing, number
+from cranfield.io.values import MAX_NUMBER, by_text, first_rows, id_text, is_encodable, is_missing, number
 from cranfield.wording import did_you_mean, few
 
 # Usual names of the columns with the id and with the text of a query, the most reliable ones first.
@@ -143,7 +143,8 @@ def _repeated(name: str, place: str) -> InputError:
 
 def _id_of(value: Any) -> str | None:
     """The id in a cell, None if it is empty or no id."""
-    return None if is_missing(value) else id_text(value)
+    text = None if is_missing(value) else id_text(value)
+    return text if text is None or is_encodable(text) else None
 
 
 # Queries
@@ -153,10 +154,21 @@ def _id_of(value: Any) -> str | None:
 def read_queries(source: Any, *, columns: Roles = None) -> dict[str, dict[str, str]]:
     """The attributes of queries by query; the attribute ``text`` is the text of the query.
 
-    The source is ``{query: text}``, ``{query: {attribute: value}}``, a table with a column for the query (CSV, TSV,
-    JSON Lines, Parquet, a frame or a list of records), lines of an id, a tab and a text, TREC topics, or a BEIR folder.
-    ``columns``: which column of a table is the ``query`` and the ``text``, if their names do not say it.
+    Parameters
+    ----------
+    source
+        ``{query: text}``, ``{query: {attribute: value}}``, a table with a column for the query (CSV, TSV, JSON Lines,
+        Parquet, a frame or a list of records), lines of an id, a tab and a text, TREC topics, or a BEIR folder.
+    columns
+        Which column of a table is the ``query`` and the ``text``, if their names do not say it.
 
+    Returns
+    -------
+    dict
+        ``{query: {attribute: value}}``, all of it text.
+
+    Examples
+    --------
     >>> import cranfield as cf
     >>> cf.read_queries([{"kunde": "k1", "land": "DE"}], columns={"query": "kunde"})
     {'k1': {'land': 'DE'}}
@@ -309,9 +321,25 @@ class Items:
 
 @reading_objects()
 def read_items(source: Any, *, columns: Roles = None) -> Items:
-    """The items of ``{document: {attribute: value}}``, or of a table with a column for the document.
+    """The items of a catalogue, each with its attributes.
 
-    ``columns``: which column of a table is the ``document``, if its name does not say it.
+    Parameters
+    ----------
+    source
+        ``{document: {attribute: value}}``, or a table with a column for the document (a file, a frame or records).
+    columns
+        Which column of a table is the ``document``, if its name does not say it.
+
+    Returns
+    -------
+    Items
+        ``ids`` are the documents; ``numbers(attribute)`` gives the values of an attribute.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> cf.read_items([{"sku": "a", "price": 2.5}], columns={"document": "sku"}).numbers("price").tolist()
+    [2.5]
     """
     if isinstance(source, Items):
         return source

@@ -18,7 +18,7 @@ from cranfield import native
 from cranfield.data import Floats, Judgments, Repeats, Run, Strings
 from cranfield.errors import InputError, reading_objects
 from cranfield.io import tables
-from cranfield.io.columns import COLUMN_NAMES, Columns, frame_of, is_frame, normalise_name
+from cranfield.io.columns import COLUMN_NAMES, Columns, frame_of, is_frame, is_lazy, normalise_name
 from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, quotable
 from cranfield.io.streams import Roles, reject_columns
 from cranfield.io.tables import Rows, group_judgments
@@ -213,7 +213,9 @@ def _is_run(item: Any) -> bool:
 
     if isinstance(item, Mapping):
         return not is_response(item) and rankings_of_records([item]) is None
-    return is_search_result(item) or (is_frame(item) and not is_object(item))
+    # A record may have a field that is called columns.
+    known = is_lazy(item) or hasattr(item, "to_batches") or hasattr(item, "__arrow_c_stream__")
+    return is_search_result(item) or (is_frame(item) and (known or not is_object(item)))
 
 
 @reading_objects()
@@ -231,7 +233,7 @@ def is_mapping_of_runs(run: Any, *, chunks: bool = False) -> bool:
     if isinstance(first, str) and not any(map(_is_path, run.values())):
         found = f"expected [document, ...], found the text {quotable(repr(first))}, which is not a file either"
         raise InputError([f"query `{quotable(str(name))}`: {found}"], hint=f"write [{quotable(repr(first))}]")
-    return _is_run(first)
+    return is_frame(first) or _is_run(first)
 
 
 def _is_path(value: Any) -> bool:

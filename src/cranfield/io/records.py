@@ -156,16 +156,31 @@ def records(
 ) -> Run:
     """A run from the results of a search: lists of objects by query or by position.
 
-    ``results``: ``{query: [object, ...]}``, or a list of lists for queries 1, 2, 3, ... An object is anything with an
-    id: a dict, a data class, a document of LangChain, LlamaIndex or Haystack, a pair ``(object, score)``. The response
-    of Elasticsearch or OpenSearch stands for its hits.
-    ``document``, ``score``: the field with the id and the score: a name, a path such as ``"metadata.source"``, or a
-    function of the object. By default the usual names are tried. Without scores, documents are ranked as listed.
-    ``start``, ``end``: the offsets of chunks, for judged passages (``spans`` of a `Collection`); ``document`` is then
-    the document that a chunk is of. Without an end, the length of the text of the chunk gives it.
-    ``duplicates``: what happens if a document is listed twice for a query, as chunks of one document are: ``"error"``,
-    keep the ``"first"``, or keep the one with the ``"best"`` score.
+    Parameters
+    ----------
+    results
+        ``{query: [object, ...]}``, or a list of lists for queries 1, 2, 3, ... An object is anything with an id: a
+        dict, a data class, a document of LangChain, LlamaIndex or Haystack, a pair ``(object, score)``. The response
+        of Elasticsearch or OpenSearch stands for its hits.
+    document, score
+        The field with the id and the score: a name, a path such as ``"metadata.source"``, or a function of the object.
+        By default the usual names are tried. Without scores, documents are ranked as listed.
+    start, end
+        The offsets of chunks, for judged passages (``spans`` of a `Collection`); ``document`` is then the document that
+        a chunk is of. Without an end, the length of the text of the chunk gives it.
+    duplicates
+        What happens if a document is listed twice for a query, as chunks of one document are: ``"error"``, keep the
+        ``"first"``, or keep the one with the ``"best"`` score.
+    name
+        The name of the run.
 
+    Returns
+    -------
+    Run
+        The run of these results.
+
+    Examples
+    --------
     >>> import cranfield as cf
     >>> chunks = [[{"text": "a lamp", "source": "d2"}, {"text": "a horn", "source": "d2"}, {"source": "d1"}]]
     >>> run = cf.records(chunks, document="source", duplicates="first")
@@ -825,26 +840,21 @@ def _is_number(value: Any) -> bool:
 
 
 def _split(items: Sequence[Any], query: str, location: Location) -> tuple[list[Any], list[Any]]:
-    """Pairs as ids and numbers; NaN is a number, which others report with its document."""
+    """Pairs as ids and numbers, which others check."""
     usual = set(map(type, items)) <= {tuple, list} and set(map(len, items)) == {2}
-    second, kind = ("score", "number") if location.kind == "run" else ("grade", "finite number")
     for position, item in enumerate(() if usual else items, 1):
         if not (isinstance(item, tuple | list) and len(item) == 2):
+            second = "score" if location.kind == "run" else "grade"
             where = _at(query, location, position)
             _wrong(f"{where}expected (document, {second}), found {_describe(item)}", "give every document as a pair")
-    ids, numbers = list(map(itemgetter(0), items)), list(map(itemgetter(1), items))
-    for position, value in enumerate(() if set(map(type, numbers)) <= {int, float} else numbers, 1):
-        if value is not None and number(value) is None:
-            found = f"the {second} is not a {kind}: {quotable(repr(value))}"
-            _wrong(f"{_at(query, location, position)}{found}", f"give every document a {second}")
-    return ids, numbers
+    return list(map(itemgetter(0), items)), list(map(itemgetter(1), items))
 
 
 def _keep(
     texts: list[str], scores: Sequence[Any], query: str, location: Location, duplicates: Duplicates
 ) -> dict[str, float]:
     """Scores by document, each document once."""
-    if location.kind == "run" and None in scores:
+    if location.kind == "run" and type(None) in set(map(type, scores)):
         position = next(position for position, score in enumerate(scores, 1) if score is None)
         message = f"{_at(query, location, position)}there is no score, but other documents have one"
         _wrong(message, "give every document a score, or none")
@@ -905,7 +915,8 @@ def _grades(texts: list[str], grades: Sequence[Any], query: str, location: Locat
     judged: dict[str, Any] = {}
     faults = []
     for text, grade in zip(texts, grades, strict=True):
-        if judged.setdefault(text, grade) != grade:
+        first = judged.setdefault(text, grade)
+        if first is not grade and first != grade:
             faults.append(Fault(0, "conflict", fault_text(query), fault_text(text), 0))
     FaultList(faults).raise_if_any(location)
     return judged

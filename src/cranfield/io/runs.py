@@ -379,15 +379,6 @@ def empty_index() -> Any:
     return native.Index(empty, np.zeros(1, np.int64), empty)
 
 
-def check(run: Run) -> InputError | None:
-    """All faults of a run, or None."""
-    try:
-        join(run, empty_index(), ["score"], by_id=False)
-    except InputError as error:
-        return error
-    return None
-
-
 BLOCK = 1 << 22  # bytes of text that are read at once
 QUERIES = 10_000  # of a dict that are joined at once
 

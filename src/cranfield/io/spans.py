@@ -26,7 +26,16 @@ from cranfield.io.records import FIELDS, Accessors, columns_of, read_chunk_recor
 from cranfield.io.runs import load, load_unchecked
 from cranfield.io.streams import Stream, detect_file, is_stream, open_stream
 from cranfield.io.tables import Rows, group_judgments, with_queries
-from cranfield.io.values import Duplicates, check_duplicates, codes_of, id_text, is_missing, number, passage_ids
+from cranfield.io.values import (
+    Duplicates,
+    check_duplicates,
+    codes_of,
+    id_text,
+    is_encodable,
+    is_missing,
+    number,
+    passage_ids,
+)
 from cranfield.wording import plural
 
 # Usual names of columns. Grades are not called `score` here, because a table of chunks has scores.
@@ -61,24 +70,19 @@ class Given:
     roles: dict[str, list[Any]]
     place: Callable[[int], str]
     lines: Integers | None = None
-    empty: Sequence[Any] = ()  # queries without passages
+    empty: Sequence[str] = ()  # queries without passages
     listed: bool = False  # in lists by query, which have an order
 
 
 @dataclass(frozen=True, eq=False)
 class Located:
-    """Passages by query, with the scores or grades that were given; ``place`` says where a row is."""
+    """The same as columns: passages by query, with their scores or grades and their ranks, if there are any."""
 
-    name: str
-    source_name: str
+    given: Given
     query: Strings
     passages: Passages
     values: Floats | None
-    place: Callable[[int], str]
-    lines: Integers | None = None
     ranks: Floats | None = None
-    empty: tuple[str, ...] = ()  # queries without passages
-    listed: bool = False  # in lists by query, which have an order
 
 
 @reading_objects()
@@ -106,23 +110,23 @@ def read_chunks(
     if texts is not None:
         title = run.source_name or run.name
         of_id = lambda row: f"{title}: `{quotable(table.document[row])}`"  # noqa: E731
-        texts.check(passages, found.place if isinstance(found, Located) else of_id)
+        texts.check(passages, found.given.place if isinstance(found, Located) else of_id)
     return run if duplicates == "error" else without_repeats(run, duplicates, load_unchecked)
 
 
 def _run(found: Located) -> Run:
-    scores = -np.arange(float(len(found.query))) if found.values is None else found.values
+    given, scores = found.given, -np.arange(float(len(found.query))) if found.values is None else found.values
     table = Table(
         found.query,
         passage_ids(found.passages),
         scores,
         found.ranks,
-        unit="row" if found.lines is None else "line",
-        line=found.lines,
+        unit="row" if given.lines is None else "line",
+        line=given.lines,
         passages=found.passages,
     )
-    rising = found.listed and found.values is not None and _rise(found.query, found.values)
-    return Run(found.name, table, found.source_name, empty=found.empty, rising=rising)
+    rising = given.listed and found.values is not None and _rise(found.query, found.values)
+    return Run(given.name, table, given.source_name, empty=tuple(given.empty), rising=rising)
 
 
 def _rise(query: Strings, score: Floats) -> bool:
@@ -164,19 +168,21 @@ def read_spans(source: Any, *, name: str | None = None, texts: Texts | None = No
         places = [f"{found.name}: `{quotable(text)}`" for text in ids]
         place: Callable[[int], str] = places.__getitem__
     else:
-        passages, query, place, title = found.passages, found.query, found.place, found.source_name
+        given, passages, query = found.given, found.passages, found.query
+        place, title = given.place, given.source_name
         grade, ids = np.ones(len(query)) if found.values is None else found.values, passage_ids(passages)
-        if found.lines is not None:
-            unit, line = "line", found.lines
+        if given.lines is not None:
+            unit, line = "line", given.lines
     if texts is not None:
         texts.check(passages, place)
     if len(empty := np.flatnonzero(passages.start == passages.end)):
         raise InputError([f"{place(row)}: the passage is empty" for row in empty.tolist()])
     line = line if unit == "line" else np.arange(1, len(grade) + 1)
     location = Location(title, "qrels", unit)
-    judgments = group_judgments(found.name, Rows.of(query, ids, grade, line, ids), location, subtopics=True)
-    if not isinstance(found, Judgments) and found.empty:  # judged, and nothing is relevant
-        judgments = with_queries(judgments, found.empty)
+    own_name = found.name if isinstance(found, Judgments) else given.name
+    judgments = group_judgments(own_name, Rows.of(query, ids, grade, line, ids), location, subtopics=True)
+    if not isinstance(found, Judgments) and given.empty:  # judged, and nothing is relevant
+        judgments = with_queries(judgments, given.empty)
     judgments = replace(judgments, by_position=by_position(source))
     row_of = {text: row for row, text in enumerate(ids)}
     return judgments, passages.take(np.array([row_of[text] for text in judgments.documents], np.int64))
@@ -198,9 +204,9 @@ def _located(
         query = int(row_query[row])
         return f"query `{quotable(queries[query])}`, position {row - int(begin[query]) + 1}"
 
-    title = name or ("run" if kind == "run" else "spans")
-    empty = tuple(queries.take(np.flatnonzero(np.diff(begin) == 0)))
-    return Located(title, "", queries.take(row_query), passages, columns.get("value"), place, empty=empty, listed=True)
+    empty = list(queries.take(np.flatnonzero(np.diff(begin) == 0)))
+    given = Given(name or ("run" if kind == "run" else "spans"), "", {}, place, empty=empty, listed=True)
+    return Located(given, queries.take(row_query), passages, columns.get("value"))
 
 
 def _given(source: Any, kind: TableKind, name: str | None, accessors: Accessors | None, *, quotes: bool) -> Given | Any:
@@ -353,7 +359,7 @@ def _of_mapping(
     names = ("document", "quote", "value") if quoted else ("document", "start", "end", "value")
     width = max(widths, default=min(usual))
     columns = {role: [row[i] for row in rows] for i, role in enumerate(names[:width])}
-    empty = [query for query, ranking in source.items() if _is_empty(ranking)]
+    empty = [id_text(query) or str(query) for query, ranking in source.items() if _is_empty(ranking)]
     return Given(name, source_name, {"query": queries, **columns}, place, empty=empty, listed=True)
 
 
@@ -394,29 +400,20 @@ def _checked(given: Given, kind: TableKind, texts: Texts | None = None) -> Locat
         raise InputError(faults, hint=hint)
     if not documents and not given.empty:
         raise InputError([f"{given.source_name or given.name}: no passages"])
-    return Located(
-        given.name,
-        given.source_name,
-        Strings.of(queries),
-        Passages(names, document, starts, ends),
-        _numbers(given, "value", "score" if kind == "run" else "grade"),
-        given.place,
-        given.lines,
-        _numbers(given, "rank", "rank"),
-        tuple(id_text(query) or str(query) for query in given.empty),
-        given.listed,
-    )
+    values, ranks = _numbers(given, "value", "score" if kind == "run" else "grade"), _numbers(given, "rank", "rank")
+    return Located(given, Strings.of(queries), Passages(names, document, starts, ends), values, ranks)
 
 
 def _ids(given: Given, values: list[Any], role: str, faults: list[str]) -> list[str]:
-    if set(map(type, values)) <= {str} and all(values):
+    if set(map(type, values)) <= {str} and all(values) and is_encodable("".join(values)):
         return values
     texts = []
     for row, value in enumerate(values):
         text = None if is_missing(value) else id_text(value)
-        if text is None:
+        if text is None or not is_encodable(text):
             faults.append(f"{given.place(row)}: `{quotable(str(value))}` is not the id of a {role}")
-        texts.append(text or "")
+            text = ""
+        texts.append(text)
     return texts
 
 

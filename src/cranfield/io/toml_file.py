@@ -48,7 +48,7 @@ _TOKEN = re.compile(
     r'"""(?:\\.|[^\\])*?"""+|\'\'\'.*?\'\'\'+|"(?:\\.|[^"\\])*"|\'[^\']*\'|\#[^\n]*|[^"\'\#\[\]{}=\n]+|.', re.DOTALL
 )
 _PLACE = re.compile(r" \(at line (\d+), column \d+\)| \(at end of document\)")
-# Keys of so many parts take time and memory without end.
+# Deeply dotted keys exhaust time and memory.
 _DEEP = re.compile(r"""(?<![\w.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}""")
 _LONG_NUMBER = re.compile(r"(?:[0-9]_?){4000}")
 

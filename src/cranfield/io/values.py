@@ -17,6 +17,7 @@ from cranfield.data import Integers, Passages, Strings
 from cranfield.errors import InputError, check_choice, reading_objects
 from cranfield.io.faults import Fault, Location, fault_text, input_error
 from cranfield.io.streams import BOM
+from cranfield.wording import NO_BYTE
 
 NUMBER = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)"
 _NUMBER = re.compile(rf"\s*{NUMBER}\s*", re.ASCII | re.IGNORECASE)
@@ -68,7 +69,7 @@ def is_scalar(value: Any) -> bool:
 
 
 def id_text(value: Any) -> str | None:
-    """An id as text; None if the value is no id.
+    """An id as text; None if the value is not an id.
 
     >>> id_text(7), id_text(b"d7"), id_text(7.0)
     ('7', 'd7', None)
@@ -90,15 +91,23 @@ def is_id(value: Any) -> bool:
     return id_text(value) is not None
 
 
+def is_encodable(text: str) -> bool:
+    """Whether UTF-8 can encode a text: the only surrogates are those that stand for bytes."""
+    return NO_BYTE.search(text) is None
+
+
 def _is_uuid(value: Any) -> bool:
     # By name: few programs use UUIDs, and their module takes a while to load.
     return any(kind.__module__ == "uuid" and kind.__name__ == "UUID" for kind in type(value).__mro__)
 
 
-def texts_of(values: Collection[Any], query: str, location: Location) -> list[str]:
-    """Ids as text; an error for values that are no ids, and for different ids that are the same text."""
+def texts_of(values: Collection[Any], query: str, location: Location, *, encodable: bool = False) -> list[str]:
+    """Ids as text; an error for values that are no ids, and for different ids that are the same text.
+
+    ``encodable``: refuse text that UTF-8 cannot encode; otherwise others report it.
+    """
     kinds = set(map(type, values))
-    if kinds <= {str}:
+    if kinds <= {str} and not (encodable and not is_encodable("".join(values))):
         return list(values)
     if kinds == {int}:
         with reading_objects():
@@ -107,7 +116,7 @@ def texts_of(values: Collection[Any], query: str, location: Location) -> list[st
     faults = [
         Fault(0, "id", fault_text(query), fault_text(repr(value))[:80], position if query else 0)
         for position, (value, text) in enumerate(zip(values, texts, strict=True), 1)
-        if text is None
+        if text is None or (encodable and not is_encodable(text))
     ]
     known = [text for text in texts if text is not None]
     if not faults and len(kinds) > 1:
@@ -123,7 +132,8 @@ def by_text(source: Mapping[Any, Any], what: str) -> dict[str, Any]:
     >>> by_text({7: 0.5, b"d8": 1}, "costs")
     {'7': 0.5, 'd8': 1}
     """
-    return dict(zip(texts_of(source, "", Location(what, "qrels", "entry")), source.values(), strict=True))
+    texts = texts_of(source, "", Location(what, "qrels", "entry"), encodable=True)
+    return dict(zip(texts, source.values(), strict=True))
 
 
 def is_collision(one: Any, other: Any) -> bool:
@@ -161,7 +171,7 @@ DUPLICATES: tuple[Duplicates, ...] = ("error", "first", "best")
 
 
 def check_duplicates(duplicates: str) -> None:
-    """Raise if this is no policy for documents that appear twice."""
+    """Raise if this is not a policy for documents that appear twice."""
     check_choice("duplicates", duplicates, DUPLICATES)
 
 

@@ -244,10 +244,24 @@ def _is_csv(name: str) -> bool:
 def merge(qrels: Any, files: Sequence[Any], *, settle: Settle = "error") -> Merged:
     """The judgments with all new ones; raises, and merges nothing, if two grades of a document differ.
 
-    ``settle``: which grade a document gets instead of an error: the median, the lowest or the highest of its grades,
-    old and new. A negative grade in ``qrels`` (pooled, or drawn and not yet judged) is replaced by a new
-    one that is not negative.
+    Parameters
+    ----------
+    qrels
+        The judgments so far. A negative grade (pooled, or drawn and not yet judged) is replaced by a new one that is
+        not negative.
+    files
+        New judgments: JSON of the judging page, CSV with assessors, or any other form of judgments.
+    settle
+        Which grade a document gets in place of an error: the median, the lowest or the highest of its grades, old and
+        new.
 
+    Returns
+    -------
+    Merged
+        All judgments, what is new, and how far assessors agree.
+
+    Examples
+    --------
     >>> merged = merge({"q": {"a": 1}}, [{"q": {"b": 0}}, {"q": {"a": 1}}])
     >>> merged.grades, len(merged.new), merged.repeated
     ({'q': {'a': 1.0, 'b': 0.0}}, 1, 1)

@@ -54,7 +54,7 @@ from cranfield.wording import plural
 QueryStrategy = Literal["depth", "mtf", "maxmean", "hedge"]
 Credit = Literal["selected", "all"]
 Oracle = Callable[[str], bool]  # whether a document is relevant
-TIED_DECIMALS = 12  # totals that are equal to so many decimals are tied
+TIED_DECIMALS = 12  # totals equal to this number of decimals are tied
 Strategy = Literal["mtc", "depth", "mtf", "maxmean", "hedge", "drawn"]
 CANDIDATES = 2000  # documents whose weight is computed at a time
 PAIRS = 1 << 22  # differences of weights that are held at a time
@@ -75,13 +75,35 @@ def judging_order(
 ) -> Iterator[str]:
     """The documents of one query in the order in which a strategy judges them.
 
-    ``runs``: lists of document ids, best first. ``relevant``: the relevant documents, or a function that is asked for
-    each document right after it was returned. ``judged``: documents that are skipped and change nothing.
-    ``depth``: the last rank of each run to judge. ``rate``: what remains of earlier judgments in `maxmean`, after each
-    further one; 1 forgets nothing, 0 remembers the last judgment only. ``credit``: which runs a judgment counts for in
-    `maxmean`: the one that was selected, or all that retrieve the document. ``beta``: the rate of `hedge`. ``seed``:
-    shuffle the runs first.
+    Parameters
+    ----------
+    runs
+        Lists of document ids, best first.
+    relevant
+        The relevant documents, or a function that is asked for each document right after it was returned.
+    strategy
+        How documents are chosen.
+    judged
+        Documents that are skipped and change nothing.
+    depth
+        The last rank of each run to judge.
+    rate
+        What remains of earlier judgments in `maxmean` after each further one: 1 forgets nothing, 0 remembers the last
+        judgment only.
+    credit
+        Which runs a judgment counts for in `maxmean`: the one that was selected, or all that retrieve the document.
+    beta
+        The rate of `hedge`.
+    seed
+        Shuffle the runs first.
 
+    Returns
+    -------
+    Iterator[str]
+        Document ids.
+
+    Examples
+    --------
     >>> runs = [["a", "b", "c", "d"], ["c", "a", "e"], ["f", "c", "b"]]
     >>> list(judging_order(runs, {"b", "c"}, "mtf"))
     ['a', 'c', 'e', 'f', 'b', 'd']

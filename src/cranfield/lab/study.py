@@ -11,11 +11,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib import import_module
-from inspect import Parameter, signature
+from inspect import Parameter, cleandoc, signature
 from pathlib import Path
+from textwrap import fill, indent
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self, cast, get_type_hints
 
 import numpy as np
@@ -31,11 +32,11 @@ from cranfield.evaluation.provenance import Provenance, Source
 from cranfield.evaluation.scores import Scores, check_rankings
 from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
 from cranfield.lab.studies import study_names
-from cranfield.lab.systems import COEFFICIENTS
+from cranfield.lab.systems import COEFFICIENTS, studied
 from cranfield.measures import Measure, parse
 from cranfield.report import canvas
 from cranfield.report.pages import Page, write
-from cranfield.settings import Chance, Choices, Count, Option, Positive, Whole, check_fields
+from cranfield.settings import Chance, Choices, Count, Field, Option, Positive, Whole, check_fields, declared
 from cranfield.settings import Samples as Resamples
 from cranfield.wording import listed, plural
 
@@ -46,7 +47,21 @@ NAMED_PARTS = {"run": "runs", "measure": "measures", "query": "queries"}  # that
 
 Measures = str | Measure | Sequence[str | Measure]
 Progress = Callable[[int, int], None]
+OF_COLLECTION = ("rel", "nil", "full_length")  # settings that a collection may have
 HIGH = 0.8  # the agreement that Hui et al. (ICTIR 2017) consider high
+
+# The inputs of studies.
+INPUTS = {
+    "qrels": "The judgments, or a `Collection`: its level, its documents and its id for no answer count, too.",
+    "runs": "The runs, as `evaluate` takes them.",
+    "measures": "The measures.",
+    "corpus": "The documents, for measures that read their text.",
+    "nil": "The document id that stands for no answer.",
+    "undefined": "How a query counts on which a measure is undefined, as in `evaluate`.",
+    "standardise": "How to standardise scores by query before they are compared; by default they are not.",
+    "seed": "The random seed.",
+    "progress": "A function that is called with the number of steps done, and of all steps.",
+}
 
 # Settings of several studies.
 Coefficient = Annotated[str, Choices(tuple(COEFFICIENTS)), "Correlation coefficient for comparing two orders of runs."]
@@ -278,9 +293,25 @@ def function_of(name: str) -> Callable[..., StudyResult]:
     by_name = [setting.replace(kind=Parameter.KEYWORD_ONLY) for setting in settings.values()]
     hints = get_type_hints(study.run, include_extras=True) | get_type_hints(study, include_extras=True)
     experiment.__name__ = experiment.__qualname__ = name
-    experiment.__doc__, experiment.__annotations__ = study.__doc__, hints
+    experiment.__annotations__ = hints
     experiment.__signature__ = signature(study.run).replace(parameters=[*inputs, *by_name])  # type: ignore[attr-defined]
+    experiment.__doc__ = _documentation(study, declared(experiment))
     return experiment
+
+
+def _documentation(study: type[Study], parameters: Mapping[str, Field]) -> str:
+    """The docstring of the function of a study: what it does, its parameters, and its result."""
+    text, _, commands = cleandoc(study.__doc__ or "").partition(" ::\n\n")
+    result = result_class(study.name())
+    helps = {name: INPUTS.get(name) or field.type.help for name, field in parameters.items()}
+    described = [f"{name}\n{indent(fill(help, 100), '    ')}" if help else name for name, help in helps.items()]
+    sections = {
+        "Parameters": "\n".join(described),
+        "Returns": f"{result.__name__}\n{indent(cleandoc(result.__doc__ or ''), '    ')}",
+        "Examples": f"On the command line::\n\n{commands}" if commands else "",
+    }
+    titled = [f"{title}\n{'-' * len(title)}\n{content}" for title, content in sections.items() if content]
+    return "\n\n".join([text, *titled])
 
 
 def run_study(study: Study, *given: Any, **inputs: Any) -> StudyResult:
@@ -288,14 +319,21 @@ def run_study(study: Study, *given: Any, **inputs: Any) -> StudyResult:
 
     If it needs runs, scores in place of judgments are an error that says so.
     """
-    arguments = signature(study.run).bind_partial(*given, **inputs).arguments
+    bound = signature(study.run).bind_partial(*given, **inputs)
+    arguments = bound.arguments
     qrels, runs = arguments.get("qrels"), arguments.get("runs", ())
     if not study.takes_scores():
         check_rankings(qrels, f"the study `{study.name()}`")
+    if qrels is not None and not isinstance(qrels, Scores):
+        qrels = bound.arguments["qrels"] = studied(qrels)
+        # What the collection says, unless the settings say otherwise.
+        own = [field for field in fields(study) if field.name in OF_COLLECTION]  # type: ignore[arg-type]
+        own = [field for field in own if getattr(study, field.name) == field.default]
+        study = replace(study, **{field.name: getattr(qrels, field.name) for field in own})  # type: ignore[type-var]
     several = list(runs.values()) if is_mapping_of_runs(runs) else runs if is_list_of_runs(runs) else [runs]
     sources = [Source.of("documents", arguments["corpus"])] if arguments.get("corpus") is not None else []
     files = [Source.of("run", run.source_name if isinstance(run, Run) else run) for run in several if qrels is not None]
-    result = study.run(*given, **inputs)
+    result = study.run(*bound.args, **bound.kwargs)
     names = getattr(result, "runs", ())
     if not isinstance(names, tuple) or len(names) != len(files):  # such as those of --top
         names = [None] * len(files)
@@ -363,9 +401,29 @@ def run_on_collections(
     corpus: Any = None,
     **settings: Any,
 ) -> SeveralCollections:
-    """Run a study on each collection, a folder or its files; ``corpus`` is for those without documents of their own.
+    """Run a study on each of several collections.
 
-    ``experiment``: a function to run instead of that of the study.
+    Parameters
+    ----------
+    study
+        The name of the study.
+    collections
+        Folders with judgments, a folder ``runs`` and perhaps documents; or `CollectionFiles`.
+    experiment
+        A function to run in place of that of the study.
+    corpus
+        The documents of collections that have none of their own.
+    settings
+        The settings of the study, and its measures.
+
+    Returns
+    -------
+    SeveralCollections
+        The result of each collection, with the tables of the mean.
+
+    Examples
+    --------
+    >>> run_on_collections("power", ["web2011", "web2012"], measures=["AP"])  # doctest: +SKIP
     """
     if not result_class(study).takes_several():
         raise UsageError(

@@ -43,10 +43,25 @@ SENTENCES.update(
 )
 
 
+# What no study uses: judgments that are not of single documents, predictions, and what chunks are of.
+NOT_STUDIED = ("prefs", "groups", "judges", "spans", "predicted", "map_documents")
+
+
+def studied(qrels: Any, corpus: Any = None) -> Collection:
+    """The collection that is studied, with these documents if they are given; raises for what no study uses."""
+    collection = Collection.of(qrels)
+    if unused := [name for name in NOT_STUDIED if name in collection.given]:
+        raise UsageError(
+            f"a study cannot use {' and '.join(unused)} of a collection",
+            hint="give a collection with judgments of documents (qrels) alone",
+        )
+    return collection if corpus is None else collection.changed(documents=corpus)
+
+
 def columns_of(qrels: Any, measures: Any, default: Sequence[str]) -> Sequence[Column]:
-    """The columns of measures; of scores, those that they have, by default all."""
+    """The columns of measures, at the level of a collection; of scores, those that they have, by default all."""
     if not isinstance(qrels, Scores):
-        return make_columns(measures)
+        return make_columns(measures, Policy(rel=Collection.of(qrels).rel))
     if measures is default:
         return qrels.columns
     names = [measures] if isinstance(measures, (str, Measure)) else measures
@@ -104,15 +119,14 @@ def score_systems(
     undefined value counts: not at all, as 0, as 1, or as an error. Measures that read document text need a ``corpus``.
     """
     given = [] if runs is None else list(runs) if isinstance(runs, (list, tuple)) else [runs]
-    plan = make_plan(measures, Policy(undefined=undefined, seed=seed))
+    collection = studied(qrels, corpus)
+    plan = make_plan(measures, collection.policy(undefined=undefined, seed=seed))
     _check_systems(len(given), plan.columns)
-    judgments = io.read_qrels(qrels)
+    judgments = collection.judgments
     queries = tuple(judgments.queries)
     if len(queries) < MIN_QUERIES:
         raise InputError([f"{judgments.name}: this study needs at least two judged queries, found {len(queries)}"])
-    relabeller = Relabeller(
-        Evaluator.of(Collection(judgments, documents=corpus), plan).evaluation(given, progress=progress)
-    )
+    relabeller = Relabeller(Evaluator.of(collection, plan).evaluation(given, progress=progress))
     names = relabeller.evaluation.runs
     notes = [*unanswered_notes(names, relabeller.answered, queries), *_corpus_notes(relabeller)]
     return _comparable_scores(names, plan.columns, queries, relabeller.values(), undefined, notes), relabeller
@@ -189,7 +203,8 @@ def top_runs(
     loaded = [replace(run, source=io.load(run)) for run in read_runs(runs)]
     if number >= len(loaded):
         return loaded, []
-    scores = Evaluator(Collection(qrels, documents=corpus, nil=nil), by)(loaded)
+    collection = studied(qrels, corpus)
+    scores = Evaluator(collection if nil is None else collection.changed(nil=nil), by)(loaded)
     note = Note("top_runs", measure=scores.measures[0], values={"number": number, "total": len(loaded)})
     best = scores.best(number)
     return [run for run in loaded if (run.system or run.name) in best], [note]

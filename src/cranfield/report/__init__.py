@@ -9,9 +9,9 @@ import numpy as np
 
 from cranfield import codec
 from cranfield.errors import UsageError
-from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.scores import COLLECTION, Interval, ScoreTable
-from cranfield.report.pages import Page, check_format, latex, markdown, paragraph, titled
+from cranfield.report import pages
+from cranfield.report.pages import Page, check_format
 from cranfield.report.sheet import ALL, Layout, below, csv_lines, parts_of
 from cranfield.wording import printable
 
@@ -55,12 +55,8 @@ WRITERS: dict[str, Callable[[ScoreTable, Layout], str]] = {
     "json": lambda scores, _: codec.text(scores.to_dict()),
     "csv": csv,
     "trec": trec,
-    "markdown": lambda scores, layout: "\n".join(
-        [markdown(layout.sheet(scores)), *(f"{paragraph(line)}\n" for line in below(scores))]
-    ),
-    "latex": lambda scores, layout: latex(layout.sheet(scores), policy_line(scores)),
 }
-FORMATS = ("table", *WRITERS)
+FORMATS = ("table", *WRITERS, "markdown", "latex")
 WITHOUT_INTERVALS = ("json", "trec")
 
 
@@ -85,6 +81,7 @@ def write(
     """The scores in one of `FORMATS`, ending in a newline; ``width`` and ``colour`` apply to tables only."""
     accept(format, interval)
     layout = Layout(per_query, digits, interval, seed)
-    if format == "table":
-        return titled(Page("", layout.sheet(scores), below(scores)), width, colour=colour)
-    return WRITERS[format](scores, layout)
+    if format in WRITERS:
+        return WRITERS[format](scores, layout)
+    page = Page("", layout.sheet(scores), below(scores), label="scores")
+    return pages.write([page], {}, format, width=width, colour=colour)

@@ -274,8 +274,10 @@ def _leads(comparison: Comparison, versus: dict[int, Versus], order: list[int], 
     count = f"{len(beaten)} of the {len(others)} other runs"
     if len(beaten) <= MOST_NAMED:
         count = one_of([printable(comparison.runs[r]) for r in beaten], "and")
-    rest = f" and {len(open_) - 1} more" if len(open_) > 1 else ""
-    return f"{it} is significantly better than {count}, but not than {named(open_[0])}{rest}."
+    better = f"{it} is significantly better than {count}"
+    if len(open_) == 1:
+        return f"{better}; its difference from {named(open_[0])} is not significant."
+    return f"{better}; its differences from {named(open_[0])} and {len(open_) - 1} more are not significant."
 
 
 def _against_baseline(

@@ -7,7 +7,6 @@ The figure has every score as a point, with bands for the values that it could h
 from __future__ import annotations
 
 import math
-import re
 import shlex
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,8 +25,9 @@ from cranfield.evaluation.plan import Column
 from cranfield.evaluation.predicted import PredictedMean
 from cranfield.report import canvas
 from cranfield.report import predicted as prediction
-from cranfield.report.pages import BOLD, DIM, PROSE, Page, check_format, markdown, piped, styled, titled, wrapped
+from cranfield.report.pages import BOLD, DIM, PROSE, Page, styled, titled, wrapped
 from cranfield.report.pages import sheet as titled_sheet
+from cranfield.report.pages import write as written
 from cranfield.report.sheet import UNDEFINED, Cell, Layout, Row, Sheet
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import one_of, plural, printable
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FORMATS = ("table", "markdown", "json")
 BOTTOM = "Bottom line"
 TO_JUDGE = 20  # documents that the command at the end of the bottom line asks for
 POOL = 100  # the last rank that `cranfield judge` considers by default
@@ -94,15 +93,29 @@ GROUPS = {
 }
 
 
-def pages(audit: Audit) -> list[Page]:
-    """How many pairs each cause could reverse, and what the scores could have been."""
-    return [Page(COUNTED, counts(audit)), *overview(audit, Layout())]
+def pages(audit: Audit, digits: int = 4, *, all_runs: bool = False) -> list[Page]:
+    """How many pairs each cause could reverse, with the bottom line below; and what the scores could have been.
+
+    ``all_runs``: a table for each run, however many there are.
+    """
+    layout = Layout(digits=digits)
+    bottom = (*bottom_line(audit, layout), *verdict(audit), audit.policy)
+    runs = run_pages(audit, layout, all_runs=all_runs)
+    if len(audit.runs) == 1:
+        return [replace(runs[0], below=bottom)]
+    return [Page(COUNTED, counts(audit), bottom), *runs]
+
+
+def run_pages(audit: Audit, layout: Layout, *, all_runs: bool) -> list[Page]:
+    """A table for each run, or of many runs those that matter."""
+    if len(audit.runs) > FEW_RUNS and not all_runs:
+        return overview(audit, layout)
+    return [Page(f"{run}: {lists(audit, r)}", sheet(audit, r, layout)) for r, run in enumerate(audit.runs)]
 
 
 def notes(audit: Audit) -> list[str]:
-    """The policy, the bottom line, what to do, and the notes on the scores."""
-    bottom = [*bottom_line(audit, Layout()), to_do(audit)[0]]
-    return [audit.policy, *filter(None, bottom), *verdict(audit), *summarised(audit.notes)[0]]
+    """What to do, and the notes on the scores."""
+    return [*filter(None, [to_do(audit)[0]]), *summarised(audit.notes)[0]]
 
 
 def write(
@@ -117,29 +130,28 @@ def write(
     predicted: Sequence[PredictedMean] = (),
     inputs: Mapping[str, str] | None = None,
 ) -> str:
-    """The audit in one of `FORMATS`, ending in a newline; ``width`` and ``colour`` apply to tables only.
+    """The audit in one of the formats of `pages.write`; ``width`` and ``colour`` apply to tables only.
 
-    ``all_runs``: a table for each run, however many there are. ``predicted``: means to show below. ``inputs``: the
-    files of the judgments (under "") and of the runs, for the command that says what to judge.
+    ``all_pairs``: a table names every pair that could swap. ``predicted``: means to show below. ``inputs``: the files
+    of the judgments (under "") and of the runs, for the command that says what to judge.
     """
-    check_format(format, FORMATS)
-    if format == "json":
-        return codec.text(audit.to_dict() | ({"predicted": codec.plain(predicted)} if predicted else {}))
-    all_runs = all_runs or len(audit.runs) <= FEW_RUNS
-    layout, document = Layout(digits=digits), Markdown() if format == "markdown" else Screen(width, colour=colour)
+    if format != "table":
+        data = audit.to_dict() | ({"predicted": codec.plain(predicted)} if predicted else {})
+        return written([*pages(audit, digits, all_runs=all_runs), *prediction.pages(predicted, digits)], data, format)
+    layout, screen = Layout(digits=digits), Screen(width, colour=colour)
     advice, command = to_do(audit, inputs)
-    lines = document.items([*bottom_line(audit, layout), *([advice] if advice else [])])
-    first = [document.heading(BOTTOM), lines + (document.GAP + document.command(command) if command else "")]
-    parts = [_summary(audit, layout, document, all_pairs=all_pairs), _runs(audit, layout, document, all_runs=all_runs)]
-    blocks = [*first, *chain(*(parts if len(audit.runs) > 1 else reversed(parts))), document.policy(audit.policy)]
+    lines = screen.items([*bottom_line(audit, layout), *([advice] if advice else [])])
+    first = [screen.heading(BOTTOM), lines + (screen.command(command) if command else "")]
+    runs = [*map(screen.table, run_pages(audit, layout, all_runs=all_runs))]
+    runs += [screen.paragraph(MORE.format(runs=len(audit.runs)))] if len(audit.runs) > FEW_RUNS and not all_runs else []
+    parts = [[*_summary(audit, layout, screen, all_pairs=all_pairs)], runs]
+    blocks = [*first, *chain(*(parts if len(audit.runs) > 1 else reversed(parts))), screen.policy(audit.policy)]
     text = "\n".join(blocks)
     return text + (prediction.text(predicted, format, digits, width=width, colour=colour) if predicted else "")
 
 
 class Screen:
     """The parts of an audit on a screen of this width; each ends in a newline."""
-
-    GAP = ""  # between a paragraph and the list or the table that belongs to it
 
     def __init__(self, width: int, *, colour: bool) -> None:
         self.width, self.colour = width, colour
@@ -166,40 +178,6 @@ class Screen:
 
     def policy(self, text: str) -> str:
         return styled(wrapped(text, self.width), DIM, colour=self.colour) + "\n"
-
-
-class Markdown:
-    """The same as Markdown, in which names between backticks are code."""
-
-    GAP = "\n"
-
-    def heading(self, text: str) -> str:
-        return f"### {text}\n"
-
-    def paragraph(self, text: str, bold: str = "") -> str:
-        return f"**{piped(bold)}**{_coded(text.removeprefix(bold))}\n" if bold else f"{_coded(text)}\n"
-
-    def items(self, lines: Sequence[str]) -> str:
-        return "".join(f"- {_coded(line)}\n" for line in lines)
-
-    def command(self, words: str) -> str:
-        fence = "`" * max(3, 1 + max(map(len, re.findall("`+", words)), default=0))
-        return f"{fence}shell\n{printable(words)}\n{fence}\n"
-
-    def table(self, page: Page) -> str:
-        return (f"**{piped(page.title)}**\n\n" if page.title else "") + markdown(page.sheet)
-
-    def policy(self, text: str) -> str:
-        return f"{piped(text)}\n"
-
-
-CODE = re.compile(r"`([\w.+:/@ -]+)`")  # a name that is the same as code
-
-
-def _coded(text: str) -> str:
-    """A sentence in Markdown."""
-    parts = CODE.split(text)
-    return "".join(f"`{part}`" if i % 2 else piped(part) for i, part in enumerate(parts))
 
 
 def sheet(audit: Audit, run: int, layout: Layout) -> Sheet:
@@ -278,25 +256,14 @@ def lists(audit: Audit, run: int) -> str:
     return "; ".join(parts)
 
 
-def _summary(audit: Audit, layout: Layout, document: Screen | Markdown, *, all_pairs: bool) -> Iterator[str]:
-    yield document.heading(HEADING)
+def _summary(audit: Audit, layout: Layout, screen: Screen, *, all_pairs: bool) -> Iterator[str]:
+    yield screen.heading(HEADING)
     if len(audit.runs) > 1:
-        yield document.paragraph(COUNTED)
-        yield document.table(Page("", counts(audit)))
-    yield from (document.paragraph(line) for line in verdict(audit))
+        yield screen.table(Page(COUNTED, counts(audit)))
+    yield from (screen.paragraph(line) for line in verdict(audit))
     for cause, sentences in swap_sentences(audit, layout, all_pairs=all_pairs):
-        meaning = document.paragraph(f"{cause}: {_meaning(audit, cause)}", cause)
-        yield meaning + (document.GAP + document.items(sentences) if sentences else "")
-
-
-def _runs(audit: Audit, layout: Layout, document: Screen | Markdown, *, all_runs: bool) -> Iterator[str]:
-    if not all_runs:
-        yield from map(document.table, overview(audit, layout))
-        yield document.paragraph(MORE.format(runs=len(audit.runs)))
-        return
-    for r, run in enumerate(audit.runs):
-        about = document.paragraph(f"{run}: {lists(audit, r)}", run)
-        yield about + document.GAP + document.table(Page("", sheet(audit, r, layout)))
+        meaning = screen.paragraph(f"{cause}: {_meaning(audit, cause)}", cause)
+        yield meaning + screen.items(sentences)
 
 
 def overview(audit: Audit, layout: Layout) -> list[Page]:

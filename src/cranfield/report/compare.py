@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MAX_PAIRS = 45  # pairs per measure that are listed by default: those of ten runs
 MAX_LETTERS = 26  # with more runs, numbers stand for letters
 HALF = 0.5
-MOST_SOURCES = 3  # runs whose variance is said by source
+MOST_SOURCES = 3  # number of runs whose variance is shown by source
 WORSE, BETTER = "▼", "▲"  # than the baseline
 MARKS = "letters name the runs that are significantly worse"
 COUNTS = "after each mean, how many runs it beats/loses to significantly"

@@ -60,7 +60,8 @@ def _against(check: Check, comparison: Comparison) -> str:
     runs = f"{pair.run} is worse than {pair.other}"
     if check.rule == "no_loss":
         lost = plural(len(check.lost), "query") if check.lost else "no query"
-        return f"{pair.run} against {pair.other}: {lost} lost in {check.measure}"
+        unknown = ", but not all have a value" if check.outcome == "undecided" else ""
+        return f"{pair.run} against {pair.other}: {lost} lost in {check.measure}{unknown}"
     if check.rule == "not_worse_by":
         sentences = {
             "passed": f"{pair.run} is not worse than {pair.other} by {check.limit:g} or more",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         UndecidedError,
         assert_at_least,
         assert_at_most,
+        assert_gates,
         assert_not_worse,
         save_baseline,
     )
@@ -24,6 +25,7 @@ __all__ = [
     "UndecidedError",
     "assert_at_least",
     "assert_at_most",
+    "assert_gates",
     "assert_not_worse",
     "save_baseline",
 ]

@@ -16,19 +16,23 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from cranfield.analysis.compare import Comparison, compare_scores
-from cranfield.analysis.gates import Check, Gate, Verdict, verdict
+from cranfield.analysis.gates import Check, Gate, Verdict, query_names, verdict
 from cranfield.analysis.per_query import documents, judged_grades, queries, top_documents
 from cranfield.analysis.significance import ComparisonSettings
 from cranfield.codec import PathLike
 from cranfield.errors import CranfieldError, UsageError
+from cranfield.evaluation.collection import check_options
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.evaluation.notes import sentences
 from cranfield.evaluation.plan import make_columns
 from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.scores import Scores
-from cranfield.report import gates, per_query
+from cranfield.report import per_query
+from cranfield.report.gates import sentence
+from cranfield.report.gates import sentences as sentences_of
 from cranfield.report.pages import Page, table, write
+from cranfield.settings import check_all, declared
 from cranfield.wording import few
 
 P = ParamSpec("P")
@@ -106,24 +110,42 @@ def assert_not_worse(
     ...
     """
     __tracebackhide__ = True
-    seed = options.get("seed", 0)
-    settings = ComparisonSettings(seed=seed, **{name: options.pop(name) for name in TESTING if name in options})
-    saved = _saved(baseline)
-    runs = {"new": run} if saved is not None else {"baseline": baseline, "new": run}
-    evaluation = _evaluate(qrels, runs, measures, page, options)
-    scores = evaluation.scores if saved is None else evaluation.scores.with_run(saved)
     if margin is not None:
         if not margin > 0 or by or not significance:
             raise UsageError("margin must be positive, and by and significance do not go with it")
         gate = Gate(not_worse_by=margin)
     else:
         gate = Gate(no_significant_loss=True, margin=by) if significance else Gate(may_drop=by)
-    comparison = compare_scores(scores, replace(settings, baseline=scores.runs[0]), evaluation)
-    checked = verdict(dict.fromkeys(scores.measures, gate), scores, comparison, scores)
-    _raise_unless_passed(checked, scores, evaluation, worst, page)
-    for check in checked.let_through:
-        warnings.warn(gates.sentence(check), QualityWarning, stacklevel=3)
-    return comparison
+    checked, _ = _assert(qrels, run, measures, gate, baseline, worst, page, options)
+    assert checked.comparison is not None
+    return checked.comparison
+
+
+@without_source
+def assert_gates(
+    qrels: Any,
+    run: Any,
+    gates: Mapping[str, Gate | Mapping[str, Any]],
+    baseline: Any = None,
+    *,
+    worst: int = 5,
+    page: int = 10,
+    **options: Any,
+) -> Verdict:
+    """Raise unless a run passes the gates of measures, as ``[gates]`` of an experiment has them.
+
+    ``gates``: a gate for each measure, with the same keys: ``at_least``, ``at_most``, ``may_drop``, ``not_worse_by``,
+    ``no_significant_loss``, ``margin``, ``where`` and ``queries``. All but the limits of means need a ``baseline``, and
+    that and the other arguments are those of `assert_not_worse`.
+
+    >>> import cranfield as cf
+    >>> qrels = cf.Collection({"1": {"a": 1}, "2": {"a": 1}}, queries={"1": {"type": "how"}, "2": {"type": "who"}})
+    >>> run = {"1": ["a"], "2": ["b", "a"]}
+    >>> assert_gates(qrels, run, {"RR": {"at_least": 0.9, "where": {"type": "how"}}}).outcome
+    'passed'
+    """
+    __tracebackhide__ = True
+    return _assert(qrels, run, list(gates), gates_of(gates), baseline, worst, page, options)[0]
 
 
 @without_source
@@ -145,7 +167,8 @@ def assert_at_least(
     ...
     """
     __tracebackhide__ = True
-    return _assert_limits(qrels, run, {name: Gate(limit) for name, limit in limits.items()}, worst, page, options)
+    gates = {name: Gate(limit) for name, limit in limits.items()}
+    return _assert(qrels, run, list(gates), gates, None, worst, page, options)[1]
 
 
 @without_source
@@ -158,22 +181,51 @@ def assert_at_most(
     {'new': {'FalseAnswer': 0.0}}
     """
     __tracebackhide__ = True
-    return _assert_limits(
-        qrels, run, {name: Gate(at_most=limit) for name, limit in limits.items()}, worst, page, options
-    )
+    gates = {name: Gate(at_most=limit) for name, limit in limits.items()}
+    return _assert(qrels, run, list(gates), gates, None, worst, page, options)[1]
 
 
-def _assert_limits(
-    qrels: Any, run: Any, limits: Mapping[str, Gate], worst: int, page: int, options: dict[str, Any]
-) -> Scores:
+def gates_of(gates: Mapping[str, Gate | Mapping[str, Any]]) -> dict[str, Gate]:
+    """The gates of measures, some of them given by their keys."""
+    for given in gates.values():
+        if not isinstance(given, Gate):
+            check_options(given, list(declared(Gate)))
+    return {name: gate if isinstance(gate, Gate) else Gate(**check_all(Gate, gate)) for name, gate in gates.items()}
+
+
+def _assert(
+    qrels: Any,
+    run: Any,
+    measures: Measures,
+    gates: Gate | Mapping[str, Gate],
+    baseline: Any,
+    worst: int,
+    page: int,
+    options: dict[str, Any],
+) -> tuple[Verdict, Scores]:
+    """Raise unless a run passes; ``gates``: one for all measures, or one for each."""
     __tracebackhide__ = True
-    evaluation = _evaluate(qrels, {"new": run}, list(limits), page, options)
-    scores = evaluation.scores
-    label_of = {column.measure: column.label for column in scores.columns}
-    asked = [label_of[column.measure] for column in make_columns(list(limits), evaluation.policy)]
-    checked = verdict(dict(zip(asked, limits.values(), strict=True)), scores)
-    _raise_unless_passed(checked, scores, evaluation, worst, page)
-    return scores
+    settings, saved, runs = None, None, {"new": run}
+    if baseline is not None:
+        chosen = {name: options.pop(name) for name in TESTING if name in options}
+        settings, saved = ComparisonSettings(seed=options.get("seed", 0), **chosen), _saved(baseline)
+        runs = runs if saved is not None else {"baseline": baseline, **runs}
+    evaluation = Evaluator(qrels, measures, **options).evaluation(list(runs.values()), names=list(runs), page=page)
+    scores = evaluation.scores if saved is None else evaluation.scores.with_run(saved)
+    comparison = None
+    if settings is not None:
+        comparison = compare_scores(scores, replace(settings, baseline=scores.runs[0]), evaluation)
+    if isinstance(gates, Gate):
+        gates = dict.fromkeys(scores.measures, gates)
+    else:
+        label_of = {column.measure: column.label for column in scores.columns}
+        labels = [label_of[column.measure] for column in make_columns(list(gates), evaluation.policy)]
+        gates = dict(zip(labels, gates.values(), strict=True))
+    checked = verdict(gates, scores.only(runs="new"), comparison, scores)
+    _raise_unless_passed(checked, gates, scores, evaluation, worst, page)
+    for check in checked.let_through:
+        warnings.warn(sentence(check), QualityWarning, stacklevel=4)
+    return checked, scores
 
 
 def _saved(baseline: Any) -> Scores | None:
@@ -190,15 +242,13 @@ def _saved(baseline: Any) -> Scores | None:
     return baseline
 
 
-def _evaluate(qrels: Any, runs: dict[str, Any], measures: Any, page: int, options: dict[str, Any]) -> Evaluation:
-    return Evaluator(qrels, measures, **options).evaluation(list(runs.values()), names=list(runs), page=page)
-
-
-def _raise_unless_passed(checked: Verdict, scores: Scores, evaluation: Evaluation, worst: int, page: int) -> None:
+def _raise_unless_passed(
+    checked: Verdict, gates: Mapping[str, Gate], scores: Scores, evaluation: Evaluation, worst: int, page: int
+) -> None:
     __tracebackhide__ = True
     if checked.outcome == "passed":
         return
-    lines = gates.sentences(checked, checked.outcome)
+    lines = sentences_of(checked, checked.outcome)
     if checked.outcome == "undecided":
         rules = {check.rule for check in checked.checks}
         if checked.comparison is not None and "no_significant_loss" in rules:
@@ -206,6 +256,7 @@ def _raise_unless_passed(checked: Verdict, scores: Scores, evaluation: Evaluatio
         lines.append("hint: significance=False lets `by` alone decide")
         raise UndecidedError("\n".join(lines), checked.checks)
     label = checked.of("failed")[0].measure
+    scores = scores.only(queries=query_names(gates[label], scores))
     pages = _culprits(scores, evaluation, scores.measures.index(label), worst, page)
     tables = write(pages, {}, width=WIDTH)
     raise QualityError("\n".join([*lines, "", tables, policy_line(scores)]), checked.checks)
@@ -240,6 +291,6 @@ def _ranking(evaluation: Evaluation, query: str, page: int) -> Page:
 @without_source
 def save_baseline(path: PathLike, qrels: Any, run: Any, measures: Measures, **options: Any) -> Scores:
     """Write the scores of a run as the baseline of later checks; ``options`` are those of `evaluate`."""
-    scores = _evaluate(qrels, {"baseline": run}, measures, 0, options).scores
+    scores = Evaluator(qrels, measures, **options)([run], names=["baseline"])
     scores.save(path)
     return scores

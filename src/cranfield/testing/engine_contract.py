@@ -149,7 +149,7 @@ class EngineContract:
             return text
         raise AssertionError("bad input was accepted")
 
-    def test_the_whole_is_its_parts(self) -> None:
+    def test_scores_do_not_depend_on_how_rows_are_split(self) -> None:
         """The result does not depend on how rows are split into pieces, even within a query."""
         runs, qrels = collection(3, queries=23)
         self.check([runs], qrels, (*MEASURES, *VIEWS))
@@ -222,9 +222,9 @@ class EngineContract:
         runs, qrels = collection(2, queries=9, seed=8, subtopics=4)
         weights = {f"q{q:04d}": {str(s): 1 + (q + s) % 3 for s in range(4 if q else 2)} for q in range(3)}
         actual = self.check(pieces(runs, 3), qrels, DIVERSITY, intents=weights | {"nobody": {"0": 1}})
-        alike = self.evaluate([runs], qrels, DIVERSITY)
+        equal = self.evaluate([runs], qrels, DIVERSITY)
         assert {
-            query for run, query, name in actual.rows if actual.rows[run, query, name] != alike.rows[run, query, name]
+            query for run, query, name in actual.rows if actual.rows[run, query, name] != equal.rows[run, query, name]
         }
         for wrong, words in (
             ({"q0000": {"9": 1}}, "for subtopic `9` of query `q0000`"),

@@ -12,10 +12,10 @@ name is that of one baseline for all tests of the folder.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cranfield.analysis.compare import Comparison
+    from cranfield.analysis.gates import Verdict
     from cranfield.evaluation.scores import Scores
 
+T = TypeVar("T")
 FOLDER = "baselines"
 TIME = re.compile(rb'"time": "[^"]*"')  # when a baseline was written
 
@@ -62,11 +64,34 @@ class RankingChecks:
     ) -> Comparison | None:
         """`assert_not_worse` against the saved baseline, which may have a name of its own; None if it is written."""
         __tracebackhide__ = True
-        from cranfield.errors import CranfieldError
-        from cranfield.testing.assertions import TESTING, assert_not_worse, save_baseline
+        from cranfield.testing.assertions import assert_not_worse
 
-        path = self.path(measures, baseline)
-        if baseline is None and path in self._used:
+        path = self._baseline(qrels, run, measures, baseline, options)
+        return None if path is None else _shown(assert_not_worse, qrels, run, path, measures, **options)
+
+    def gates(
+        self, qrels: Any, run: Any, gates: Mapping[str, Any], *, baseline: str | None = None, **options: Any
+    ) -> Verdict | None:
+        """`assert_gates`, against the saved baseline if a gate needs one; None if that is written."""
+        __tracebackhide__ = True
+        from cranfield.testing.assertions import assert_gates, gates_of
+
+        path = None
+        if any(gate.comparing for gate in gates_of(gates).values()):
+            path = self._baseline(qrels, run, list(gates), baseline, options)
+            if path is None:
+                return None
+        return _shown(assert_gates, qrels, run, gates, path, **options)
+
+    def _baseline(
+        self, qrels: Any, run: Any, measures: Any, name: str | None, options: Mapping[str, Any]
+    ) -> Path | None:
+        """The file of a baseline; None if it was written."""
+        __tracebackhide__ = True
+        from cranfield.testing.assertions import TESTING, save_baseline
+
+        path = self.path(measures, name)
+        if name is None and path in self._used:
             pytest.fail(
                 f"{self.test} has two checks of one measure; name their baselines with baseline=", pytrace=False
             )
@@ -80,13 +105,7 @@ class RankingChecks:
             return None
         if not path.exists():
             pytest.fail(f"there is no baseline {path}; write it with `pytest --update-baselines`", pytrace=False)
-        try:
-            return assert_not_worse(qrels, run, path, measures, **options)
-        except CranfieldError as error:
-            changed = "save the baseline again" in error.hint
-            hint = "`pytest --update-baselines` writes the baselines again" if changed else error.hint
-            message = f"{error.message}\n\nhint: {hint}" if hint else error.message
-        pytest.fail(message, pytrace=False)  # after the error, or both would be shown
+        return path
 
     def _check_written(self, path: Path) -> None:
         """Fail if another check of this session wrote other scores to the same file; these stay."""
@@ -109,6 +128,20 @@ class RankingChecks:
         from cranfield.testing.assertions import assert_at_most
 
         return assert_at_most(qrels, run, limits, **options)
+
+
+def _shown(check: Callable[..., T], *given: Any, **options: Any) -> T:
+    """What a check returns; its errors about data and settings as messages, without the source of this package."""
+    __tracebackhide__ = True
+    from cranfield.errors import CranfieldError
+
+    try:
+        return check(*given, **options)
+    except CranfieldError as error:
+        changed = "save the baseline again" in error.hint
+        hint = "`pytest --update-baselines` writes the baselines again" if changed else error.hint
+        message = f"{error.message}\n\nhint: {hint}" if hint else error.message
+    pytest.fail(message, pytrace=False)  # after the error, or both would be shown
 
 
 def _file_name(name: str) -> str:

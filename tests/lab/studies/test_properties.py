@@ -140,7 +140,7 @@ def test_table_2_has_91_cells_and_ten_kinds_of_metric() -> None:
 
 
 @pytest.mark.parametrize("documents", (3, 4, 6))
-def test_three_documents_are_enough(documents: int) -> None:
+def test_verdicts_of_table_2_are_the_same_with_fewer_documents(documents: int) -> None:
     names = [f"{ours}@k" for _, ours, *_ in PRINTED]
     found = cf.lab.properties(names, documents=documents).checked
     for (_, _, answers, _), one in zip(PRINTED, found, strict=True):
@@ -225,7 +225,7 @@ SOME = ["AP@k", "nDCG@k[condensed]", "Q@k", "bpref", "bpref_old", "Rprec", "RR[t
 
 
 @pytest.mark.parametrize("name", SOME)
-def test_scores_of_all_worlds(name: str) -> None:
+def test_scores_of_all_rankings_are_those_of_the_table(name: str) -> None:
     checks = of(name)
     for row, values in enumerate(checks.scores):
         text = checks.rankings.text(row)
@@ -337,7 +337,7 @@ def test_unbounded_only_in_long_rankings() -> None:
     assert found.counterexample == Counterexample((f"{LONG} times 1",), (200,), (pytest.approx(2.0),), 1.0)
 
 
-def test_ties_are_worlds_of_their_own() -> None:
+def test_tied_rankings_are_checked_beside_untied_ones() -> None:
     measure = family("AP@k[ties=expected]")
     checks = PropertyChecks(measure, small_rankings.all_rankings(document_kinds(measure, None), 4, ties=True))
     for row, values in enumerate(checks.scores):

@@ -1,4 +1,4 @@
-"""The expectation of every measure over ties, against the mean over every order there is."""
+"""The expectation over ties beyond the small rankings of `test_limits`, which enumerates the orders of every measure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.evaluation.notes import sentences
 from cranfield.ranking.rankings import from_ranking
-from every_measure import GAINING, NAMES, VARIANTS, missed, orders, rankings, same
+from every_measure import GAINING, NAMES, VARIANTS
 
 
 def test_every_measure_is_tried() -> None:
@@ -21,17 +21,6 @@ def test_every_measure_is_tried() -> None:
         for d in cf.measures.CATALOGUE.values()
         if not (d.subtopics or d.content or d.preferences or d.sampled or d.spans or d.gains == "attribute")
     }
-
-
-@pytest.mark.parametrize("name", [*NAMES, *GAINING])
-@settings(max_examples=40, deadline=None)
-@given(rankings, missed)
-def test_expected_is_the_mean_over_orders(name: str, ranking: list, missed: list) -> None:
-    measure = cf.parse(name)
-    values = np.array([measure(order, missed) for order in orders(ranking)])
-    expected = np.nan if np.isnan(values).all() else np.nan_to_num(values).mean()
-    found = cf.parse(f"{name}[ties=expected]")([tuple(group) for group in ranking], missed)
-    assert same(found, expected)
 
 
 SCORES = st.dictionaries(st.sampled_from("abcdefg"), st.sampled_from([1.0, 1.0, 2.0, 3.0]), max_size=6)
@@ -52,17 +41,6 @@ def test_queries_together_score_as_they_do_alone(names: list[str], queries: list
     for i, q in enumerate(judged):
         alone = cf.evaluate({q: judged[q]}, {q: run[q]}, names, ties="expected", queries="judged").values[0]
         np.testing.assert_allclose(together[:, i], alone[:, 0], rtol=1e-12, atol=1e-12, err_msg=str(names))
-
-
-@pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=20, deadline=None)
-@given(rankings, missed)
-def test_condensed_is_the_ranking_without_unjudged(name: str, ranking: list, missed: list) -> None:
-    kept = [tuple(g for g in group if g is not None and g >= 0) for group in ranking]
-    dropped = [g for group in ranking for g in group if g is not None and g < 0]
-    shorter = cf.parse(f"{name}[ties=expected]")([group for group in kept if group], [*missed, *dropped])
-    found = cf.parse(f"{name}[ties=expected, condensed]")([tuple(group) for group in ranking], missed)
-    assert same(found, shorter)
 
 
 def test_a_sample_of_orders_is_near_the_mean_and_says_how_near() -> None:

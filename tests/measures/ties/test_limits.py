@@ -1,4 +1,5 @@
-"""ties=best and ties=worst are the highest and lowest value over all orders of tied documents; all are enumerated.
+"""ties=expected is the mean value over all orders of tied documents, ties=best and ties=worst are the highest and the
+lowest; all orders are enumerated.
 
 ``python tests/measures/ties/test_limits.py 10000`` tries as many random rankings with every measure and every view.
 """
@@ -66,7 +67,7 @@ def with_view(name: str, *views: str) -> str:
 def random_ranking(rng: random.Random) -> tuple[Groups, list[int]]:
     """A ranking of grades, and the grades of judged documents that are not in it."""
     grades = rng.choice([(None, None, -1, 0, 0, 1, 1, 2, 3), (None, None, 0, 0, 2, 2)])
-    groups = random_groups(rng, [rng.choice(grades) for _ in range(rng.randint(2, 5))])
+    groups = random_groups(rng, [rng.choice(grades) for _ in range(rng.randint(0, 6))])
     return groups, [rng.choice([0, 0, 1, 2, 3, -1]) for _ in range(rng.randint(0, 3))]
 
 
@@ -101,19 +102,25 @@ class Enumerated:
             for order in orders(groups)
         ]
         self.first = np.searchsorted([q for q, _, _ in each], np.arange(number))
+        self.orders = np.diff([*self.first, len(each)])  # different ones, all equally likely
         self.tied, self.untied = rankings_of(given), rankings_of([(groups, missed) for _, groups, missed in each])
 
     def differing(self, name: str, view: str) -> int:
-        """The number of limits that are not those of the enumeration."""
+        """The number of means and limits that are not those of the enumeration."""
         each = parse(with_view(name, view)).values(self.untied).value
         undefined = np.isnan(each)
         nowhere = np.logical_and.reduceat(undefined, self.first)
+        defined = np.where(undefined, 0, each)
         differing = 0
-        for ties, limit in (("worst", np.minimum), ("best", np.maximum)):
-            end = np.where(nowhere, np.nan, limit.reduceat(np.where(undefined, 0, each), self.first))
-            found = parse(with_view(name, f"ties={ties}", view)).values(self.tied)
-            assert found.error is None, "some orders were not tried"
-            differing += int((~np.isclose(found.value, end, rtol=0, atol=1e-9, equal_nan=True)).sum())
+        for ties, expected in (
+            ("expected", np.add.reduceat(defined, self.first) / self.orders),
+            ("worst", np.minimum.reduceat(defined, self.first)),
+            ("best", np.maximum.reduceat(defined, self.first)),
+        ):
+            result = parse(with_view(name, f"ties={ties}", view)).values(self.tied)
+            assert result.error is None, "some orders were not tried"
+            expected = np.where(nowhere, np.nan, expected)
+            differing += int((~np.isclose(result.value, expected, rtol=0, atol=1e-9, equal_nan=True)).sum())
         return differing
 
 
@@ -127,8 +134,12 @@ def has_view(name: str, view: str) -> bool:
 
 
 @pytest.mark.parametrize("name", EVERY_NAME)
-def test_best_and_worst_are_ends(name: str) -> None:
+def test_expected_best_and_worst_are_those_of_all_orders(name: str) -> None:
     enumerated = Enumerated(name, 40)
+    if name not in GAINING:  # the others have no bounds
+        low, high = parse(name).definition.bounds
+        values = parse(name).values(enumerated.untied).value
+        assert ((low - 1e-12 <= values) & (values <= high + 1e-12) | np.isnan(values)).all()
     for view in VIEWS:
         if has_view(name, view):
             assert enumerated.differing(name, view) == 0, view
@@ -237,9 +248,12 @@ if __name__ == "__main__":
         enumerated = Enumerated(part, min(1000, number - part))
         for name, view in itertools.product(EVERY_NAME, VIEWS):
             if has_view(name, view):
-                tried += 2 * len(enumerated.first)
+                tried += 3 * len(enumerated.first)
                 wrong += enumerated.differing(name, view)
-        print(f"{part + len(enumerated.first):,} rankings of grades: {tried:,} limits, {wrong} differ", flush=True)
+        print(
+            f"{part + len(enumerated.first):,} rankings of grades: {tried:,} means and limits, {wrong} differ",
+            flush=True,
+        )
     for make in OTHERS:
         rng, found = random.Random(0), []
         for _ in range(number // 20):

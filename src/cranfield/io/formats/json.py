@@ -43,6 +43,7 @@ from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_tex
 from cranfield.io.objects import from_object
 from cranfield.io.streams import BOM, ContentKind, FileFormat, Roles, Stream, WritableTable, reject_columns
 from cranfield.io.tables import ROWS_PER_PIECE, read_rows
+from cranfield.io.values import number
 from cranfield.io.write import check_ids
 
 # A query id may begin with a bracket, so the next character decides.
@@ -350,17 +351,11 @@ def _format(name: str, priority: int, run: tuple[Head, Value] | None, qrels: tup
 
 def _read_json_lines(stream: Stream) -> list[Any]:
     """The values of JSON Lines, or the items of one JSON list."""
-    text = stream.read_text()
-    if text.lstrip().startswith("["):
-        return list(parse_value(text, stream.source_name))
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    try:
-        return [parse_value(line, stream.source_name, number) for number, line in lines]
-    except InputError:
-        if len(lines) == 1:
-            raise
-        value = parse_value(text, stream.source_name)  # one object over several lines
-        return value if isinstance(value, list) else [value]
+    if is_json_lines(stream):
+        lines = enumerate(stream.read_text().split("\n"), 1)
+        return [parse_value(line, stream.source_name, number) for number, line in lines if line.strip()]
+    value = read_value(stream)
+    return value if isinstance(value, list) else [value]
 
 
 @contextmanager
@@ -424,20 +419,16 @@ def _judgment_list(stream: Stream) -> dict[Any, Any]:
     """The ratings of every query; a judgment list as stored or as the search for it returns it."""
     with _expecting("`judgmentRatings`: [{query, ratings: [{docId, rating}, ...]}, ...]", stream):
         entries = [
-            (entry["query"], [(rating["docId"], _grade(rating, entry, stream)) for rating in entry["ratings"]])
+            (entry["query"], [(rating["docId"], _grade(rating["rating"])) for rating in entry["ratings"]])
             for entry in _find(read_value(stream), "judgmentRatings")
         ]
         return _by_query(entries, stream)
 
 
-def _grade(rating: Any, entry: Any, stream: Stream) -> float:
-    try:
-        return float(rating["rating"])
-    except ValueError as error:
-        where = f"query `{quotable(str(entry['query']))}`, document `{quotable(str(rating['docId']))}`"
-        text = quotable(repr(rating["rating"]))
-        message = f"{stream.source_name}: {where}: the grade is not a finite number: {text}"
-        raise InputError([message]) from error
+def _grade(rating: Any) -> Any:
+    """A grade that may be text; what is no number is reported with its document."""
+    grade = number(rating, text=True)
+    return rating if grade is None else grade
 
 
 def _find(value: Any, key: str) -> list[Any]:

@@ -62,8 +62,22 @@ class Letor(NamedTuple):
 
 
 def read_letor(source: Any, *, name: str | None = None) -> Letor:
-    r"""The judgments and the features of a LETOR or SVM-rank file: a path, compressed or not, "-", or a file object.
+    r"""The judgments and the features of a LETOR or SVM-rank file.
 
+    Parameters
+    ----------
+    source
+        A path, compressed or not, "-" for standard input, or a binary file object.
+    name
+        The name of the judgments, with which those of the runs begin; by default that of the file.
+
+    Returns
+    -------
+    Letor
+        ``qrels``, ``runs`` (a run for each feature, by its number) and ``features`` (document, feature).
+
+    Examples
+    --------
     >>> from io import BytesIO
     >>> qrels, runs, features = read_letor(BytesIO(b"1 qid:q 1:0.2 3:7 # a\n0 qid:q 1:0.4 # b\n"), name="toy")
     >>> list(qrels.documents), list(runs), runs["3"].name, features.tolist()

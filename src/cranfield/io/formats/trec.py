@@ -30,7 +30,7 @@ from cranfield.data import Judgments, Run, Strings
 from cranfield.errors import max_faults, reading
 from cranfield.io.columns import Columns
 from cranfield.io.documents import Block, Documents, DocumentsBuilder, FieldChoice, TextReader, encode_text
-from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text
+from cranfield.io.faults import Fault, Location, TableKind, fault_text
 from cranfield.io.formats.delimited import delimiter_of
 from cranfield.io.runs import no_rows_error, raise_faults
 from cranfield.io.streams import (
@@ -323,39 +323,35 @@ def _columns(line: bytes) -> list[bytes]:
     return [column for column in _SEPARATORS.split(line) if column]
 
 
+NTCIR_FIELDS = ("query", "iteration", "document", "grade")  # the second one may be left out
+
+
 def read_ntcir_qrels(stream: Stream, name: str, columns: Roles) -> Judgments:
     """The judgments of all lines."""
     reject_columns(columns)
-    location = Location(stream.source_name, "qrels")
-    rows: list[tuple[bytes, bytes, bytes]] = []
-    grades, lines = list[float](), list[int]()
+    return read_rows("qrels", lambda: iter([_ntcir_rows(stream)]), name, None, stream.source_name)
+
+
+def _ntcir_rows(stream: Stream) -> Piece:
+    rows: list[list[str]] = []
+    lines: list[int] = []
     faults: list[Fault] = []
     width = 0
-    for at, line in enumerate(stream.read().removeprefix(BOM).split(b"\n"), 1):
-        found = _columns(line)
-        if not found or found[0].startswith(b"#"):
-            continue
+    for at, found, line in stream.columns():
         width = width or len(found)
-        if b"\0" in line:
-            faults.append(Fault(at, "binary", b"", line, 0))
+        if "\0" in line:
+            faults.append(Fault(at, "binary", b"", b"", 0))
             break
         if len(found) != width:
             faults.append(Fault(at, "fields", b"", str(width).encode(), len(found)))
             continue
-        query, *intent, document, grade = found
-        level = _GRADE.fullmatch(grade)
-        if level is None:
-            faults.append(Fault(at, "grade", query, grade, 0))
-        else:
-            rows.append((query, intent[0] if intent else b"0", document))
-            grades.append(float(level[1]))
-            lines.append(at)
-    FaultList(faults).raise_if_any(location)
-    if not rows:
+        level = _GRADE.fullmatch(found[-1].encode("utf-8", "surrogateescape"))
+        rows.append([*found[:-1], found[-1] if level is None else level[1].decode()])
+        lines.append(at)
+    if not rows and not faults:
         raise no_rows_error(stream.source_name)
-    query_of, intent_of, document_of = map(Strings.packed, zip(*rows, strict=True))
-    judged = Rows.of(query_of, document_of, np.array(grades, np.float64), np.array(lines, np.int64), intent_of)
-    return group_judgments(name, judged, location)
+    fields = NTCIR_FIELDS if width == len(NTCIR_FIELDS) else (NTCIR_FIELDS[0], *NTCIR_FIELDS[2:])
+    return Columns.of_text(fields, rows, np.array(lines, np.int64)), faults
 
 
 def read_ntcir_run(stream: Stream, name: str, columns: Roles) -> Run:

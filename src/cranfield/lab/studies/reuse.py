@@ -52,6 +52,7 @@ from cranfield.lab.systems import (
     defined_for_all,
     mean_scores,
     score_systems,
+    studied,
     system_notes,
 )
 from cranfield.parallel import followed
@@ -167,7 +168,8 @@ class Reuse(Study):
         """Compare orders of systems under the judgments of each part with those under the target's own."""
         candidates = CandidateMeasures.of(measures, self.rel)
         rule = CollectionSplit.of(split, self.pattern, self.share, self.seed)
-        judgments = without_negative_grades(io.read_qrels(qrels))
+        collection = studied(qrels, corpus)
+        judgments = without_negative_grades(collection.judgments)
         all_runs, variant_notes = add_variants(runs, judgments, self.variants, self.seed)
         loaded = [replace(run, source=io.load(run)) for run in read_runs(all_runs)]
         parts = rule.members(judgments.documents)
@@ -179,14 +181,17 @@ class Reuse(Study):
         parts[ALL] = np.ones(len(judgments.grade), bool)
         names = tuple(parts)
         targets = _targets(loaded, rule, names, searched or {})
-        opened = _open_corpus(corpus, judgments, [run for restricted in targets for run in restricted], candidates)
+        opened = _open_corpus(
+            collection.documents, judgments, [run for restricted in targets for run in restricted], candidates
+        )
         shape = len(candidates.references), len(candidates.names), len(names), len(names)
         agreement, notes = np.full(shape, np.nan), list(variant_notes)
         claims: tuple[DivergenceClaim, ...] = ()
         for t, (target, restricted) in enumerate(followed(zip(names, targets, strict=True), progress, len(names))):
             if target != ALL and len(restricted) < MIN_RUNS:
                 continue
-            scores, relabeller = score_systems(judgments, restricted, candidates.columns, corpus=opened, seed=self.seed)
+            part = collection.changed(qrels=judgments, documents=opened)
+            scores, relabeller = score_systems(part, restricted, candidates.columns, seed=self.seed)
             if target == ALL:
                 notes += system_notes(scores)
                 claims = tuple(count_divergences(relabeller))

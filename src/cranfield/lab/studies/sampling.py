@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import numpy as np
 import numpy.typing as npt
 
-from cranfield import io
 from cranfield.data import Booleans, Floats, Integers, Judgments, Smoothing, TextView
 from cranfield.errors import MeasureError, check_numbers
 from cranfield.evaluation.notes import SENTENCES, Note
@@ -46,6 +45,7 @@ from cranfield.lab.systems import (
     defined_for_all,
     mean_scores,
     score_systems,
+    studied,
     system_means,
     system_notes,
 )
@@ -223,9 +223,12 @@ class Sampling(Study):
     ) -> SamplingResult:
         """Compare orders of systems under samples of the judgments with those under all."""
         candidates, levels = CandidateMeasures.of(measures, self.rel), self.levels
-        judgments = without_negative_grades(io.read_qrels(qrels))
+        collection = studied(qrels, corpus)
+        judgments = without_negative_grades(collection.judgments)
         all_runs, variant_notes = add_variants(runs, judgments, self.variants, self.seed)
-        full, relabeller = score_systems(judgments, all_runs, candidates.columns, corpus=corpus, seed=self.seed)
+        full, relabeller = score_systems(
+            collection.changed(qrels=judgments), all_runs, candidates.columns, seed=self.seed
+        )
         shape = len(candidates.columns), len(levels), self.repeats
         scores, counted = np.full((*shape, len(full.runs)), np.nan), np.zeros(shape, np.int64)
         for level, repeat, keep in followed(self._samples(relabeller), progress, len(levels) * self.repeats):

@@ -26,12 +26,13 @@ from cranfield.evaluation.notes import SENTENCES, Note
 from cranfield.evaluation.overlap import check_query_overlap
 from cranfield.evaluation.plan import make_columns
 from cranfield.lab.study import Measures, Progress, Study, StudyResult
-from cranfield.lab.systems import judged_scores
-from cranfield.measures import Measure, parse
+from cranfield.lab.systems import judged_scores, studied
+from cranfield.measures import Measure
 from cranfield.parallel import followed
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import COLUMNS, Batch, ragged
 from cranfield.ranking.tie_rules import TIE_RULES
+from cranfield.ranking.views import with_nil
 from cranfield.report.canvas import (
     BLACK,
     BLUE,
@@ -191,11 +192,14 @@ class Stopping(Study):
         self, qrels: Any, runs: Any, measures: Measures = DEFAULT, *, progress: Progress | None = None
     ) -> StoppingResult:
         """Cut the lists of each run at every depth and threshold."""
-        chosen = list(dict.fromkeys(_check_measure(column.measure) for column in make_columns(measures)))
-        all_runs, judgments = read_runs(runs), io.read_qrels(qrels)
-        aligner = Aligner(judgments)
-        relevant = np.add.reduceat(np.append(judgments.grade > 0, False), judgments.begin[:-1])
+        collection, all_runs = studied(qrels), read_runs(runs)
+        policy, judgments = collection.policy(), collection.judgments
+        chosen = list(dict.fromkeys(_check_measure(column.measure) for column in make_columns(measures, policy)))
+        decisions = [column.measure for column in make_columns(DECISIONS, policy)]
+        relevant = np.add.reduceat(np.append(judgments.grade >= policy.rel, False), judgments.begin[:-1])
         relevant = np.where(np.diff(judgments.begin) > 0, relevant, 0).astype(np.int64)
+        judgments, nil = (judgments, None) if policy.nil is None else with_nil(judgments, policy.nil)
+        aligner = Aligner(judgments, policy.negative, nil, complete=policy.complete)
         results: list[CutResult] = []
         answers: list[AnswerCurve] = []
         notes: dict[str, Note] = {}
@@ -212,7 +216,7 @@ class Stopping(Study):
                 results.append(self._best_cuts(run.name, measure, lists, values, defined))
             if "ratio" not in {rule.rule for rule in results[-1].rules}:
                 notes[run.name] = Note("no_ratio", run.name)
-            answers += self._answers(run.name, lists, tables)
+            answers += self._answers(run.name, lists, [lists.scores_by_depth(measure) for measure in decisions], tables)
         return StoppingResult(self, tuple(results), tuple(answers), tuple(notes.values()))
 
     def _best_cuts(self, run: str, measure: Measure, lists: RankedLists, table: Floats, defined: Booleans) -> CutResult:
@@ -282,9 +286,10 @@ class Stopping(Study):
             splits.append((threshold, score / test.sum(), uncut / test.sum()))
         return Splits(*np.array(splits).T)
 
-    def _answers(self, run: str, lists: RankedLists, tables: Sequence[Floats]) -> Iterator[AnswerCurve]:
-        """What is answered by the threshold of each rule that can leave a list empty."""
-        decisions = [lists.scores_by_depth(parse(name)) for name in DECISIONS]
+    def _answers(
+        self, run: str, lists: RankedLists, decisions: Sequence[Floats], tables: Sequence[Floats]
+    ) -> Iterator[AnswerCurve]:
+        """What is answered by the threshold of each rule that can leave a list empty; tables of (query, depth)."""
         answered = decisions[0] > 0
         columns = [*decisions, *(np.where(answered, table, np.nan) for table in tables)]
         unanswerable = ~np.isnan(decisions[DECISIONS.index("FalseAnswer")][:, 0])

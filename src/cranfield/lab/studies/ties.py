@@ -19,16 +19,16 @@ import numpy as np
 from cranfield import io
 from cranfield.data import Booleans, Floats, Integers, Judgments, Run
 from cranfield.errors import MeasureError, check_numbers
-from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.notes import SENTENCES, Note
-from cranfield.evaluation.plan import Column, Plan, Policy, make_plan
+from cranfield.evaluation.plan import Column, Plan, make_plan
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.lab.study import Measures, Progress, Study, StudyResult
 from cranfield.lab.systems import (
     judged_scores,
     mean_scores,
+    studied,
     unanswered_notes,
     undefined_notes,
 )
@@ -282,12 +282,12 @@ class Ties(Study):
         progress: Progress | None = None,
     ) -> TiesResult:
         """Score the runs by all tie rules, in random orders, and with rounded scores."""
-        roundings, plan = self.roundings, make_plan(measures, Policy(seed=self.seed))
+        roundings, plan = self.roundings, make_plan(measures, studied(qrels).policy(seed=self.seed))
         for column in plan.columns:
             _check_column(column)
         loaded = [replace(run, source=io.load(run)) for run in read_runs(runs)]
         steps = len(loaded) + len(roundings)
-        evaluator = Evaluator.of(Collection(io.read_qrels(qrels), documents=corpus), plan)
+        evaluator = Evaluator.of(studied(qrels, corpus), plan)
         evaluation = evaluator.evaluation(loaded)
         labels, queries = tuple(column.label for column in plan.columns), evaluation.queries
         by_rule = [_values(evaluation, rule) for rule in RULES]

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from cranfield import io
 from cranfield.analysis.audit import NilDetection, nil_detection
 from cranfield.data import Booleans, Floats, Integers, Judgments
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import Evaluator
 from cranfield.evaluation.notes import SENTENCES, Note
-from cranfield.evaluation.plan import AlignmentKey, Policy, make_plan
+from cranfield.evaluation.plan import AlignmentKey, make_plan
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import number
 from cranfield.lab.study import Progress, Study, StudyResult, check_alike, mean_of
+from cranfield.lab.systems import studied
 from cranfield.measures import Measure, parse
 from cranfield.measures.aliases import LIU, in_notation
 from cranfield.ranking.tie_rules import TIE_RULES, TieRule, Ties, tie_rule
@@ -123,10 +123,10 @@ class Truncation(Study):
         pairs = list(dict.fromkeys(_pair(_parsed(measure)) for measure in asked))
         paired = [m for m, (_, terminal) in enumerate(pairs) if terminal is not None]
         rule = None if self.ties == "trec" else self.ties
-        policy = Policy(rule, undefined="zero", nil=self.nil, full_length=self.full_length)
-        judgments = io.read_qrels(qrels)
+        collection = studied(qrels).changed(nil=self.nil, full_length=self.full_length)
+        policy = collection.policy(ties=rule, undefined="zero")
         plan = make_plan([*(x for x, _ in pairs), *(y for _, y in pairs if y is not None), "P@1"], policy)
-        evaluation = Evaluator.of(judgments, plan).evaluation(list(runs), progress=progress)
+        evaluation = Evaluator.of(collection, plan).evaluation(list(runs), progress=progress)
         scores = evaluation.scores
         lengths = np.array([_lengths(run, tie_rule(self.ties)) for run in evaluation.run_scores])
         plain = scores.values[:, : len(pairs)]
@@ -145,7 +145,7 @@ class Truncation(Study):
             before=lengths[:, 0],
             after=lengths[:, 1],
             correct=scores.values[:, first_answer] > 0,
-            no_answer=_without_relevant(judgments),
+            no_answer=_without_relevant(collection.judgments, collection.rel),
             notes=(*scores.notes, *_terminal_notes(pairs, terminal)),
         )
 
@@ -288,10 +288,10 @@ class TruncationResult(StudyResult):
         return draw
 
 
-def _without_relevant(judgments: Judgments) -> tuple[str, ...]:
+def _without_relevant(judgments: Judgments, rel: float) -> tuple[str, ...]:
     """The queries without a relevant document."""
     slices = zip(judgments.queries, judgments.begin, judgments.begin[1:], strict=False)
-    return tuple(query for query, begin, end in slices if not (judgments.grade[begin:end] > 0).any())
+    return tuple(query for query, begin, end in slices if not (judgments.grade[begin:end] >= rel).any())
 
 
 def _terminal_notes(pairs: Sequence[tuple[Measure, Measure | None]], terminal: Floats) -> Iterator[Note]:

@@ -248,10 +248,11 @@ def _exposure_section(evaluation: Evaluation | None, baseline: str | None) -> st
     pages = [first, *others, *(page for one in found[1:] for page in exposure.pages(one)[1:-1])]
     tables = "".join(f"<h3>{escape(page.title)}</h3>{_scrolled(table(page.sheet))}" for page in pages)
     tables += f"<details><summary>{escape(last.title)}</summary>{_scrolled(table(last.sheet))}</details>"
-    notes = "".join(f"<li>{escape(note)}</li>" for note in exposure.notes(found[0]))
+    notes = dict.fromkeys(note for one in found for note in exposure.notes(one))
+    items_of_list = "".join(f"<li>{escape(note)}</li>" for note in notes)
     return (
         '<section id="exposure" aria-labelledby="h-exposure"><h2 id="h-exposure">What is shown</h2>'
-        f"{tables}<ul>{notes}</ul></section>"
+        f"{tables}<ul>{items_of_list}</ul></section>"
     )
 
 
