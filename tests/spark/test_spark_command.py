@@ -232,7 +232,7 @@ def test_files_that_are_none(call: Call, files: list[str], tmp_path: Path) -> No
     (tmp_path / "empty.run").write_text("# nothing\n")
     found = call("spark", "eval", *files, tmp_path / "empty.run", "-m", "AP")
     assert found.exit_code == 1
-    assert "empty.run: the file is empty" in found.stderr
+    assert "empty.run: the file has only blank lines and comments" in found.stderr
     (tmp_path / "nested.json").write_text('{"q0001":\n{"d1": 1.0}}\n')
     found = call("spark", "eval", files[0], tmp_path / "nested.json", "-m", "AP")
     assert found.exit_code == 1
