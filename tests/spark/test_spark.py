@@ -12,6 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 import spark_samples
@@ -146,6 +147,16 @@ def test_the_order_given(spark: SparkSession) -> None:
     engine_contract.same(collected(scores), engine_contract.local([runs], qrels, asked))
     with pytest.raises(cf.InputError, match="a Spark DataFrame has no order"):
         engine.evaluate(framed(spark, qrels), framed(spark, runs), asked)
+
+
+def test_values_on_the_driver(spark: SparkSession) -> None:
+    """Scores that every other part of the library takes."""
+    runs, qrels = collection(2, queries=9, seed=3)
+    collected_scores = engine.evaluate(framed(spark, qrels), framed(spark, runs), MEASURES).collect()
+    rows = {(one.run, one.query, one.measure): one.value for one in collected_scores}
+    expected = engine_contract.local([runs], qrels, MEASURES).rows
+    assert rows.keys() == expected.keys()
+    assert all(value == expected[key] or (np.isnan(value) and expected[key] is None) for key, value in rows.items())
 
 
 def test_columns_by_other_names_and_types(spark: SparkSession) -> None:
