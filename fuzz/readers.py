@@ -240,7 +240,7 @@ def texts(data: bytes) -> None:
                 readers = documents.document_readers(named(data, name), documents.FieldChoice())
                 parsed = [reader.parse(block) for reader in readers for block in reader.blocks()]
                 rows = [(n, p.text(i)) for p in parsed for i, n in enumerate(p.names)]
-                seen.append("refused" if any(p.faults.total for p in parsed) else rows)
+                seen.append("refused" if any(p.faults for p in parsed) else rows)
             except CranfieldError as error:
                 seen.append(str(error))
         require(seen[0] == seen[1] or isinstance(seen[0], str) == isinstance(seen[1], str), f"blocks of {name}")
@@ -363,7 +363,7 @@ def warc_pages(data: bytes) -> None:
         try:
             readers = documents.document_readers(named(content, "x.warc"), documents.FieldChoice())
             parsed = [reader.parse(block) for reader in readers for block in reader.blocks()]
-            seen.append([(n, p.text(i), p.faults.total) for p in parsed for i, n in enumerate(p.names)])
+            seen.append([(n, p.text(i), len(p.faults)) for p in parsed for i, n in enumerate(p.names)])
         except CranfieldError:
             seen.append([])
     names = [[(n, text) for n, text, _ in pages] for pages in seen]

@@ -133,7 +133,6 @@ SAMPLES = {
         "--scores two.csv",
         "diversity.txt x.run y1.run -m 'ERR_IA@5 DELTARB@5' --corpus docs.jsonl --also-collection other",
     ],
-    "study judging": ["qrels.txt x.run y1.run y2.run --human 3 --repeats 2"],
     "study power": [
         "collection.toml x.run y1.run --measures-file own.py -m RR --samples 9",
         "--scores two.csv --samples 9",
