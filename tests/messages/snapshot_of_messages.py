@@ -207,7 +207,7 @@ ERRORS = (
     "queries qrels.txt good.run better.run --query q9",
     "queries qrels.txt good.run better.run --query q1 --figures folder",
     "queries qrels.txt good.run --order difference",
-    "audit qrels.txt good.run --format csv",
+    "audit qrels.txt good.run --format trec",
     "report qrels.txt good.run --top-documents 0",
     "show nDGC",
     "cite xyzzy",
