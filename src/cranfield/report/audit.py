@@ -237,7 +237,10 @@ def lists(audit: Audit, run: int) -> str:
     sizes = audit.n[run]
     number = f"{sizes.max()}" if sizes.min() == sizes.max() else f"{sizes.min()}–{sizes.max()}"
     length = f"{audit.length[run]:.1f}".removesuffix(".0")
-    parts = [f"{number} queries" if number != "1" else "1 query", f"{length} documents per query on average"]
+    parts = [
+        f"{number} queries" if number != "1" else "1 query",
+        f"{length} {'document' if length == '1' else 'documents'} per query on average",
+    ]
     if audit.empty[run]:
         parts.append(plural(int(audit.empty[run]), "empty ranking"))
     detections: dict[NilDetection, list[str]] = {}
