@@ -29,22 +29,7 @@ from cranfield.ranking.batch import Batch
 from cranfield.ranking.rankings import Rankings, expanded, from_ranking
 from cranfield.ranking.tie_rules import Arrangement
 from cranfield.ranking.views import Gains, Views, judge_all, ordered, with_every_document
-from cranfield.settings import Chance, Choice, Limits, OneOf, Scalar, Share, Type, check, declared, expected, fits, walk
-
-# What the module of a family imports: the decorator, and types for the parameters of its functions.
-__all__ = [
-    "FIXED",
-    "TERMINAL",
-    "UNBOUNDED",
-    "UNORDERED",
-    "Chance",
-    "Limits",
-    "Positive",
-    "Rank",
-    "Share",
-    "UpToOne",
-    "measure",
-]
+from cranfield.settings import Choice, Limits, OneOf, Scalar, Type, check, declared, expected, fits, walk
 
 Cutoff = Literal["none", "optional", "required", "recall"]
 # How the values of queries are aggregated. ``credit``: the mean, in which an undefined value counts as the share that

@@ -20,7 +20,7 @@ import numpy as np
 from cranfield.data import Booleans, Floats
 from cranfield.measures.average_precision import NotNegative, average_precision, q_measure
 from cranfield.measures.cascade import aspects, ideal_novelty, novelty, perfect_novelty, rows_of_queries
-from cranfield.measures.catalogue import Chance, Positive, Rank, Share, measure
+from cranfield.measures.catalogue import Positive, Rank, measure
 from cranfield.measures.gain import NO_BASE, Base, Discount, dcg, ideal_dcg
 from cranfield.measures.ntcireval import mean_weights, p_plus
 from cranfield.measures.precision import hits, success
@@ -29,6 +29,7 @@ from cranfield.measures.user_model import cascade_score, ideal_cascade
 from cranfield.measures.weights import harmonic, log_discount
 from cranfield.ranking.batch import Batch, Weights
 from cranfield.ranking.row_math import ratio, running, summed
+from cranfield.settings import Chance, Share
 
 Ideal = Literal["greedy", "exact"]
 Norm = Literal["min", "R"]

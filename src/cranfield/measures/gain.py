@@ -8,12 +8,13 @@ from typing import Annotated, Literal
 import numpy as np
 
 from cranfield.data import Floats, Integers
-from cranfield.measures.catalogue import TERMINAL, Chance, Limits, Rank, measure
+from cranfield.measures.catalogue import TERMINAL, Rank, measure
 from cranfield.measures.precision import hits, self_normalised, unbounded
 from cranfield.measures.ties.expectation import mean_for_nth
 from cranfield.measures.weights import geometric, log_discount, rank_biased_overlap
 from cranfield.ranking.batch import Batch, Documents, GainSums
 from cranfield.ranking.row_math import ratio, summed
+from cranfield.settings import Chance, Limits
 
 Discount = Literal["log2", "jk"]
 Base = Annotated[float, Limits(1, ends="(]")]

@@ -20,11 +20,11 @@ from cranfield.measures.aliases import (
     respell,
     translate,
 )
-from cranfield.measures.catalogue import CATALOGUE, Definition, Measure, Parameter, Rank, Share
+from cranfield.measures.catalogue import CATALOGUE, Definition, Measure, Parameter, Rank
 from cranfield.measures.own import measure_of
 from cranfield.ranking.tie_rules import TIES
 from cranfield.ranking.views import Views
-from cranfield.settings import walk
+from cranfield.settings import Share, walk
 from cranfield.wording import nearest
 
 SHAPE = re.compile(

@@ -17,13 +17,14 @@ import numpy as np
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.measures.average_precision import NotNegative, blended_ratios, blended_weights
 from cranfield.measures.cascade import survival_with_gain
-from cranfield.measures.catalogue import Chance, Positive, Rank, UpToOne, measure
+from cranfield.measures.catalogue import Positive, Rank, UpToOne, measure
 from cranfield.measures.ties.expectation import mean_for_nth
 from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.user_model import cascade_score, ideal_cascade, reach_probability
 from cranfield.measures.weights import count, geometric, harmonic, powers
 from cranfield.ranking.batch import CELLS, Batch, GainSums
 from cranfield.ranking.row_math import after_first, ratio, running, summed
+from cranfield.settings import Chance
 
 blended = partial(measure, gains="graded", rewards_promotion=False)
 cascade = partial(measure, gains="graded", probabilities=True)

@@ -21,11 +21,12 @@ import numpy as np
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.average_precision import EPSILON
-from cranfield.measures.catalogue import CLOSED_FORM, Rank, Share, measure
+from cranfield.measures.catalogue import CLOSED_FORM, Rank, measure
 from cranfield.measures.ties.strategies import OverOrders
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.rankings import Pool, share, strata
 from cranfield.ranking.row_math import summed
+from cranfield.settings import Share
 
 inf = math.inf
 estimate = partial(
@@ -289,12 +290,17 @@ def drawn(pool: Pool, method: str) -> Drawn:
 
 
 class Found(NamedTuple):
-    """The kept documents of rankings: 1/π of the relevant ones and 0 for others, π, and whether they are kept."""
+    """The kept documents of rankings: 1/π of the relevant ones and 0 for others, π, and whether they are kept.
+
+    ``row``, ``inverse``: the query of each relevant document that was drawn, and its 1/π, whether or not it is found.
+    """
 
     weight: Floats
     probability: Floats
     kept: Booleans
     relevant: Floats  # R̂, NaN where the query does not count
+    row: Integers
+    inverse: Floats
 
 
 def found(b: Batch, method: str) -> Found:
@@ -312,10 +318,10 @@ def found(b: Batch, method: str) -> Found:
     inverse = np.divide(1, probability, out=np.zeros(b.grade.shape), where=probability > 0)
     assert b.gain_of_grade is not None
     gaining = b.gain_of_grade(pool.judged.grade[of_pool.document]) > 0
-    inverse_of_pool = 1 / of_pool.probability[of_pool.document[gaining]]
-    weights = np.bincount(of_pool.row[gaining], inverse_of_pool, len(pool.query)).astype(np.float64)
+    row, inverse_of_pool = of_pool.row[gaining], 1 / of_pool.probability[of_pool.document[gaining]]
+    weights = np.bincount(row, inverse_of_pool, len(pool.query)).astype(np.float64)
     relevant = np.where(of_pool.counts & (weights > 0), weights, np.nan)[rows]
-    return Found(np.where(kept & b.relevant, inverse, 0), probability, kept, relevant)
+    return Found(np.where(kept & b.relevant, inverse, 0), probability, kept, relevant, row, inverse_of_pool)
 
 
 def _precisions(b: Batch, of_ranking: Found) -> Floats:
@@ -355,22 +361,17 @@ def variance_of_statistical_average_precision(b: Batch, *, method: Method = "mix
     """
     pool, rows = _pool(b)
     of_pool, of_ranking = drawn(pool, method), found(b, method)
-    relevant = of_ranking.relevant
+    inverse, relevant, weight = of_ranking.weight, of_ranking.relevant, of_ranking.inverse
     precision = _precisions(b, of_ranking)
-    value = summed(of_ranking.weight * precision) / relevant
+    value = summed(inverse * precision) / relevant
     count = np.bincount(of_pool.row, minlength=len(pool.query)).astype(np.float64)[rows]
-    assert b.gain_of_grade is not None
-    inverse = of_ranking.weight
-    uncertain = 1 - of_ranking.probability
-    retrieved = inverse > 0
+    uncertain, retrieved = 1 - of_ranking.probability, inverse > 0
     y = np.where(retrieved, (precision - value[:, None]) * inverse, 0)
     # Every relevant document counts with -statAP/π; those retrieved have the other value instead.
-    gaining = b.gain_of_grade(pool.judged.grade[of_pool.document]) > 0
-    weight = 1 / of_pool.probability[of_pool.document[gaining]]
-    row, queries = of_pool.row[gaining], len(pool.query)
 
     def missed(values: Floats, of_retrieved: Floats) -> Floats:
-        return np.bincount(row, values, minlength=queries)[rows] - summed(np.where(retrieved, of_retrieved, 0))
+        of_all = np.bincount(of_ranking.row, values, minlength=len(pool.query))[rows]
+        return of_all - summed(np.where(retrieved, of_retrieved, 0))
 
     plain, square = missed(weight, inverse), missed(weight**2, inverse**2)
     unsure = missed((1 - 1 / weight) * weight**2, uncertain * inverse**2)

@@ -15,7 +15,7 @@ import numpy as np
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.cascade import survival
-from cranfield.measures.catalogue import FIXED, TERMINAL, Chance, Limits, Positive, Rank, measure
+from cranfield.measures.catalogue import FIXED, TERMINAL, Positive, Rank, measure
 from cranfield.measures.ties.expectation import group_equal_rows, mean_over_ranges
 from cranfield.measures.ties.strategies import Kernel, OneOpenEnumerated, OverOrders
 from cranfield.measures.weights import (
@@ -29,6 +29,7 @@ from cranfield.measures.weights import (
 )
 from cranfield.ranking.batch import CELLS, Batch, GainSums, Weights
 from cranfield.ranking.row_math import after_first, running, summed
+from cranfield.settings import Chance, Limits
 
 RankScores = Callable[[Floats, Floats], Floats]  # of gains and costs, both (query, rank)
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -28,8 +27,7 @@ AT_ONCE = 1 << 14  # number of cells that are scored together; they fit into the
 Scorer = Callable[[Batch], Estimate]
 
 
-@dataclass(frozen=True, eq=False)
-class PossibleRankings:
+class PossibleRankings(NamedTuple):
     """The possible rankings of queries with ties.
 
     ``query``: the query of each ranking. ``start``, ``size`` (ranking, column): as in a batch. ``probability``: those
@@ -57,12 +55,11 @@ class PossibleRankings:
         """The rankings with open documents as ties, for a kernel that averages over their positions itself."""
         size = self.size.copy()
         size[np.arange(len(size)), self.open_column] = self.open_positions
-        return replace(self, size=size, open_positions=np.ones_like(self.open_positions))
+        return self._replace(size=size, open_positions=np.ones_like(self.open_positions))
 
     @staticmethod
     def concatenated(parts: Sequence[PossibleRankings]) -> PossibleRankings:
-        names = "query", "start", "size", "probability", "open_column", "open_positions", "sampled"
-        return PossibleRankings(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        return PossibleRankings(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def over_rankings(

@@ -337,13 +337,8 @@ def _distinct_orders(batch: Batch, query: int, k: int, seed: int) -> Iterator[Po
 
 def _many_orders(ties: Sequence[tuple[int, int]]) -> bool:
     """Whether the first n documents of ties of these sizes have too many orders to score them all."""
-    orders = 1
-    for size, n in ties:
-        for choices in range(size, size - n, -1):
-            orders *= choices
-            if orders > EXACT_DISTINCT:
-                return True
-    return False
+    logs = sum(math.lgamma(size + 1) - math.lgamma(size - n + 1) for size, n in ties)
+    return logs > math.log(EXACT_DISTINCT + 0.5)
 
 
 # The mean of a measure over the possible sets of documents in the first k, if a tie crosses rank k.
