@@ -19,19 +19,30 @@ from cranfield.ranking.row_math import summed
 
 
 class FirstOrLast(ClosedForm):
-    """The kernel itself is the expectation; it depends on one document, NIL, and on whether this is the first one.
+    """The kernel itself is the expectation; it depends on the first document, and on whether that is NIL.
 
     The limits over orders are those with NIL as the first and as the last document of its tie.
     """
 
+    nil_matters = True
+
     def limit(self, scoring: Scoring, batch: Batch, seed: int) -> Estimate:
         if scoring.views.depth is not None and scoring.views.condensed:  # other orders leave other documents
             return super().limit(scoring, batch, seed)
-        batch, limit = scoring.completed(batch), scoring.views.rule.limit
-        assert limit is not None  # else there is no limit to compute
-        ends = [np.where(batch.nil, batch.start + last * (batch.size - 1), batch.start) for last in (0, 1)]
-        size = np.where(batch.nil, 1, batch.size)
-        return Estimate(limit(*(scoring.kernel(batch.changed(start=start, size=size)) for start in ends)))
+        return self.limit_in_order(scoring, scoring.completed(batch), seed)
+
+    def limit_in_order(self, scoring: Scoring, batch: Batch, seed: int) -> Estimate:
+        del seed  # nothing is sampled
+        arrange, limit = scoring.views.rule.arrange, scoring.views.rule.limit
+        assert arrange is not None and limit is not None  # else there is no limit to compute
+        with_nil = batch.within(batch.nil).astype(np.int64)
+        scores = []
+        for nil, others in ((0, 1), (batch.size - 1, 0)):
+            start = batch.start + np.where(batch.nil, nil, others * with_nil)
+            moved = batch.changed(start=start, size=np.where(batch.nil, 1, batch.size - with_nil)).sorted()
+            scores.append(scoring.kernel(arrange(moved), **scoring.arguments))
+        value = limit.reduce(np.nan_to_num(scores))
+        return Estimate(np.where(np.isnan(scores).all(axis=0), np.nan, value))
 
 
 of_silence = partial(
@@ -114,6 +125,7 @@ def answer_accuracy(b: Batch) -> Floats:
     formula="c@1 = correct/n + (correct/n)(unanswered/n)",
     aggregate="credit",
     terminal="it gives credit to empty lists already",
+    ties=FirstOrLast(),
     retrieved_only=True,
 )
 def credit_for_unanswered_questions(b: Batch) -> Floats:

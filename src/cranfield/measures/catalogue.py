@@ -420,7 +420,8 @@ class Measure:
             last = self.last_rank_of_order or views.depth
             tied = rankings.size > 1
             return tied if last is None or rankings.judged.costs is not None else tied & (rankings.start < last)
-        nil = (rankings.size > 1) & rankings.nil if views.terminal and rankings.judged.nil is not None else None
+        nil_matters = (views.terminal or definition.ties.nil_matters) and rankings.judged.nil is not None
+        nil = (rankings.size > 1) & rankings.nil if nil_matters else None
         # If it depends on documents retrieved alone, a better one in the place of the last never lowers the score.
         rising = definition.retrieved_only and definition.rewards_promotion
         if views.depth is None or (rising and not views.condensed and not views.terminal):

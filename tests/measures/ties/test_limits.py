@@ -193,13 +193,14 @@ DIVERSE = ["alpha_DCG@3", "alpha_nDCG@2", "ERR_IA@3", "ERR_IA(norm='paper')", "n
            "PplusQ@2", "PplusQsharp@3", "IA_ERR@2", "IA_nERR@3", "AP", "bpref", "Q", "nDCG@3"]  # fmt: skip
 PAIRS = ["Prefs", "Prefs(by='group', count='implied')", "Prefs(by='pair', count='retrieved')", "NumPrefsMet", "PrefsR",
          "PrefsR(count='retrieved', fixed=True)"]  # fmt: skip
+ANSWERING = ["Answered", "FalseAnswer", "MissedAnswer", "AnswerAccuracy", "c_at_1", "c_at_1(rel=2)"]
 DEPTHS = ("", "condensed", "depth=3", "depth=3, condensed")
 OTHERS: dict[Callable[[random.Random], Made], tuple[list[str], tuple[str, ...]]] = {
     subtopics: (DIVERSE, DEPTHS),
     preferences: (PAIRS, DEPTHS),
     sampled: (["xinfAP", "infnDCG@3", "statAP", "P@2[sampled]", "RBP[sampled]"], ("", "depth=3")),
     costs: (["TBG(half=2)", "U(L=4)", "IFT", "BPMD@3"], DEPTHS),
-    no_answer: (["RR", "AP", "nDCG", "P@2", "RBP", "ERR", "Q", "bpref"], VIEWS),
+    no_answer: (["RR", "AP", "nDCG", "P@2", "RBP", "ERR", "Q", "bpref", *ANSWERING], VIEWS),
     texts: (["ABSNB(mu=10)@2", "DELTARB(mu=10)", "AP", "ERR_IA@3"], DEPTHS),
 }
 

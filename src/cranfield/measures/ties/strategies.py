@@ -85,12 +85,14 @@ class TieStrategy(ABC):
     """A way to compute the expectation of a measure over the orders of tied documents.
 
     ``summary``: the meaning of ``ties=expected``, for readers. ``exact_up_to``: the number of possibilities of a query
-    beyond which ``samples`` of them are drawn; empty if the expectation is always exact.
+    beyond which ``samples`` of them are drawn; empty if the expectation is always exact. ``nil_matters``: the limits
+    over orders depend on where a tied NIL is, also if it does not end the list.
     """
 
     summary = "the mean over all orders of tied documents"
     exact_up_to = ""
     samples = 0
+    nil_matters = False
 
     @abstractmethod
     def expectation(self, scoring: Scoring, batch: Batch, seed: int) -> Estimate:
