@@ -131,15 +131,22 @@ class Columns:
 
 
 class RowFaults:
-    """At most one fault for each row; ``line``: the number of each row in messages, if it is not its place."""
+    """At most one fault for each row; ``line``: the number of each row in messages, if it is not its place.
 
-    def __init__(self, line: Integers | None = None) -> None:
-        self.line = line
+    ``in_columns``: whether ids are in columns, which messages name, and are never empty; they are not in nested dicts.
+    """
+
+    def __init__(self, line: Integers | None = None, *, in_columns: bool = True) -> None:
+        self.line, self.in_columns = line, in_columns
         self.by_row: dict[int, tuple[str, str]] = {}
 
     def add(self, row: int, kind: str, text: str) -> None:
         """Add a fault of a row, which counts from 1."""
         self.by_row.setdefault(row, (kind, text))
+
+    def add_id(self, row: int, value: str, column: str) -> None:
+        """Add a value that is not an id."""
+        self.add(row, "id", f"{value} in column `{quotable(column)}`" if self.in_columns else value)
 
     def first(self, query: Strings) -> list[Fault]:
         """The faults that an error lists, each with the query of its row."""
@@ -304,8 +311,8 @@ def _ids_from_list(values: list[Any], name: str, faults: RowFaults) -> Strings:
         text = id_text(value) or ""
         if not is_id(value) or not is_encodable(text):
             text = ""
-            faults.add(row, "id", f"{quotable(repr(value))} in column `{quotable(name)}`")
-        elif not text:
+            faults.add_id(row, quotable(repr(value)), name)
+        elif not text and faults.in_columns:
             faults.add(row, "empty", name)
         elif is_collision(other := first.setdefault(text, value), value):
             faults.add(row, "collision", f"{other!r} and {value!r}")
@@ -348,7 +355,7 @@ def single_array(array: Any) -> Any:
 def _arrow_ids(array: Any, target: Any, name: str, faults: RowFaults) -> Strings:
     array = single_array(array.cast(target))
     for row in _null_rows(array):
-        faults.add(row, "id", f"null in column `{quotable(name)}`")
+        faults.add_id(row, "null", name)
     return _not_empty(strings_of(array), name, faults)
 
 

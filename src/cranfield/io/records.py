@@ -881,7 +881,7 @@ def judged_of(source: Mapping[Any, Any], location: Location) -> tuple[dict[str, 
     """``{query: {document: grade}}``, and how many judgments were repetitions. Sets and lists have grade 1."""
     judged: dict[str, dict[str, Any]] = {}
     repeated, accessors = 0, Accessors()
-    for query, value in zip(texts_of(source, "", location), source.values(), strict=True):
+    for query, value in zip(texts_of(source, "", location, encodable=True), source.values(), strict=True):
         if type(value) in (set, list, frozenset) and set(map(type, value)) == {str}:  # the usual case
             judged[query] = dict.fromkeys(value if type(value) is list else sorted(value), 1)
             repeated += len(value) - len(judged[query])
