@@ -52,7 +52,7 @@ class Columns:
 
     A column is a list, an Arrow array, a series or `Strings`. Names may be repeated; `choose_columns` refuses them if
     it needs one of them. ``line``: the line of each row, if the rows are those of a text file. ``text``: all values are
-    text, numbers included, as in CSV.
+    text, numbers included, as in CSV. ``place_of``: where a row is, if not in a line or row of ``source_name``.
     """
 
     def __init__(
@@ -63,14 +63,15 @@ class Columns:
         *,
         text: bool = False,
         source_name: str = "",
+        place_of: Callable[[int], str] | None = None,
     ) -> None:
         self.names, self.column, self.line, self.text = list(names), column, line, text
-        self.source_name = source_name
+        self.source_name, self.place_of = source_name, place_of
 
     @classmethod
-    def of(cls, columns: Mapping[str, list[Any]], line: Integers | None = None, source_name: str = "") -> Columns:
+    def of(cls, columns: Mapping[str, list[Any]], line: Integers | None = None, **about: Any) -> Columns:
         """Columns that are lists."""
-        return cls(columns, columns.__getitem__, line, source_name=source_name)
+        return cls(columns, columns.__getitem__, line, **about)
 
     @classmethod
     def of_arrow(cls, table: Any, line: Integers | None = None) -> Columns:
@@ -112,6 +113,8 @@ class Columns:
 
     def place(self, row: int) -> str:
         """Where a row is, for messages."""
+        if self.place_of is not None:
+            return self.place_of(row)
         return f"{self.source_name}:{' row ' if self.line is None else ''}{self.number(row)}"
 
     def values(self, name: str) -> list[Any]:
@@ -155,7 +158,7 @@ class RowFaults:
             kind, text = self.by_row[row]
             name = query[row - 1].encode("utf-8", "surrogateescape")
             line = row if self.line is None else int(self.line[row - 1])
-            faults.append(Fault(line, kind, name, fault_text(text)[:80], 0))
+            faults.append(Fault(line, kind, name, fault_text(text), 0))
         return faults
 
 

@@ -703,7 +703,7 @@ def _rise(scores: Sequence[Any]) -> bool:
 
 def _ranking(value: Any, query: str, location: Location, duplicates: Duplicates, accessors: Accessors) -> Ranking:
     texts, scores = _entries(value, query, location, accessors)
-    if isinstance(texts, Mapping):
+    if isinstance(texts, dict):
         return texts
     if scores is None:
         return texts if duplicates == "error" else list(dict.fromkeys(texts))
@@ -731,10 +731,8 @@ def _entries(
     first, by_field = items[0], accessors.given or accessors.knows(items[0])  # a type that was seen before
     if not by_field and (is_id(first) or first is None or isinstance(first, bool | float | complex)):
         return texts_of(items, query, location), None
-    if not by_field and is_pair(first) and is_id(first[0]):
-        ids, numbers = _split(items, query, location)
-    else:
-        ids, numbers = read_records(items, query, location, accessors)
+    is_scored = not by_field and is_pair(first) and is_id(first[0])
+    ids, numbers = _split(items, query, location) if is_scored else read_records(items, query, location, accessors)
     return texts_of(ids, query, location), numbers
 
 
@@ -886,11 +884,10 @@ def judged_of(source: Mapping[Any, Any], location: Location) -> tuple[dict[str, 
     judged: dict[str, dict[str, Any]] = {}
     repeated, accessors = 0, Accessors()
     for query, value in zip(texts_of(source, "", location, encodable=True), source.values(), strict=True):
-        if type(value) in (set, list, frozenset) and set(map(type, value)) == {str}:  # the usual case
-            texts, grades = list(value), None
-        else:
-            texts, grades = _entries(value, query, location, accessors)
-        if isinstance(texts, Mapping):
+        texts: dict[str, Any] | list[str]
+        usual = type(value) in (set, list, frozenset) and set(map(type, value)) == {str}
+        texts, grades = (list(value), None) if usual else _entries(value, query, location, accessors)
+        if isinstance(texts, dict):
             judged[query] = texts
             continue
         texts = sorted(texts) if isinstance(value, Set) else texts
