@@ -5,6 +5,9 @@
 On a collection with all judgments: the judgments that each strategy needs until the order of systems is right, and
 until the significant pairs are found; the judgments until pairs of systems are decided by bounds; and the coverage and
 width of intervals from human and predicted judgments together. docs/studies/judging.md has the results.
+
+Simulated judges err independently of each other given the grade; real ones do not. Near-duplicate runs, which differ on
+few queries, have poor coverage with every interval.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from cranfield import io
 from cranfield.data import Floats, Integers
 from cranfield.errors import InputError
 from cranfield.evaluation.evaluator import Evaluator, read_runs
-from cranfield.evaluation.notes import SENTENCES, Note
+from cranfield.evaluation.notes import Note
 from cranfield.evaluation.pair_bounds import DECIMALS, lowest_differences, rank_weights
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.judging.proposals import judging_order
@@ -404,12 +407,6 @@ class SampleResult:
     bias: float
 
 
-SENTENCES.update(
-    independent_judges="simulated judges err independently of each other given the grade; real ones do not",
-    near_duplicates="near-duplicate runs, which differ on few queries, have poor coverage with every interval",
-)
-
-
 @dataclass(frozen=True)
 class Judging(Study):
     """How few judgments decide, and which intervals hold with predicted ones.
@@ -466,7 +463,6 @@ class Judging(Study):
             different=different,
             coverage=tuple(coverage),
             samples=tuple(samples),
-            notes=(Note("independent_judges"), Note("near_duplicates")),
         )
 
     def _strategies(self, queries: Sequence[QueryLists]) -> Iterator[StrategyResult]:

@@ -114,6 +114,7 @@ def test_cells_of_the_notebook_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     from matplotlib import pyplot
 
     monkeypatch.chdir(tmp_path)
+    pyplot.close("all")
     names: dict[str, Any] = {}
     cells = CELL.findall((DOCS / "notebook.md").read_text(encoding="utf-8"))
     assert len(cells) > 8

@@ -207,7 +207,7 @@ FAULTS = [
     ([("a", 0, True)], "query `q`, position 1: the end must be a whole number, found True"),
     ([("a", 0, 10**30)], "query `q`, position 1: the end is too large: 1000000000"),
     ([("a", 0)], "query `q`, position 1: expected a passage, found"),
-    ([(None, 0, 3)], "query `q`, position 1: `None` is not the id of a document"),
+    ([(None, 0, 3)], "query `q`, position 1: an id must be text or a whole number, found None"),
     ([[("a", 0, 3)]], "query `q`, position 1: expected a passage, found [('a', 0, 3)]"),
 ]
 
@@ -235,7 +235,7 @@ def test_bad_rows_have_their_lines(tmp_path: Path) -> None:
         f"{path}:4: the start is negative: -3",
     ]
     path.write_text("query,document,start,end,score\n1,a,0,5,2\n1,b,3,5,x\n")
-    with pytest.raises(InputError, match=r"run.csv:3: the score is not a number: 'x'"):
+    with pytest.raises(InputError, match=r"run.csv:3: the score is not a number: \"x\""):
         cf.evaluate(cf.Collection(spans=SPANS), path, "RR")
     path.write_text("query,document,start,stopp\n1,a,0,5\n")
     with pytest.raises(InputError, match=r"run.csv: no column for the end; the columns are query, document, start"):

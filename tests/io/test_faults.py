@@ -352,3 +352,11 @@ def test_columns_where_they_mean_nothing(run_path: Path) -> None:
     assert str(caught.value) == "no column `b`; the columns are a"
     with pytest.raises(CranfieldError, match="no column `3`; the columns are a"):
         io.read_run(pd.DataFrame({"a": [1]}), columns={"query": 3})  # type: ignore[dict-item]
+
+
+def test_sentences_are_complete(tmp_path: Path) -> None:
+    """Values are cut where they are long; what is wrong with a line is not."""
+    path = tmp_path / "run.csv"
+    path.write_text('query,document,score\nq,"a,3\nq,b",2\n')
+    with pytest.raises(InputError, match="double each quote of an id, and put the id in quotes$"):
+        io.load(io.read_run(path))

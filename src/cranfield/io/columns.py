@@ -52,7 +52,7 @@ class Columns:
 
     A column is a list, an Arrow array, a series or `Strings`. Names may be repeated; `choose_columns` refuses them if
     it needs one of them. ``line``: the line of each row, if the rows are those of a text file. ``text``: all values are
-    text, numbers included, as in CSV.
+    text, numbers included, as in CSV. ``place_of``: where a row is, if not in a line or row of ``source_name``.
     """
 
     def __init__(
@@ -63,14 +63,15 @@ class Columns:
         *,
         text: bool = False,
         source_name: str = "",
+        place_of: Callable[[int], str] | None = None,
     ) -> None:
         self.names, self.column, self.line, self.text = list(names), column, line, text
-        self.source_name = source_name
+        self.source_name, self.place_of = source_name, place_of
 
     @classmethod
-    def of(cls, columns: Mapping[str, list[Any]], line: Integers | None = None, source_name: str = "") -> Columns:
+    def of(cls, columns: Mapping[str, list[Any]], line: Integers | None = None, **about: Any) -> Columns:
         """Columns that are lists."""
-        return cls(columns, columns.__getitem__, line, source_name=source_name)
+        return cls(columns, columns.__getitem__, line, **about)
 
     @classmethod
     def of_arrow(cls, table: Any, line: Integers | None = None) -> Columns:
@@ -112,6 +113,8 @@ class Columns:
 
     def place(self, row: int) -> str:
         """Where a row is, for messages."""
+        if self.place_of is not None:
+            return self.place_of(row)
         return f"{self.source_name}:{' row ' if self.line is None else ''}{self.number(row)}"
 
     def values(self, name: str) -> list[Any]:
@@ -131,15 +134,22 @@ class Columns:
 
 
 class RowFaults:
-    """At most one fault for each row; ``line``: the number of each row in messages, if it is not its place."""
+    """At most one fault for each row; ``line``: the number of each row in messages, if it is not its place.
 
-    def __init__(self, line: Integers | None = None) -> None:
-        self.line = line
+    ``in_columns``: whether ids are in columns, which messages name, and are never empty; they are not in nested dicts.
+    """
+
+    def __init__(self, line: Integers | None = None, *, in_columns: bool = True) -> None:
+        self.line, self.in_columns = line, in_columns
         self.by_row: dict[int, tuple[str, str]] = {}
 
     def add(self, row: int, kind: str, text: str) -> None:
         """Add a fault of a row, which counts from 1."""
         self.by_row.setdefault(row, (kind, text))
+
+    def add_id(self, row: int, value: str, column: str) -> None:
+        """Add a value that is not an id."""
+        self.add(row, "id", f"{value} in column `{quotable(column)}`" if self.in_columns else value)
 
     def first(self, query: Strings) -> list[Fault]:
         """The faults that an error lists, each with the query of its row."""
@@ -148,7 +158,7 @@ class RowFaults:
             kind, text = self.by_row[row]
             name = query[row - 1].encode("utf-8", "surrogateescape")
             line = row if self.line is None else int(self.line[row - 1])
-            faults.append(Fault(line, kind, name, fault_text(text)[:80], 0))
+            faults.append(Fault(line, kind, name, fault_text(text), 0))
         return faults
 
 
@@ -304,8 +314,8 @@ def _ids_from_list(values: list[Any], name: str, faults: RowFaults) -> Strings:
         text = id_text(value) or ""
         if not is_id(value) or not is_encodable(text):
             text = ""
-            faults.add(row, "id", f"{quotable(repr(value))} in column `{quotable(name)}`")
-        elif not text:
+            faults.add_id(row, quotable(repr(value)), name)
+        elif not text and faults.in_columns:
             faults.add(row, "empty", name)
         elif is_collision(other := first.setdefault(text, value), value):
             faults.add(row, "collision", f"{other!r} and {value!r}")
@@ -348,7 +358,7 @@ def single_array(array: Any) -> Any:
 def _arrow_ids(array: Any, target: Any, name: str, faults: RowFaults) -> Strings:
     array = single_array(array.cast(target))
     for row in _null_rows(array):
-        faults.add(row, "id", f"null in column `{quotable(name)}`")
+        faults.add_id(row, "null", name)
     return _not_empty(strings_of(array), name, faults)
 
 

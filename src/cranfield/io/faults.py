@@ -46,9 +46,12 @@ class Location:
     unit: Unit = "line"
     score_column: str = ""  # the column of scores or grades, if messages should name it
     literals: bool = False  # wrong values are given as they are written in Python or JSON, with their own quotes
+    place: Callable[[int], str] | None = None  # where a row is, if it is not a row or line of the source
 
     def prefix(self, line: int, query: bytes, document: str) -> str:
         """The beginning of a sentence about this line, row or entry."""
+        if self.place is not None:
+            return f"{self.place(line)}: "
         if self.unit == "line":
             return f"{self.source_name}:{line}: " if line else f"{self.source_name}: "
         ids = (("query", quotable(query)), ("document", document if self.unit == "entry" else ""))
@@ -79,7 +82,8 @@ _KINDS: dict[str, tuple[str, str]] = {
     "id": ("an id must be {id}, found {text}{position}", "give ids as text, whole numbers, bytes, UUIDs or paths"),
     "empty": ("the id in column `{text}` is empty", ""),
     "object": ("expected an object, found {text}", ""),
-    "syntax": ("{text}", ""),
+    "syntax": ("{sentence}", ""),
+    "quote": ("{sentence}", "quotes are searched as they are, then up to white space; give offsets"),
     "collision": (
         "different ids are the same text: {text}",
         "ids are compared as text; give all of them the same type",
@@ -103,6 +107,7 @@ def _sentence(location: Location, fault: Fault) -> str:
     text, other, is_text = quotable(fault.text), fault.other, fault.text[:1] in (b"'", b'"')
     return _KINDS[fault.kind][0].format(
         text=text,
+        sentence=fault.text.decode("utf-8", "backslashreplace"),
         other=other,
         query=quotable(fault.query),
         line=quotable(fault.text.strip()),

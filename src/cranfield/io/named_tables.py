@@ -110,6 +110,7 @@ def _of_pieces(stream: Stream, pieces: Iterable[Any]) -> Columns:
     columns: dict[str, list[Any]] = {}
     lines: list[int] = []
     faults = FaultList()
+    text = False
     written: dict[str, str] = {}  # names as they are in the file, which may have blanks around them
     for piece, found in pieces:
         place = f"{stream.source_name}:1"
@@ -119,11 +120,12 @@ def _of_pieces(stream: Stream, pieces: Iterable[Any]) -> Columns:
                 raise _repeated(name, place)
             columns.setdefault(name.strip(), [None] * len(lines)).extend(piece.column(name))
         lines += piece.line.tolist()
+        text = piece.text
         for column in columns.values():
             column += [None] * (len(lines) - len(column))
         faults.add(found)
     faults.raise_if_any(Location(stream.source_name, "run"))
-    return Columns.of(columns, np.array(lines, np.int64), stream.source_name)
+    return Columns.of(columns, np.array(lines, np.int64), source_name=stream.source_name, text=text)
 
 
 def _named(columns: Columns, source_name: str) -> Columns:

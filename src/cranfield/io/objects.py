@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield import native
-from cranfield.data import Floats, Judgments, Repeats, Run, Strings
+from cranfield.data import Judgments, Repeats, Run, Strings
 from cranfield.errors import InputError, reading_objects
 from cranfield.io import tables
-from cranfield.io.columns import COLUMN_NAMES, Columns, frame_of, is_frame, is_lazy, normalise_name
-from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, quotable
+from cranfield.io.columns import COLUMN_NAMES, Columns, RowFaults, frame_of, is_frame, is_lazy, normalise_name
+from cranfield.io.faults import FaultList, Location, TableKind, fault_text, quotable
 from cranfield.io.streams import Roles, reject_columns
-from cranfield.io.tables import Rows, group_judgments
-from cranfield.io.values import is_scalar, number, texts_of
+from cranfield.io.tables import Rows, group_judgments, judged_columns
+from cranfield.io.values import codes_of, is_id, is_scalar, texts_of
 
 if TYPE_CHECKING:
     from cranfield.io.values import Duplicates
@@ -134,7 +134,7 @@ def _general_qrels(source: Mapping[Any, Any], name: str, location: Location) -> 
         if plain is not None:
             prefix = location.prefix(0, fault_text(names[query_of[plain]]), quotable(str(documents[plain])))
             raise InputError([f"{prefix}the grade has no subtopic, but other grades have one"])
-        # A document without subtopics keeps a row; `_grades` reports that its grade is missing.
+        # A document without subtopics keeps a row; `judged_columns` reports that its grade is missing.
         labels = [value or {"0": value} for value in values]
         counts = [len(label) for label in labels]
         query_of = np.repeat(query_of, counts)
@@ -142,55 +142,15 @@ def _general_qrels(source: Mapping[Any, Any], name: str, location: Location) -> 
         subtopics = [subtopic for label in labels for subtopic in texts_of(label, "", location)]
         values = [value for label in labels for value in label.values()]
 
-    faults: list[Fault] = []
-
-    def query_at(row: int) -> bytes:
-        return fault_text(names[query_of[row]])
-
-    subtopic_of: dict[Any, int] = {}
-    rows = Rows(
-        _ids(names, lambda _: b"", faults),
-        query_of.astype(np.int64),
-        Strings.of(["0"]),
-        np.array([subtopic_of.setdefault(subtopic, len(subtopic_of)) for subtopic in subtopics], np.int64),
-        _ids(documents, query_at, faults),
-        _grades(values, query_at, faults),
-        np.arange(1, len(values) + 1, dtype=np.int64),
-    )
-    if subtopics:
-        rows = dataclasses.replace(rows, iterations=_ids(texts_of(subtopic_of, "", location), lambda _: b"", faults))
-    else:
-        rows = dataclasses.replace(rows, iteration_of=np.zeros(len(values), np.int64))
-    FaultList(faults).raise_if_any(location, lambda entry: quotable(str(documents[entry - 1])))
+    columns = {"document": documents, "grade": values} | ({"iteration": subtopics} if subtopics else {})
+    faults, frame = RowFaults(in_columns=False), Columns.of(columns)
+    judged = judged_columns(frame, {role: role for role in columns}, faults)
+    iterations = codes_of(judged["iteration"]) if subtopics else (Strings.of(["0"]), np.zeros(len(values), np.int64))
+    queries = Strings.of(names)
+    every = FaultList(faults.first(queries.take(query_of)), len(faults.by_row))
+    every.raise_if_any(location, lambda entry: quotable(str(documents[entry - 1])))
+    rows = Rows(queries, query_of, *iterations, judged["document"], judged["grade"], judged["line"])
     return group_judgments(name, rows, location, subtopics=bool(subtopics))
-
-
-def _ids(values: list[Any], query_at: Callable[[int], bytes], faults: list[Fault]) -> Strings:
-    try:
-        return Strings.of(values)
-    except (AttributeError, UnicodeEncodeError):  # some ids are not text
-        for row, value in enumerate(values):
-            try:
-                Strings.of([value])
-            except (AttributeError, UnicodeEncodeError):
-                faults.append(Fault(row + 1, "id", query_at(row), fault_text(repr(value))[:80], 0))
-        return Strings.of([])
-
-
-def _grades(values: list[Any], query_at: Callable[[int], bytes], faults: list[Fault]) -> Floats:
-    if set(map(type, values)) <= {int, float}:  # the usual case, in one step
-        try:
-            grades = np.array(values, np.float64)
-        except OverflowError:
-            grades = np.array([np.nan])
-        if np.isfinite(grades).all():
-            return grades
-    grades = np.array([np.nan if (grade := number(value)) is None else grade for value in values], np.float64)
-    faults += [
-        Fault(row + 1, "grade", query_at(row), fault_text(repr(values[row]))[:80], 0)
-        for row in np.flatnonzero(~np.isfinite(grades)).tolist()
-    ]
-    return grades
 
 
 def is_list_of_runs(run: Any) -> bool:
@@ -242,15 +202,12 @@ def _is_path(value: Any) -> bool:
 
 def _is_one_value(value: Any) -> bool:
     """Whether this is a score or an id, and not a ranking."""
-    from cranfield.io.values import is_id
-
     return is_scalar(value) or is_id(value)
 
 
 def _is_list_of_rankings(value: Sequence[Any], name: str) -> bool:
     """Whether a value of a dict is a list of rankings, as a run is, and not one ranking; ``name`` is its key."""
     from cranfield.io.records import is_pair, is_response
-    from cranfield.io.values import is_id
 
     first = value[0]
     if isinstance(first, Mapping):

@@ -702,36 +702,38 @@ def _rise(scores: Sequence[Any]) -> bool:
 
 
 def _ranking(value: Any, query: str, location: Location, duplicates: Duplicates, accessors: Accessors) -> Ranking:
+    texts, scores = _entries(value, query, location, accessors)
+    if isinstance(texts, dict):
+        return texts
+    if scores is None:
+        return texts if duplicates == "error" else list(dict.fromkeys(texts))
+    return _keep(texts, scores, query, location, duplicates)
+
+
+def _entries(
+    value: Any, query: str, location: Location, accessors: Accessors
+) -> tuple[dict[str, Any] | list[str], Sequence[Any] | None]:
+    """What is ranked or judged for a query, as text, with scores or grades if there are any; a dict has them inside."""
+    if is_scores(value):
+        value = pairs_of(value)
     if type(value) is list:
         items: Sequence[Any] = value
     else:
-        if is_scores(value):
-            value = pairs_of(value)
+        if location.kind == "qrels" and is_response(value):
+            hint = f"responses are runs, which come second; judgments are {_NESTED['qrels'].replace('}}, ', '}} or ')}"
+            _wrong(f"{_at(query, location)}found the response of a search engine", hint)
         hits = hits_of(value, _at(query, location))
         if hits is None and isinstance(value, Mapping):
-            return numbers_of(value, query, location)
+            return numbers_of(value, query, location), None
         items = _items(value if hits is None else hits, query, location)
     if not items:
-        return []
-    if accessors.knows(items[0]):  # a type that was seen before: without a search for its fields
-        return _ranking_of_records(items, query, location, duplicates, accessors)
-    if not accessors.given and (is_id(items[0]) or items[0] is None or isinstance(items[0], bool | float | complex)):
-        texts = texts_of(items, query, location)
-        return texts if duplicates == "error" else list(dict.fromkeys(texts))
-    if not accessors.given and is_pair(items[0]) and is_id(items[0][0]):
-        ids, scores = _split(items, query, location)
-        return _keep(texts_of(ids, query, location), scores, query, location, duplicates)
-    return _ranking_of_records(items, query, location, duplicates, accessors)
-
-
-def _ranking_of_records(
-    items: Sequence[Any], query: str, location: Location, duplicates: Duplicates, accessors: Accessors
-) -> Ranking:
-    documents, found = read_records(items, query, location, accessors)
-    texts = texts_of(documents, query, location)
-    if found is None:
-        return texts if duplicates == "error" else list(dict.fromkeys(texts))
-    return _keep(texts, found, query, location, duplicates)
+        return [], None
+    first, by_field = items[0], accessors.given or accessors.knows(items[0])  # a type that was seen before
+    if not by_field and (is_id(first) or first is None or isinstance(first, bool | float | complex)):
+        return texts_of(items, query, location), None
+    is_scored = not by_field and is_pair(first) and is_id(first[0])
+    ids, numbers = _split(items, query, location) if is_scored else read_records(items, query, location, accessors)
+    return texts_of(ids, query, location), numbers
 
 
 def numbers_of(value: Mapping[Any, Any], query: str, location: Location) -> dict[str, Any]:
@@ -881,33 +883,16 @@ def judged_of(source: Mapping[Any, Any], location: Location) -> tuple[dict[str, 
     """``{query: {document: grade}}``, and how many judgments were repetitions. Sets and lists have grade 1."""
     judged: dict[str, dict[str, Any]] = {}
     repeated, accessors = 0, Accessors()
-    for query, value in zip(texts_of(source, "", location), source.values(), strict=True):
-        if type(value) in (set, list, frozenset) and set(map(type, value)) == {str}:  # the usual case
-            judged[query] = dict.fromkeys(value if type(value) is list else sorted(value), 1)
-            repeated += len(value) - len(judged[query])
+    for query, value in zip(texts_of(source, "", location, encodable=True), source.values(), strict=True):
+        texts: dict[str, Any] | list[str]
+        usual = type(value) in (set, list, frozenset) and set(map(type, value)) == {str}
+        texts, grades = (list(value), None) if usual else _entries(value, query, location, accessors)
+        if isinstance(texts, dict):
+            judged[query] = texts
             continue
-        if is_scores(value):
-            value = pairs_of(value)
-        if isinstance(value, Mapping) and not is_response(value):
-            judged[query] = numbers_of(value, query, location)
-            continue
-        if is_response(value):
-            hint = f"responses are runs, which come second; judgments are {_NESTED['qrels'].replace('}}, ', '}} or ')}"
-            _wrong(f"{_at(query, location)}found the response of a search engine", hint)
-        items = _items(value, query, location)
-        if not items:
-            judged[query] = {}
-        elif is_pair(items[0]) and is_id(items[0][0]):
-            ids, grades = _split(items, query, location)
-            judged[query] = _grades(texts_of(ids, query, location), grades, query, location)
-        elif is_id(items[0]):
-            texts = texts_of(items, query, location)
-            judged[query] = dict.fromkeys(sorted(texts) if isinstance(value, Set) else texts, 1)
-        else:
-            documents, found = read_records(items, query, location, accessors)
-            texts = texts_of(documents, query, location)
-            judged[query] = _grades(texts, found or [1] * len(texts), query, location)
-        repeated += len(items) - len(judged[query])
+        texts = sorted(texts) if isinstance(value, Set) else texts
+        judged[query] = _grades(texts, grades or [1] * len(texts), query, location)
+        repeated += len(texts) - len(judged[query])
     return judged, repeated
 
 

@@ -7,7 +7,6 @@ half-open. A judged passage may be a quote from the text of its document, in pla
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,8 +18,8 @@ import numpy as np
 from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Passages, Run, Strings, Table
 from cranfield.errors import InputError, UsageError, reading_objects
-from cranfield.io.columns import COLUMN_NAMES, PASSAGE_IDS, Columns, no_column
-from cranfield.io.faults import Location, TableKind, Unit, quotable
+from cranfield.io.columns import COLUMN_NAMES, PASSAGE_IDS, Columns, RowFaults, ids_of, no_column, numbers_of
+from cranfield.io.faults import FaultList, Location, TableKind, Unit, quotable
 from cranfield.io.named_tables import read_table
 from cranfield.io.records import FIELDS, Accessors, columns_of, read_chunk_records, without_repeats
 from cranfield.io.runs import load, load_unchecked
@@ -31,9 +30,6 @@ from cranfield.io.values import (
     check_duplicates,
     codes_of,
     id_text,
-    is_encodable,
-    is_missing,
-    number,
     passage_ids,
 )
 from cranfield.wording import plural
@@ -60,23 +56,21 @@ SHAPES = {
 
 @dataclass
 class Given:
-    """Passages as they were given: a list for each role; ``place`` says where a row is.
+    """Passages as they were given.
 
-    Roles are query and document; start and end, or quote in their place; value (scores or grades) and rank, if given.
+    Columns are query and document; start and end, or quote in their place; value (scores or grades) and rank, if given.
     """
 
     name: str
     source_name: str
-    roles: dict[str, list[Any]]
-    place: Callable[[int], str]
-    lines: Integers | None = None
+    frame: Columns
     empty: Sequence[str] = ()  # queries without passages
     listed: bool = False  # in lists by query, which have an order
 
 
 @dataclass(frozen=True, eq=False)
 class Located:
-    """The same as columns: passages by query, with their scores or grades and their ranks, if there are any."""
+    """The same as arrays: passages by query, with their scores or grades and their ranks, if there are any."""
 
     given: Given
     query: Strings
@@ -110,7 +104,7 @@ def read_chunks(
     if texts is not None:
         title = run.source_name or run.name
         of_id = lambda row: f"{title}: `{quotable(table.document[row])}`"  # noqa: E731
-        texts.check(passages, found.given.place if isinstance(found, Located) else of_id)
+        texts.check(passages, found.given.frame.place if isinstance(found, Located) else of_id)
     return run if duplicates == "error" else without_repeats(run, duplicates, load_unchecked)
 
 
@@ -121,8 +115,8 @@ def _run(found: Located) -> Run:
         passage_ids(found.passages),
         scores,
         found.ranks,
-        unit="row" if given.lines is None else "line",
-        line=given.lines,
+        unit="row" if given.frame.line is None else "line",
+        line=given.frame.line,
         passages=found.passages,
     )
     rising = given.listed and found.values is not None and _rise(found.query, found.values)
@@ -169,10 +163,10 @@ def read_spans(source: Any, *, name: str | None = None, texts: Texts | None = No
         place: Callable[[int], str] = places.__getitem__
     else:
         given, passages, query = found.given, found.passages, found.query
-        place, title = given.place, given.source_name
+        place, title = given.frame.place, given.source_name
         grade, ids = np.ones(len(query)) if found.values is None else found.values, passage_ids(passages)
-        if given.lines is not None:
-            unit, line = "line", given.lines
+        if given.frame.line is not None:
+            unit, line = "line", given.frame.line
     if texts is not None:
         texts.check(passages, place)
     if len(empty := np.flatnonzero(passages.start == passages.end)):
@@ -205,7 +199,8 @@ def _located(
         return f"query `{quotable(queries[query])}`, position {row - int(begin[query]) + 1}"
 
     empty = list(queries.take(np.flatnonzero(np.diff(begin) == 0)))
-    given = Given(name or ("run" if kind == "run" else "spans"), "", {}, place, empty=empty, listed=True)
+    frame = Columns.of({}, place_of=place)
+    given = Given(name or ("run" if kind == "run" else "spans"), "", frame, empty=empty, listed=True)
     return Located(given, queries.take(row_query), passages, columns.get("value"))
 
 
@@ -273,15 +268,14 @@ def _is_text(ranking: Any) -> bool:
 
 def _of_table(table: Columns, kind: TableKind, name: str, source_name: str, *, quotes: bool) -> Given | None:
     columns = {role: table.usual(names) for role, names in COLUMNS.items()}
-    roles = {role: table.values(column) for role, column in columns.items() if column is not None}
-    quotes = quotes and "start" not in roles and "quote" in roles
-    if not quotes and "start" not in roles and "end" not in roles:
-        if "query" in roles and _has_fields(table):
-            return _of_records(table, roles["query"], kind, name, source_name)
+    quotes = quotes and columns["start"] is None and columns["quote"] is not None
+    if not quotes and columns["start"] is columns["end"] is None:
+        if columns["query"] is not None and _has_fields(table):
+            return _of_records(table, table.values(columns["query"]), kind, name, source_name)
         if source_name:
             return None
     needed = ["query", "document", "quote"] if quotes else ["query", "document", "start", "end"]
-    missing = [role for role in needed if role not in roles]
+    missing = [role for role in needed if columns[role] is None]
     if missing:
         more = ", or query, document and quote" if kind == "qrels" else ""
         raise no_column(
@@ -290,12 +284,12 @@ def _of_table(table: Columns, kind: TableKind, name: str, source_name: str, *, q
             f"no column for the {missing[0]}",
             f"a table of passages has the columns query, document, start and end{more}",
         )
-    given = {role: roles[role] for role in (*needed, "rank") if role in roles}
-    if (value := "score" if kind == "run" else "grade") in roles:
-        given["value"] = roles[value]
-    elif kind == "run" and "rank" in roles:
-        given["value"] = [rank if math.isnan(number := _number(rank)) else -number for rank in roles["rank"]]
-    return Given(name, source_name, given, table.place, table.line)
+    chosen = {role: columns[role] for role in (*needed, "rank")}
+    chosen["value"] = columns["score" if kind == "run" else "grade"]
+    roles = {role: column for role, column in chosen.items() if column is not None}
+    frame = Columns(roles, lambda role: table.column(roles[role]), table.line, text=table.text)
+    frame.source_name = table.source_name
+    return Given(name, source_name, frame)
 
 
 def _has_fields(table: Columns) -> bool:
@@ -308,7 +302,9 @@ def _of_records(table: Columns, queries: list[Any], kind: TableKind, name: str, 
     with _in(source_name):
         rows = read_chunk_records([row for _, row in table.rows()], "", kind, Accessors())
     columns = dict(zip(("document", "start", "end", "value"), map(list, zip(*rows, strict=True)), strict=False))
-    return Given(name, source_name, {"query": queries, **columns}, table.place, table.line)
+    return Given(
+        name, source_name, Columns.of({"query": queries, **columns}, table.line, source_name=table.source_name)
+    )
 
 
 @contextmanager
@@ -360,7 +356,8 @@ def _of_mapping(
     width = max(widths, default=min(usual))
     columns = {role: [row[i] for row in rows] for i, role in enumerate(names[:width])}
     empty = [id_text(query) or str(query) for query, ranking in source.items() if _is_empty(ranking)]
-    return Given(name, source_name, {"query": queries, **columns}, place, empty=empty, listed=True)
+    frame = Columns.of({"query": queries, **columns}, place_of=place)
+    return Given(name, source_name, frame, empty=empty, listed=True)
 
 
 def _is_record(item: Any, accessors: Accessors) -> bool:
@@ -382,42 +379,40 @@ def _listed(query: Any, ranking: Any, kind: TableKind) -> list[Any]:
 
 
 def _checked(given: Given, kind: TableKind, texts: Texts | None = None) -> Located:
-    """The passages as columns of ids and numbers."""
-    faults: list[str] = []
-    roles = given.roles
-    queries, documents = (_ids(given, roles[role], role, faults) for role in ("query", "document"))
-    names, document = codes_of(Strings.of(documents))
-    if "quote" in roles and not faults:
-        starts, ends = _located_quotes(given, documents, roles["quote"], texts, faults)
-    elif "quote" not in roles:
-        starts, ends = (_offsets(given, roles[role], role, faults) for role in ("start", "end"))
-        for row in np.flatnonzero((starts < 0) | (ends < starts)).tolist() if not faults else ():
+    """The passages as arrays of ids and numbers."""
+    frame, faults = given.frame, RowFaults(in_columns=not given.listed)
+    query, document = (ids_of(frame, role, faults) for role in ("query", "document"))
+    if "quote" in frame.names:
+        starts, ends = _located_quotes(frame, list(document), texts, faults)
+    else:
+        starts, ends = (_offsets(frame.values(role), role, faults) for role in ("start", "end"))
+        for row in np.flatnonzero((starts < 0) | (ends < starts)).tolist():
             negative = f"the start is negative: {starts[row]}"
             wrong = negative if starts[row] < 0 else f"the end {ends[row]} is before the start {starts[row]}"
-            faults.append(f"{given.place(row)}: {wrong}")
-    if faults:
-        hint = "quotes are searched as they are, then up to white space; give offsets" if "quote" in roles else ""
-        raise InputError(faults, hint=hint)
-    if not documents and not given.empty:
+            faults.add(row + 1, "syntax", wrong)
+    values, ranks = (
+        _numbers(frame, column, what, faults)
+        for column, what in (("value", "score" if kind == "run" else "grade"), ("rank", "rank"))
+    )
+    location = Location(given.source_name, kind, "row", place=lambda row: frame.place(row - 1))
+    FaultList(faults.first(query), len(faults.by_row)).raise_if_any(location)
+    if not len(query) and not given.empty:
         raise InputError([f"{given.source_name or given.name}: no passages"])
-    values, ranks = _numbers(given, "value", "score" if kind == "run" else "grade"), _numbers(given, "rank", "rank")
-    return Located(given, Strings.of(queries), Passages(names, document, starts, ends), values, ranks)
+    if kind == "run" and values is None and ranks is not None:
+        values = -ranks
+    return Located(given, query, Passages(*codes_of(document), starts, ends), values, ranks)
 
 
-def _ids(given: Given, values: list[Any], role: str, faults: list[str]) -> list[str]:
-    if set(map(type, values)) <= {str} and all(values) and is_encodable("".join(values)):
-        return values
-    texts = []
-    for row, value in enumerate(values):
-        text = None if is_missing(value) else id_text(value)
-        if text is None or not is_encodable(text):
-            faults.append(f"{given.place(row)}: `{quotable(str(value))}` is not the id of a {role}")
-            text = ""
-        texts.append(text)
-    return texts
+def _numbers(frame: Columns, column: str, what: str, faults: RowFaults) -> Floats | None:
+    if column not in frame.names:
+        return None
+    numbers = numbers_of(frame, column, what, faults)
+    for row in np.flatnonzero(~np.isfinite(numbers) if what == "grade" else np.isnan(numbers)).tolist():
+        faults.add(row + 1, what, repr(frame.values(column)[row]))
+    return numbers
 
 
-def _offsets(given: Given, values: list[Any], role: str, faults: list[str]) -> Integers:
+def _offsets(values: list[Any], role: str, faults: RowFaults) -> Integers:
     kinds = set(map(type, values))
     if kinds == {str} and "" not in values and max(map(len, values)) < len(str(LONGEST)):
         digits = "".join(values)
@@ -426,10 +421,10 @@ def _offsets(given: Given, values: list[Any], role: str, faults: list[str]) -> I
     whole = values if kinds == {int} else [_whole(value) for value in values]
     for row, value in enumerate(whole):
         if isinstance(value, Wrong):
-            faults.append(f"{given.place(row)}: the {role} must be a whole number, found {quotable(str(value))}")
+            faults.add(row + 1, "syntax", f"the {role} must be a whole number, found {quotable(str(value))}")
         elif abs(value) > LONGEST:
-            faults.append(f"{given.place(row)}: the {role} is too large: {quotable(str(values[row]))}")
-    return np.array([] if faults else whole, np.int64)
+            faults.add(row + 1, "syntax", f"the {role} is too large: {quotable(str(values[row]))}")
+    return np.array([0 if row + 1 in faults.by_row else value for row, value in enumerate(whole)], np.int64)
 
 
 class Wrong(str):
@@ -444,24 +439,6 @@ def _whole(value: Any) -> int | Wrong:
     if isinstance(value, str) and re.fullmatch(r"\s*-?[0-9]+\s*", value):
         return int(value) if len(value) < MOST_DIGITS else LONGEST + 1
     return Wrong(value if isinstance(value, str) and value else repr(value))
-
-
-def _numbers(given: Given, column: str, role: str) -> Floats | None:
-    if (values := given.roles.get(column)) is None:
-        return None
-    numbers = np.fromiter(map(_number, values), np.float64, len(values))
-    wrong = np.isnan(numbers) if role == "score" else ~np.isfinite(numbers)
-    if wrong.any():
-        kind = "finite number" if role == "grade" else "number"
-        faults = [(given.place(row), quotable(repr(values[row]))) for row in np.flatnonzero(wrong).tolist()]
-        raise InputError([f"{place}: the {role} is not a {kind}: {value}" for place, value in faults])
-    return numbers
-
-
-def _number(value: Any) -> float:
-    """A number, which may be text; NaN for everything else."""
-    found = number(value, text=True)
-    return math.nan if found is None else found
 
 
 class Texts:
@@ -501,26 +478,24 @@ class Texts:
 
 
 def _located_quotes(
-    given: Given, documents: Sequence[str], quotes: Sequence[Any], texts: Texts | None, faults: list[str]
+    frame: Columns, documents: Sequence[str], texts: Texts | None, faults: RowFaults
 ) -> tuple[Integers, Integers]:
     """The offsets of quotes in the texts of documents."""
     if texts is None:
         raise UsageError(
             "quotes need the texts of documents", hint="give --corpus FILE, or documents={id: text} of a Collection"
         )
-    known, found = texts.of(documents), []
-    for row, (name, quote) in enumerate(zip(documents, quotes, strict=True)):
+    known, offsets = texts.of(documents), np.zeros((len(documents), 2), np.int64)
+    for row, (name, quote) in enumerate(zip(documents, frame.values("quote"), strict=True)):
         if not isinstance(quote, str) or not quote.strip():
-            faults.append(f"{given.place(row)}: expected a quote, found {quotable(repr(quote))}")
+            faults.add(row + 1, "quote", f"expected a quote, found {quotable(repr(quote))}")
         elif name not in known:
-            faults.append(f"{given.place(row)}: there is no document `{quotable(name)}`")
+            faults.add(row + 1, "quote", f"there is no document `{quotable(name)}`")
         elif len(places := locate(quote, known[name])) == 1:
-            found.append(places[0])
+            offsets[row] = places[0]
         else:
-            where = f"in document `{quotable(name)}`: `{quotable(quote)}`"
             problem = "the quote is not found" if not places else f"the quote is found {len(places)} times"
-            faults.append(f"{given.place(row)}: {problem} {where}")
-    offsets = np.array(found, np.int64).reshape(-1, 2)
+            faults.add(row + 1, "quote", f"{problem} in document `{quotable(name)}`: `{quotable(quote)}`")
     return offsets[:, 0], offsets[:, 1]
 
 

@@ -102,7 +102,7 @@ def _read_qrels(
         if frame.line is not None and not len(frame):
             continue
         of_rows = RowFaults(frame.line)
-        for role, values in _judged(frame, named, of_rows).items():
+        for role, values in judged_columns(frame, named, of_rows).items():
             parts.setdefault(role, []).append(values)
         faults.add(of_rows.first(parts["query"][-1]), len(of_rows.by_row))
     faults.raise_if_any(location)
@@ -120,12 +120,12 @@ def _read_qrels(
     return _with_sample(judgments, judged) if judged.keys() & set(SAMPLE_ROLES) else judgments
 
 
-def _judged(frame: Columns, named: Mapping[str, str], faults: RowFaults) -> dict[str, Any]:
+def judged_columns(frame: Columns, named: Mapping[str, str], faults: RowFaults) -> dict[str, Any]:
     """The values of each role in a piece of judgments."""
     judged: dict[str, Any] = {
         role: ids_of(frame, named[role], faults) for role in ("query", "document", "iteration") if role in named
     }
-    rows = len(judged["query"])
+    rows = len(judged["document"])
     grade = numbers_of(frame, named["grade"], "grade", faults) if "grade" in named else np.ones(rows)
     for row in np.flatnonzero(~np.isfinite(grade)).tolist():
         faults.add(row + 1, "grade", repr(float(grade[row])))
