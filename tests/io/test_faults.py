@@ -358,5 +358,5 @@ def test_sentences_are_complete(tmp_path: Path) -> None:
     """Values are cut where they are long; what is wrong with a line is not."""
     path = tmp_path / "run.csv"
     path.write_text('query,document,score\nq,"a,3\nq,b",2\n')
-    with pytest.raises(InputError, match="double each quote of an id, and put the id in quotes$"):
+    with pytest.raises(InputError, match=r"double each quote of an id, and put the id in quotes$"):
         io.load(io.read_run(path))
