@@ -141,6 +141,35 @@ def test_scikit_learn_has_the_mean_over_orders_of_scholars_example() -> None:
     assert ours == pytest.approx([0.699812], abs=1e-6)
 
 
+def test_an_empty_list_where_nothing_is_relevant() -> None:
+    """Silence is as bad as a wrong answer, or is left out; a terminal document tells them apart."""
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    ir_measures = pytest.importorskip("ir_measures")
+    qrels, answered = {"q1": {"a": 1}, "q2": {"b": 0}}, {"q1": {"a": 1.0}}
+    silent, wrong = {**answered, "q2": {}}, {**answered, "q2": {"c": 1.0}}
+
+    def pytrec_rr(run: Any) -> list[float]:
+        return [
+            values["recip_rank"]
+            for values in pytrec_eval.RelevanceEvaluator(qrels, {"recip_rank"}).evaluate(run).values()
+        ]
+
+    assert pytrec_rr(silent) == pytrec_rr(wrong) == [1.0, 0.0]
+    assert pytrec_rr(answered) == [1.0]
+    for run in (silent, answered, wrong):
+        assert ir_measures.calc_aggregate([ir_measures.RR], qrels, run) == {ir_measures.RR: 0.5}
+    ours = [means(qrels, run, ["RR", "RR[terminal]", "FalseAnswer"]) for run in (silent, answered, wrong)]
+    assert ours == [[0.5, 1.0, 0.0], [0.5, 1.0, 0.0], [0.5, 0.75, 1.0]]
+
+
+@pytest.mark.parametrize(("action", "expected"), [("neg", 0.5), ("pos", 1.0)])
+def test_torchmetrics_and_queries_without_a_relevant_document(action: str, expected: float) -> None:
+    torch, retrieval = pytest.importorskip("torch"), pytest.importorskip("torchmetrics.retrieval")
+    scores, relevant = torch.tensor([0.9, 0.8]), torch.tensor([True, False])
+    metric = retrieval.RetrievalMRR(empty_target_action=action)
+    assert float(metric(scores, relevant, indexes=torch.tensor([0, 1]))) == expected
+
+
 def test_torchmetrics_and_negative_scores() -> None:
     torch, retrieval = pytest.importorskip("torch"), pytest.importorskip("torchmetrics.retrieval")
     scores, relevant, queries = (

@@ -133,7 +133,7 @@ def test_a_document_outside_the_catalogue_is_an_error() -> None:
     with pytest.raises(cf.InputError) as caught:
         cf.exposure({"q": {"a": 2.0, "x": 1.0, "y": 0.5}}, k=2, items={"a": {}})
     assert str(caught.value) == (
-        "items: 1 document that runs show, such as `x`, are not among the items\n\n"
+        "items: runs show 1 document not among the items, such as `x`\n\n"
         "hint: items are the whole catalogue; add these documents"
     )
 

@@ -77,7 +77,7 @@ def test_scores_of_evaluate_and_what_is_missing() -> None:
         reproduction(scores, scores, "newer", "old", measure="RR")
     with pytest.raises(cf.CranfieldError, match="the scores have no run `newer`"):
         reproduction(experiment(1), experiment(1), "newer", "base")
-    with pytest.raises(cf.InputError, match="1 queries have a score in both"):
+    with pytest.raises(cf.InputError, match="at least two queries with a score in both, found 1"):
         reproduction({"new": {"1": 1.0}, "base": {"1": 0.5}}, experiment(1), "new", "base")
 
 

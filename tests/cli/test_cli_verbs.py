@@ -174,6 +174,7 @@ def test_convert_cuts_at_a_score(call: Call, tmp_path: Path) -> None:
     assert [line.split()[2] for line in target.read_text().splitlines()] == ["a"]
     wrong = {
         ("convert", run, target, "--min-score", "9"): "no document scores 9 or more; the highest score is 3",
+        ("convert", run, target, "--min-score", "nan"): "not a finite number",
         ("convert", QRELS, target, "--kind", "qrels", "--min-score", "1"): "--min-score is for runs",
         ("convert", run): "convert needs one file to write",
     }

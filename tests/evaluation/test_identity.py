@@ -86,6 +86,8 @@ def test_the_error_says_which_side_has_ids() -> None:
     with pytest.raises(InputError, match="the judgments have ids of queries, such as `0`, and the run is a list") as e:
         cf.Evaluator(KEYED, "RR").means(IDS)
     assert "query_ids=" in e.value.hint
+    with pytest.raises(InputError, match="there are no judgments in the same order and the run is a list without ids"):
+        cf.evaluate(cf.Collection(items={"a": {"price": 1}}), [["a"]], "DocMean(of='price')")
     with pytest.raises(InputError, match="dense has ids of queries, such as `0`, and the judgments are a list"):
         cf.evaluate(RELEVANT, {"dense": {q: [str(d) for d in ids] for q, ids in RANKED.items()}}, "RR")
 

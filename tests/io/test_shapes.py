@@ -47,6 +47,8 @@ def test_tables_of_users_and_items_with_other_names() -> None:
     assert cf.read_queries(users, columns={"query": "kunde", "text": "land"})["u1"] == {"segment": "x", "text": "D"}
     items = cf.read_items(pd.DataFrame({"sku": ["a", "b"], "price": [1, 2]}), columns={"document": "sku"})
     assert list(items.ids) == ["a", "b"]
+    # The column of documents has the names that it has in a run.
+    assert list(cf.read_items([{"docno": "a", "docid": 0}, {"docno": "b", "docid": 1}]).ids) == ["a", "b"]
     for read, role in ((cf.read_queries, "query"), (cf.read_items, "document")):
         with pytest.raises(InputError, match="no column `no`; the columns are kunde, segment, land"):
             read(users, columns={role: "no"})

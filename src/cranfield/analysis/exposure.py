@@ -225,7 +225,7 @@ class Catalogue:
         unknown = plural(len(self.ids) - len(self.items.ids), "document")
         example = quotable(self.ids[len(self.items.ids)])
         raise InputError(
-            [f"{self.items.name}: {unknown} that runs show, such as `{example}`, are not among the items"],
+            [f"{self.items.name}: runs show {unknown} not among the items, such as `{example}`"],
             hint="items are the whole catalogue; add these documents",
         )
 

@@ -136,7 +136,7 @@ def _table(scores: Any, advanced: str, baseline: str, measure: str | None) -> tu
     _, names, values = matched_values(scores, measure, (advanced, baseline))
     if len(names) < 2:
         raise InputError(
-            [f"{advanced} and {baseline}: {len(names)} queries have a score in both; expected at least two"]
+            [f"{advanced} and {baseline}: expected at least two queries with a score in both, found {len(names)}"]
         )
     return names, values
 

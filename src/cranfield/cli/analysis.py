@@ -208,7 +208,7 @@ class Exposure(options.ReadingRuns, results.Pages):
     """
 
     runs: Annotated[tuple[options.File, ...], Argument("RUN...", options.check_files)]
-    k: Annotated[options.Count, "How many documents of each list are shown.", Option("-k")] = 10
+    k: Annotated[options.Count, "How many documents of each list are shown.", Option("-k --top")] = 10
     items: Annotated[
         options.File | None,
         "Attributes of documents: a table (CSV, TSV, JSON Lines or Parquet) with a column for the document, and all "

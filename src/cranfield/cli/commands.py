@@ -203,7 +203,7 @@ def _click_type(kind: Type) -> Any:
             number: Any = click.IntRange if python is int else Number
             return number(low, high, limits.ends[0] == "(", high is not None and limits.ends[1] == ")")
         case Scalar(python):
-            return python
+            return Number() if python is float else python
     # Pairs are texts; what Python takes in several forms is a file here.
     return str if isinstance(kind, MapOf) else click.Path(allow_dash=True)
 

@@ -60,11 +60,10 @@ def check_identity(judgments: Judgments, run: Run, give_ids: str = GIVE_IDS) -> 
             hint="give both as dicts, {query: ...}, or both as lists in the same order",
         )
     if run.by_position and not judgments.by_position:
-        keyed = f", such as `{quotable(judgments.queries[0])}`," if len(judgments.queries) else ""
-        raise InputError(
-            [f"the judgments have ids of queries{keyed} and {name} is a list without ids"],
-            hint=give_ids,
-        )
+        given = "there are no judgments in the same order"
+        if len(judgments.queries):
+            given = f"the judgments have ids of queries, such as `{quotable(judgments.queries[0])}`,"
+        raise InputError([f"{given} and {name} is a list without ids"], hint=give_ids)
     if judgments.by_position != run.by_position:
         lengths = f"{judgments.by_position} lists and {name} has {run.by_position}"
         raise InputError(

@@ -31,7 +31,7 @@ QUERY_COLUMNS = ("query_id", "qid", "q_id", "_id", "id", "query", "topic_id", "n
 TEXT_COLUMNS = ("text", "query_text", "query", "title", "question")
 TEXT = "text"  # the attribute that is shown beside the id of a query
 QUESTION = "question"
-ITEM_COLUMNS = ("document_id", "item_id", "doc_id", "docid", "product_id", "document", "item", "doc", "_id", "id")
+ITEM_COLUMNS = (*COLUMN_NAMES["document"], "product_id", "_id", "id")
 
 # What is matched is never tried again in another way (++, *+): time grows with the length of the text.
 _OLD_TOPIC = re.compile(

@@ -13,7 +13,7 @@ from study_samples import call
 import cranfield as cf
 from cranfield import example, io
 from cranfield.lab.simulation import Simulation
-from cranfield.lab.studies.stopping import DECISIONS, RULES, CutResult, RankedLists, StoppingResult
+from cranfield.lab.studies.stopping import DECISIONS, RULES, CutResult, RankedLists, StoppingResult, answer_figure
 from cranfield.ranking.alignment import Aligner
 
 QRELS = example.path(example.QRELS)
@@ -155,6 +155,8 @@ def test_runs_of_one_name_are_told_apart() -> None:
     [
         ("NumRet", JUDGED, "NumRet is not a mean over queries"),
         ("AP[ties=expected]", JUDGED, "this study needs a tie rule that orders every list by score in one way"),
+        ("FalseAnswer", JUDGED, "FalseAnswer: this study needs a measure of which higher values are better"),
+        ("Answered", JUDGED, "Answered: this study needs a measure of which higher values are better"),
         ("RR", {"q1": {"a": 1}}, "RR is defined for 1 of the judged queries"),
         ("AP", {"q3": {"z": 0}}, "AP is defined for 0 of the judged queries"),
         ("AP", {"other": {"z": 0}}, "none of its queries is judged"),
@@ -333,6 +335,14 @@ def test_few_false_answers_chosen_on_one_half(rate: float) -> None:
 def test_a_rate_of_false_answers_needs_queries_without_an_answer() -> None:
     with pytest.raises(cf.CranfieldError, match="judged queries without a relevant document: 1"):
         cf.lab.stopping({**RULE_QRELS, "q5": {"a": 0}}, RULE_RUN, "RR", max_false_answers=0.05)
+
+
+def test_the_figure_of_answers_has_room_for_means_above_1() -> None:
+    pytest.importorskip("matplotlib")
+    for measure, highest in (("CG", 5 / 3), ("AP", 1.0)):
+        (curve, *_) = cf.lab.stopping(RULE_QRELS, RULE_RUN, measure).answers
+        figure = answer_figure([curve], [measure])
+        assert figure.axes[0].get_ylim() == pytest.approx((-0.02 * highest, 1.02 * highest))
 
 
 def test_answers_as_a_table_and_a_figure(tmp_path: Path) -> None:

@@ -388,6 +388,11 @@ class StoppingResult(StudyResult):
 def _check_measure(measure: Measure) -> Measure:
     if measure.definition.aggregate != "mean":
         raise MeasureError(f"{measure.symbol} is not a mean over queries; this study needs one that is")
+    if measure.definition.lower_is_better or measure.definition.neutral:
+        raise MeasureError(
+            f"{measure}: this study needs a measure of which higher values are better",
+            hint="the table of answers has the rates of answers, of false and of missed answers at each threshold",
+        )
     if measure.views.ties not in (None, *DEFINITE):
         raise MeasureError(
             f"{measure}: this study needs a tie rule that orders every list by score in one way",
@@ -611,7 +616,8 @@ def draw_answers(measures: Sequence[str], curve: AnswerCurve, axis: Axes) -> Non
             axis.plot(100 * answered, values, color=colour, linestyle="--", label=name)
     for name, values, colour in zip(measures, means, cycle((BLUE, GREEN, PURPLE, SKY, BLACK)), strict=False):
         axis.plot(100 * answered, values, color=colour, label=name)
-    axis.set(xlabel="queries answered (%)", ylim=(-0.02, 1.02))
+    top = max(1.0, float(np.nanmax(curve.values)))  # means of measures such as DCG can be above 1
+    axis.set(xlabel="queries answered (%)", ylim=(-0.02 * top, 1.02 * top))
     axis.set_title(curve.run)
 
 
