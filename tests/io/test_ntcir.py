@@ -90,3 +90,20 @@ def test_faults_have_their_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "mixed:1: expected 4 columns" in str(io.check_qrels("mixed"))
     Path("empty").write_text("# nothing\n")
     assert io.check_qrels("empty") is not None
+
+
+def test_control_characters_do_not_separate_columns(tmp_path: Path) -> None:
+    """The first lines of a file are split as all of it is."""
+    path = tmp_path / "qrels"
+    path.write_bytes(b"q\x1a1 a 2\nq\x1a1 b\x02c 0\n")
+    assert judged(path) == {"q\x1a1": {"a": 2.0, "b\x02c": 0.0}}
+    path.write_bytes(b'q\x1a0 2\nq 2\n')
+    with pytest.raises(cf.InputError, match="4 columns"):
+        io.read_qrels(path)
+
+
+def test_columns_after_the_first_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "qrels"
+    path.write_bytes(b"q a 1" + b" " * 5000 + b"0 b 2\n")
+    with pytest.raises(cf.InputError, match="found 6"):
+        io.read_qrels(path)

@@ -297,7 +297,7 @@ def without_tags(markup: bytes) -> bytes:
     return encode_text(html.unescape(text.decode("utf-8", "surrogateescape")))
 
 
-_SEPARATORS = re.compile(rb"[\x00-\x20]+")
+_SEPARATORS = re.compile(rb"[\t-\r ]+")
 _GRADE = re.compile(rb"L?([+-]?\d+(?:\.\d*)?)")
 _LEVEL = re.compile(rb"L\d+")
 _DESCRIPTION = re.compile(rb"\s*<SYSDESC>(?:.*?</SYSDESC>[^\n]*|[^\n]*)(?:\n|\Z)", re.IGNORECASE | re.DOTALL)
@@ -324,6 +324,7 @@ def _columns(line: bytes) -> list[bytes]:
 
 
 NTCIR_FIELDS = ("query", "iteration", "document", "grade")  # the second one may be left out
+WIDTHS = len(NTCIR_FIELDS) - 1, len(NTCIR_FIELDS)
 
 
 def read_ntcir_qrels(stream: Stream, name: str, columns: Roles) -> Judgments:
@@ -342,8 +343,9 @@ def _ntcir_rows(stream: Stream) -> Piece:
         if "\0" in line:
             faults.append(Fault(at, "binary", b"", b"", 0))
             break
-        if len(found) != width:
-            faults.append(Fault(at, "fields", b"", str(width).encode(), len(found)))
+        if len(found) != width or width not in WIDTHS:
+            kind, text = ("fields", str(width)) if width in WIDTHS else ("columns", line)
+            faults.append(Fault(at, kind, b"", fault_text(text), len(found)))
             continue
         level = _GRADE.fullmatch(found[-1].encode("utf-8", "surrogateescape"))
         rows.append([*found[:-1], found[-1] if level is None else level[1].decode()])
