@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import random
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -13,7 +17,8 @@ import pytest
 import cranfield as cf
 from cranfield.codec import Saved, plain, text, typed
 from cranfield.data import Booleans, Floats, Integers
-from cranfield.errors import InputError
+from cranfield.errors import CranfieldError, InputError
+from cranfield.report.pages import Page
 from cranfield.saved import load
 
 
@@ -52,6 +57,11 @@ class Everything(Saved):
     @property
     def largest(self) -> int:
         return max(self.sizes)
+
+    def pages(self, digits: int = 4) -> list[Page]:
+        return []
+
+    notes = ()
 
 
 def thing(**changes: Any) -> Everything:
@@ -161,3 +171,55 @@ def test_one_loader_reads_every_kind_of_result(tmp_path: Any) -> None:
 
 def test_text_has_no_control_characters_and_names_of_any_bytes_survive() -> None:
     assert text({"a\x1b": "é\u202e"}) == '{"a\\u001b": "é\\u202e"}\n'
+
+
+QRELS = {f"q{i}": {"a": 1, "b": i % 3, "c": 0} for i in range(6)}
+MADE: dict[str, Callable[[], Saved]] = {
+    "scores": lambda: cf.evaluate(QRELS, RUNS, ["RR", "ERR@2"]),
+    "groups": lambda: cf.evaluate(cf.Collection(QRELS, queries=QUERIES), RUNS, "RR").by("type"),
+    "comparison": lambda: cf.compare(cf.evaluate(QRELS, RUNS, ["RR", "AP"])),
+    "a study": lambda: cf.lab.stopping(QRELS, RUNS, ["RR"], repeats=2),
+}
+RUNS = {"x": {q: ["a", "b", "c"] for q in QRELS}, "y": {q: ["b", "a", "c"] for q in QRELS}}
+QUERIES = {q: {"type": "ab"[i % 2]} for i, q in enumerate(QRELS)}
+OTHERS = (None, True, -1, 0, 10**30, 1e400, -1e308, "", "inf", "\ud800", "\x1b[2J", [], [[]], [1], {}, {"a": 1}, "cut")
+
+
+def fields(found: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where something is in plain data; of lists the first and the last item."""
+    if here:
+        yield here
+    inside = found.items() if isinstance(found, dict) else enumerate(found) if isinstance(found, list) else ()
+    for key, item in inside:
+        if isinstance(found, dict) or key in (0, len(found) - 1):
+            yield from fields(item, (*here, key))
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_a_field_that_was_changed(kind: str, tmp_path: Path) -> None:
+    """The file is refused with its name, or the result can be shown, and saved again."""
+    path = tmp_path / "changed.json"
+    MADE[kind]().save(path)
+    whole, refused = json.loads(path.read_text()), 0
+    every = [(place, new) for place in fields(whole) for new in OTHERS]
+    of_provenance = [one for one in every if one[0][0] == "provenance"]
+    for place, new in [*random.Random(3).sample(every, 300), *random.Random(3).sample(of_provenance, 100)]:
+        changed = copy.deepcopy(whole)
+        part = changed
+        for key in place[:-1]:
+            part = part[key]
+        if new == "cut":
+            del part[place[-1]]
+        else:
+            part[place[-1]] = new
+        path.write_text(json.dumps(changed))
+        try:
+            result = cf.load(path)
+        except CranfieldError as error:
+            assert "changed.json" in str(error), (place, new)
+            refused += 1
+            continue
+        str(result), result._repr_html_()
+        result.save(path)
+        assert cf.load(path).to_dict() == result.to_dict(), (place, new)
+    assert 40 < refused < 400

@@ -9,24 +9,41 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
 from dataclasses import is_dataclass
-from typing import Any, ClassVar, Self, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Self, get_args, get_origin
 
 import numpy as np
 
 from cranfield.display import Displayed
 from cranfield.errors import CranfieldError, InputError
-from cranfield.settings import Choice, Items, ListOf, MapOf, Other, Record, Scalar, Type, declared, walk
+from cranfield.settings import (
+    Choice,
+    Items,
+    Limits,
+    ListOf,
+    MapOf,
+    OneOf,
+    Other,
+    Record,
+    Scalar,
+    Type,
+    declared,
+    expected,
+    fits,
+    walk,
+)
 from cranfield.wording import CONTROL
 
 PathLike = str | os.PathLike[str]
 
 # What may be raised while the content of a damaged file is read.
 DAMAGED = CranfieldError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
+FINITE = walk(Annotated[float, Limits()])
 INFINITE = {"inf": math.inf, "-inf": -math.inf}
 
 
@@ -101,8 +118,11 @@ class Saved(Result):
                 hint=f"update cranfield, or save the {cls._KIND} again",
             )
         try:
-            return cls.from_dict(data)
-        except DAMAGED as error:
+            with warnings.catch_warnings(action="error", category=RuntimeWarning):  # of numbers out of range
+                result = cls.from_dict(data)
+                str(result), text(result.to_dict()).encode("utf-8", "surrogateescape")  # it can be shown, and saved
+                return result
+        except (*DAMAGED, RuntimeWarning) as error:
             reason = error if isinstance(error, CranfieldError) else repr(error)
             complete = cls._WHAT.replace("a ", "a complete ", 1)
             raise InputError([f"{name}: not {complete} ({reason})"], hint=cls._HINT) from error
@@ -210,11 +230,8 @@ def _typed(kind: Type, data: Any, what: str) -> Any:
     match kind:
         case Scalar(python) if python is float:
             return _number(data, what)
-        case Scalar(python):
-            exact = isinstance(data, python) and not (python is int and isinstance(data, bool))
-            return _expect(exact, {int: "a whole number", bool: "true or false", str: "text"}[python], data, what)
-        case Choice(names):
-            return _expect(data in names, f"one of {', '.join(map(str, names))}", data, what)
+        case Scalar() | Choice() | OneOf():
+            return _expect(fits(kind, data), expected(kind), data, what)
         case ListOf(item, container):
             values = (_typed(item, value, what) for value in _expect(isinstance(data, list), "a list", data, what))
             return list(values) if container is list else tuple(values)
@@ -240,9 +257,9 @@ def _from_fields(python: Any, data: Mapping[str, Any]) -> Any:
     return python(**{name: _typed(kind, data[name], name) for name, kind in present})
 
 
-def _expect(correct: Any, expected: str, data: Any, what: str) -> Any:
+def _expect(correct: Any, wanted: str, data: Any, what: str) -> Any:
     if not correct:
-        raise TypeError(f"{what}: expected {expected}, not {data!r:.60}")
+        raise TypeError(f"{what}: expected {wanted}, not {data!r:.60}")
     return data
 
 
@@ -251,7 +268,7 @@ def _number(data: Any, what: str) -> float:
         return math.nan
     if isinstance(data, str) and data in INFINITE:
         return INFINITE[data]
-    return float(_expect(isinstance(data, (int, float)) and not isinstance(data, bool), "a number", data, what))
+    return float(_expect(fits(FINITE, data), "a number", data, what))
 
 
 def _nested(data: Any, scalar: type, what: str) -> Any:

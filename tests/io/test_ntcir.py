@@ -97,7 +97,7 @@ def test_control_characters_do_not_separate_columns(tmp_path: Path) -> None:
     path = tmp_path / "qrels"
     path.write_bytes(b"q\x1a1 a 2\nq\x1a1 b\x02c 0\n")
     assert judged(path) == {"q\x1a1": {"a": 2.0, "b\x02c": 0.0}}
-    path.write_bytes(b'q\x1a0 2\nq 2\n')
+    path.write_bytes(b"q\x1a0 2\nq 2\n")
     with pytest.raises(cf.InputError, match="4 columns"):
         io.read_qrels(path)
 

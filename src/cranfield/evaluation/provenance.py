@@ -10,12 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cranfield import __version__
 from cranfield.codec import plain, typed
 from cranfield.data import Judgments, Run
 from cranfield.errors import UsageError
+from cranfield.evaluation.plan import NO_POLICY, Column, Policy
 from cranfield.io.streams import Digests, active, digest_of_file, text_digest
 from cranfield.io.values import id_text
 from cranfield.ranking.tie_rules import DEFAULT
@@ -23,7 +25,6 @@ from cranfield.wording import few, plural
 
 if TYPE_CHECKING:
     from cranfield.evaluation.collection import Collection
-    from cranfield.evaluation.plan import Column, Policy
 
 FILES = (
     *("queries", "documents", "items", "intents", "costs"),
@@ -87,6 +88,38 @@ def _state(path: str) -> tuple[int, int] | None:
     return status.st_size, status.st_mtime_ns
 
 
+class SavedSource(NamedTuple):
+    """An input in a file."""
+
+    kind: str
+    name: str = ""
+    digest: str | None = None
+    run: str | None = None
+    collection: str | None = None
+
+
+class SavedDependencies(NamedTuple):
+    """What else scores depend on, in a file: digests, and the highest grade."""
+
+    highest_grade: float | int | None = None
+    judged_documents: str | None = None
+    intents: str | None = None
+    costs: str | None = None
+    documents: str | None = None
+    items: str | None = None
+    map_documents: str | None = None
+
+
+class SavedProvenance(NamedTuple):
+    """The provenance in a file."""
+
+    inputs: tuple[SavedSource, ...] = ()
+    policy: Policy = NO_POLICY
+    judgments: Mapping[str, tuple[int, str]] = MappingProxyType({})
+    depends: Mapping[str, SavedDependencies] = MappingProxyType({})
+    time: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Provenance:
     """What scores were computed from; `data` is plain."""
@@ -133,13 +166,8 @@ class Provenance:
         """Of a saved result, if the file has it."""
         if "provenance" not in data:
             return None
-        saved = typed(dict[str, Any], data["provenance"], "provenance")
-        typed(dict[str, tuple[int, str]], saved.get("judgments", {}), "judgments")
-        typed(dict[str, Any], saved.get("policy", {}), "policy")
-        typed(dict[str, dict[str, Any]], saved.get("depends", {}), "depends")
-        for source in typed(tuple[dict[str, Any], ...], saved.get("inputs", []), "inputs"):
-            typed(str, source.get("kind"), "kind")
-        return cls(saved=saved)
+        typed(SavedProvenance, data["provenance"], "provenance")
+        return cls(saved=data["provenance"])
 
     def with_sources(self, sources: Iterable[Source]) -> Provenance:
         """With further inputs."""

@@ -17,16 +17,16 @@ from functools import cached_property, partial
 from itertools import compress
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from cranfield.analysis.significance import ComparisonSettings, p_values
-from cranfield.codec import DAMAGED, plain, text, typed, with_origin
+from cranfield.codec import DAMAGED, FINITE, plain, text, typed, with_origin
 from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluation.designs import matched_sample
 from cranfield.evaluation.elsewhere import read_scores
-from cranfield.evaluation.provenance import JUDGMENTS
+from cranfield.evaluation.provenance import JUDGMENTS, SavedProvenance
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.formats.json import load_json
 from cranfield.io.streams import open_stream
@@ -34,7 +34,7 @@ from cranfield.report.canvas import GREY, ORANGE, PAGE, Drawings, Panel
 from cranfield.report.pages import Page, table
 from cranfield.report.scores import COLOURS
 from cranfield.report.sheet import Cell, shown, signed
-from cranfield.settings import Limits, fits, walk
+from cranfield.settings import fits
 from cranfield.statistics.design import Sample
 from cranfield.statistics.resampling import corrected
 from cranfield.wording import plural
@@ -517,24 +517,6 @@ class SavedMean(NamedTuple):
         return [row if isinstance(row, list) else [row] for row in (self.values or {}).values()]
 
 
-class SavedInput(NamedTuple):
-    """An input in the provenance of a line."""
-
-    kind: str
-    name: str = ""
-    digest: str | None = None
-    run: str | None = None
-    collection: str | None = None
-
-
-class SavedProvenance(NamedTuple):
-    """The parts of the provenance that changes depend on."""
-
-    inputs: tuple[SavedInput, ...] = ()
-    policy: Mapping[str, Any] = MappingProxyType({})
-    time: str = ""
-
-
 class SavedEntry(NamedTuple):
     """A line of the history."""
 
@@ -556,10 +538,7 @@ def _check(data: Any) -> None:
         if mean is None:
             continue
         numbers = [mean.mean, mean.low, mean.high, *(value for row in mean.rows for value in row)]
-        if not all(number is None or fits(NUMBER, number) for number in numbers):
+        if not all(number is None or fits(FINITE, number) for number in numbers):
             raise TypeError("expected numbers")
         if len(set(map(len, mean.rows))) > 1 or [] in mean.rows or not all(map(str.strip, mean.values or ())):
             raise ValueError("values of different numbers of repeats, or of a query without an id")
-
-
-NUMBER = walk(Annotated[float, Limits()])

@@ -205,7 +205,6 @@ class StudyResult(Saved):
         if not issubclass(kind, cls):
             raise InputError([f"another study: `{data['study']}`"])
         result = kind._of_fields(data)
-        result.write()  # raises if the parts do not fit together
         return result._with_provenance(Provenance.of_file(data))
 
     @classmethod

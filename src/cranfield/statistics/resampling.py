@@ -551,7 +551,7 @@ class Anova(NamedTuple):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Anova:
         """The variances that `to_dict` returned."""
-        freedom = typed(tuple[int, int, int], data["freedom"], "freedom")
+        freedom = typed(tuple[Count, Count, Count], data["freedom"], "freedom")
         systems, queries, residual = (typed(float, data["squares"][name], name) for name in cls._fields[:3])
         return cls(systems, queries, residual, freedom)
 
