@@ -36,7 +36,6 @@ SHAPES: dict[str, tuple[Any, Any]] = {
     "a dict and a list": ({0: {"d1"}, 1: {"d2"}}, [["d1"], ["d2"]]),
     "a list and a dict": (JUDGED, {0: ["d1"], 1: ["d2"]}),
     "distances": (JUDGED, [[("d1", 0.1), ("d3", 0.4)], [("d2", 0.1), ("d3", 0.7)]]),
-    "padding in lists": (JUDGED, [["d1"], [7, -1, -1]]),
     "items": (JUDGED, [("q1", ["d1"]), ("q2", ["d2"])]),
     "sets": (JUDGED, [{"d1"}, {"d2"}]),
     "a set of tuples": (JUDGED, {("d1", "d2"), ("d3",)}),

@@ -29,6 +29,10 @@ SHAPES: dict[str, tuple[Any, Any, float | None]] = {
     "list, hnswlib": (RELEVANT, (IDS, SCORES), 1),
     "list, topk": (RELEVANT, torch.topk(torch.eye(40)[::10], 3), 1),
     "list, named FAISS": (RELEVANT, {"dense": (SCORES, IDS)}, 1),
+    "list, named array": (RELEVANT, {"dense": IDS}, 1),
+    "list, named tensor": (RELEVANT, {"dense": torch.tensor(IDS)}, 1),
+    "dict, named array": (KEYED, {"dense": IDS}, None),
+    "list, an array without dimensions": (RELEVANT, np.array(3), None),
     "list, padded": (RELEVANT, np.where(IDS % 10 == 2, -1, IDS), 1),
     "list, records": (RELEVANT, [[{"id": d} for d in ranking] for ranking in IDS.tolist()], 1),
     "list, cf.records": (RELEVANT, cf.records([[{"id": d} for d in ranking] for ranking in IDS.tolist()]), 1),
@@ -117,9 +121,12 @@ def test_padding_of_arrays() -> None:
     assert cf.evaluate([{3}, {4}], padded, ["RR", "NumRet"]).means["run"] == {"RR": 0.75, "NumRet": 3}
     scores = np.array([[0.9, 0.8, -np.inf, -np.inf], [0.7, -np.inf, -np.inf, -np.inf]])
     assert cf.evaluate([{3}, {4}], (scores, padded), ["RR", "NumRet"]).means["run"] == {"RR": 0.75, "NumRet": 3}
-    with pytest.raises(InputError, match="`-1` appears twice") as error:
-        cf.evaluate([{3}], [[7, 3, -1, -1]], "RR")
-    assert "padding" in error.value.hint
+    lists = [[7, 3, -1, -1], [4, -1, -1, -1]]
+    pairs = [list(zip(row, (4, 3, 2, 1), strict=True)) for row in lists]
+    rows = {"0": lists[0], "1": lists[1]}
+    assert cf.Evaluator([{3}, {4}], ["RR", "NumRet"]).means(lists) == {"RR": 0.75, "NumRet": 3}
+    assert cf.Evaluator([{3}, {4}], ["RR", "NumRet"]).means(pairs) == {"RR": 0.75, "NumRet": 3}
+    assert cf.Evaluator({0: {3}, 1: {4}}, ["RR", "NumRet"]).means(rows) == {"RR": 0.75, "NumRet": 3}
     with pytest.raises(InputError, match="document `7` appears twice"):
         cf.evaluate([{3}], np.array([[7, 7, -1]]), "RR")
 

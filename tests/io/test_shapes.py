@@ -1,6 +1,7 @@
 """Shapes that people have: tables of recommenders, sparse matrices, numbers of any type, and what a run shows of itself."""
 
 import json
+import uuid
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 
@@ -397,3 +399,10 @@ def test_runs_can_be_looked_at(tmp_path: Path) -> None:
 def test_other_objects_say_what_they_are() -> None:
     evaluator = cf.Evaluator({"q": {"a": 1}}, ["RR", "nDCG@10"])
     assert repr(evaluator) == "Evaluator: RR, nDCG@10; Judgments: qrels, 1 document of 1 query"
+
+
+def test_objects_in_columns_of_polars() -> None:
+    ids = [uuid.UUID(int=i) for i in (1, 2)]
+    frame = pl.DataFrame({"query_id": pl.Series(ids, dtype=pl.Object), "doc_id": ["a", "b"], "score": [1.0, 2.0]})
+    for form in (frame, frame.lazy()):
+        assert list(cf.read_run(form)) == [str(name) for name in ids]

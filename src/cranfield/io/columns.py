@@ -206,6 +206,9 @@ def frame_of(source: Any) -> Columns:
     if pandas and {*source.index.names}.isdisjoint([None, *source.columns]):
         source = source.reset_index()
     pyarrow = None if pandas else available("pyarrow")
+    # Of objects in columns of polars, such as UUIDs, Arrow gets the addresses.
+    if "Object" in map(str, getattr(source, "dtypes", ())):
+        pyarrow = None
     if pyarrow is not None and (hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")):
         with suppress(pyarrow.ArrowInvalid):  # polars has numbers that Arrow does not have
             return Columns.of_arrow(pyarrow.table(source))

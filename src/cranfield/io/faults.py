@@ -176,8 +176,6 @@ def _hint(faults: Sequence[Fault], location: Location) -> str:
     if len(kinds) != 1:
         return ""
     if kinds == {"duplicate"} and not location.source_name:
-        if {fault.text for fault in faults} == {b"-1"}:
-            return "-1 is padding in arrays of ids; remove it from lists"
         return 'a document can occur only once in a ranking; duplicates="first" or duplicates="best" keeps one of them'
     if kinds == {"id"}:
         return _id_hint(faults[0], location)

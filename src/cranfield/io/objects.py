@@ -193,7 +193,8 @@ def is_mapping_of_runs(run: Any, *, chunks: bool = False) -> bool:
     if isinstance(first, str) and not any(map(_is_path, run.values())):
         found = f"expected [document, ...], found the text {quotable(repr(first))}, which is not a file either"
         raise InputError([f"query `{quotable(str(name))}`: {found}"], hint=f"write [{quotable(repr(first))}]")
-    return is_frame(first) or _is_run(first)
+    # An array of two dimensions has a row for each query.
+    return is_frame(first) or getattr(first, "ndim", 0) == 2 or _is_run(first)
 
 
 def _is_path(value: Any) -> bool:

@@ -574,8 +574,8 @@ def shape_of(source: Any, location: Location) -> Mapping[Any, Any] | Columns:
     if is_search_result(source):
         source = _rankings_of_arrays(source[0], source[1], name)
     if is_column(source):
-        source = _without_padding(source)
-    if isinstance(source, str | bytes) or not isinstance(source, Iterable):
+        source = list_of(source)
+    if isinstance(source, str | bytes) or not isinstance(source, Iterable) or getattr(source, "ndim", 1) == 0:
         what = "a run" if location.kind == "run" else "judgments"
         raise UsageError(
             f"cannot read {what} from {type(source).__name__}",
@@ -730,9 +730,11 @@ def _entries(
         return [], None
     first, by_field = items[0], accessors.given or accessors.knows(items[0])  # a type that was seen before
     if not by_field and (is_id(first) or first is None or isinstance(first, bool | float | complex)):
+        items, _ = _without_padding(items, None)
         return texts_of(items, query, location), None
     is_scored = not by_field and is_pair(first) and is_id(first[0])
-    ids, numbers = _split(items, query, location) if is_scored else read_records(items, query, location, accessors)
+    found = _split(items, query, location) if is_scored else read_records(items, query, location, accessors)
+    ids, numbers = _without_padding(*found)
     return texts_of(ids, query, location), numbers
 
 
@@ -756,7 +758,7 @@ def _items(value: Any, query: str, location: Location) -> Sequence[Any]:
         found = f"expected one ranking, found an array of {dimensions} dimensions"
         _wrong(f"{where}{found}", "give one array of ids, with a row for each query")
     if is_column(value):
-        return _without_padding(value)
+        return list_of(value)
     if is_id(value) or value is None or is_object(value):
         nothing = "if nothing was retrieved" if location.kind == "run" else "if no document is relevant"
         advice = (
@@ -768,20 +770,15 @@ def _items(value: Any, query: str, location: Location) -> Sequence[Any]:
     return list(value)
 
 
-PADDING = -1  # of vector databases, in arrays of ids
+PADDING = -1  # of vector databases, at the end of a row of ids
 
 
-def _without_padding(array: Any) -> list[Any]:
-    """The values of an array, without the -1 that pads rows of ids."""
-    values = list_of(array)
-    if not _has_whole_numbers(array):
-        return values
-    rows = (row if not isinstance(row, list) else [value for value in row if value != PADDING] for row in values)
-    return [row for row in rows if not isinstance(row, int) or row != PADDING]
-
-
-def _has_whole_numbers(array: Any) -> bool:
-    return "int" in str(getattr(array, "dtype", getattr(array, "type", "")))
+def _without_padding(ids: Sequence[Any], numbers: Sequence[Any] | None) -> tuple[Sequence[Any], Sequence[Any] | None]:
+    """The ids of a ranking, and their scores if they have any, without the number -1 that pads arrays of ids."""
+    if not any(isinstance(ids[end], int | np.integer) for end in (0, -1)) or PADDING not in ids:
+        return ids, numbers
+    kept = [at for at, name in enumerate(ids) if name != PADDING]
+    return [ids[at] for at in kept], None if numbers is None else [numbers[at] for at in kept]
 
 
 def is_search_result(source: Any) -> bool:
@@ -800,7 +797,7 @@ def _rankings_of_arrays(first: Any, second: Any, name: str) -> list[list[tuple[A
         _wrong(f"{name}: found a pair of arrays, {kinds}", "give an array of scores and one of ids, of the same shape")
     ids, scores = (second, first) if scored[0] else (first, second)
     rows = zip(list_of(ids), list_of(scores), strict=True)
-    return [[pair for pair in zip(*row, strict=True) if pair[0] != PADDING] for row in rows]
+    return [list(zip(*row, strict=True)) for row in rows]
 
 
 def _rows_of_sparse(matrix: Any) -> list[dict[int, float]]:

@@ -174,7 +174,7 @@ def batches_of(source: Any) -> Pieces | None:
     if pyarrow is None:
         return None
     if hasattr(source, "to_batches") and hasattr(source, "scanner"):  # a dataset
-        open_batches: Callable[[], Iterable[Any]] = partial(source.to_batches, batch_size=ROWS_PER_BATCH, **READ_AHEAD)
+        open_batches: Callable[[], Iterable[Any]] = partial(source.to_batches, **_scan_options(source))
     elif isinstance(source, pyarrow.RecordBatchReader):
         open_batches = _CopiedBatches(source)
     elif kind.__name__ == "DuckDBPyRelation":
@@ -184,8 +184,14 @@ def batches_of(source: Any) -> Pieces | None:
     return lambda: pieces_of_batches(open_batches())
 
 
-# Without threads: each of them has memory of its own, and together they take half as much again.
-READ_AHEAD = {"batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
+def _scan_options(dataset: Any) -> dict[str, Any]:
+    # Without threads: each of them has memory of its own, and together they take half as much again.
+    options = {"batch_size": ROWS_PER_BATCH, "batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
+    if getattr(getattr(dataset, "format", None), "default_extname", "") != "parquet":
+        return options
+    from pyarrow.dataset import ParquetFragmentScanOptions
+
+    return options | {"fragment_scan_options": ParquetFragmentScanOptions(pre_buffer=False)}  # as in `formats.parquet`
 
 
 def pieces_of_batches(batches: Iterable[Any]) -> Iterator[Piece]:

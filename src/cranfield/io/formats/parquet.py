@@ -41,7 +41,7 @@ def _open(source: Any, source_name: str) -> Any:
     pyarrow = optional("pyarrow", "reading Parquet", "arrow")
     parquet = optional("pyarrow.parquet", "reading Parquet", "arrow")
     try:
-        return parquet.ParquetFile(source)
+        return parquet.ParquetFile(source, pre_buffer=False)  # else the bytes of all row groups stay in memory
     except (pyarrow.ArrowException, OSError, MemoryError) as error:
         raise _damaged(source_name, error) from error
 
