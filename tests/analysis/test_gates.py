@@ -181,7 +181,7 @@ def test_sentences_have_the_numbers_and_failures_come_first() -> None:
     )
     assert [line[:3] for line in passed] == ["- ✅"] * 3
     assert (
-        "new: no loss against base: m 0.7150 vs 0.8500 (difference -0.1350, tolerance 0.2; 8 queries, significance ignored)"
+        "new: an allowed loss against base: m 0.7150 vs 0.8500 (difference -0.1350, tolerance 0.2; 8 queries, significance ignored)"
         in passed[2]
     )
     assert report.sentences(found, "failed") == [failed.removeprefix("- ❌ ")]

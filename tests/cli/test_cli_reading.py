@@ -91,6 +91,21 @@ def test_explain(call: Call, corpus: str, tmp_path: Path) -> None:
     assert call(*args, "--format", "latex", "--words", 0).stdout.count("\\toprule") == 2
 
 
+def test_the_page_has_the_texts_of_the_query_and_of_documents(call: Call, tmp_path: Path) -> None:
+    page = tmp_path / "lesson.html"
+    args = ["explain", QRELS, BM25, "-m", "nDCG@10", "--query", "q2"]
+    result = call(*args, "--page", page, "--texts", DOCUMENTS)
+    assert "the texts of queries are those of queries.jsonl" in result.stderr
+    data = json.loads(page.read_text().partition('id="data">')[2].partition("</script>")[0])
+    assert data["title"] == "bm25, query q2 (how far can the foghorn be heard)"
+    assert all(document["text"] for document in data["documents"])
+    call(*args, "--page", page)
+    assert (
+        "text" not in json.loads(page.read_text().partition('id="data">')[2].partition("</script>")[0])["documents"][0]
+    )
+    assert "needs --page" in call(*args, "--texts", DOCUMENTS).stderr
+
+
 @pytest.mark.parametrize("source", [DOCUMENTS, "-", "kept"])
 def test_compare_with_a_corpus(call: Call, tmp_path: Path, source: str) -> None:
     """From a collection, which standard input gives only once, and from a file: the same as from scores."""

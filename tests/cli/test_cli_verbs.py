@@ -213,7 +213,10 @@ def test_demo_commands_print_what_the_demo_shows(call: Call, tmp_path: Path, mon
     import shlex
 
     monkeypatch.chdir(tmp_path)
-    text = call("demo", "--into", ".").stdout
+    text = call("demo").stdout
+    copied = call("demo", "--into", ".")
+    assert copied.stdout == "", "the tour would bury the line that says where the files are"
+    assert "8 files written to ." in copied.stderr
     assert {path.name for path in tmp_path.iterdir()} == set(example.NAMES)
     for shown in re.findall(r"^\$ cranfield (.+)$", text, re.MULTILINE):
         args = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cranfield.analysis.per_query import Order
 from cranfield.cli import options, results
@@ -11,6 +11,9 @@ from cranfield.cli.output import colour, emit, note, note_remarks, progress, rep
 from cranfield.report.pages import write
 from cranfield.settings import Whole
 from cranfield.wording import plural
+
+if TYPE_CHECKING:
+    from cranfield.analysis.explain import Explanation
 
 MOST_LOST = 3  # queries whose first pages are shown
 
@@ -104,7 +107,8 @@ class Explain(
     \b
     cranfield explain qrels.txt bm25.run -m nDCG@10 --query q1
     cranfield explain qrels.txt bm25.run -m "AP[ties=expected]" --query q1
-    cranfield explain qrels.txt bm25.run -m nDCG@10 --query q1 --page lesson.html
+    cranfield explain qrels.txt bm25.run -m nDCG@10 --query q1 --page lesson.html \\
+      --texts documents.jsonl
     cranfield explain qrels.txt bm25.run -m ABSRB@10 --corpus corpus.parquet \\
       --query q1 --figures figures
     """
@@ -126,13 +130,17 @@ class Explain(
         OutputFile(dir_okay=False),
         "Write a page for a class: move documents, change grades, break ties, and see the score change.",
     ] = None
+    texts: Annotated[options.File | None, "With --page: the texts of documents."] = None
 
     def run(self) -> None:
         from cranfield import explain, read_run
+        from cranfield.errors import UsageError
         from cranfield.io.named_tables import TEXT
         from cranfield.io.spans import read_chunks
         from cranfield.report.explanation import drawings, pages
 
+        if self.texts is not None and self.page is None:
+            raise UsageError("--texts needs --page")
         collection = self.collection_of(self.qrels)
         passages = collection.spans is not None
         measure = self.measure or ("nDCG@10" if collection.documents is None or passages else "DELTARB@20")
@@ -147,10 +155,22 @@ class Explain(
             drawings(explanation),
         )
         if self.page is not None:
-            from cranfield.report.explanation import lesson
+            self._write_page(explanation, text, self.page)
 
-            replace(self.page, lesson(explanation, text).encode("utf-8", "surrogateescape"))
-            say(f"{self.page}: {plural(len(explanation.steps), 'document')}")
+    def _write_page(self, explanation: Explanation, text: str, path: str) -> None:
+        from cranfield.analysis.explain import END
+        from cranfield.cli.report import query_texts_beside
+        from cranfield.io.documents import read_texts
+        from cranfield.report.explanation import lesson
+
+        if not text:
+            beside, notes = query_texts_beside(self.qrels, [explanation.query])
+            text = beside.get(explanation.query, "")
+            note(notes if text else [])
+        documents = {step.document for step in explanation.steps} | {name for _, name in explanation.removed}
+        texts = read_texts([self.texts], documents) if self.texts is not None else {}
+        replace(path, lesson(explanation, text, texts).encode("utf-8", "surrogateescape"))
+        say(f"{path}: {plural(len(documents - {END}), 'document')}")
 
 
 class Audit(options.Measures, options.Evaluating, results.Results, options.Verbose):

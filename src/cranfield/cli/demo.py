@@ -29,21 +29,21 @@ from cranfield.report.sheet import Cell, Layout, Row, Sheet, below
 class Demo(Settings):
     """Show scores, ties, unjudged documents and significance on a small example.
 
-    With --into, the files of the example are copied to DIR, where you can run the commands of the tour.
+    With --into, the files of the example are copied to DIR instead, where you can run the commands of the tour.
     """
 
     into: Annotated[options.Folder | None, "Copy the files of the example into this folder."] = None
     force: Annotated[bool, "Replace files in DIR that have other content."] = False
 
     def run(self) -> None:
-        if self.into is not None and not self.force:
-            check_folder(Path(self.into))
-        for stop in tour():
-            emit(stop.text(width=text_width(), colour=colour()))
         if self.into is None:
+            for stop in tour():
+                emit(stop.text(width=text_width(), colour=colour()))
             say("To get the files: cranfield demo --into DIR")
             return
         folder = Path(self.into)
+        if not self.force:
+            check_folder(folder)
         folder.mkdir(parents=True, exist_ok=True)
         for name in example.NAMES:
             with atomic_write(folder / name) as temporary:

@@ -226,12 +226,12 @@ class TomlFile:
         if Path(text).is_absolute():
             return True
         if Path(os.path.normpath(text)).parts[:1] == ("..",):
-            self.fault(path, f"`{text}` is outside the folder of the {self.kind}; an absolute path may be")
+            self.fault(path, f"`{text}` is outside the folder of the {self.kind}; only an absolute path may lead there")
             return False
         if file is None or file.resolve().is_relative_to(self.folder.resolve()):
             return True
         what = f"`{text}` is a link to a place outside the folder of the {self.kind}"
-        self.fault(path, f"{what}; an absolute path may be")
+        self.fault(path, f"{what}; only an absolute path may lead there")
         return False
 
     def read(self, kind: Type, data: Any = None, path: KeyPath = ()) -> Any:

@@ -94,8 +94,11 @@ def _against(check: Check, comparison: Comparison) -> str:
         names = f": {few(check.lost)}" if check.lost else ""
         lost = f"{plural(pair.losses, 'query')} lost and {won} won{names}"
         return f"{pair.run} vs {pair.other} passed: no significant loss, but {lost}; {numbers}; {reason})"
-    loss = f"{pair.run}: no {'significant ' if of_test else ''}loss against {pair.other}"
-    return f"{runs if check.outcome == 'failed' else loss}: {numbers}; {reason})"
+    if check.outcome == "failed":
+        return f"{runs}: {numbers}; {reason})"
+    allowed = "an allowed loss" if comparison[check.measure].sign * pair.difference < 0 else "no loss"
+    loss = "no significant loss" if of_test else allowed
+    return f"{pair.run}: {loss} against {pair.other}: {numbers}; {reason})"
 
 
 def _limit(check: Check) -> str:
