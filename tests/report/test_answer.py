@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.report import answer
+from cranfield.report import compare as report
 
 
 def of(values: dict[str, list[float]], measures: tuple[str, ...] = ("m",), **how: Any) -> cf.Comparison:
@@ -20,7 +20,7 @@ def of(values: dict[str, list[float]], measures: tuple[str, ...] = ("m",), **how
 
 
 def said(comparison: cf.Comparison) -> str:
-    return answer.answer(comparison).title
+    return report.answer(comparison).title
 
 
 UP = [0.5, 0.6, 0.7, 0.5, 0.6, 0.8]
@@ -34,7 +34,7 @@ def test_a_difference_of_two_runs_is_new_minus_old() -> None:
     text = said(found)
     assert text.startswith("new is significantly worse than old in m (")
     assert f"({gap:+.4f}, 95% interval [-0." in text and "p < 0.0001" in text
-    (row,) = answer.answer(found).sheet.rows
+    (row,) = report.answer(found).sheet.rows
     assert [cell.text for cell in row.cells[:3]] == ["0.6167", "0.2000", f"{gap:+.4f}"]
     assert said(of({"new": DOWN, "old": UP}, baseline="old")).startswith("new is significantly worse than old")
 
@@ -67,7 +67,7 @@ def test_the_best_of_many_runs() -> None:
     assert text.startswith(
         "up has the highest m, 0.6167. It is significantly better than low; its difference from near (+0.0167,"
     )
-    page = answer.answer(found)
+    page = report.answer(found)
     assert [row.names[1] for row in page.sheet.rows] == ["up", "near", "low"]
     last = [cell.text for cell in page.sheet.rows[2].cells]
     assert (
@@ -101,7 +101,7 @@ def test_the_best_run_of_each_measure_is_the_baseline() -> None:
     assert any("selected by the scores" in str(note) for note in found.notes)
     again = cf.Comparison.from_dict(found.to_dict())
     assert again.to_dict() == found.to_dict() and again.pairs == found.pairs
-    assert [cell.text for cell in answer.answer(found).sheet.rows[0].cells][1::2][0] == "best"
+    assert [cell.text for cell in report.answer(found).sheet.rows[0].cells][1::2][0] == "best"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_an_interval_is_named_by_its_level(how: dict[str, Any], name: str) -> No
     """In the sentence, the tables of pairs, and the figure; CSV and JSON have its ends."""
     found = of({"low": DOWN, "up": UP, "near": NEAR}, **how)
     assert f", {name} [" in said(found)
-    assert f"; {name} by the paired t-test" in answer.pages(found, table="pairs")[0].title
+    assert f"; {name} by the paired t-test" in report.pages(found, table="pairs")[0].title
     figure = pytest.importorskip("matplotlib.figure").Figure()
     assert found.plot(ax=figure.add_subplot()).get_xlabel().endswith(f", {name}")
     ends = [(pair.low, pair.high) for pair in found.pairs]
@@ -152,6 +152,6 @@ def test_an_answer_fits_the_screen(runs: int, measures: int, most: int) -> None:
     rng = np.random.default_rng(0)
     values = {f"team-{r:03}": rng.random(9).tolist() for r in range(runs)}
     found = of(values, tuple(f"measure{m}" for m in range(measures)))
-    text = write(answer.pages(found), {}, "table", width=80)
-    assert len(text.splitlines()) + len(answer.notes(found)) + 1 <= most
+    text = write(report.pages(found), {}, "table", width=80)
+    assert len(text.splitlines()) + len(report.notes(found)) + 1 <= most
     assert max(map(len, text.splitlines())) <= 80

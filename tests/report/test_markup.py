@@ -10,7 +10,8 @@ import pytest
 
 import cranfield as cf
 import cranfield.report as scores
-from cranfield.report import answer, audit, notebook
+from cranfield.report import audit, notebook
+from cranfield.report import compare as report
 from cranfield.report.pages import Page, latex, markdown, write
 from cranfield.report.sheet import Cell, Row, Sheet
 from cranfield.wording import CONTROL, decodable, printable
@@ -222,7 +223,7 @@ def test_names_of_files_and_ids_are_text_everywhere() -> None:
         audit.write(cf.audit(evaluation), "markdown"),
     ]
     found += [
-        write(answer.pages(compared, details=True), {}, format) for format in ("table", "markdown", "latex", "csv")
+        write(report.pages(compared, details=True), {}, format) for format in ("table", "markdown", "latex", "csv")
     ]
     found += [
         scores.write(evaluation.scores, format, per_query=True)

@@ -74,7 +74,7 @@ class Comparison(Saved):
     judgments together. ``policy``: how ties, relevance and undefined values were treated, in words.
     """
 
-    _SHOWN_BY = "answer"
+    _SHOWN_BY = "compare"
 
     _KIND: ClassVar[str] = "comparison"
     _WHAT: ClassVar[str] = "a saved comparison"

@@ -107,8 +107,8 @@ class Explain(
     \b
     cranfield explain qrels.txt bm25.run -m nDCG@10 --query q1
     cranfield explain qrels.txt bm25.run -m "AP[ties=expected]" --query q1
-    cranfield explain qrels.txt bm25.run -m nDCG@10 --query q1 --page lesson.html \\
-      --texts documents.jsonl
+    cranfield explain qrels.txt bm25.run -m nDCG@10 --query q1 \\
+      --page lesson.html --texts documents.jsonl
     cranfield explain qrels.txt bm25.run -m ABSRB@10 --corpus corpus.parquet \\
       --query q1 --figures figures
     """

@@ -168,7 +168,6 @@ class ShownComparison(options.Measures, Testing, gate.Regressions, gate.Limits, 
         ``means``: the scores of the runs that were given. ``compared``: with a saved baseline, or nested means.
         """
         from cranfield.analysis.gates import verdict
-        from cranfield.report import answer
         from cranfield.report import compare as report
         from cranfield.report.gates import markdown
         from cranfield.report.pages import write
@@ -182,7 +181,7 @@ class ShownComparison(options.Measures, Testing, gate.Regressions, gate.Limits, 
             text = report.csv(comparison)
         else:
             how: dict[str, Any] = {"table": table, "details": self.verbose}
-            pages = [] if self.format == "json" else answer.pages(comparison, self.digits, **how)
+            pages = [] if self.format == "json" else report.pages(comparison, self.digits, **how)
             result = comparison.to_dict() if self.format == "json" else {}  # which takes digests of the inputs
             text = write(pages, result, self.format, **layout)
             if self.format == "markdown" and checked is not None:
@@ -192,7 +191,7 @@ class ShownComparison(options.Measures, Testing, gate.Regressions, gate.Limits, 
             text = results.with_groups(text, groups, self.format, self.digits, **layout)
         emit(results.for_file(text, self.format, self.output), self.output)
         if self.format != "json":
-            note([*notes, *answer.notes(comparison, table=table, details=self.verbose)])
+            note([*notes, *report.notes(comparison, table=table, details=self.verbose)])
             if self.format == "table" and table is None and not self.verbose:
                 say_written("use --verbose for effect sizes, wins and losses")
         results.save_figures(report.drawings(comparison), self.figures)

@@ -16,7 +16,7 @@ from cranfield.cli.output import colour, emit, note, replace, run_notes, say_wri
 from cranfield.codec import with_origin
 from cranfield.errors import InputError, UsageError
 from cranfield.io.register import active
-from cranfield.report import answer
+from cranfield.report import compare as report
 from cranfield.report import groups as by_group
 from cranfield.report import write as write_scores
 from cranfield.report.pages import Page, write
@@ -85,7 +85,7 @@ class Run(gate.Baselines, results.Pages):
             active().extend(history_file)
         outcome = experiment.run(allow_code=self.allow_code, allow_changed_judgments=self.allow_changed_judgments)
         comparison, layout = outcome.comparison, dict[str, Any](width=width(), colour=colour(self.output))
-        pages: list[Page] = [] if comparison is None else answer.pages(comparison, self.digits, details=self.verbose)
+        pages: list[Page] = [] if comparison is None else report.pages(comparison, self.digits, details=self.verbose)
         pages += [page for groups in outcome.groups.values() for page in by_group.pages(groups, self.digits)]
         result = outcome.to_dict() if self.format == "json" else {}
         if self.output not in (None, "-"):
@@ -99,7 +99,7 @@ class Run(gate.Baselines, results.Pages):
             emit(text, self.output)
         if self.format != "json":
             note(run_notes(outcome.compared.notes, verbose=self.verbose))
-            note([] if comparison is None else answer.notes(comparison, details=self.verbose))
+            note([] if comparison is None else report.notes(comparison, details=self.verbose))
             note(line for groups in outcome.groups.values() for line in by_group.notes(groups))
         if self.summary is not None:
             from cranfield.experiment.running import summary

@@ -24,9 +24,11 @@ from cranfield.evaluation.provenance import Provenance, Source
 from cranfield.evaluation.scores import Scores
 from cranfield.experiment.experiment import Experiment, listed
 from cranfield.io.register import atomic_write
-from cranfield.report import answer, gates, per_query
+from cranfield.report import gates, per_query
 from cranfield.report import write as write_scores
 from cranfield.report.canvas import foreign_figures, save_all
+from cranfield.report.compare import answer
+from cranfield.report.compare import drawings as comparison_drawings
 from cranfield.report.pages import write
 from cranfield.wording import did_you_mean, few
 
@@ -224,7 +226,7 @@ class Running:
         """Write what the experiment asks for, each file complete or not at all; the history last."""
         history, line = self.of.output("history", "file"), self._history_line(outcome)
         figures = self.of.output("save", "figures")
-        drawings = {} if outcome.comparison is None else answer.drawings(outcome.comparison)
+        drawings = {} if outcome.comparison is None else comparison_drawings(outcome.comparison)
         if figures and (foreign := foreign_figures(drawings, figures)):
             message = f"`{foreign[0]}` exists, and Cranfield did not write it"
             raise self.of.file.error(message, ("save", "figures"), "choose another folder")
@@ -295,7 +297,7 @@ def summary(experiment: Experiment, outcome: Outcome, folder: Path, link: str | 
     if comparison is None:
         parts.append(write_scores(outcome.scores, "markdown"))
     else:
-        pages = [answer.answer(comparison), *per_query.losses(outcome.compared, comparison)]
+        pages = [answer(comparison), *per_query.losses(outcome.compared, comparison)]
         parts.append(write(pages, {}, "markdown"))
     if report := experiment.output("report", "file"):
         path = Path(os.path.relpath(Path(report).resolve(), folder.resolve())).as_posix()

@@ -28,7 +28,7 @@ from cranfield.report import predicted as prediction
 from cranfield.report.pages import BOLD, DIM, PROSE, Page, styled, titled, wrapped
 from cranfield.report.pages import sheet as titled_sheet
 from cranfield.report.pages import write as written
-from cranfield.report.sheet import UNDEFINED, Cell, Layout, Row, Sheet
+from cranfield.report.sheet import UNDEFINED, Cell, Layout, Row, Sheet, share
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import one_of, plural, printable
 
@@ -194,11 +194,11 @@ def sheet(audit: Audit, run: int, layout: Layout) -> Sheet:
             *shown(audit.score),
             _within(*shown(audit.low, audit.high)),
             *shown(audit.worst, audit.expected, audit.best),
-            _percent(np.nan if len(set(shown(audit.worst, audit.best))) == 1 else audit.place[run, m]),
+            share(np.nan if len(set(shown(audit.worst, audit.best))) == 1 else audit.place[run, m]),
             _plus_minus(layout, audit, run, m),
             *shown(audit.lowest, audit.highest),
             UNDEFINED if np.isnan(audit.lowest[run, m]) else "bounds" if audit.hold[run, m] else "range",
-            _percent(audit.unjudged[run, m]),
+            share(audit.unjudged[run, m]),
             *shown(audit.condensed, audit.terminal),
         ]
         rows.append(Row((measure,), tuple(map(Cell, compress(texts, kept)))))
@@ -221,15 +221,6 @@ def _plus_minus(layout: Layout, audit: Audit, r: int, m: int) -> str:
 
 def _within(low: str, high: str) -> str:
     return UNDEFINED if UNDEFINED in (low, high) else f"[{low}, {high}]"
-
-
-def _percent(share: float) -> str:
-    """A share in whole percent; only an exact 0 or 1 is shown as 0% or 100%."""
-    if np.isnan(share):
-        return UNDEFINED
-    if 0 < share < 0.005:
-        return "<1%"
-    return ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
 def lists(audit: Audit, run: int) -> str:
@@ -286,7 +277,7 @@ def overview(audit: Audit, layout: Layout) -> list[Page]:
     leaders, columns = [], len(LEADING) - (OF_UNJUDGED if audit.complete else 0)
     for r in np.argsort(-np.nan_to_num(audit.score[:, 0], nan=-np.inf), kind="stable")[:BEST].tolist():
         ranges = [_range(layout, audit, 0, *(array[r, 0] for array in audit.reach(cause))) for cause in RANGES]
-        texts = [_number(layout, audit, 0, audit.score[r, 0]), *ranges, _percent(audit.unjudged[r, 0])]
+        texts = [_number(layout, audit, 0, audit.score[r, 0]), *ranges, share(audit.unjudged[r, 0])]
         leaders.append(((audit.runs[r],), [*map(Cell, texts[:columns])]))
     best = f"{audit.measures[0]}: the best {len(leaders)} of {len(audit.runs)} runs, and the scores they could have had"
     return [*(pages if rows else []), Page(best, titled_sheet(("run",), LEADING[:columns], leaders))]

@@ -7,7 +7,7 @@ from typing import Any
 from cranfield.analysis.collection_statistics import TOP, CollectionStatistics, JudgmentStatistics, RunStatistics
 from cranfield.corpus import Corpus
 from cranfield.report.pages import Page, table
-from cranfield.report.sheet import UNDEFINED, shown
+from cranfield.report.sheet import UNDEFINED, share, shown
 from cranfield.wording import few, plural
 
 
@@ -32,7 +32,7 @@ def _judgment_table(judgments: JudgmentStatistics, digits: int) -> Page:
 def _list_table(runs: tuple[RunStatistics, ...], digits: int) -> Page:
     rows = []
     for run in runs:
-        shares = [_percent(share, digits) for share in (run.unjudged, run.unjudged_at_top)]
+        shares = [share(part, digits) for part in (run.unjudged, run.unjudged_at_top)]
         lengths = _range_cells(run.to_dict()["length"], digits)
         rows.append((run.name, [str(run.answered), *lengths[:3], *shares]))
     heads = ("queries", "shortest", "longest", "mean", "unjudged", f"top {TOP}")
@@ -44,8 +44,8 @@ def _tie_table(runs: tuple[RunStatistics, ...], digits: int) -> Page:
     rows = []
     for run in runs:
         documents = int(run.length.sum())
-        share = run.tied / documents if documents else float("nan")
-        texts = f"{run.tied:,}", _percent(share, digits), str(run.tied_queries), f"{run.largest_tie:,}"
+        tied = run.tied / documents if documents else float("nan")
+        texts = f"{run.tied:,}", share(tied, digits), str(run.tied_queries), f"{run.largest_tie:,}"
         rows.append((run.name, texts))
     return table("Documents with tied scores", ("run",), ("documents", "share", "queries", "largest tie"), rows)
 
@@ -56,13 +56,6 @@ def _range_cells(counts: dict[str, Any], digits: int) -> list[str]:
     if mean is None:
         return [UNDEFINED] * 4
     return [f"{lowest:,}", f"{highest:,}", shown(mean, digits), f"{counts['total']:,}"]
-
-
-def _percent(share: float, digits: int) -> str:
-    text, least = shown(100 * share, digits), 10.0**-digits
-    if 0 < 100 * share < least / 2:
-        return f"<{shown(least, digits)}%"  # a share above 0 is not shown as 0
-    return text if text == UNDEFINED else f"{text}%"
 
 
 def summary(corpus: Corpus) -> dict[str, int]:

@@ -34,6 +34,20 @@ def shown(value: float, digits: int) -> str:
     return text if float(text) else text.removeprefix("-")
 
 
+def share(part: float, digits: int = 0) -> str:
+    """A share in percent; only an exact 0 or 1 is shown as 0% or 100%.
+
+    >>> share(0.25), share(0.001), share(0.0001, 1), share(0.9999, 1), share(1.0, 1)
+    ('25%', '<1%', '<0.1%', '>99.9%', '100.0%')
+    """
+    text, least = shown(100 * part, digits), 10.0**-digits
+    if 0 < 100 * part < least / 2:
+        return f"<{shown(least, digits)}%"
+    if part < 1 and text == shown(100, digits):
+        return f">{shown(100 - least, digits)}%"
+    return text if text == UNDEFINED else f"{text}%"
+
+
 def signed(value: float, digits: int) -> str:
     """A difference as text, with a sign unless it rounds to 0.
 

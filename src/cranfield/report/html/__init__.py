@@ -43,11 +43,12 @@ from cranfield.io.register import atomic_write
 from cranfield.io.spans import parse_ids
 from cranfield.io.values import passage_ids
 from cranfield.parallel import in_background
-from cranfield.report import answer, exposure
+from cranfield.report import exposure
 from cranfield.report import groups as by_group
 from cranfield.report import predicted as prediction
 from cranfield.report.audit import EFFECTS, bottom_line
 from cranfield.report.compare import interval_name, method, quantity, rank_meaning
+from cranfield.report.compare import notes as comparison_notes
 from cranfield.report.notebook import table
 from cranfield.report.sheet import Layout
 from cranfield.report.web_page import page_of_data
@@ -147,7 +148,7 @@ def contents(
             *prediction.notes(scores.predicted),
             *summarised(scores.notes)[0],
             *([] if comparison is None else sentences(comparison.resolution_notes)),
-            *([] if comparison is None else answer.notes(comparison, table="pairs")),
+            *([] if comparison is None else comparison_notes(comparison, table="pairs")),
         ],
         "about": f"{counts}, {origin}; Cranfield {__version__}",
         "date": printable(date),
