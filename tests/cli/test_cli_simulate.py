@@ -9,7 +9,7 @@ import click
 from cli_samples import Call
 
 import cranfield as cf
-from cranfield.cli.collections import simulate
+from cranfield.cli.study import simulate
 
 SMALL = ("--queries", 4, "--systems", 3, "--documents", 200, "--relevant", 6, "--depth", 20)
 

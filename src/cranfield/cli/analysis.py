@@ -5,9 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cranfield.analysis.per_query import Order
-from cranfield.cli import options, results
+from cranfield.cli import options
 from cranfield.cli.commands import Argument, Option, OutputFile, verb
-from cranfield.cli.output import colour, emit, note, note_remarks, progress, replace, run_notes, say, width
+from cranfield.cli.output import (
+    colour,
+    emit,
+    for_file,
+    note,
+    note_remarks,
+    progress,
+    replace,
+    run_notes,
+    save_figures,
+    say,
+    width,
+)
 from cranfield.report.pages import write
 from cranfield.settings import Whole
 from cranfield.wording import plural
@@ -18,7 +30,7 @@ if TYPE_CHECKING:
 MOST_LOST = 3  # queries whose first pages are shown
 
 
-class Queries(options.OwnMeasures, options.Elsewhere, options.Evaluating, results.Results):
+class Queries(options.OwnMeasures, options.Elsewhere, options.Evaluating, options.Results):
     """Show the scores of RUNs query by query: the largest differences, the hardest queries, or the most disagreement.
 
     For two runs, the difference is the second minus the first, and the queries on which the second lost most are shown
@@ -96,7 +108,7 @@ class Explain(
     options.ReadingRuns,
     options.Ordering,
     options.CollectionFacts,
-    results.Results,
+    options.Results,
 ):
     """Explain the score of one query: what each document of RUN adds to it, rank by rank.
 
@@ -173,7 +185,7 @@ class Explain(
         say(f"{path}: {plural(len(documents - {END}), 'document')}")
 
 
-class Audit(options.Measures, options.Evaluating, results.Results, options.Verbose):
+class Audit(options.Measures, options.Evaluating, options.Results, options.Verbose):
     """Show how ties, unjudged documents, short lists and the choice of queries affect scores.
 
     Prints the bottom line first, with what to do about it; then the pairs of runs that could swap, and why; then a
@@ -210,12 +222,12 @@ class Audit(options.Measures, options.Evaluating, results.Results, options.Verbo
             inputs={"": self.qrels, **dict(zip(audit.runs, self.runs, strict=False))},
         )
         emit(text, self.output)
-        results.save_figures(report.drawings(audit), self.figures)
+        save_figures(report.drawings(audit), self.figures)
         if self.format != "json":
             note([*chosen.notes, *run_notes(audit.notes, verbose=self.verbose), *prediction.notes(predicted)])
 
 
-class Exposure(options.ReadingRuns, results.Pages):
+class Exposure(options.ReadingRuns, options.Pages):
     """Show what RUNs show: how much of the catalogue, how evenly, and which groups of documents.
 
     No judgments are needed. A document is shown if it is among the first N; in a tie, with its probability over all
@@ -251,7 +263,7 @@ class Exposure(options.ReadingRuns, results.Pages):
         )
         result = {**shown.to_dict(), "notes": notes(shown)}
         text = write(pages(shown, self.digits), result, self.format, width=width(), colour=colour(self.output))
-        emit(results.for_file(text, self.format, self.output), self.output)
+        emit(for_file(text, self.format, self.output), self.output)
         if self.format != "json":
             note(result["notes"])
 

@@ -12,9 +12,20 @@ import click
 
 from cranfield.analysis.compare import ComparisonTable
 from cranfield.analysis.significance import TESTS, Family, Test
-from cranfield.cli import gate, options, results
+from cranfield.cli import gate, options
 from cranfield.cli.commands import Option, Settings, verb
-from cranfield.cli.output import colour, emit, note, progress, say_written, width
+from cranfield.cli.output import (
+    colour,
+    digests_for,
+    emit,
+    for_file,
+    note,
+    progress,
+    save_figures,
+    say_written,
+    width,
+    with_groups,
+)
 from cranfield.errors import UsageError
 from cranfield.report.pages import FORMATS
 from cranfield.settings import RARE, Choices, Samples
@@ -102,7 +113,7 @@ class Design(Settings):
     ] = "random"
 
 
-class ShownComparison(options.Measures, Testing, gate.Regressions, gate.Limits, results.Results):
+class ShownComparison(options.Measures, Testing, gate.Regressions, gate.Limits, options.Results):
     """What is compared with what, what is checked, and how the result is shown."""
 
     GROUP = ""
@@ -188,13 +199,13 @@ class ShownComparison(options.Measures, Testing, gate.Regressions, gate.Limits, 
                 pages = [] if compared is None else losses(compared, comparison, label_of[self.checked[0]], self.digits)
                 text = "\n".join(filter(None, (f"{markdown(checked)}{text}", write(pages, {}, "markdown"))))
         if groups is not None:
-            text = results.with_groups(text, groups, self.format, self.digits, **layout)
-        emit(results.for_file(text, self.format, self.output), self.output)
+            text = with_groups(text, groups, self.format, self.digits, **layout)
+        emit(for_file(text, self.format, self.output), self.output)
         if self.format != "json":
             note([*notes, *report.notes(comparison, table=table, details=self.verbose)])
             if self.format == "table" and table is None and not self.verbose:
                 say_written("use --verbose for effect sizes, wins and losses")
-        results.save_figures(report.drawings(comparison), self.figures)
+        save_figures(report.drawings(comparison), self.figures)
         command = click.get_current_context().command_path
         gate.conclude(checked, self.junit, command, gate.REMEDY if self.no_significant_loss else gate.MORE)
 
@@ -236,7 +247,7 @@ class Compare(
         self.check_inputs()
         self.check_options()
         settings = ComparisonSettings(seed=self.seed, audit=self.audit, **self.values_of(Testing, Design))
-        with results.digests_for(self.format):
+        with digests_for(self.format):
             source = self._source()
             own, notes = source.scores, list(source.notes)
             scores = self.averaged(own if self.standardise is None else own.standardised(self.standardise))

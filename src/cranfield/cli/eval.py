@@ -9,8 +9,7 @@ import click
 
 from cranfield.cli import gate, options
 from cranfield.cli.commands import RARE, Option, verb
-from cranfield.cli.output import colour, emit, note, run_notes, width
-from cranfield.cli.results import digests_for, for_file, with_groups
+from cranfield.cli.output import colour, digests_for, emit, for_file, note, run_notes, width, with_groups
 from cranfield.errors import UsageError
 from cranfield.evaluation.plan import Shown
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import click
 
-from cranfield.cli import gate, options, results
+from cranfield.cli import gate, options
 from cranfield.cli.commands import Argument, Option, Settings, fields_of, verb
 from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, emit, note, replace, run_notes, say_written, width
@@ -37,7 +37,7 @@ def _in_pyproject() -> bool:
     return path.is_file() and "[tool.cranfield" in path.read_text(encoding="utf-8", errors="replace")
 
 
-class Run(gate.Baselines, results.Pages):
+class Run(gate.Baselines, options.Pages):
     """Run the experiment in FILE: evaluate, compare, check gates, and write the report, scores and history.
 
     FILE is cranfield.toml, or the table [tool.cranfield] of pyproject.toml, unless another one is given. Paths in it
@@ -157,7 +157,7 @@ def _described() -> dict[str, dict[str, str]]:
 run = verb(Run, "Run a whole experiment: one file, one command.")
 
 
-class History(results.Results):
+class History(options.Results):
     """Show the history of an experiment: its means over time, and which changes are significant.
 
     FILE is a history, or an experiment that has one; by default that of cranfield.toml. A mean is tested against that

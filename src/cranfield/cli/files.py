@@ -1,4 +1,4 @@
-"""``cranfield check`` and ``convert``: all errors in the input files at once, and files in another format."""
+"""``cranfield check``, ``convert`` and ``corpus``: all errors in input files, other formats, and words of documents."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import click
 import numpy as np
 
 from cranfield import io
 from cranfield.cli import options
-from cranfield.cli.commands import Argument, Option, verb
-from cranfield.cli.output import colour, emit, note, note_remarks, say, width
+from cranfield.cli.commands import Argument, Option, Settings, verb
+from cranfield.cli.output import colour, emit, note, note_remarks, progress, say, width
+from cranfield.corpus.corpus import DEPTH
+from cranfield.corpus.models import Split
 from cranfield.data import Run
-from cranfield.errors import CranfieldError, InputError, UsageError, listing_faults
+from cranfield.errors import CranfieldError, InputError, UsageError, listing_faults, optional
 from cranfield.evaluation.collection import JUDGED, Collection, is_collection_file
 from cranfield.evaluation.days import check_days
 from cranfield.evaluation.evaluator import check_argument_order
@@ -34,6 +36,9 @@ from cranfield.ranking.spans import judge_chunks
 from cranfield.report.pages import FORMATS, write
 from cranfield.settings import Choices
 from cranfield.wording import plural, printable
+
+if TYPE_CHECKING:
+    from cranfield.corpus import Corpus
 
 SHOWN = 5  # queries that a warning names
 TOP = 10  # depth for the share of unjudged documents
@@ -396,5 +401,73 @@ def detect_kind(source: str, duplicates: Duplicates = "error") -> str:
     return "run" if run is None else "qrels"
 
 
+class WordCounts(Settings):
+    """What is counted in which documents, and which counts are kept."""
+
+    sources: Annotated[tuple[options.File, ...], Argument("SOURCE...")]
+    qrels: Annotated[options.File | None, "Keep the words of the documents that these judgments name."] = None
+    runs: Annotated[
+        tuple[options.File, ...], "Keep the words of the top documents of this run; may be repeated.", Option("--run")
+    ] = ()
+    depth: Annotated[options.Count, "How many documents per query to keep from each run."] = DEPTH
+    stemmer: Annotated[str, "Stemmer: none, porter, english, german, ...", Option(metavar="NAME")] = "none"
+    stop: Annotated[
+        str, "Stop words to leave out: none, english, or a file with one word per line.", Option(metavar="LIST")
+    ] = "none"
+    keep_case: Annotated[bool, "Distinguish upper and lower case, as in `US` and `us`."] = False
+    split: Annotated[
+        Split, "What a word is: a sequence of letters and digits (word), or anything between spaces (space)."
+    ] = "word"
+    id: Annotated[
+        str | None, "Field with the document id.", Option(metavar="FIELD", default="detected from the names")
+    ] = None
+    text: Annotated[
+        tuple[str, ...], "Field with text; may be repeated.", Option(metavar="FIELD", default="detected")
+    ] = ()
+    output: Annotated[options.OutputPath | None, "Write the corpus to this Parquet file.", Option("-o --output")] = None
+    format: Annotated[str, Choices(FORMATS), "Output format."] = "table"
+
+    def build(self, **how: Any) -> Corpus:
+        """The corpus; ``how``: the depth of runs, how words are counted, and the fields of documents."""
+        raise NotImplementedError
+
+    def run(self) -> None:
+        from cranfield.corpus.models import Settings as WordSettings
+        from cranfield.corpus.models import stop_words
+        from cranfield.report import collection as report
+        from cranfield.report import pages
+
+        if self.output is not None:
+            optional("pyarrow", "writing a corpus", "arrow")  # fail before the work, not after it
+        words = WordSettings(self.split, not self.keep_case, stop_words(self.stop), self.stemmer)
+        corpus = self.build(depth=self.depth, settings=words, id=self.id, text=self.text)
+        if self.output is not None:
+            corpus.save(self.output)
+        emit(pages.write([report.page(corpus)], report.summary(corpus), self.format, width=width(), colour=colour()))
+        if self.format != "json":
+            note(report.corpus_notes(corpus))
+
+
+class CountWords(WordCounts):
+    """Count the words of a collection, and keep the word counts of judged and retrieved documents.
+
+    SOURCE is a file (JSON Lines, tab-separated, TREC <DOC> or Parquet, compressed or not), a folder of such files or
+    of text files, `-`, or irds:DATASET. Several sources form one collection.
+
+    \b
+    cranfield corpus documents.jsonl.gz --qrels qrels.txt --run bm25.run \\
+      -o corpus.parquet
+    cranfield corpus ambient --qrels ambient --stemmer porter --stop english
+    """
+
+    def build(self, **how: Any) -> Corpus:
+        from cranfield.corpus.corpus import build
+
+        judgments = None if self.qrels is None else Collection.of(self.qrels).judgments
+        with progress("Counting words", in_bytes=True) as step:
+            return build(*self.sources, qrels=judgments, runs=self.runs, progress=step, **how)
+
+
 check = verb(Check, "Report all errors in the input files.")
 convert = verb(Convert, "Convert runs and judgments between formats.")
+corpus = verb(CountWords, "Count words, for measures that use document text.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
-from cranfield.cli import options, results
+from cranfield.cli import options
 from cranfield.cli.commands import Argument, Option, OutputFile, verb
 from cranfield.cli.output import colour, emit, note, note_remarks, replace, say, width
 from cranfield.errors import UsageError
@@ -24,7 +24,7 @@ RUN_COLUMNS = 6
 QUERIES = 50  # of a collection whose size is not given
 
 
-class Judge(options.OwnMeasures, options.Inputs, options.QueryTexts, results.Pages):
+class Judge(options.OwnMeasures, options.Inputs, options.QueryTexts, options.Pages):
     """List the unjudged documents whose judgments would decide most between RUNs, and which pairs are decided.
 
     --page writes a page on which to judge these documents, without a network. The page is blind: it shows neither runs
@@ -144,7 +144,7 @@ class Judge(options.OwnMeasures, options.Inputs, options.QueryTexts, results.Pag
         note([merged_note(len(result.new), result.repeated, self.output)])
 
 
-class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, options.Level, results.Results):
+class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, options.Level, options.Results):
     """Compare PREDICTED judgments with the human judgments in QRELS, and the order of RUNs under both.
 
     Shows the confusion of grades, kappa with its interval, the correlation of both leaderboards, also among the best

@@ -43,9 +43,9 @@ GROUPS = {
     },
     "Experiments and gates": {"run": "experiment", "history": "experiment"},
     "Judgments": {"judge": "judging", "judges": "judging", "sample": "judging", "depth-for": "judging"},
-    "Measures": {"measures": "catalogue", "show": "catalogue", "cite": "catalogue", "properties": "properties"},
-    "Files": {"check": "files", "convert": "files", "corpus": "collections"},
-    "Studies": {"study": "study", "simulate": "collections"},
+    "Measures": {"measures": "catalogue", "show": "catalogue", "cite": "catalogue", "properties": "study"},
+    "Files": {"check": "files", "convert": "files", "corpus": "files"},
+    "Studies": {"study": "study", "simulate": "study"},
     "Other": {
         "demo": "demo",
         "spark": "spark",

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import click
 
 from cranfield.cli.commands import Argument, OutputFile, OutputFolder, Settings, groups_of
-from cranfield.cli.output import QUIET, progress
+from cranfield.cli.output import QUIET, colour, emit, for_file, note, progress, save_figures, width
 from cranfield.data import Repeats
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.plan import DEFAULT_MEASURES, DIVERSITY_MEASURES, Queries, Shown, Undefined, default_measures
 from cranfield.io.values import Duplicates
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report import FORMATS
+from cranfield.report.pages import FORMATS as PAGE_FORMATS
+from cranfield.report.pages import Page, write
 from cranfield.settings import RARE, Choices, Limits, Option, Positive, Whole
 from cranfield.settings import Chance as Chance
 from cranfield.settings import Count as Count
@@ -24,12 +26,15 @@ from cranfield.settings import Share as Share
 from cranfield.statistics.standardisation import Standardisation
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from click.shell_completion import CompletionItem
 
     from cranfield.evaluation.collection import Collection
     from cranfield.evaluation.evaluation import Evaluation
     from cranfield.evaluation.plan import Column, Plan, Policy
     from cranfield.evaluation.scores import Scores
+    from cranfield.report.canvas import Drawings
 
 
 def split_measures(text: str) -> Iterator[str]:
@@ -393,6 +398,50 @@ class Writing(Digits, Output):
     format: Annotated[
         str, Choices(FORMATS), "Output format. json and csv have full precision; trec prints as trec_eval does."
     ] = "table"
+
+
+def _drawable(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    """Raise before the computation starts if figures are requested and matplotlib is missing."""
+    if value is not None:
+        from cranfield.report import canvas
+
+        canvas.require()
+    return value
+
+
+class Drawing(Settings):
+    """Figures."""
+
+    GROUP = "Output"
+
+    figures: Annotated[
+        Folder | None,
+        "Draw figures into this folder (PDF, SVG and PNG).",
+        Option(callback=_drawable, rare=True),
+    ] = None
+
+
+class Pages(Writing):
+    """Tables as pages."""
+
+    format: Annotated[str, Choices(PAGE_FORMATS), "Output format. json holds the complete result."] = "table"
+
+
+class Results(Pages, Drawing):
+    """Tables and figures."""
+
+    def deliver(
+        self,
+        pages: Sequence[Page],
+        result: dict[str, Any],
+        figures: Drawings | Callable[[str], list[Path]] | None = None,
+    ) -> None:
+        """Write tables to standard output or a file, figures into their folder, notes to standard error."""
+        text = write(pages, result, self.format, width=width(), colour=colour(self.output))
+        emit(for_file(text, self.format, self.output), self.output)
+        save_figures(figures, self.figures)
+        if self.format != "json":
+            note(result.get("notes", ()))
 
 
 class Averaging(Settings):

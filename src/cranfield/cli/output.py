@@ -6,18 +6,26 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from cranfield.codec import text as as_json
+from cranfield.codec import with_origin
+from cranfield.io.formats.json import load_json
 from cranfield.io.register import atomic_write
+from cranfield.io.streams import digesting
 from cranfield.parallel import ProgressLine
 from cranfield.wording import printable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cranfield.data import Run
+    from cranfield.evaluation.designs import Groups
     from cranfield.evaluation.notes import Note
+    from cranfield.report.canvas import Drawings
 
 UNLIMITED = 10_000  # characters of a line in a file or a pipe
 DELAY = 1.0  # seconds before the bar appears
@@ -131,3 +139,36 @@ def progress(title: str, *, in_bytes: bool = False) -> Iterator[Callable[[int, i
         yield bar
     finally:
         bar.clear()
+
+
+def with_groups(text: str, groups: Groups, format: str, digits: int, **layout: Any) -> str:
+    """The text of a result with tables of the scores by group; JSON has them under ``groups``."""
+    from cranfield.report import groups as report
+    from cranfield.report.pages import write
+
+    if format == "csv":
+        return report.csv(groups)
+    if format == "json":
+        return as_json({**load_json(text), "groups": groups.to_dict()})
+    pages = write(report.pages(groups, digits), {}, format, **layout)
+    note(report.notes(groups))
+    return f"{text}\n{pages}"
+
+
+def digests_for(format: str) -> AbstractContextManager[object]:
+    """Take the digests of files while they are read, in another thread, if the output has them."""
+    return digesting() if format == "json" else nullcontext()
+
+
+def for_file(text: str, format: str, output: str | None) -> str:
+    """JSON that is written to a file, with the time and the command; what is printed is always the same."""
+    return as_json(with_origin(load_json(text))) if format == "json" and output not in (None, "-") else text
+
+
+def save_figures(figures: Drawings | Callable[[str], list[Path]] | None, folder: str | None) -> None:
+    """Draw the figures into their folder, if a folder is given, and report how many files were written."""
+    if folder is not None and figures is not None:
+        from cranfield.report.canvas import save_all
+
+        written = figures(folder) if callable(figures) else save_all(figures, folder)
+        say_written(f"{len(written)} files written to {folder}")

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from cranfield.cli import options, results
+from cranfield.cli import options
 from cranfield.cli.commands import Option, OutputFile, groups_of, verb
 from cranfield.cli.compare import Design, Testing
-from cranfield.cli.output import emit, note, progress, say_written
+from cranfield.cli.output import emit, note, progress, save_figures, say_written
 from cranfield.codec import now
 from cranfield.errors import CranfieldError, UsageError
 from cranfield.evaluation.collection import is_collection_file
@@ -39,7 +39,7 @@ FAR = ("..", "..")  # the beginning of the path of a file that is more than one 
 class Report(
     options.Measures,
     options.Quiet,
-    results.Drawing,
+    options.Drawing,
     Testing,
     Design,
     options.Elsewhere,
@@ -154,7 +154,7 @@ class Report(
             from cranfield.report.scores import drawings
 
             ranked = None if data["curves"] is None else evaluation
-            results.save_figures(drawings(scores, ranked, self.seed), self.figures)
+            save_figures(drawings(scores, ranked, self.seed), self.figures)
 
     def _baseline(self, scores: Scores, names: dict[str, str]) -> str | None:
         """The name of the baseline, which may be given by its file."""

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from cranfield.cli import options
-from cranfield.cli.collections import WordCounts
 from cranfield.cli.commands import Argument, LazyGroup, Option, Settings, verb
 from cranfield.cli.compare import ShownComparison, Testing
 from cranfield.cli.eval import ShownScores
+from cranfield.cli.files import WordCounts
 from cranfield.cli.output import note
 from cranfield.errors import CranfieldError, InputError
 

@@ -1,25 +1,29 @@
-"""``cranfield study``: a command for each study, made from its class."""
+"""``cranfield study``, ``properties`` and ``simulate``: commands made from studies, and simulated collections."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import click
 
-from cranfield.cli import options, results
+from cranfield.cli import options
 from cranfield.cli.commands import Argument, Field, LazyGroup, command_of, fields_of, fields_of_function, verb
 from cranfield.cli.compare import Testing
-from cranfield.cli.output import colour, emit, note, progress, width
+from cranfield.cli.output import colour, digests_for, emit, note, progress, save_figures, say, text_width, width
 from cranfield.errors import UsageError
 from cranfield.evaluation.collection import Collection, is_collection_file
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.notes import summarised
+from cranfield.lab import simulation
+from cranfield.lab.property_checks import PROPERTIES, SEVEN
+from cranfield.lab.studies import properties as property_study
 from cranfield.lab.studies import study_names
 from cranfield.lab.study import (
     CollectionFiles,
@@ -34,7 +38,8 @@ from cranfield.lab.systems import studied, top_runs
 from cranfield.measures import Measure
 from cranfield.measures.aliases import SAKAI as SAKAI_NAMES
 from cranfield.measures.aliases import in_notation
-from cranfield.settings import Count, ListOf, OneOf, Option, Type, declared, walk
+from cranfield.report.pages import FORMATS
+from cranfield.settings import Choices, Count, ListOf, OneOf, Option, Type, declared, walk
 
 # Settings that verbs have, too: the same option, or only the same group if the experiment describes its own.
 SHARED = {
@@ -42,7 +47,7 @@ SHARED = {
     for record in (options.CollectionFacts, options.Standardising, options.Seed, options.UndefinedValues, Testing)
     for name, field in fields_of(record).items()
 }
-OWN_COMMAND = "properties"  # a verb of its own, `cli.properties`
+OWN_COMMAND = "properties"  # a verb of its own
 FACTS = ("nil", "rel", "full_length")  # settings of studies that a collection file may have, too
 
 
@@ -135,7 +140,7 @@ def study_command(name: str) -> click.Command:
     """The command of a study of runs."""
     study, several = study_class(name), result_class(name).takes_several()
     settings = fields_of_experiment(function_of(name))
-    fields = _inputs(study) | _paper(study) | settings | fields_of(results.Results)
+    fields = _inputs(study) | _paper(study) | settings | fields_of(options.Results)
     names = [name for name in settings if name != "measures_file"]
 
     def run(**values: Any) -> None:
@@ -152,7 +157,7 @@ def study_command(name: str) -> click.Command:
     return command
 
 
-class StudyOfRuns(ScoresOrRuns, results.Results):
+class StudyOfRuns(ScoresOrRuns, options.Results):
     """The values of the command of a study; those of its own settings have the names of the parameters."""
 
     paper: bool = False
@@ -176,7 +181,7 @@ class StudyOfRuns(ScoresOrRuns, results.Results):
         others = [CollectionFiles.of(folder, Path(self.qrels).name) for folder in self.also]
         opened = partial(read_runs, duplicates=self.duplicates)
         result: StudyResult
-        with progress(study.__name__) as step, results.digests_for(self.format):
+        with progress(study.__name__) as step, digests_for(self.format):
             if self.scores:
                 result = function(self.outside_scores(), progress=step, **chosen)
             elif others:
@@ -247,11 +252,11 @@ def tie_cost_command() -> click.Command:
         chosen = {name: values[name] for name in measured if name != "measures_file" and values[name] is not None}
         with progress("Measuring") as step:
             costs = tie_costs(data, **chosen, progress=step)
-        results.Results(**values).deliver(cost_tables(costs), asdict(costs))
+        options.Results(**values).deliver(cost_tables(costs), asdict(costs))
 
     folder = Annotated[options.Folder | None, "Write the collection as qrels.txt and feature.run."]
     fields = measured | collection | {"save": Field(walk(folder), None)}
-    fields |= fields_of(results.Pages, "quiet", "output", "format")
+    fields |= fields_of(options.Pages, "quiet", "output", "format")
     return command_of("tie-cost", fields, run, **help_of(tie_costs))
 
 
@@ -285,7 +290,7 @@ def command(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-class Show(results.Results):
+class Show(options.Results):
     """Print and draw the study in FILE, which was written with --format json. Nothing is computed again.
 
     \b
@@ -300,9 +305,122 @@ class Show(results.Results):
         result = StudyResult.load(self.file)
         text = result.write(self.format, digits=self.digits, width=width(), colour=colour(self.output))
         emit(text, self.output)
-        results.save_figures(result.save_figures, self.figures)
+        save_figures(result.save_figures, self.figures)
         if self.format != "json":
             note(result.to_dict()["notes"])
 
 
 show = verb(Show, "Print and draw a saved study.")
+
+
+class Properties(options.Writing):
+    """Check numeric properties of MEASUREs (Moffat, AIRS 2013) on all small rankings.
+
+    Y: the property holds for all of them; N: it does not, and the smallest counterexample is shown. All cutoffs are
+    checked.
+
+    \b
+    cranfield properties AP nDCG "RBP(p=0.8)" bpref "nDCG[condensed]"
+    cranfield properties --file my_measures.py
+    cranfield properties --table 2
+    cranfield properties --table 2 --properties complete,localized --classes
+    """
+
+    measures: Annotated[tuple[options.MeasureText, ...], Argument("MEASURE...")] = ()
+    file: Annotated[
+        str | None,
+        click.Path(dir_okay=False),
+        "Python file with your own measures, whose code is run; without MEASURE, all of them are checked.",
+        Option("--measures-file --file", metavar="FILE.py"),
+    ] = None
+    table: Annotated[
+        Literal["1", "2"] | None, "Show a table of the paper instead: 1, the variants of DCG, or 2, which is computed."
+    ] = None
+    columns: Annotated[
+        Sequence[str] | None,
+        "Properties to show, in this order. They also determine the order of rows in Table 2 and with --classes.",
+        Option("--properties", metavar="P,P,..."),
+    ] = None
+    classes: Annotated[bool, "Show measures with the same properties in one row."] = False
+    documents: property_study.Documents = None
+    grades: property_study.Grades = None
+    format: Annotated[str, Choices(FORMATS), "Output format. json has full precision."] = "table"
+
+    def run(self) -> None:
+        """Print the table."""
+        if self.table is not None:
+            self._print_table()
+            return
+        from cranfield.measures.own import load_measures
+
+        property_study.check_columns(self.columns or ())
+        extra: AbstractContextManager[list[str]] = load_measures(self.file) if self.file else nullcontext([])
+        with extra as own, progress("Checking measures") as step:
+            measures = options.measure_names(self.measures) or own
+            result = function_of("properties")(measures, documents=self.documents, grades=self.grades, progress=step)
+        assert isinstance(result, property_study.PropertiesResult)
+        text = result.write(
+            self.format,
+            digits=self.digits,
+            width=text_width(),
+            colour=colour(self.output),
+            columns=self.columns or PROPERTIES,
+            classes=self.classes,
+        )
+        emit(text, self.output)
+        if self.format != "json":
+            note(map(str, result.notes))
+
+    def _print_table(self) -> None:
+        """Print a table of the paper."""
+        if self.measures or self.file or self.grades:
+            raise UsageError("--table cannot be combined with measures, --file or --grades")
+        if self.table == "1" and (self.columns or self.classes or self.documents):
+            raise UsageError("--table 1 cannot be combined with --properties, --classes or --documents")
+        style: dict[str, Any] = {"width": width(), "colour": colour(self.output)}
+        if self.table == "1":
+            text = property_study.table1(self.format, **style)
+        else:
+            property_study.check_columns(self.columns or (), SEVEN)
+            chosen = self.columns or SEVEN
+            text = property_study.table2(self.documents, self.format, columns=chosen, classes=self.classes, **style)
+        emit(text, self.output)
+
+
+properties = verb(Properties, "Check numeric properties of measures.")
+
+
+SIMULATE = """Simulate a test collection: queries with subtopics, documents with texts, systems of known quality.
+
+Writes qrels.txt, qrels.diversity.txt, docs.jsonl, queries.jsonl and runs/*.run into DIR. In addition,
+qrels.complete.txt holds judgments of all documents that systems can retrieve, and truth.json the quality of each
+system. The same settings give the same files on every machine.
+
+\b
+cranfield simulate lab --systems 10 --ties 0.3
+cranfield eval lab/qrels.txt lab/runs/*.run
+"""
+
+
+def _simulate(folder: str, force: bool, **settings: Any) -> None:
+    simulation.check(folder, force=force)
+    with progress("Simulating queries") as step:
+        simulated = simulation.simulate(**settings, progress=step)
+    with progress("Writing runs") as step:
+        simulation.save(simulated, folder, force=force, progress=step)
+    judged, relevant = len(simulated.judgments.grade), int((simulated.judgments.grade > 0).sum())
+    counts = ", ".join(f"{settings[name]:,} {name}" for name in ("queries", "documents", "systems"))
+    say(f"{folder}: {counts}, {judged:,} judgments ({relevant:,} relevant)")
+
+
+simulate = command_of(
+    "simulate",
+    {
+        "folder": Field(walk(Annotated[options.Folder, Argument("DIR")])),
+        **fields_of_function(simulation.simulate, fields_of(options.Seed)),
+        "force": Field(walk(Annotated[bool, "Replace an existing simulation in DIR."]), False),
+    },
+    _simulate,
+    help=SIMULATE,
+    short_help="Simulate a test collection with known ground truth.",
+)
