@@ -339,7 +339,7 @@ def compare(
     progress
         A function that is called with the number of steps done and of all.
     tests
-        Further tests, whose p-values are not corrected.
+        Further tests, or ``["all"]``, whose p-values are not corrected.
     correction, family
         How p-values are corrected (``holm``, ``bonferroni``, ``bh``, ``none``), over the pairs of each ``measure`` or
         of ``all`` measures.

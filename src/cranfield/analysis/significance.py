@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import compress
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError
 from cranfield.measures.catalogue import Better
 from cranfield.parallel import parallel
-from cranfield.settings import Chance, Samples, Whole, check_fields
+from cranfield.settings import RARE, Chance, Choices, Option, Samples, Whole, check_fields
 from cranfield.statistics.design import Design, Error, Repeated, Sample
 from cranfield.statistics.intervals import (
     bca,
@@ -75,24 +75,49 @@ class ComparisonSettings:
     difference.
     """
 
-    test: Test | None = None
-    tests: Sequence[Test] = ()
-    correction: Correction = "holm"
-    family: Family = "measure"
-    alpha: Chance = 0.05
-    level: Chance | None = None
-    samples: Samples | None = None
+    test: Annotated[
+        Test | None,
+        "Significance test; tukey is the analytic HSD test, randomised-tukey its randomised form.",
+        Option(default="randomisation; t for repeats"),
+    ] = None
+    tests: Annotated[
+        tuple[Annotated[Test, Choices((*TESTS, "all"))], ...],
+        "Also show the p-values of this test; may be repeated.",
+        RARE,
+    ] = ()
+    correction: Annotated[Correction, "Multiple-testing correction.", RARE] = "holm"
+    family: Annotated[Family, "Correct within each measure, or across all measures.", RARE] = "measure"
+    alpha: Annotated[Chance, "Significance level: corrected p-values below it are significant.", RARE] = 0.05
+    level: Annotated[Chance | None, "Level of confidence intervals."] = None
+    samples: Annotated[
+        Samples | None,
+        "Number of resamples.",
+        Option(rare=True, default="100000, or more if that is too few for the number of pairs"),
+    ] = None
     seed: Whole = 0
-    cluster: str | None = None
-    collection: str | None = None
-    repeats: Repeated | None = "random"
+    cluster: Annotated[
+        str | None,
+        "Query attribute that groups dependent queries, such as topic or conversation; they are resampled together.",
+        Option(metavar="ATTRIBUTE", rare=True),
+    ] = None
+    collection: Annotated[
+        str | None,
+        "Query attribute that names the collection; means are taken in each collection, then over collections.",
+        Option(metavar="ATTRIBUTE", rare=True),
+    ] = None
+    repeats: Annotated[
+        Repeated | None,
+        "Treat the repeats of a run as a sample of possible repeats (random), or as the only ones of interest (fixed).",
+        RARE,
+    ] = "random"
     baseline: str | None = None
-    audit: bool = True
+    audit: Annotated[bool, "Check whether ties or unjudged documents could reverse a difference."] = True
     together: int = 1  # the number of p-values that are corrected together; set by `choose_samples`
 
     def __post_init__(self) -> None:
         check_fields(self)
-        tests = tuple(dict.fromkeys((*([self.test] if self.test else []), *self.tests)))
+        given = TESTS if "all" in map(str, self.tests) else self.tests
+        tests = tuple(dict.fromkeys((*([self.test] if self.test else []), *given)))
         object.__setattr__(self, "tests", tests)
         if self.test and SIGNIFICANCE_TESTS[self.test].joint:
             if self.family == "all":

@@ -1,7 +1,8 @@
 """Commands made from records, how they are found, how their help is laid out, and hints for options that people try.
 
 A verb is a class. Its fields are the arguments and options, its docstring is the help page, and `run` does the work. A
-base class is a group of options that verbs share; ``GROUP`` is its title in help pages.
+base class is a group of options that verbs share; ``GROUP`` is its title in help pages. Fields that the
+library describes, such as those of `Policy`, are in ``FIELDS``; an annotation beside them is for type checkers.
 
     class Cite(Output):
         '''Print the BibTeX entries of the papers behind MEASUREs.'''
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from inspect import cleandoc, get_annotations
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, dataclass_transform, get_type_hints
 
@@ -74,6 +75,7 @@ class Settings:
     """
 
     GROUP: ClassVar[str] = ""
+    FIELDS: ClassVar[Mapping[str, Any]] = {}
     DEFAULT: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, **values: Any) -> None:
@@ -117,7 +119,7 @@ def groups_of(record: Any) -> dict[str, str]:
     for base in record.__bases__:
         for name, group in groups_of(base).items():
             group_of.setdefault(name, group)
-    for name in get_annotations(record):
+    for name in (*get_annotations(record), *record.__dict__.get("FIELDS", ())):
         if not name.isupper():
             group_of.setdefault(name, "" if "run" in record.__dict__ else record.GROUP)
     return group_of
@@ -126,10 +128,24 @@ def groups_of(record: Any) -> dict[str, str]:
 def fields_of(record: type[Settings], *names: str) -> dict[str, Field]:
     """The fields of a record by name, or those with some names."""
     hints, default = get_type_hints(record, include_extras=True), " ".join(record.DEFAULT)
+    declarations: dict[str, tuple[Type, Any]] = {}
+    for base in reversed(record.__mro__):
+        own = [name for name in get_annotations(base) if not name.isupper()]
+        declarations |= {name: (walk(hints[name]), getattr(record, name, ...)) for name in own}
+        declarations |= base.__dict__.get("FIELDS", {})
     return {
-        name: Field(walk(hints[name]), getattr(record, name, ...), group, default)
+        name: Field(*declarations[name], group, default)
         for name, group in groups_of(record).items()
         if not names or name in names
+    }
+
+
+def described(source: Callable[..., Any], *names: str, without: Collection[str] = ()) -> dict[str, Any]:
+    """The fields of a class of the library that are described: those with these names, or all but some."""
+    return {
+        name: field
+        for name, field in declared(source).items()
+        if field.type.help and (name in names if names else name not in without)
     }
 
 

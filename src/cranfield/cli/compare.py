@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import click
 
 from cranfield.analysis.compare import ComparisonTable
-from cranfield.analysis.significance import TESTS, Family, Test
+from cranfield.analysis.significance import ComparisonSettings
 from cranfield.cli import gate, options
-from cranfield.cli.commands import Option, Settings, verb
+from cranfield.cli.commands import Option, Settings, described, verb
 from cranfield.cli.output import (
     colour,
     digests_for,
@@ -28,9 +28,7 @@ from cranfield.cli.output import (
 )
 from cranfield.errors import UsageError
 from cranfield.report.pages import FORMATS
-from cranfield.settings import RARE, Choices, Samples
-from cranfield.statistics.design import Repeated
-from cranfield.statistics.resampling import Correction
+from cranfield.settings import Choices
 
 if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison
@@ -62,55 +60,21 @@ def _top_runs(own: Scores, compared: Scores, top: int, baseline: str | None) -> 
     return compared.only(runs=[run for run in compared.runs if run in best])
 
 
-def _tests(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    return TESTS if "all" in values else values
+OF_DESIGN = "cluster", "collection", "repeats"
 
 
 class Testing(Settings):
     """How differences are tested."""
 
     GROUP = "Significance"
-
-    test: Annotated[
-        Test | None,
-        "Significance test; tukey is the analytic HSD test, randomised-tukey its randomised form.",
-        Option(default="randomisation; t for repeats"),
-    ] = None
-    tests: Annotated[
-        tuple[Annotated[str, Choices((*TESTS, "all"))], ...],
-        "Also show the p-values of this test; may be repeated.",
-        Option(rare=True, callback=_tests),
-    ] = ()
-    correction: Annotated[Correction, "Multiple-testing correction.", RARE] = "holm"
-    family: Annotated[Family, "Correct within each measure, or across all measures.", RARE] = "measure"
-    alpha: Annotated[options.Chance, "Significance level: corrected p-values below it are significant.", RARE] = 0.05
-    samples: Annotated[
-        Samples | None,
-        "Number of resamples.",
-        Option(rare=True, default="100000, or more if that is too few for the number of pairs"),
-    ] = None
+    FIELDS = described(ComparisonSettings, without=("level", "audit", *OF_DESIGN))
 
 
 class Design(Settings):
     """Which queries and repeats belong together."""
 
     GROUP = "Significance"
-
-    cluster: Annotated[
-        str | None,
-        "Query attribute that groups dependent queries, such as topic or conversation; they are resampled together.",
-        Option(metavar="ATTRIBUTE", rare=True),
-    ] = None
-    collection: Annotated[
-        str | None,
-        "Query attribute that names the collection; means are taken in each collection, then over collections.",
-        Option(metavar="ATTRIBUTE", rare=True),
-    ] = None
-    repeats: Annotated[
-        Repeated,
-        "Treat the repeats of a run as a sample of possible repeats (random), or as the only ones of interest (fixed).",
-        RARE,
-    ] = "random"
+    FIELDS = described(ComparisonSettings, *OF_DESIGN)
 
 
 class ShownComparison(options.Measures, Testing, gate.Regressions, gate.Limits, options.Results):
@@ -240,7 +204,6 @@ class Compare(
 
     def run(self) -> None:
         from cranfield.analysis.compare import compare_scores, resolution_of, with_baseline
-        from cranfield.analysis.significance import ComparisonSettings
         from cranfield.evaluation.designs import over_collections
         from cranfield.evaluation.notes import sentences, summarised
 
@@ -265,7 +228,7 @@ class Compare(
             self.announce(sentences(resolution_of(compared, settings)))
             with progress("Comparing runs") as step:
                 comparison = compare_scores(compared, settings, source.evaluation, step)
-            means = own if self.collection is None else over_collections(own, self.collection)
+            means = own if settings.collection is None else over_collections(own, settings.collection)
             groups = None
             if self.grouping_attributes is not None:
                 groups = compared.by(self.grouping_attributes, comparison.reference, **settings.of_groups)

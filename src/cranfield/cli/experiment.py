@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Annotated, Any
 
 import click
 
 from cranfield.cli import gate, options
-from cranfield.cli.commands import Argument, Option, Settings, fields_of, verb
-from cranfield.cli.compare import Testing
+from cranfield.cli.commands import Argument, Option, verb
 from cranfield.cli.output import colour, emit, note, replace, run_notes, say_written, width
 from cranfield.codec import with_origin
 from cranfield.errors import InputError, UsageError
@@ -115,7 +113,7 @@ class Run(gate.Baselines, options.Pages):
         from cranfield.experiment.starting import first_experiment, schema
 
         if self.schema:
-            return emit(json.dumps(schema(_described()), indent=2) + "\n", self.output)
+            return emit(json.dumps(schema(), indent=2) + "\n", self.output)
         if Path(self.file).exists():
             raise UsageError(f"{self.file}: the file exists", hint="give the name of another one: --init FILE")
         draft = first_experiment(Path(self.file).parent)
@@ -126,32 +124,6 @@ class Run(gate.Baselines, options.Pages):
         guess = f"the baseline {draft.baseline} is a guess"
         say_written(f"{self.file} written with {counts}; {guess}; `cranfield run` runs it")
         return None
-
-
-# The options of verbs that are keywords of a section, too, and the help of keywords that are not options.
-SECTIONS: dict[str, tuple[tuple[type[Settings], ...], dict[str, str]]] = {
-    "policy": (
-        (options.Rankings, options.Seed, options.ReadingRuns),
-        {"missing": "What to do if a run lacks a collection: report an error, or skip it."},
-    ),
-    "compare": (
-        (Testing,),
-        {
-            "level": "Level of confidence intervals.",
-            "audit": "Check whether ties or unjudged documents could reverse a difference.",
-        },
-    ),
-}
-
-
-def _described() -> dict[str, dict[str, str]]:
-    """The help of the keywords of each section, by its name."""
-    described: dict[str, dict[str, str]] = {}
-    for section, (groups, others) in SECTIONS.items():
-        described[section] = dict(others)
-        for name, field in ((name, field) for group in groups for name, field in fields_of(group).items()):
-            described[section][name] = re.sub(r"--(\w[\w-]*)", r"\1", field.type.help)
-    return described
 
 
 run = verb(Run, "Run a whole experiment: one file, one command.")

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import click
 
-from cranfield.cli.commands import Argument, OutputFile, OutputFolder, Settings, groups_of
+from cranfield.cli.commands import Argument, OutputFile, OutputFolder, Settings, described, groups_of
 from cranfield.cli.output import QUIET, colour, emit, for_file, note, progress, save_figures, width
 from cranfield.data import Repeats
 from cranfield.errors import InputError, UsageError
-from cranfield.evaluation.plan import DEFAULT_MEASURES, DIVERSITY_MEASURES, Queries, Shown, Undefined, default_measures
-from cranfield.io.values import Duplicates
+from cranfield.evaluation.plan import DEFAULT_MEASURES, DIVERSITY_MEASURES, Policy, Shown, Undefined, default_measures
+from cranfield.io.values import DuplicateRule
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report import FORMATS
 from cranfield.report.pages import FORMATS as PAGE_FORMATS
 from cranfield.report.pages import Page, write
-from cranfield.settings import RARE, Choices, Limits, Option, Positive, Whole
+from cranfield.settings import RARE, Choices, Limits, Option, Positive
 from cranfield.settings import Chance as Chance
 from cranfield.settings import Count as Count
 from cranfield.settings import Share as Share
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from cranfield.evaluation.collection import Collection
     from cranfield.evaluation.evaluation import Evaluation
-    from cranfield.evaluation.plan import Column, Plan, Policy
+    from cranfield.evaluation.plan import Column, Plan
     from cranfield.evaluation.scores import Scores
     from cranfield.report.canvas import Drawings
 
@@ -179,12 +179,7 @@ class ReadingRuns(Settings):
         Option(metavar="NAMES", rare=True, callback=_read_columns),
     ] = None
 
-    duplicates: Annotated[
-        Duplicates,
-        "What to do if a document appears twice for a query: report an error, or keep the first row or the row with "
-        "the best score.",
-        RARE,
-    ] = "error"
+    duplicates: Annotated[DuplicateRule, RARE] = "error"
 
 
 class Inputs(ReadingRuns):
@@ -235,31 +230,32 @@ class Ordering(Settings):
     """Which documents of a ranking count, and in which order."""
 
     GROUP = "Rankings and queries"
+    FIELDS = described(Policy, "ties", "depth", "condensed")
 
-    ties: Annotated[Ties | None, "Order of documents with equal scores.", Option(default="trec")] = None
-    depth: Annotated[Count | None, "Use only the first N documents."] = None
-    condensed: Annotated[bool, "Remove unjudged documents from rankings (condensed lists).", RARE] = False
+    ties: Ties | None
 
 
 class UndefinedValues(Settings):
     """What to do with undefined values."""
 
     GROUP = "Rankings and queries"
+    FIELDS = described(Policy, "undefined")
 
-    undefined: Annotated[
-        Undefined, "How to count undefined values, such as AP of a query without relevant documents."
-    ] = "skip"
+    undefined: Undefined
+
+
+class Seed(Settings):
+    """The seed of random steps."""
+
+    FIELDS = described(Policy, "seed")
+
+    seed: int
 
 
 class Rankings(Ordering, UndefinedValues):
     """All options of an evaluation but the seed."""
 
-    terminal: Annotated[bool, 'Score the end of each list as an answer: "no more relevant documents".', RARE] = False
-    queries: Annotated[
-        Queries,
-        "Queries to average over. judged: every judged query, a missing ranking is empty; both: judged queries that "
-        "the run answers; run: every query of the run.",
-    ] = "judged"
+    FIELDS = described(Policy, without=(*groups_of(Ordering), *groups_of(UndefinedValues), *groups_of(Seed)))
 
 
 # The parameter of `Collection` for each kind of judgments.
@@ -342,12 +338,6 @@ class Standardising(Settings):
         "Standardise scores for each query over the runs: z-scores, or a normal or empirical distribution function.",
         RARE,
     ] = None
-
-
-class Seed(Settings):
-    """The seed of random steps."""
-
-    seed: Annotated[Whole, "Random seed.", RARE] = 0
 
 
 def _be_quiet(ctx: click.Context, _param: click.Parameter, value: bool) -> bool:

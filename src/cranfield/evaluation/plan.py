@@ -19,7 +19,7 @@ from cranfield.measures.user_model import HORIZON
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import Ties
 from cranfield.ranking.views import Views
-from cranfield.settings import Limits, Positive, Whole, check, check_fields, checked, walk
+from cranfield.settings import RARE, Limits, Option, Positive, Whole, check, check_fields, checked, walk
 
 Queries = Literal["judged", "both", "run"]
 Undefined = Literal["skip", "zero", "one", "error"]
@@ -34,20 +34,26 @@ Depth = Annotated[int, Limits(1, 999_999_999)]
 
 @dataclass(frozen=True)
 class Policy:
-    """The checked settings of an evaluation; `evaluate` explains each of them."""
+    """The checked settings of an evaluation; those that are described are options and keys of experiments, too."""
 
-    ties: Ties | None = None
-    depth: Depth | None = None
-    condensed: bool = False
-    terminal: bool = False
-    queries: Queries = "judged"
-    undefined: Undefined = "skip"
+    ties: Annotated[Ties | None, "Order of documents with equal scores.", Option(default="trec")] = None
+    depth: Annotated[Depth | None, "Use only the first N documents."] = None
+    condensed: Annotated[bool, "Remove unjudged documents from rankings (condensed lists).", RARE] = False
+    terminal: Annotated[bool, 'Score the end of each list as an answer: "no more relevant documents".', RARE] = False
+    queries: Annotated[
+        Queries,
+        "Queries to average over. judged: every judged query, a missing ranking is empty; both: judged queries that "
+        "the run answers; run: every query of the run.",
+    ] = "judged"
+    undefined: Annotated[
+        Undefined, "How to count undefined values, such as AP of a query without relevant documents."
+    ] = "skip"
     negative: Negative = "unjudged"
     nil: str | None = None
     full_length: Depth | None = None
     complete: bool = False
     rel: Positive = 1.0
-    seed: Whole = 0
+    seed: Annotated[Whole, "Random seed.", RARE] = 0
 
     def __post_init__(self) -> None:
         check_fields(self)

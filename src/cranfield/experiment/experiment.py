@@ -17,14 +17,15 @@ from cranfield.codec import made_by
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.collection import JUDGED, Collection
 from cranfield.evaluation.collection_file import KEYS, collection_of
-from cranfield.evaluation.evaluator import evaluate
+from cranfield.evaluation.evaluator import Missing
 from cranfield.evaluation.plan import Policy
 from cranfield.io import register
 from cranfield.io.register import REPORT_MARK, is_foreign, replaced_input
 from cranfield.io.streams import digesting
 from cranfield.io.toml_file import File, KeyPath, Output, Pattern, TomlFile, cut, keywords_of
+from cranfield.io.values import DuplicateRule
 from cranfield.measures import parse
-from cranfield.settings import Limits, walk
+from cranfield.settings import Field, Limits, Record, declared, walk
 from cranfield.statistics.design import Repeated
 from cranfield.wording import few, nearest, one_of
 
@@ -39,7 +40,14 @@ MARKS: dict[KeyPath, bytes] = {
     ("save", "comparison"): b'{"kind": "comparison"',
     ("save", "junit"): b'<testsuite name="cranfield',
 }
-POLICY = keywords_of(evaluate, without=("qrels", "run", "measures", "show", "names", "progress"))
+POLICY = Record(
+    dict,
+    {
+        **{name: field for name, field in declared(Policy).items() if field.type.help},
+        "duplicates": Field(walk(DuplicateRule)),
+        "missing": Field(walk(Missing, ("What to do if a run lacks a collection: report an error, or skip it.",))),
+    },
+)
 ELSEWHERE = "seed", "cluster", "collection", "repeats", "baseline", "together"
 COMPARING = keywords_of(ComparisonSettings, without=ELSEWHERE)
 Names = str | tuple[str, ...]

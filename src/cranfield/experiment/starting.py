@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
 from cranfield.errors import CranfieldError, InputError
@@ -263,41 +262,35 @@ def _text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def schema(described: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    """The JSON Schema of experiments; ``described``: descriptions of keywords, by section."""
+def schema() -> dict[str, Any]:
+    """The JSON Schema of experiments."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "An experiment of Cranfield",
-        **_schema_of(walk(Experiment), {}, described),
+        **_schema_of(walk(Experiment)),
     }
 
 
-def _schema_of(kind: Type, described: Mapping[str, str], sections: Mapping[str, Any] = MappingProxyType({})) -> Any:
-    """The schema of a type; ``described``: descriptions of the keywords of the section."""
+def _schema_of(kind: Type) -> dict[str, Any]:
+    """The schema of a type."""
+    schema: dict[str, Any] = {}
     match kind:
         case Record():
             keys = keys_of(kind)
-            properties = {}
-            for name, (item, _) in keys.items():
-                help = "" if kind.chosen is None else described.get(name, "")
-                properties[name] = _described(help, _schema_of(item, sections.get(name, described)))
+            properties = {name: _schema_of(item) for name, (item, _) in keys.items()}
             required = [name for name, (_, needed) in keys.items() if needed]
             schema = {"type": "object", "properties": properties, "additionalProperties": False}
             schema |= {"required": required} if required else {}
         case OneOf(types):
-            schema = {"anyOf": [_schema_of(item, described) for item in types]}
+            schema = {"anyOf": [_schema_of(item) for item in types]}
         case Choice(names):
             schema = {"enum": list(names)}
         case ListOf(item):
-            schema = {"type": "array", "items": _schema_of(item, described)}
+            schema = {"type": "array", "items": _schema_of(item)}
         case MapOf(_, value):
-            schema = {"type": "object", "additionalProperties": _schema_of(value, described)}
+            schema = {"type": "object", "additionalProperties": _schema_of(value)}
         case Scalar(python):
             schema = {"type": {str: "string", bool: "boolean", int: "integer", float: "number"}[python]}
             ends = zip(("inimum", "aximum"), (kind.limits.low, kind.limits.high), kind.limits.ends, strict=True)
             schema |= {f"{'m' if bracket in '[]' else 'exclusiveM'}{end}": x for end, x, bracket in ends if isfinite(x)}
-    return _described(kind.help, schema)
-
-
-def _described(help: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {"description": help, **schema} if help and "description" not in schema else schema
+    return {"description": kind.help, **schema} if kind.help else schema

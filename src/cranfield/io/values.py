@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -167,6 +167,11 @@ def check_marks(queries: Strings, source_name: str) -> None:
 
 
 Duplicates = Literal["error", "first", "best"]
+DuplicateRule = Annotated[
+    Duplicates,
+    "What to do if a document appears twice for a query: report an error, or keep the first row or the row with the "
+    "best score.",
+]
 DUPLICATES: tuple[Duplicates, ...] = ("error", "first", "best")
 
 
