@@ -55,7 +55,7 @@ class Judge(options.OwnMeasures, options.Inputs, options.QueryTexts, options.Pag
         options.Share,
         "Stop judging a pair of runs once its sign is this certain; 1: once no judgment can reverse it.",
     ] = 0.95
-    depth: Annotated[options.Count, "Last rank of each run that counts.", Option("--pool-depth")] = 100
+    depth: Annotated[options.Count, "Last rank of each run that counts."] = 100
     ties: Annotated[Literal["trec", "trec9", "input", "rank"] | None, "How to order equal scores."] = None
     page: Annotated[str | None, OutputFile(dir_okay=False), "Write a page on which to judge them."] = None
     texts: Annotated[str | None, click.Path(), "With --page: the texts of documents."] = None
@@ -68,9 +68,11 @@ class Judge(options.OwnMeasures, options.Inputs, options.QueryTexts, options.Pag
         options.File | None,
         "With --page: a text file for assessors; a line such as `2 Relevant: answers most of it` labels a grade.",
     ] = None
-    not_blind: Annotated[
-        bool, "With --page: show which pair of runs each document can change, and predicted grades."
-    ] = False
+    blind: Annotated[
+        bool,
+        "With --page: hide which pair of runs each document can change, and predicted grades.",
+        Option("--blind/--no-blind"),
+    ] = True
     merged: Annotated[
         tuple[options.File, ...],
         "Add these new judgments to QRELS and write all of them to --output; may be repeated.",
@@ -117,7 +119,7 @@ class Judge(options.OwnMeasures, options.Inputs, options.QueryTexts, options.Pag
             grades=None if self.grades is None else self.grades.split(),
             guidelines=self.guidelines,
             suggestions=collection.predicted,
-            blind=not self.not_blind,
+            blind=self.blind,
         )
         replace(path, html.encode("utf-8", "surrogateescape"))
         say(f"{path}: {len(proposals.documents)} documents to judge")

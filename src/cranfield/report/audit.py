@@ -453,7 +453,7 @@ def judge_command(audit: Audit, m: int, inputs: Mapping[str, str]) -> str:
     words += ["-m", column.label, "--top", str(TO_JUDGE), "--page", "judge.html"]
     longest = math.ceil(np.nanmax(audit.length[[audit.runs.index(run) for run in chosen]]))
     if column.rank_cutoff is None and longest > POOL:
-        words += ["--pool-depth", str(longest)]
+        words += ["--depth", str(longest)]
     if len(chosen) > 1 and column.rank_cutoff is not None and column.rank_cutoff <= CHEAP:
         words += ["--confidence", "1"]  # the pairs are bounded as in the audit, so that they are open
     elif len(chosen) == 1 or column.measure.symbol != "AP":

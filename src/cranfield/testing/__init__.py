@@ -35,3 +35,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("cranfield.testing.assertions"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

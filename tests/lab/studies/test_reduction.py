@@ -208,7 +208,7 @@ def test_wrong_input() -> None:
 
 
 @pytest.mark.parametrize("format", ["table", "markdown", "latex", "csv", "json"])
-@pytest.mark.parametrize("how", [(), ("--pool-depth", "3,1"), ("--queries", "4")], ids=["rates", "depths", "queries"])
+@pytest.mark.parametrize("how", [(), ("--pool-depths", "3,1"), ("--queries", "4")], ids=["rates", "depths", "queries"])
 def test_tables(format: str, how: tuple[str, ...]) -> None:
     args = (QRELS, *RUNS, "-m", "AP AP[condensed]", "--repeats", 4, "--samples", 50, *how, "--format", format)
     result = call("study", "reduction", *args)
@@ -220,7 +220,7 @@ def test_tables(format: str, how: tuple[str, ...]) -> None:
     else:
         assert "nan" not in result.stdout
         assert "iscriminative power" in result.stdout
-        assert ("±" in result.stdout or "pm" in result.stdout) == ("--pool-depth" not in how)
+        assert ("±" in result.stdout or "pm" in result.stdout) == ("--pool-depths" not in how)
 
 
 @pytest.mark.parametrize("by", ["rates", "depths", "queries"])

@@ -181,9 +181,9 @@ def test_saved_and_read_again(found: ReuseResult, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"split": {"d": "left"}, "pattern": "d"}, "split and pattern cannot be combined"),
-        ({"split": {"d": "all"}}, "`all` cannot be the name of a part"),
-        ({"split": {"x": "left"}}, "all judged documents are in the part `other`"),
+        ({"parts": {"d": "left"}, "pattern": "d"}, "parts and pattern cannot be combined"),
+        ({"parts": {"d": "all"}}, "`all` cannot be the name of a part"),
+        ({"parts": {"x": "left"}}, "all judged documents are in the part `other`"),
         ({"pattern": "("}, "invalid regular expression"),
         ({"seed": 1.5}, "seed must be a whole number of at least 0, not 1.5"),
         ({"share": 1}, "share must be a number greater than 0 and less than 1, not 1"),
@@ -201,13 +201,13 @@ def test_wrong_input(lab: Simulation, tmp_path: Path) -> None:
         cf.lab.reuse(lab.judgments, lab.runs[0], corpus=lab.texts)
     split = dict.fromkeys(list(lab.judgments.documents)[::2], "left")
     lonely = cf.read_run({"q1": {next(iter(split)): 1.0}}, name="lonely")
-    few = cf.lab.reuse(lab.judgments, [lab.runs[0], lonely], corpus=lab.texts, split=split)
+    few = cf.lab.reuse(lab.judgments, [lab.runs[0], lonely], corpus=lab.texts, parts=split)
     said = "left out where other is the target, because it did not search it: lonely (1 run of 2, too few for an order)"
     assert str(few.notes[-1]) == said
     assert np.isnan(few.agreement[..., few.collections.index("other")]).all()
     (tmp_path / "parts.txt").write_text("d1 left\nd2\nd1 right\n")
     with pytest.raises(cf.CranfieldError) as error:
-        cf.lab.reuse(lab.judgments, lab.runs, corpus=lab.texts, split=tmp_path / "parts.txt")
+        cf.lab.reuse(lab.judgments, lab.runs, corpus=lab.texts, parts=tmp_path / "parts.txt")
     assert "parts.txt:2: expected 2 columns (document part), found 1: `d2`" in str(error.value)
     assert "parts.txt:3: document `d1` already has another part, in line 1" in str(error.value)
 

@@ -98,11 +98,10 @@ class Power(Study):
     test: Annotated[Test, "Significance test for pairs."] = "bootstrap"
     samples: Samples = 1000
     alpha: Annotated[Chance, "Significance level."] = 0.05
-    beta: Annotated[Chance, "Accepted probability of missing a --difference."] = 0.2
+    beta: Annotated[Chance, "Accepted probability of missing one of --differences."] = 0.2
     differences: Annotated[
         tuple[Positive, ...],
         "Difference to detect; the study reports how many queries this takes. May be repeated.",
-        Option("--difference"),
     ] = DIFFERENCES
     trials: Annotated[Count, "Number of pairs of query sets for swap rates."] = 100
     undefined: Undefined = "skip"

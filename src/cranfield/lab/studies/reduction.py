@@ -71,10 +71,10 @@ class Reduction(Study):
     The experiment of Sakai, "Alternatives to Bpref" (SIGIR 2007), Figures 1 to 3: judgments are removed at random,
     separately for relevant and non-relevant documents, and the documents become unjudged. Smaller samples are contained
     in larger ones. Reports for each measure the mean score, the agreement with the order of at least two runs under all
-    judgments, and discriminative power. --pool-depth makes pools shallower instead, --queries removes queries. ::
+    judgments, and discriminative power. --pool-depths makes pools shallower instead, --queries removes queries. ::
 
         cranfield study reduction qrels.txt *.run --figures figures
-        cranfield study reduction qrels.txt *.run --pool-depth 100,50,20,10 -m "AP AP[condensed] bpref"
+        cranfield study reduction qrels.txt *.run --pool-depths 100,50,20,10 -m "AP AP[condensed] bpref"
         cranfield study reduction qrels.txt *.run --queries 40,30,20,10
     """
 
@@ -89,7 +89,6 @@ class Reduction(Study):
     pool_depths: Annotated[
         Sequence[int] | None,
         "In place of --rates: keep the judgments of documents that some run ranks in its first N.",
-        Option("--pool-depth"),
     ] = None
     queries: Annotated[Sequence[int] | None, "In place of --rates: keep N queries, chosen at random."] = None
     repeats: Repeats = 30

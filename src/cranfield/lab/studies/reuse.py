@@ -80,19 +80,19 @@ class CollectionSplit:
     description: str
 
     @classmethod
-    def of(cls, split: Any = None, pattern: str | None = None, share: float = 0.5, seed: int = 0) -> CollectionSplit:
+    def of(cls, parts: Any = None, pattern: str | None = None, share: float = 0.5, seed: int = 0) -> CollectionSplit:
         """The requested rule; by default documents are assigned to A and B at random.
 
-        ``split``: ``{document: part}``, or a file of such lines. ``pattern``: a regular expression; documents whose
+        ``parts``: ``{document: part}``, or a file of such lines. ``pattern``: a regular expression; documents whose
         ids match are in B, all others in A. ``share``: the proportion of documents in A, if assigned at random.
         """
-        if split is not None and pattern is not None:
-            raise UsageError("split and pattern cannot be combined", hint="give one of them")
-        if split is not None:
-            parts = read_run_groups(split, "document", "part")
-            if ALL in parts.values():
+        if parts is not None and pattern is not None:
+            raise UsageError("parts and pattern cannot be combined", hint="give one of them")
+        if parts is not None:
+            part_of = read_run_groups(parts, "document", "part")
+            if ALL in part_of.values():
                 raise UsageError(f"`{ALL}` cannot be the name of a part: it stands for the complete collection")
-            return cls(lambda document: parts.get(document, OTHER), "from a list")
+            return cls(lambda document: part_of.get(document, OTHER), "from a list")
         if pattern is not None:
             try:
                 expression = re.compile(pattern)
@@ -155,8 +155,8 @@ class Reuse(Study):
         measures: Measures = DEFAULT,
         *,
         corpus: Any = None,
-        split: Annotated[
-            Any, "Parts of the collection: lines `document part`; in Python also {document: part}.", Option("--parts")
+        parts: Annotated[
+            Any, "Parts of the collection: lines `document part`; in Python also {document: part}."
         ] = None,
         searched: Annotated[
             Mapping[str, str] | None,
@@ -167,7 +167,7 @@ class Reuse(Study):
     ) -> ReuseResult:
         """Compare orders of systems under the judgments of each part with those under the target's own."""
         candidates = CandidateMeasures.of(measures, self.rel)
-        rule = CollectionSplit.of(split, self.pattern, self.share, self.seed)
+        rule = CollectionSplit.of(parts, self.pattern, self.share, self.seed)
         collection = studied(qrels, corpus)
         judgments = without_negative_grades(collection.judgments)
         all_runs, variant_notes = add_variants(runs, judgments, self.variants, self.seed)
