@@ -31,7 +31,7 @@ from cranfield.report.canvas import (
 )
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown
-from cranfield.settings import Chance, Count, Option, Positive, Whole
+from cranfield.settings import Chance, Count, Positive, Whole
 from cranfield.statistics.resampling import PairwiseTests, Test, discriminate
 from cranfield.statistics.sample_size import (
     MAX_QUERIES,
