@@ -41,11 +41,14 @@ class Concept(NamedTuple):
 
 
 PLAIN = {"bm25": ("bm25.run",), "dense": ("dense.run",), "llm": ("llm.run",)}
+PAIR = {"bm25": ("bm25.run",), "dense": ("dense.run",)}
 CONCEPTS = {
     concept.name: concept
     for concept in (
         Concept("all pairs", PLAIN, None),
         Concept("baseline", PLAIN),
+        Concept("one run", PAIR),
+        Concept("one run, predictions", PAIR, predicted=True),
         Concept("repeats", {"bm25": ("bm25.run",), "dense": ("dense.run", "llm.run", "quiet.run")}),
         Concept("predictions", PLAIN, predicted=True),
         Concept("saved baseline", {"dense": ("dense.run",)}, saved=True),
@@ -263,8 +266,8 @@ def from_report_of_experiment(concept: Concept) -> dict[str, Any]:
 
 def from_report(concept: Concept) -> dict[str, Any]:
     """``cranfield report``."""
-    if concept.several or concept.saved:
-        raise Refused("one collection, and rankings")
+    if concept.several:
+        raise Refused("one collection")
     import shlex
 
     code, printed = run_command(shlex.split(f"report {words(concept)} -o page.html --quiet"), folder())
@@ -277,16 +280,16 @@ def from_fixture(concept: Concept) -> dict[str, Any]:
     """`assert_not_worse`, as the fixture of pytest calls it; it compares one run with a baseline."""
     from cranfield.testing.assertions import assert_not_worse
 
-    if not concept.saved:
-        raise Refused("a run and a saved baseline")
-    found: dict[str, Any] = {}
-    for run in concept.runs:
-        done = assert_not_worse(
-            path("qrels.txt"), path(concept.runs[run][0]), path("saved.json"), MEASURES, by=1.0, **SETTINGS
-        )
-        for measure, rows in answer(json.loads(json.dumps(done.to_dict()))).items():
-            found.setdefault(measure, {}).update({f"{run} - bm25": one for one in rows.values()})
-    return found
+    given = runs(concept)
+    baseline = path("saved.json") if concept.saved else given.pop(concept.baseline, None)
+    if baseline is None or len(given) != 1 or concept.several:
+        raise Refused("one run and a baseline")
+    ((name, run),) = given.items()
+    found = assert_not_worse(collection(concept), run, baseline, MEASURES, by=1.0, **SETTINGS)
+    saved = json.loads(json.dumps(found.to_dict()))
+    for one in (*saved["pairs"], *saved.get("predicted", ())):
+        one |= {"run": name, "other": "bm25"}  # the fixture has names of its own
+    return answer(saved)
 
 
 def from_history(concept: Concept) -> dict[str, Any]:

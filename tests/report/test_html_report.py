@@ -1005,6 +1005,23 @@ def test_a_report_of_repeats_is_on_means_over_them(tmp_path: Path, monkeypatch: 
     assert data["means"] == means.tolist()
 
 
+def test_a_report_compares_with_saved_scores_as_compare_does(tmp_path: Path) -> None:
+    qrels, old, *new = (str(example.path(name)) for name in ("qrels.txt", "bm25.run", "dense.run", "llm.run"))
+    saved = tmp_path / "saved.json"
+    cf.evaluate(qrels, {"old": old}, ["AP", "P@5"]).save(saved)
+    found = written(tmp_path, qrels, *new, "--baseline", str(saved))
+    assert (found["runs"], found["measures"]) == (["old", "dense", "llm"], ["AP", "P@5"])
+    assert found["pairs"]["baseline"] == [0, 0] and found["opened"][1] == 0
+    expected = cf.compare(cf.evaluate(qrels, new, ["AP", "P@5"]), baseline=str(saved))
+    packed = base64.b64decode(found["pairs"]["corrected"])
+    assert np.frombuffer(packed, "<f8").tolist() == [pair.corrected for pair in expected.pairs]
+    commands = {line.split()[1]: line for line in found["commands"]}
+    assert commands["compare"].endswith("--baseline saved.json --table pairs") and "old" not in commands["queries"]
+    words = ["report", qrels, *new, "--baseline", "other", "-o", str(tmp_path / "other.html")]
+    other = CliRunner().invoke(cli, words)
+    assert other.exit_code == 2 and "`other` is not one of the runs" in other.stderr
+
+
 def test_a_report_opens_on_the_baseline_and_the_best(tmp_path: Path) -> None:
     runs, qrels = museum()  # best first: llm, dense, bm25, quiet
     for baseline, opened in (((), [2, 1]), (("--baseline", "bm25"), [2, 0]), (("--baseline", runs[2]), [1, 2])):

@@ -403,13 +403,14 @@ def compare(
 
 
 def with_baseline(
-    scores: Scores, settings: ComparisonSettings, *, changed_judgments: bool = False
+    scores: Scores, settings: ComparisonSettings, saved: Scores | None = None, *, changed_judgments: bool = False
 ) -> tuple[Scores, ComparisonSettings]:
     """The scores with those of a saved baseline before them, and settings that name it.
 
-    ``changed_judgments``: queries whose judgments have changed are allowed, and do not count.
+    ``saved``: the baseline, if it was read before. ``changed_judgments``: queries whose judgments have changed are
+    allowed, and do not count.
     """
-    saved = saved_baseline(settings.baseline, scores.runs)
+    saved = saved or saved_baseline(settings.baseline, scores.runs)
     if saved is None:
         return scores, settings
     found = scores.with_run(saved, changed_judgments=changed_judgments)
@@ -427,6 +428,11 @@ def saved_baseline(baseline: str | None, runs: Container[str]) -> Scores | None:
     if not name and len(scores.runs) > 1:
         raise UsageError(f"{path} has {len(scores.runs)} runs", hint=f"name one of them: {path}#{scores.runs[0]}")
     return scores.only(runs=name or scores.runs[0])
+
+
+def measures_of(saved: Scores) -> list[str]:
+    """The names of the measures of a saved baseline."""
+    return [str(column.measure) for column in saved.columns if column.part == "value"]
 
 
 def compare_scores(
@@ -576,10 +582,15 @@ def run_pairs(runs: Sequence[str], baseline: str | None) -> Integers:
         raise UsageError(message, hint="only one run was given" + (saved if baseline else ""))
     if baseline is None:
         return np.array(list(combinations(range(len(runs)), 2)))
-    if baseline not in runs:
-        raise UsageError(f"the baseline `{baseline}` is not one of the runs", hint=f"the runs are {few(runs, 10)}")
+    check_baseline(runs, baseline)
     at = runs.index(baseline)
     return np.array([(r, at) for r in range(len(runs)) if r != at])
+
+
+def check_baseline(runs: Sequence[str], baseline: str) -> None:
+    """Raise if the baseline is not one of the runs."""
+    if baseline not in runs:
+        raise UsageError(f"the baseline `{baseline}` is not one of the runs", hint=f"the runs are {few(runs, 10)}")
 
 
 def check_comparable(columns: Sequence[Column]) -> None:

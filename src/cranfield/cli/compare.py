@@ -44,7 +44,7 @@ SAVED = ".json"  # in the names of files of saved scores
 class Source(NamedTuple):
     """The scores to compare, the label of each checked measure, the name of the run of each file, and notes.
 
-    ``evaluation``: the rankings behind the scores, if there are any.
+    ``evaluation``: the rankings behind the scores, if there are any. ``saved``: the baseline, if it is saved scores.
     """
 
     scores: Scores
@@ -52,6 +52,7 @@ class Source(NamedTuple):
     name_of: Mapping[str, str] = MappingProxyType({})
     notes: Sequence[str] = ()
     evaluation: Evaluation | None = None
+    saved: Scores | None = None
 
 
 def _top_runs(own: Scores, compared: Scores, top: int, baseline: str | None) -> Scores:
@@ -215,7 +216,8 @@ class Compare(
             own, notes = source.scores, list(source.notes)
             scores = self.averaged(own if self.standardise is None else own.standardised(self.standardise))
             settings = replace(settings, baseline=self.baseline_name(scores.runs, source.name_of))
-            compared, settings = with_baseline(scores, settings, changed_judgments=self.allow_changed_judgments)
+            changed = self.allow_changed_judgments
+            compared, settings = with_baseline(scores, settings, source.saved, changed_judgments=changed)
             if self.top is not None and self.top < len(own.runs):
                 best = f"those with the highest {scores.measures[0]}"
                 notes.append(f"{self.top} of {len(own.runs)} runs are compared, {best}: {UNCORRECTED}")
@@ -246,7 +248,7 @@ class Compare(
 
     def _source(self) -> Source:
         """The scores of the runs, or scores from elsewhere."""
-        from cranfield.analysis.compare import saved_baseline
+        from cranfield.analysis.compare import measures_of, saved_baseline
         from cranfield.evaluation.evaluator import read_runs
 
         if self.scores:
@@ -254,7 +256,7 @@ class Compare(
             return Source(own, {name: own.measures[own._column_of(name)] for name in self.checked})
         measures, saved = self.measures, saved_baseline(self.baseline, self.runs)
         if saved is not None and measures is None and not self.checked:
-            measures = [str(column.measure) for column in saved.columns if column.part == "value"]
+            measures = measures_of(saved)
         chosen = self.choose(measures, self.checked, alone=True)
         runs, names, _ = options.named_runs(self.runs)
         how: dict[str, Any] = {"names": names, "duplicates": self.duplicates}
@@ -267,7 +269,7 @@ class Compare(
             read = read_runs(runs, **how)
         # The first run of a file, which may have several.
         name_of = {os.path.realpath(run.source_name): run.system or run.name for run in reversed(read)}
-        return Source(own, chosen.label_of, name_of, chosen.notes, evaluation)
+        return Source(own, chosen.label_of, name_of, chosen.notes, evaluation, saved)
 
 
 command = verb(Compare, "Test which differences between runs are significant.")

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from cranfield.cli import options
+from cranfield.cli import gate, options
 from cranfield.cli.commands import Option, OutputFile, groups_of, verb
 from cranfield.cli.compare import Design, Testing
 from cranfield.cli.output import emit, note, progress, save_figures, say_written
@@ -21,7 +21,7 @@ from cranfield.io.register import REPORT_MARK, is_foreign
 from cranfield.io.streams import digesting
 from cranfield.parallel import in_background
 from cranfield.settings import Limits
-from cranfield.wording import few, shortened
+from cranfield.wording import shortened
 
 if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison
@@ -45,6 +45,7 @@ class Report(
     options.Elsewhere,
     options.Evaluating,
     options.Averaging,
+    gate.Baselines,
 ):
     """Write an HTML report on RUNs: scores, significance, per-query differences, rankings, curves and an audit.
 
@@ -68,7 +69,11 @@ class Report(
         str | None, OutputFile(dir_okay=False), "Write the report to this file.", Option("-o --output", default=REPORT)
     ] = None
     title: Annotated[str, "Title of the report.", Option(metavar="TEXT")] = "Evaluation"
-    baseline: Annotated[str | None, "The run to compare with: a file name or a run name.", Option(metavar="RUN")] = None
+    baseline: Annotated[
+        str | None,
+        "The run to compare with: a file or run, saved scores (FILE.json or FILE.json#RUN), or `best`.",
+        Option(metavar="RUN"),
+    ] = None
     top_documents: Annotated[int, Limits(1, 1000), "How many top documents of each ranking to include."] = 20
     texts: Annotated[
         tuple[options.File, ...],
@@ -77,9 +82,16 @@ class Report(
     ] = ()
 
     def run(self) -> None:
-        from cranfield.analysis.compare import comparable
+        from cranfield.analysis.compare import (
+            BEST,
+            check_baseline,
+            comparable,
+            measures_of,
+            saved_baseline,
+            with_baseline,
+        )
         from cranfield.analysis.significance import ComparisonSettings
-        from cranfield.report.html import contents, html, require
+        from cranfield.report.html import contents, html, opened, require
 
         require()
         self.check_inputs()
@@ -100,11 +112,12 @@ class Report(
         evaluation: Evaluation | None = None
         names: dict[str, str] = {}
         notes: list[str] = []
+        saved = saved_baseline(self.baseline, self.runs)
         if self.scores:
             scores = self.averaged(self.outside_scores(self.measures))
         else:
             with digesting():
-                chosen = self.choose(self.measures)
+                chosen = self.choose(self.measures or (None if saved is None else measures_of(saved)))
                 notes = chosen.notes
                 if self.test_collection.judges is None:
                     evaluation = self.read(chosen.plan, page=self.top_documents)
@@ -112,17 +125,25 @@ class Report(
                     names = {run.run.source_name: run.run.system or run.run.name for run in evaluation.run_scores}
                 else:
                     scores = self.averaged(self.score(chosen.plan))
-        baseline = self._baseline(scores, names)
+        baseline = None if self.baseline is None else names.get(self.baseline, self.baseline)
         settings = ComparisonSettings(seed=self.seed, baseline=baseline, **self.values_of(Testing, Design))
+        changed = self.allow_changed_judgments
+        scores, settings = with_baseline(scores, settings, saved, changed_judgments=changed)
+        if settings.baseline not in (None, BEST):
+            check_baseline(scores.runs, settings.baseline)
         comparison = None
         columns = comparable(scores)
         if len(scores.runs) > 1 and columns:
             with progress("Comparing runs") as step:
                 comparison = _compared(scores.only(measures=columns), settings, evaluation, step)
+        against = baseline if saved is None else self.baseline
         if self.scores:
-            files, lines = self.score_files, self.commands_of_scores(scores, baseline)
+            files, lines = self.score_files, self.commands_of_scores(scores, against)
         else:
-            files, lines = self.inputs, self.commands(evaluation, scores, baseline)
+            own = () if evaluation is None else evaluation.runs  # a saved baseline is not among them
+            shown = [scores.runs[r] for r in opened(scores, settings.baseline)]
+            opening = [own.index(run) for run in shown if run in own]
+            files, lines = self.inputs, self.commands(evaluation, scores, against, opening)
         folder = Path(output).absolute().parent
         commands = [f"cranfield {beside(line, folder)}" for line in lines]
         # Documents in which passages are judged are there to be shown.
@@ -155,17 +176,6 @@ class Report(
 
             ranked = None if data["curves"] is None else evaluation
             save_figures(drawings(scores, ranked, self.seed), self.figures)
-
-    def _baseline(self, scores: Scores, names: dict[str, str]) -> str | None:
-        """The name of the baseline, which may be given by its file."""
-        if self.baseline is None:
-            return None
-        name = names.get(self.baseline, self.baseline)
-        if name not in scores.runs:
-            raise UsageError(
-                f"the baseline `{name}` is not one of the runs", hint=f"the runs are {few(scores.runs, 10)}"
-            )
-        return name
 
     @property
     def score_files(self) -> list[str]:
@@ -201,9 +211,11 @@ class Report(
         """Judgments and runs, as they were given."""
         return [self.qrels, *map(_word, self.runs)]
 
-    def commands(self, evaluation: Evaluation | None, scores: Scores, baseline: str | None) -> list[list[str]]:
-        """The commands that reproduce the numbers of a report, part by part."""
-        from cranfield.report.html import POINTS, opened
+    def commands(
+        self, evaluation: Evaluation | None, scores: Scores, baseline: str | None, shown: Sequence[int]
+    ) -> list[list[str]]:
+        """The commands that reproduce the numbers of a report, part by part; ``shown``: the runs that it opens on."""
+        from cranfield.report.html import POINTS
 
         files, columns = self.inputs, scores.columns if evaluation is None else evaluation.columns
         ranked = evaluation is not None and not scores.repeats and not self.average
@@ -217,12 +229,12 @@ class Report(
             ["eval", *files, *measuring, *self.averaging, "--interval", "bca"],
             ["eval", *files, *measuring, *self.averaging, "--per-query"],
         ]
-        if len(self.runs) > 1:
+        if len(scores.runs) > 1:
             comparing = [*files, *measuring, *self.averaging, *self.typed(*TESTING)]
             comparing += [] if baseline is None else ["--baseline", baseline]
             lines += [["compare", *comparing, "--table", "pairs"], *self.grouping(comparing, baseline, scores)]
         if len(self.runs) > 1 and ranked:
-            old_and_new = [_word(paths[r]) for r in reversed(opened(scores, baseline))]
+            old_and_new = [_word(paths[r]) for r in reversed(shown)]
             lines += [["queries", self.qrels, *old_and_new, "-m", columns[0].label, *measuring[2:]]]
             if not self.typed(*others) and not is_collection_file(self.qrels):  # which studies do not take
                 correlating = ["--coefficient", "tau-b", *self.typed("corpus")]

@@ -343,9 +343,9 @@ def _bottom_of_runs(audit: Audit, layout: Layout) -> Iterator[str]:
     ends = audit.reach("ties")
     width = np.where(np.isnan(ends[1] - ends[0]), 0, ends[1] - ends[0])[rows]
     r, m = np.unravel_index(int(np.argmax(width)), width.shape)
-    most = (
-        f"; they move a score by at most {layout.number(width[r, m])} ({audit.measures[m]} of `{audit.runs[rows[r]]}`)"
-    )
+    small = width[r, m] < 10.0**-layout.digits / 2  # which would be shown as 0
+    most = f"less than {10.0**-layout.digits:.{layout.digits}f}" if small else f"at most {layout.number(width[r, m])}"
+    most = f"; they move a score by {most} ({audit.measures[m]} of `{audit.runs[rows[r]]}`)"
     yield f"Ties {_reverse(audit, by_ties, pairs)}{most if width[r, m] > SAME else ''}."
     if audit.complete:
         return
