@@ -36,7 +36,7 @@ from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.row_math import running
 from cranfield.ranking.views import judge_all, with_every_document
 
-CELLS = 1 << 17  # number of cells that are processed together; they fit into the processor cache
+CELLS = 1 << 15  # number of cells that are processed together; they fit into the processor cache
 TRIED = 257  # the most numbers of relevant documents that are tried; with more, the result is a range
 
 
@@ -302,7 +302,7 @@ def _from_top(x: Array) -> Array:
 
 
 def _take(table: Array, column: Integers) -> Array:
-    return np.take_along_axis(table, column, axis=1)
+    return table.ravel().take(column + np.arange(len(table))[:, None] * table.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -425,20 +425,25 @@ class Completions:
         return b.cumulated(weights, k)[:, None] + b.top * added
 
     def preferences(self, limit: Floats, pairs: Floats) -> Floats:
-        b, topmost, unjudged_above = self.full, self._topmost, self._above[:, self._columns]
-        maybe_relevant = b.relevant | self.unjudged
+        b, cap, above = self.full, limit.astype(np.int64), self._above[:, self._columns]
         judged = running(b.judged & ~b.relevant)
-        last = judged.shape[1]
-        cap = limit.astype(np.int64)
         # Among relevant unjudged documents only judged non-relevant ones are misplaced; elsewhere the other unjudged
         # documents are misplaced, too.
-        among = np.where(topmost, 0, self._columns), np.where(topmost, self._columns, last)
-        beyond = np.where(topmost, self._columns, 0), np.where(topmost, last, self._columns)
-        above = np.where(topmost, 0, unjudged_above)
-        misplaced = _capped(judged, maybe_relevant, *among, cap - above) + above * _between(maybe_relevant, *among)
-        above = np.where(topmost, unjudged_above, 0)
-        everything = judged + self._above[:, 1:]
-        misplaced += _capped(everything, b.relevant, *beyond, cap + above) - above * _between(b.relevant, *beyond)
+        among = _Sums(judged, b.relevant | self.unjudged)
+        beyond = _Sums(judged + self._above[:, 1:], b.relevant)
+        parts = []
+        for topmost in (True, False):
+            half = np.flatnonzero(self._topmost == topmost)
+            columns, limits, over = self._columns[half], cap[:, half], above[:, half]
+            if topmost:
+                misplaced = among.capped(limits, columns, above=True)
+                misplaced += beyond.capped(limits + over, columns, above=False)
+                misplaced -= over * beyond.number(columns, above=False)
+            else:
+                misplaced = among.capped(limits - over, columns, above=False)
+                misplaced += over * among.number(columns, above=False) + beyond.capped(limits, columns, above=True)
+            parts.append(misplaced)
+        misplaced = np.concatenate(parts, axis=1)
         return b.relevant.sum(axis=1)[:, None] + self.number - penalty(misplaced.astype(np.float64), pairs)
 
     def _relevant(self, down: Array, up: Array) -> Array:
@@ -463,17 +468,23 @@ def _below(b: Batch, x: Floats) -> Floats:
     return down_to[:, -1:] - down_to
 
 
-def _between(x: Booleans, first: Integers, after: Integers) -> Integers:
-    """The number of chosen documents in a range of columns."""
-    sums = _from_top(x)
-    return sums[:, after] - sums[:, first]
+class _Sums:
+    """Sums over the chosen documents above a column, or from it on; values never decrease along a row."""
 
+    def __init__(self, value: Integers, chosen: Booleans) -> None:
+        rows, width = value.shape
+        cell = np.arange(rows)[:, None] * (width + 2) + value + 1
+        self._smaller = running(np.bincount(cell.ravel(), minlength=rows * (width + 2)).reshape(rows, -1))
+        self._sums, self._counts = _from_top(np.where(chosen, value, 0)), _from_top(chosen)
 
-def _capped(value: Integers, chosen: Booleans, first: Integers, after: Integers, cap: Integers) -> Integers:
-    """The sum of min(value, cap) over chosen documents in a range of columns; values never decrease along a row."""
-    rows, width = value.shape
-    cell = np.arange(rows)[:, None] * (width + 2) + value + 1
-    smaller = running(np.bincount(cell.ravel(), minlength=rows * (width + 2)).reshape(rows, -1))
-    reached = np.clip(_take(smaller, np.clip(cap, 0, width + 1)), first, after)
-    sums, counts = _from_top(np.where(chosen, value, 0)), _from_top(chosen)
-    return _take(sums, reached) - sums[:, first] + cap * (counts[:, after] - _take(counts, reached))
+    def number(self, columns: Integers, *, above: bool) -> Integers:
+        """The number of these documents."""
+        counts = self._counts[:, columns]
+        return counts if above else self._counts[:, -1:] - counts
+
+    def capped(self, cap: Integers, columns: Integers, *, above: bool) -> Integers:
+        """The sum of min(value, cap)."""
+        smaller = _take(self._smaller, np.clip(cap, 0, self._smaller.shape[1] - 1))
+        reached = np.minimum(smaller, columns) if above else np.maximum(smaller, columns)
+        sums, end = _take(self._sums, reached), self._counts[:, columns] if above else self._counts[:, -1:]
+        return (sums if above else sums - self._sums[:, columns]) + cap * (end - _take(self._counts, reached))
