@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ContextDecorator, contextmanager
 from contextvars import ContextVar
@@ -57,9 +58,9 @@ class InputError(CranfieldError):
         self.faults = tuple(printable(fault) for fault in faults[: max_faults()])
         self.kinds = kinds  # of faults in rows of runs and judgments; see `io.faults`
         self.total = len(faults) if total is None else total
-        lines = list(self.faults)
-        if self.total > len(lines):
-            rest = self.total - len(lines)
+        counts = Counter(self.faults)
+        lines = [fault if number == 1 else f"{fault} ({number:,} times)" for fault, number in counts.items()]
+        if (rest := self.total - len(self.faults)) > 0:
             lines.append(f"... and {rest:,} more error{'s' if rest > 1 else ''}")
         super().__init__("\n".join(lines), hint=hint)
 

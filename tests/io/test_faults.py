@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+import cranfield as cf
 from cranfield import io
 from cranfield.errors import CranfieldError, InputError, UsageError
 
@@ -360,3 +361,13 @@ def test_sentences_are_complete(tmp_path: Path) -> None:
     path.write_text('query,document,score\nq,"a,3\nq,b",2\n')
     with pytest.raises(InputError, match=r"double each quote of an id, and put the id in quotes$"):
         io.load(io.read_run(path))
+
+
+def test_the_same_line_is_shown_once_with_its_number() -> None:
+    with pytest.raises(InputError) as error:
+        cf.evaluate({"q": {"a": 1}, "r": {"a": 1}}, {"q": ["a", "a", "a"], "r": ["b", "b"]}, "RR")
+    assert error.value.message.splitlines() == [
+        "document `a` appears twice for query `q` (2 times)",
+        "document `b` appears twice for query `r`",
+    ]
+    assert error.value.total == 3
