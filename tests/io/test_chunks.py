@@ -294,6 +294,7 @@ def test_quotes_that_are_not_in_one_place(quote: Any, message: str) -> None:
     with pytest.raises(InputError) as error:
         _ = cf.Collection(spans={"q": [quote]}, documents=TEXTS).judgments
     assert message in str(error.value)
+    assert ("up to white space" in error.value.hint) == (quote[0] == "a"), "the document is missing, not the quote"
 
 
 def test_quotes_in_records() -> None:

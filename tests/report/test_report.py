@@ -17,6 +17,7 @@ from cranfield.evaluation.notes import Note
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.scores import Scores
 from cranfield.report import FORMATS, write
+from cranfield.report.per_query import queries
 
 NAN = float("nan")
 
@@ -42,6 +43,12 @@ def test_table(scores: Scores) -> None:
         "a    0.4167  0.2500          7      2–3\n"
         "b_1  0.5000  0.6250          3      1–2\n"
     )
+
+
+def test_the_queries_of_one_run_have_its_values_alone() -> None:
+    page = queries(cf.queries(cf.evaluate({"q": {"a": 1}}, {"q": ["b", "a"]}, "RR")))
+    assert page.sheet.columns == ("run",)
+    assert [cell.text for cell in page.sheet.rows[0].cells] == ["0.5000"]
 
 
 def test_table_of_queries(scores: Scores) -> None:

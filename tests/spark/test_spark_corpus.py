@@ -86,8 +86,8 @@ def test_several_columns_of_text_and_the_same_text_twice(spark: SparkSession, tm
 
 
 WRONG: dict[str, tuple[Columns, dict[str, Any], str]] = {
-    "no id": ({"name": ["d1"], "text": ["x"]}, {}, "texts: no field for the id; the fields are name, text\n\nhint: name the field with --id FIELD"),
-    "no text": ({"docno": ["d1"], "grade": [1]}, {}, "texts: no field for the text; the fields are docno, grade\n\nhint: name the fields with --text FIELD"),
+    "no id": ({"name": ["d1"], "text": ["x"]}, {}, "texts: no field for the id; the fields are name, text\n\nhint: call it id, or give `cranfield corpus` its name with --id FIELD"),
+    "no text": ({"docno": ["d1"], "grade": [1]}, {}, "texts: no field for the text; the fields are docno, grade\n\nhint: call it text, or give `cranfield corpus` its name with --text FIELD"),
     "no such column": ({"docno": ["d1"], "text": ["x"]}, {"text": ["words"]}, "texts: there is no field `words`; the fields are docno, text"),
     "a number for text": ({"docno": ["d1"], "score": [1.5]}, {"text": ["score"]}, "texts: column `score` is double; the text must be text\n\nhint: cast the column first"),
     "nobody's text": ({"docno": [None, "d1"], "text": ["a lamp", None]}, {}, "texts: a document must have an id, found null in column `docno`; the text begins with `a lamp`\ntexts: document `d1`: there is no text; column `text` contains null"),

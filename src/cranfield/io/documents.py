@@ -77,11 +77,11 @@ class FieldChoice:
         id_field = self.id or next((by_name[name] for name in ID_FIELDS if name in by_name), None)
         if id_field is None:
             message = f"{source_name}: no field for the id; {field_list(names)}"
-            raise InputError([message], hint="name the field with --id FIELD")
+            raise InputError([message], hint="call it id, or give `cranfield corpus` its name with --id FIELD")
         texts = self.texts or tuple(by_name[name] for name in TEXT_FIELDS if name in by_name)
         if not texts:
             message = f"{source_name}: no field for the text; {field_list(names)}"
-            raise InputError([message], hint="name the fields with --text FIELD")
+            raise InputError([message], hint="call it text, or give `cranfield corpus` its name with --text FIELD")
         if not same_fields and self.texts is None:
             texts = tuple(by_name.get(name, name) for name in TEXT_FIELDS)
         return Fields(id_field, texts)

@@ -490,7 +490,7 @@ def _located_quotes(
         if not isinstance(quote, str) or not quote.strip():
             faults.add(row + 1, "quote", f"expected a quote, found {quotable(repr(quote))}")
         elif name not in known:
-            faults.add(row + 1, "quote", f"there is no document `{quotable(name)}`")
+            faults.add(row + 1, "syntax", f"there is no document `{quotable(name)}`")
         elif len(places := locate(quote, known[name])) == 1:
             offsets[row] = places[0]
         else:

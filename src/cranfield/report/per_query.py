@@ -36,15 +36,15 @@ def queries(
     bars: bool = True,
     texts: Mapping[str, str] | None = None,
 ) -> Page:
-    """A row for each query: all runs if they are few, otherwise the lowest and the highest.
+    """A row for each query: all runs if they are few, otherwise the lowest and the highest; of one run, its values.
 
     ``bars`` need a font in which all characters have the same width. ``texts``: the texts of queries, by id.
     """
     rows = range(len(scores.queries) if most is None else min(most, len(scores.queries)))
-    wide = len(scores.runs) <= 6
+    number = len(scores.runs)
+    wide, pair = number <= 6, number == 2
     heads = [*map(printable, scores.runs)] if wide else ["lowest", "highest"]
-    pair = len(scores.runs) == 2
-    heads += ["difference", *([""] if bars else [])] if pair else ["mean", "disagreement"]
+    heads += ["difference", *([""] if bars else [])] if pair else ["mean", "disagreement"] if number > 1 else []
     longest = float(np.abs(scores.difference).max()) if pair else 0.0
     lines = []
     for q in rows:
@@ -58,7 +58,7 @@ def queries(
         if pair:
             gap = float(scores.difference[q])
             cells += [signed(gap, digits), *([bar(gap, longest)] if bars else [])]
-        else:
+        elif number > 1:
             cells += [shown(float(scores.mean[q]), digits), shown(float(scores.deviation[q]), digits)]
         name = scores.queries[q]
         lines.append(((name, shortened(texts.get(name, ""))) if texts else (name,), cells))
