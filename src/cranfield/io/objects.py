@@ -180,7 +180,7 @@ def _is_run(item: Any) -> bool:
 
 @reading_objects()
 def is_mapping_of_runs(run: Any, *, chunks: bool = False) -> bool:
-    """Whether this is ``{name: run}`` and not ``{query: ranking}``; ``chunks``: a list is always one ranking."""
+    """Whether this is ``{name: run}`` and not ``{query: ranking}``; ``chunks``: a list or array is always one ranking."""
     if not isinstance(run, Mapping) or not run:
         return False
     name, first = next(((key, value) for key, value in run.items() if not isinstance(value, Mapping) or value), ("", 0))
@@ -193,8 +193,8 @@ def is_mapping_of_runs(run: Any, *, chunks: bool = False) -> bool:
     if isinstance(first, str) and not any(map(_is_path, run.values())):
         found = f"expected [document, ...], found the text {quotable(repr(first))}, which is not a file either"
         raise InputError([f"query `{quotable(str(name))}`: {found}"], hint=f"write [{quotable(repr(first))}]")
-    # An array of two dimensions has a row for each query.
-    return is_frame(first) or getattr(first, "ndim", 0) == 2 or _is_run(first)
+    # An array of two dimensions has a row for each query, or for each chunk.
+    return is_frame(first) or (not chunks and getattr(first, "ndim", 0) == 2) or _is_run(first)
 
 
 def _is_path(value: Any) -> bool:
