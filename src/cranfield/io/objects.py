@@ -180,7 +180,7 @@ def _is_run(item: Any) -> bool:
 
 @reading_objects()
 def is_mapping_of_runs(run: Any, *, chunks: bool = False) -> bool:
-    """Whether this is ``{name: run}`` and not ``{query: ranking}``; ``chunks``: a list or array is always one ranking."""
+    """Whether this is ``{name: run}`` and not ``{query: ranking}``; ``chunks``: a list or array is one ranking."""
     if not isinstance(run, Mapping) or not run:
         return False
     name, first = next(((key, value) for key, value in run.items() if not isinstance(value, Mapping) or value), ("", 0))
