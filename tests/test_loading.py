@@ -25,3 +25,18 @@ print([name for name in {UNUSED} if name in sys.modules.keys() - before])
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_the_command_eval_loads_no_comparison(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 0.5 x\n")
+    code = """
+import sys
+from cranfield.cli.main import cli
+cli(["eval", "qrels", "run", "-m", "AP", "-o", "out"], standalone_mode=False)
+unused = "cranfield.analysis", "cranfield.evaluation.designs", "cranfield.report.gates", "cranfield.report.canvas"
+print([name for name in unused if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "AP" in (tmp_path / "out").read_text()
+    assert done.stdout == "[]\n"

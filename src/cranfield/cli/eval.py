@@ -63,7 +63,6 @@ class ShownScores(options.Measures, gate.Limits, options.Writing, options.Verbos
     ) -> None:
         """Write the scores and notes, and exit with the code of the checks."""
         from cranfield import Scores, report
-        from cranfield.report.gates import markdown
 
         checked, notes = self._verdict(table, chosen.label_of), list(chosen.notes)
         by_input = self.top is None and self.format in ("json", "csv", "trec")
@@ -77,6 +76,8 @@ class ShownScores(options.Measures, gate.Limits, options.Writing, options.Verbos
         layout: dict[str, Any] = {"width": width(), "colour": colour(self.output)}
         text = report.write(table, self.format, digits=self.digits, interval=interval, **how, **layout)
         if self.format == "markdown" and checked is not None:
+            from cranfield.report.gates import markdown
+
             text = f"{markdown(checked)}{text}"
         if means := getattr(table, "predicted", ()):
             from cranfield.report import predicted as lines
@@ -94,10 +95,11 @@ class ShownScores(options.Measures, gate.Limits, options.Writing, options.Verbos
         gate.conclude(checked, self.junit, click.get_current_context().command_path)
 
     def _verdict(self, table: ScoreTable, label_of: Mapping[str, str]) -> Verdict | None:
+        if not self.limited:
+            return None
         from cranfield.analysis.gates import verdict
 
-        gates = gate.gates_of(self, gate.LIMITS, label_of)
-        return verdict(gates, table) if gates else None
+        return verdict(gate.gates_of(self, gate.LIMITS, label_of), table)
 
 
 class Eval(ShownScores, options.Evaluating, options.Standardising, options.Averaging):

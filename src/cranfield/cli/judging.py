@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from cranfield.evaluation.collection import Collection
     from cranfield.judging.proposals import NextDocuments
 
-RUN_COLUMNS = 6
 QUERIES = 50  # of a collection whose size is not given
 
 
@@ -151,7 +150,7 @@ class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, opt
 
     Shows the confusion of grades, kappa with its interval, the correlation of both leaderboards, also among the best
     runs only, and the bias of the judge for each run. With --own it tests whether the judge favours a family of runs.
-    Files of six columns are runs, all others predictions.
+    Files of six columns, and tables with scores or ranks, are runs; all others are predictions.
 
     \b
     cranfield judges qrels.txt llm.qrels *.run
@@ -171,10 +170,11 @@ class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, opt
     def run(self) -> None:
         from cranfield.evaluation.collection import Collection
         from cranfield.evaluation.evaluator import read_runs
+        from cranfield.io.named_tables import kind_of
         from cranfield.judging.judge_reports import judges
         from cranfield.report.canvas import save_all
 
-        predicted = [file for file in self.files if not _is_run(file)]
+        predicted = [file for file in self.files if kind_of(file) != "run"]
         runs = [file for file in self.files if file not in predicted]
         if not predicted:
             raise UsageError("no predicted judgments given: all files after QRELS are runs")
@@ -189,17 +189,6 @@ class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, opt
         pages = [page for report in reports for page in report.pages(self.digits)]
         drawings = {name: draw for report in reports for name, draw in report.drawings().items()}
         self.deliver(pages, data, partial(save_all, drawings) if runs else None)
-
-
-def _is_run(file: str) -> bool:
-    """Whether a file is a run: six columns, or a table with scores."""
-    from cranfield.io.streams import open_stream
-
-    first = open_stream(file, "run").first_line.decode("utf-8", "replace")
-    names = {name.strip().lower() for name in first.replace(",", "\t").split("\t")}
-    return len(first.split()) == RUN_COLUMNS or (
-        "score" in names and not names & {"relevance", "grade", "rel", "label"}
-    )
 
 
 class Sample(options.ReadingRuns, options.Seed, options.Output):

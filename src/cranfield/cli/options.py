@@ -581,12 +581,17 @@ class Evaluating(Inputs, Scoring):
 
     def score(self, plan: Plan) -> Scores:
         """The scores of the runs; with several judges, the means over them."""
-        from cranfield.evaluation.designs import evaluate_judges
         from cranfield.evaluation.evaluator import Evaluator
 
         runs, names, _ = named_runs(self.runs)
         how: dict[str, Any] = {"names": names, "duplicates": self.duplicates}
         with progress("Scoring runs") as step:
-            return evaluate_judges(
-                self.test_collection, lambda judged: Evaluator.of(judged, plan)(runs, **how, progress=step)
-            )
+
+            def of_judge(judged: Collection) -> Scores:
+                return Evaluator.of(judged, plan)(runs, **how, progress=step)
+
+            if self.test_collection.judges is None:
+                return of_judge(self.test_collection)
+            from cranfield.evaluation.designs import evaluate_judges
+
+            return evaluate_judges(self.test_collection, of_judge)
