@@ -65,7 +65,7 @@ def test_values_to_the_last_digit(part: int, monkeypatch: pytest.MonkeyPatch) ->
     for _ in range(4):
         run, qrels = random_input(rng) if rng.random() < 0.5 else long_input(rng)
         level, judged = rng.choice([1, 1, 2]), rng.random() < 0.3
-        list(evaluate(qrels, run, Options(("all_trec",), level=level, judged_docs_only=judged)))
+        list(evaluate(qrels, run, Options(measures=("all_trec",), level=level, judged_docs_only=judged)))
         names = [line.name for name in nickname("all_trec", 9) for line in lines(name, "", MeasureOptions())]
         expected = pytrec_eval.RelevanceEvaluator(qrels, {"all_trec"}, level, judged).evaluate(run)
         for query, row in expected.items():
@@ -296,7 +296,7 @@ def test_a_run_is_read_once() -> None:
 
 
 def test_queries_are_printed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = Options(("official", "relstring"), query_eval_wanted=True)
+    options = Options(measures=("official", "relstring"), query_eval_wanted=True)
     whole = list(evaluate(QRELS, RUN, options))
     assert len(whole) == 2  # all queries, then the summary
     monkeypatch.setattr("cranfield.compat.trec_eval.LINES", 30)

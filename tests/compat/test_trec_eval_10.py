@@ -137,7 +137,7 @@ def test_rank_biased_precision_to_the_last_digit(p: float, monkeypatch: pytest.M
         grades[0] = 0  # a judged document in every query
     qrels = {q: {f"d{i}": g for i, g in enumerate(grades) if g is not None} for q, grades in rankings.items()}
     run = {q: {f"d{i}": -float(i) for i in range(len(grades))} for q, grades in rankings.items()}
-    list(evaluate(qrels, run, Options((f"rbp.p={p}", f"rbp_resid.p={p}"), generation=10)))
+    list(evaluate(qrels, run, Options(measures=(f"rbp.p={p}", f"rbp_resid.p={p}"), generation=10)))
     assert tables[0].T.tolist() == [list(sequential(grades, p)) for grades in rankings.values()]
 
 

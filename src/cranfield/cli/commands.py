@@ -119,7 +119,7 @@ def groups_of(record: Any) -> dict[str, str]:
     for base in record.__bases__:
         for name, group in groups_of(base).items():
             group_of.setdefault(name, group)
-    for name in (*get_annotations(record), *record.__dict__.get("FIELDS", ())):
+    for name in (*record.__dict__.get("FIELDS", ()), *get_annotations(record)):
         if not name.isupper():
             group_of.setdefault(name, "" if "run" in record.__dict__ else record.GROUP)
     return group_of

@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 
 import click
 
-from cranfield.cli.commands import Argument, Option, Settings, Verb, verb
+from cranfield.cli.commands import Argument, Option, Settings, Verb, described, verb
 from cranfield.cli.output import emit
+from cranfield.compat import trec_eval as program
 
 
 class WrongUsage(click.UsageError):
@@ -26,37 +27,7 @@ class TrecEvalCommand(Verb):
             raise WrongUsage(error.format_message(), error.ctx) from error
 
 
-class Flags(Settings):
-    """The options of trec_eval, by the names that `compat.trec_eval.Options` has."""
-
-    query_eval_wanted: Annotated[
-        bool, "Print the scores of every query, then the summary.", Option("-q --query_eval_wanted")
-    ] = False
-    measures: Annotated[
-        tuple[str, ...],
-        "A measure, or one of official, set, all_trec, prefs, all_prefs, qrels_jg; may be repeated.",
-        Option("-m --measure", "NAME[.PARAMS]", default="official"),
-    ] = ()
-    complete: Annotated[bool, "Average over all judged queries.", Option("-c --complete_rel_info_wanted")] = False
-    level: Annotated[int, "The lowest relevant grade.", Option("-l --level_for_rel", "N")] = 1
-    nosummary: Annotated[bool, "Do not print the summary.", Option("-n --nosummary")] = False
-    judged_docs_only: Annotated[bool, "Leave out unjudged documents.", Option("-J --Judged_docs_only")] = False
-    number_docs: Annotated[
-        int, "Number of documents in the collection; used by utility only.", Option("-N --Number_docs_in_coll", "N")
-    ] = 0
-    max_retrieved: Annotated[
-        int | None, "Use only the first N documents of each query.", Option("-M --Max_retrieved_per_topic", "N")
-    ] = None
-    zscores: Annotated[str, "Print z-scores; FILE has means and deviations.", Option("-Z --Zscore", "FILE")] = ""
-    rel_info_format: Annotated[
-        str, "Format of QRELS: qrels, qrels_jg, prefs or qrels_prefs.", Option("-R --Rel_info_format", "NAME")
-    ] = "qrels"
-    results_format: Annotated[
-        str, "Format of RUN; only trec_results is supported.", Option("-T --Results_format", "NAME")
-    ] = "trec_results"
-
-
-class TrecEval(Flags):
+class TrecEval(Settings):
     """Score RUN against QRELS as trec_eval does: the same arguments, and the same output byte for byte.
 
     To use the old name: alias trec_eval='cranfield trec_eval'. Exit codes: 1 for wrong usage, 2 for unreadable files,
@@ -67,6 +38,9 @@ class TrecEval(Flags):
     cranfield trec_eval -q -c -m map -m ndcg_cut.5,10 qrels.txt bm25.run
     """
 
+    FIELDS = described(program.Options)
+
+    measures: tuple[str, ...]
     files: Annotated[tuple[str, ...], click.Path(allow_dash=True), Argument("QRELS RUN")] = ()
     compat: Annotated[Literal["9", "10"], "The version of trec_eval to reproduce."] = "9"
     debug: Annotated[
@@ -78,8 +52,6 @@ class TrecEval(Flags):
     help_wanted: Annotated[bool, "Print this help; with -m, also explain the measures.", Option("-h --help")] = False
 
     def run(self) -> None:
-        from cranfield.compat import trec_eval as program
-
         ctx = click.get_current_context()
         generation: Literal[9, 10] = 10 if self.compat == "10" else 9
         if self.version:
@@ -96,7 +68,9 @@ class TrecEval(Flags):
                 hint="see `cranfield trec_eval --help`",
             )
         only = self.debug.partition(".")[2]
-        options = program.Options(generation=generation, only=only, **self.values_of(Flags))
+        options = program.Options(
+            generation=generation, only=only, **{name: getattr(self, name) for name in self.FIELDS}
+        )
         for part in program.evaluate(*self.files, options):
             emit(part)  # output that precedes an error is printed, as by trec_eval
 

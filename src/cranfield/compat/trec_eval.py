@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,7 @@ from cranfield.io import read_qrels, read_run
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.views import Gains, Views, condense_and_terminate, ordered
+from cranfield.settings import Option
 from cranfield.wording import printable
 
 VERSIONS: dict[Generation, str] = {9: "9.0.8", 10: "10.0"}
@@ -58,21 +59,35 @@ class TrecEvalError(CranfieldError):
 
 @dataclass(frozen=True)
 class Options:
-    """The options of the command line, by trec_eval's names."""
+    """The options of trec_eval."""
 
-    measures: tuple[str, ...] = ()
+    query_eval_wanted: Annotated[
+        bool, "Print the scores of every query, then the summary.", Option("-q --query_eval_wanted")
+    ] = False
+    measures: Annotated[
+        tuple[str, ...],
+        "A measure, or one of official, set, all_trec, prefs, all_prefs, qrels_jg; may be repeated.",
+        Option("-m --measure", "NAME[.PARAMS]", default="official"),
+    ] = ()
+    complete: Annotated[bool, "Average over all judged queries.", Option("-c --complete_rel_info_wanted")] = False
+    level: Annotated[int, "The lowest relevant grade.", Option("-l --level_for_rel", "N")] = 1
+    nosummary: Annotated[bool, "Do not print the summary.", Option("-n --nosummary")] = False
+    judged_docs_only: Annotated[bool, "Leave out unjudged documents.", Option("-J --Judged_docs_only")] = False
+    number_docs: Annotated[
+        int, "Number of documents in the collection; used by utility only.", Option("-N --Number_docs_in_coll", "N")
+    ] = 0
+    max_retrieved: Annotated[
+        int | None, "Use only the first N documents of each query.", Option("-M --Max_retrieved_per_topic", "N")
+    ] = None
+    zscores: Annotated[str, "Print z-scores; FILE has means and deviations.", Option("-Z --Zscore", "FILE")] = ""
+    rel_info_format: Annotated[
+        str, "Format of QRELS: qrels, qrels_jg, prefs or qrels_prefs.", Option("-R --Rel_info_format", "NAME")
+    ] = "qrels"
+    results_format: Annotated[
+        str, "Format of RUN; only trec_results is supported.", Option("-T --Results_format", "NAME")
+    ] = "trec_results"
     generation: Generation = 9
-    query_eval_wanted: bool = False
-    nosummary: bool = False
-    complete: bool = False
-    level: int = 1
-    judged_docs_only: bool = False
-    number_docs: int = 0
-    max_retrieved: int | None = None
     only: str = ""  # the query that -D selects
-    zscores: str = ""
-    rel_info_format: str = "qrels"
-    results_format: str = "trec_results"
 
     @property
     def counts_missing(self) -> bool:
