@@ -82,9 +82,9 @@ class Strings:
         first, length = self.offsets[:-1], np.diff(self.offsets)
         same = length[1:] == length[:-1]
         rows = np.flatnonzero(same)
-        for place in range(min(int(length.max(initial=0)), LONG_TEXT)):
-            rows = rows[place < length[rows]]
-            equal = self.data[first[rows] + place] == self.data[first[rows + 1] + place]
+        for byte in range(min(int(length.max(initial=0)), LONG_TEXT)):
+            rows = rows[byte < length[rows]]
+            equal = self.data[first[rows] + byte] == self.data[first[rows + 1] + byte]
             same[rows[~equal]] = False
             rows = rows[equal]
         for row in rows[length[rows] > LONG_TEXT].tolist():

@@ -237,7 +237,7 @@ class Comparison(Saved):
         rows = [[row for row in pairs if row.measure == measure] for measure in measures]
         _check_saved(rows, runs, settings)
         types = get_type_hints(MeasureComparison)
-        found = [
+        by_measure = [
             _saved_measure(
                 runs, of_measure, {name: typed(types[name], data[name][measure], name) for name in SAVED_BY_MEASURE}
             )
@@ -246,7 +246,7 @@ class Comparison(Saved):
         notes, resolution = (typed(tuple[str, ...], data[name], name) for name in ("notes", "resolution_notes"))
         return cls(
             settings,
-            tuple(found),
+            tuple(by_measure),
             tuple(map(Note.saved, notes[: len(notes) - len(resolution)])),
             tuple(map(Note.saved, resolution)),
             typed(tuple[PredictedMean, ...], data.get("predicted", []), "predicted"),

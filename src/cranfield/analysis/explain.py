@@ -153,10 +153,10 @@ def contributions(measure: Measure, rankings: Rankings, seed: int = 0) -> Contri
         reverse = np.zeros(number)
         reverse[backwards] = np.diff(np.nan_to_num(scores(backwards)))
         kinds = np.stack([start, batch.gain[0, :number], batch.grade[0, :number]])
-        alike = np.unique(kinds, axis=1, return_inverse=True)[1].reshape(-1)
-        mean = np.bincount(alike, (adds + reverse) / 2) / np.bincount(alike)
+        same_gain = np.unique(kinds, axis=1, return_inverse=True)[1].reshape(-1)
+        mean = np.bincount(same_gain, (adds + reverse) / 2) / np.bincount(same_gain)
         last = np.searchsorted(start, start, side="right")
-        adds, so_far = mean[alike], np.append(so_far[0], so_far[last])
+        adds, so_far = mean[same_gain], np.append(so_far[0], so_far[last])
     if views.rule.limit is not None:
         value = measure.values(rankings, seed=seed).value[0]
         if not np.isclose(so_far[-1], value, equal_nan=True):

@@ -336,8 +336,8 @@ def _differences(counts: dict[str, Counts], groups: Sequence[str], reference: st
             continue
         share, own = influence(of_run)
         error = np.sqrt(((own - other) ** 2).sum(axis=0) / (queries * (queries - 1))) if queries > 1 else np.nan
-        reach = t_quantile(CONFIDENCE, max(queries - 1, 1)) * error * np.ones(len(groups))
+        half_width = t_quantile(CONFIDENCE, max(queries - 1, 1)) * error * np.ones(len(groups))
         for g, group in enumerate(groups):
-            difference, width = float(share[g] - other_share[g]), float(reach[g])
+            difference, width = float(share[g] - other_share[g]), float(half_width[g])
             width = np.nan if width == 0 and abs(difference) > SAME else width
             yield ShareDifference(run, reference, group, difference, difference - width, difference + width)

@@ -194,7 +194,7 @@ def query_names(gate: Gate, scores: Scores) -> list[str]:
     asked = _listed(gate.queries)
     if missing := [name for name in asked if name not in scores.queries]:
         raise UsageError(f"`{missing[0]}` is not one of the queries", hint=f"these are {few(scores.queries, 10)}")
-    found = list(asked or scores.queries)
+    names = list(asked or scores.queries)
     for attribute, value in gate.conditions.items():
         about = [scores.attributes.get(name, {}) for name in scores.queries]
         values = {of_query[attribute] for of_query in about if attribute in of_query}
@@ -203,10 +203,10 @@ def query_names(gate: Gate, scores: Scores) -> list[str]:
             raise UsageError(
                 f"no query has {attribute} = `{value}`", hint=also or f"no query has the attribute `{attribute}`"
             )
-        found = [name for name in found if scores.attributes.get(name, {}).get(attribute) == value]
-    if not found:
+        names = [name for name in names if scores.attributes.get(name, {}).get(attribute) == value]
+    if not names:
         raise UsageError("no query is selected by where, collection and queries together")
-    return found
+    return names
 
 
 def _listed(names: str | tuple[str, ...]) -> tuple[str, ...]:

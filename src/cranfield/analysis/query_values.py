@@ -326,11 +326,11 @@ def ann_recall(
     1.0
     """
     tolerance = (RELATIVE if relative else ABSOLUTE) if epsilon is None else epsilon
-    true, found = _by_query(true_distances), _by_query(found_distances)
+    true, returned = _by_query(true_distances), _by_query(found_distances)
     faults, values = [], {}
     for query, distances in true.items():
         exact = np.sort(np.asarray(distances, np.float64))
-        given = np.asarray(found.get(query, ()), np.float64)[:count]
+        given = np.asarray(returned.get(query, ()), np.float64)[:count]
         name = f"query `{quotable(query)}`"
         if len(exact) < count:
             faults.append(f"{name}: expected {count} true distances, found {len(exact)}")
@@ -342,7 +342,7 @@ def ann_recall(
             limit = exact[count - 1]
             limit = limit * (1 + tolerance) if relative else limit + tolerance
             values[query] = float((given <= limit).sum()) / count
-    faults += [f"query `{quotable(query)}` has no true distances" for query in found if query not in true]
+    faults += [f"query `{quotable(query)}` has no true distances" for query in returned if query not in true]
     if faults:
         raise InputError(faults)
     return QueryValues.of(values)

@@ -45,10 +45,10 @@ JUDGED = ("qrels", "prefs", "groups", "judges", "spans")  # judgments, of which 
 OF_JUDGES = "evaluate, compare, reports and experiments take several judges; elsewhere give those of one of them"
 
 
-def check_options(given: Iterable[str], known: Sequence[str]) -> None:
+def check_options(given: Iterable[str], options: Sequence[str]) -> None:
     """Raise for an unknown option, with a hint: where it belongs, or the nearest one."""
     for name in given:
-        if name in known:
+        if name in options:
             continue
         if name in PARTS:
             hint = f"it describes the collection: write Collection(qrels, {name}=...) in place of qrels"
@@ -57,17 +57,17 @@ def check_options(given: Iterable[str], known: Sequence[str]) -> None:
         elif name == "columns":
             hint = "name the columns of a table as you read it: cf.read_run(table, columns=...), cf.read_qrels(...)"
         else:
-            hint = did_you_mean(name, known, f"the options are: {', '.join(known)}")
+            hint = did_you_mean(name, options, f"the options are: {', '.join(options)}")
         raise UsageError(f"unknown option `{name}`", hint=hint)
 
 
 def checked_keywords(function: Function) -> Function:
     """The function, with a hint for unknown keywords in place of Python's own error."""
-    known = [p.name for p in signature(function).parameters.values() if p.kind != p.VAR_KEYWORD and p.name != "self"]
+    names = [p.name for p in signature(function).parameters.values() if p.kind != p.VAR_KEYWORD and p.name != "self"]
 
     @wraps(function)
     def checked(*args: Any, **options: Any) -> Any:
-        check_options(options, known)
+        check_options(options, names)
         with reading_objects():
             return function(*args, **options)
 
@@ -433,11 +433,11 @@ def is_several(qrels: Any, run: Any) -> bool:
     return all(isinstance(one, kinds) or _by_query(one) for of in (qrels, *firsts) for one in of.values())
 
 
-def _by_query(one: Any) -> bool:
+def _by_query(source: Any) -> bool:
     """Whether this is a run or judgments: a path, a frame, repeats, or a dict with a dict or list for each query."""
-    if not isinstance(one, Mapping):
-        return isinstance(one, (str, os.PathLike, Run, Repeats)) or is_frame(one)
-    return all(isinstance(of, (Mapping, list, tuple, set, frozenset)) for of in one.values())
+    if not isinstance(source, Mapping):
+        return isinstance(source, (str, os.PathLike, Run, Repeats)) or is_frame(source)
+    return all(isinstance(of, (Mapping, list, tuple, set, frozenset)) for of in source.values())
 
 
 def _check_combinations(given: Mapping[str, Any]) -> None:

@@ -76,24 +76,24 @@ def known_questions(days: DailyRankings, queries: Table, judgments: Judgments) -
 
     If it names none, those that are judged, or that the run ranks on any day.
     """
-    known = _table_questions(queries)
-    if any(known.values()):
-        return known
+    by_topic = _table_questions(queries)
+    if any(by_topic.values()):
+        return by_topic
     for query, begin, end in zip(judgments.queries, judgments.begin[:-1], judgments.begin[1:], strict=True):
         topic = queries.get(query, {}).get("topic", query.rpartition("/")[0])
-        known.setdefault(topic, {}).update(dict.fromkeys(judgments.documents[i] for i in range(begin, end)))
+        by_topic.setdefault(topic, {}).update(dict.fromkeys(judgments.documents[i] for i in range(begin, end)))
     for topic, _, question in days.listed:
-        known.setdefault(topic, {})[question] = None
-    return known
+        by_topic.setdefault(topic, {})[question] = None
+    return by_topic
 
 
 def _table_questions(queries: Table) -> dict[str, dict[str, None]]:
     """The questions of each topic that the table names, in its columns question or questions."""
-    known: dict[str, dict[str, None]] = {}
+    by_topic: dict[str, dict[str, None]] = {}
     for about in queries.values():
         named = [about["question"]] if "question" in about else about.get("questions", "").replace(",", " ").split()
-        known.setdefault(about["topic"], {}).update(dict.fromkeys(named))
-    return known
+        by_topic.setdefault(about["topic"], {}).update(dict.fromkeys(named))
+    return by_topic
 
 
 def check_days(run: Run, queries: Table, judgments: Judgments) -> list[str]:
@@ -109,8 +109,8 @@ def check_days(run: Run, queries: Table, judgments: Judgments) -> list[str]:
     faults: list[str] = []
     warnings: list[str] = []
     if days.ranks == "questions":
-        known = _table_questions(queries) if queries else {}
-        faults = list(_unknown_questions(run, days, known)) if any(known.values()) else []
+        by_topic = _table_questions(queries) if queries else {}
+        faults = list(_unknown_questions(run, days, by_topic)) if any(by_topic.values()) else []
     else:
         about = queries or {query: split_query(query) for query in judgments.queries}
         check_table(about)
@@ -128,10 +128,10 @@ def _where(run: Run, days: DailyRankings, topic: str, day: str) -> str:
 
 def _unknown_questions(run: Run, days: DailyRankings, questions: dict[str, dict[str, None]]) -> Iterator[str]:
     """A fault for each unknown question of a topic, where it is listed first."""
-    known = {(topic, question) for topic, named in questions.items() for question in named}
+    named_questions = {(topic, question) for topic, named in questions.items() for question in named}
     for topic, day, question in days.listed:
-        if (topic, question) not in known:
-            known.add((topic, question))
+        if (topic, question) not in named_questions:
+            named_questions.add((topic, question))
             yield f"{_where(run, days, topic, day)}: unknown question `{quotable(question)}`"
 
 

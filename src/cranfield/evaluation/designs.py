@@ -359,7 +359,7 @@ def _orders(each: Scores, means: Scores) -> Iterator[str]:
     from cranfield.statistics.correlation import kendall
 
     for m, column in enumerate(means.columns) if len(means.runs) > 1 else ():
-        told, changed = [], []
+        taus, changed = [], []
         for judge, part in each._collections.items():
             ours, theirs = means._means[:, m], part._means[:, m]
             pairs = [
@@ -367,10 +367,10 @@ def _orders(each: Scores, means: Scores) -> Iterator[str]:
                 for a, b in combinations(range(len(means.runs)), 2)
                 if (ours[a] - ours[b]) * (theirs[a] - theirs[b]) < 0
             ]
-            told.append(f"{judge} {kendall(ours, theirs).tau_b:.2f}")
+            taus.append(f"{judge} {kendall(ours, theirs).tau_b:.2f}")
             changed += [f"{few(pairs, 3)} with {judge}"] if pairs else []
         if changed:
-            with_mean = f"(τ with the mean: {', '.join(told)})"
+            with_mean = f"(τ with the mean: {', '.join(taus)})"
             yield f"{column.label}: the order of runs changes: {'; '.join(changed)} {with_mean}"
         else:
             yield f"{column.label}: the order of runs is the same with each judge"
@@ -385,14 +385,14 @@ def _by_collection(runs: Any, collections: Mapping[str, Any]) -> dict[str, dict[
     table = {}
     for run, given in runs.items():
         of_run = given
-        if isinstance(given, Repeats) and all(isinstance(one, Mapping) for one in given.runs):
-            names = dict.fromkeys(name for one in given.runs for name in one)
-            of_run = {name: Repeats([one[name] for one in given.runs if name in one]) for name in names}
+        if isinstance(given, Repeats) and all(isinstance(repeat, Mapping) for repeat in given.runs):
+            names = dict.fromkeys(name for repeat in given.runs for name in repeat)
+            of_run = {name: Repeats([repeat[name] for repeat in given.runs if name in repeat]) for name in names}
         if not isinstance(of_run, Mapping) or not of_run.keys() <= collections.keys():
             unknown = [str(name) for name in of_run if name not in collections] if isinstance(of_run, Mapping) else []
-            found = f"the unknown collection `{unknown[0]}`" if unknown else type(given).__name__
+            given_shape = f"the unknown collection `{unknown[0]}`" if unknown else type(given).__name__
             raise UsageError(
-                f"run `{run}`: expected {{collection: run}}, found {found}",
+                f"run `{run}`: expected {{collection: run}}, found {given_shape}",
                 hint=f"the collections are {few(list(collections), 10)}",
             )
         table[str(run)] = dict(of_run)

@@ -64,16 +64,16 @@ def read_scores(
     100.0
     """
     cells, saved = Cells(columns, _is_measure), []
-    for one in sources_of(source):
-        if isinstance(one, Scores):
-            saved.append(one)
+    for part in sources_of(source):
+        if isinstance(part, Scores):
+            saved.append(part)
             continue
-        content = read_table(one, "scores")
+        content = read_table(part, "scores")
         if isinstance(content, Mapping) and content.get(Scores._TAG) == Scores._KIND:
-            name = os.fspath(one) if isinstance(one, (str, os.PathLike)) else "scores"
+            name = os.fspath(part) if isinstance(part, (str, os.PathLike)) else "scores"
             saved.append(Scores._from_file_data(content, name))
         else:
-            cells.read(content, is_file=is_stream(one))
+            cells.read(content, is_file=is_stream(part))
     cells.raise_faults()
     lower = (lower,) if isinstance(lower, str) else tuple(lower)
     if saved and cells.found:
@@ -82,7 +82,7 @@ def read_scores(
         raise UsageError("scores saved by cranfield know of which measures less is better", hint="leave out lower")
     scores = _combined(saved) if saved else _scores(cells, lower)
     if not saved:
-        files = [Source.of("scores", one) for one in sources_of(source) if isinstance(one, (str, os.PathLike))]
+        files = [Source.of("scores", part) for part in sources_of(source) if isinstance(part, (str, os.PathLike))]
         scores = replace(scores, provenance=Provenance(scores.columns, sources=tuple(files)))
     if queries is not None:
         scores = scores._with_attributes(read_queries(queries))
@@ -134,7 +134,7 @@ def concat(parts: Sequence[Scores]) -> Scores:
     if repeated := next((query for query, times in Counter(queries).items() if times > 1), None):
         raise UsageError(f"two parts have the query `{quotable(repeated)}`", hint="a part has queries of its own")
     rows = [[part.runs.index(run) for run in first.runs] for part in parts]
-    known = [part.provenance for part in parts if part.provenance is not None]
+    provenances = [part.provenance for part in parts if part.provenance is not None]
     return replace(
         first,
         queries=queries,
@@ -147,7 +147,7 @@ def concat(parts: Sequence[Scores]) -> Scores:
             for number, part in enumerate(parts, 1)
             for text in sentences(part.notes)
         ),
-        provenance=Provenance.of_parts(known) if len(known) == len(parts) else None,
+        provenance=Provenance.of_parts(provenances) if len(provenances) == len(parts) else None,
     )
 
 
@@ -187,8 +187,8 @@ def with_column(scores: Scores, name: str, parts: Sequence[tuple[str, Scores]], 
     added = np.full((len(rows), 1, len(at)), np.nan)
     repeats = {run: np.full((1, *table.shape[1:]), np.nan) for run, table in scores.repeats.items()}
     for prefix, part in parts:
-        known = [(q, at[prefix + query]) for q, query in enumerate(part.queries) if prefix + query in at]
-        own, places = [q for q, _ in known], [place for _, place in known]
+        matches = [(q, at[prefix + query]) for q, query in enumerate(part.queries) if prefix + query in at]
+        own, places = [q for q, _ in matches], [column for _, column in matches]
         for r, run in enumerate(part.runs):
             if run in rows:
                 added[rows[run], 0, places] = part.values[r, 0, own]
@@ -199,10 +199,10 @@ def with_column(scores: Scores, name: str, parts: Sequence[tuple[str, Scores]], 
                 repeats[run][0, places] = given
     without = [run for run, r in rows.items() if np.isnan(added[r]).all()]
     if without:
-        found = list(dict.fromkeys(run for _, part in parts for run in part.runs))
+        names = list(dict.fromkeys(run for _, part in parts for run in part.runs))
         raise UsageError(
             f"{name} has no score of {plural(len(without), 'run')} ({few(without)})",
-            hint=f"the runs of these scores are {few(found, 10)}, with queries such as {few(parts[0][1].queries, 2)}; "
+            hint=f"the runs of these scores are {few(names, 10)}, with queries such as {few(parts[0][1].queries, 2)}; "
             f"queries are called {few(scores.queries, 2)} here",
         )
     if scores.undefined != "skip" and (np.isnan(added[:, 0]) & scores.counted).any():
@@ -211,7 +211,7 @@ def with_column(scores: Scores, name: str, parts: Sequence[tuple[str, Scores]], 
             hint="use undefined=skip, or give the scores of all queries",
         )
     columns = (*scores.columns, Column(outside_measure(name, "lower" if lower else "higher"), label=name))
-    sources = [one for _, part in parts if part.provenance is not None for one in part.provenance.sources]
+    sources = [origin for _, part in parts if part.provenance is not None for origin in part.provenance.sources]
     provenance = (scores.provenance or Provenance()).with_sources(sources)
     return replace(
         scores,
@@ -232,20 +232,20 @@ def _is_measure(name: str) -> bool:
 
 
 def _scores(cells: Cells, lower: Sequence[str]) -> Scores:
-    found = cells.found
-    names = [(cell.run, cell.measure, cell.query) for cell in found]
+    given = cells.found
+    names = [(cell.run, cell.measure, cell.query) for cell in given]
     runs, measures, queries = (tuple(dict.fromkeys(name[i] for name in names)) for i in range(3))
     for name in lower:
         if name not in measures:
             hint = did_you_mean(name, measures, f"the measures are {few(measures, 10)}")
             raise UsageError(f"`{name}` is not one of the measures", hint=hint)
-    if not found:
+    if not given:
         raise InputError(["scores: there are no scores"], hint=SHAPE)
     columns = tuple(
         Column(outside_measure(name, "lower" if name in lower else "higher"), label=name) for name in measures
     )
     by_run: dict[str, list[Cell]] = {run: [] for run in runs}
-    for cell in found:
+    for cell in given:
         by_run[cell.run].append(cell)
     tables, counted = zip(*(_table(of_run, measures, queries) for of_run in by_run.values()), strict=True)
     skipped = [f"{plural(cells.means, 'row')} of the query `all` were not read: they are means"] if cells.means else []

@@ -70,8 +70,8 @@ class Source(NamedTuple):
         """The digest of the content; None if there is no file, or if it changed since it was read."""
         if self.state is None:
             return None
-        if self.digests is not None and (found := self.digests.get(self.path)):
-            return found
+        if self.digests is not None and (digest := self.digests.get(self.path)):
+            return digest
         return digest_of_file(self.path) if _state(self.path) == self.state else None
 
     def to_dict(self) -> dict[str, Any]:
@@ -159,7 +159,7 @@ class Provenance:
         if any(part.saved is not None for part in parts):
             return None
         sources = dict.fromkeys(source for part in parts for source in part.sources)
-        return replace(parts[0], sources=tuple(sources), judged=tuple(one for part in parts for one in part.judged))
+        return replace(parts[0], sources=tuple(sources), judged=tuple(pair for part in parts for pair in part.judged))
 
     @classmethod
     def of_file(cls, data: Mapping[str, Any]) -> Provenance | None:

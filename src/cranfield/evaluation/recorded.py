@@ -201,11 +201,11 @@ class RecordedSums:
         return self._tape.value(operation, self._layout, _position(weights, self._tape.weights), cutoff, **others)
 
 
-def _position(item: Any, known: list[Any]) -> int:
+def _position(item: Any, items: list[Any]) -> int:
     """The index of an item in a list, to which it is added if it is new."""
-    if item not in known:
-        known.append(item)
-    return known.index(item)
+    if item not in items:
+        items.append(item)
+    return items.index(item)
 
 
 def record(reader: RunReader, columns: Sequence[Column], queries: tuple[str, ...]) -> Any:

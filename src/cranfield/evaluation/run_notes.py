@@ -185,9 +185,9 @@ def figure_notes(run: str, figures: Figures, plan: Plan) -> Iterator[Note]:
 
 def unjudged_notes(run: str, judged_at_depth: Iterable[JudgedCount]) -> Iterator[Note]:
     """Notes on the share of unjudged documents down to each depth at which there are some."""
-    for one in judged_at_depth:
-        if one.unjudged > 0:
-            yield Note("unjudged_documents", run, values=one._asdict() | {"share": one.unjudged})
+    for count in judged_at_depth:
+        if count.unjudged > 0:
+            yield Note("unjudged_documents", run, values=count._asdict() | {"share": count.unjudged})
 
 
 def _figures(run: RunScores, plan: Plan, counted: Booleans) -> Figures:

@@ -360,10 +360,10 @@ class GroupScores(RunScores):
     def __getitem__(self, column: Column) -> ColumnValues:
         """The mean over groups; a group in which the measure is undefined adds 0."""
         plain = without_groups(column)
-        found = [scores[plain] for _, scores in self._layers]
-        error = self._mean([values.error**2 for values in found], power=2)
-        hold = self._mean([values.hold.astype(np.float64) for values in found]) == 1
-        return ColumnValues(self._mean([values.value for values in found]), np.sqrt(error), hold)
+        layers = [scores[plain] for _, scores in self._layers]
+        error = self._mean([values.error**2 for values in layers], power=2)
+        hold = self._mean([values.hold.astype(np.float64) for values in layers]) == 1
+        return ColumnValues(self._mean([values.value for values in layers]), np.sqrt(error), hold)
 
     @property
     def retrieves_judged(self) -> bool:

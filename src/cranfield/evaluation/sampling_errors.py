@@ -103,11 +103,11 @@ def _jackknife_of(measure: Measure, rankings: Rankings, row: int, length: int, k
     position = {int(document): i for i, document in enumerate(documents)}
     of_run = np.array([position[int(document)] for document in rankings.document[kept]], np.int64)
 
-    def without(some: Integers) -> Floats:
+    def without(left_out: Integers) -> Floats:
         """The estimates with each of these documents taken out of the sample."""
-        copies, number = len(some), len(grade)
+        copies, number = len(left_out), len(grade)
         grades = np.tile(grade, copies)
-        grades[np.arange(copies) * number + some] = -1.0
+        grades[np.arange(copies) * number + left_out] = -1.0
         sample = None
         if rankings.judged.sample is not None:
             sample = JudgmentSample(np.tile(stratum, copies), rankings.judged.sample.strata)

@@ -351,10 +351,10 @@ class Scores(ScoreTable, Saved):
     @cached_property
     def _collections(self) -> dict[str, Scores]:
         """The scores on each collection, if there are several."""
-        found: dict[str, list[int]] = {}
+        rows: dict[str, list[int]] = {}
         for q, query in enumerate(self.queries) if self.by_collection else ():
-            found.setdefault(self.attributes[query][COLLECTION], []).append(q)
-        return {name: self._part(queries) for name, queries in found.items()}
+            rows.setdefault(self.attributes[query][COLLECTION], []).append(q)
+        return {name: self._part(queries) for name, queries in rows.items()}
 
     def _part(self, queries: Sequence[int]) -> Scores:
         """The scores of these queries."""
@@ -379,15 +379,15 @@ class Scores(ScoreTable, Saved):
         if len(members) == len(self.runs):
             return self if not any(systems) else replace(self, runs=tuple(members))
         rows = list(members.values())
-        for system, some in zip(members, rows, strict=True):
-            if (self.counted[some] != self.counted[some[0]]).any():
+        for system, members_of in zip(members, rows, strict=True):
+            if (self.counted[members_of] != self.counted[members_of[0]]).any():
                 raise UsageError(f"the repeats of `{system}` do not answer the same queries", hint="use queries=judged")
         return replace(
             self,
             runs=tuple(members),
-            values=np.stack([self.values[some].mean(axis=0) for some in rows]),
-            counted=np.stack([self.counted[some[0]] for some in rows]),
-            repeats={run: np.moveaxis(self.values[some], 0, 2) for run, some in members.items() if len(some) > 1},
+            values=np.stack([self.values[members_of].mean(axis=0) for members_of in rows]),
+            counted=np.stack([self.counted[members_of[0]] for members_of in rows]),
+            repeats={run: np.moveaxis(self.values[members_of], 0, 2) for run, members_of in members.items() if len(members_of) > 1},
         )
 
     @cached_property
@@ -556,13 +556,13 @@ class Scores(ScoreTable, Saved):
 
     def _with_attributes(self, table: Mapping[str, Mapping[str, str]]) -> Scores:
         """The scores, with the attributes of their queries in this table."""
-        known = {query: dict(table[query]) for query in self.queries if query in table}
-        if not known:
+        attributes = {query: dict(table[query]) for query in self.queries if query in table}
+        if not attributes:
             raise InputError(
                 [f"queries: none of them has a score (first query: `{printable(next(iter(table), ''))}`)"],
                 hint=f"the scores are of queries such as `{printable(self.queries[0] if self.queries else '')}`",
             )
-        return replace(self, attributes=known)
+        return replace(self, attributes=attributes)
 
     def by(self, attribute: str | Sequence[str], baseline: str | None = None, **options: Any) -> Groups:
         """The scores by the value of an attribute of queries: means of each group, and differences from the baseline.
@@ -799,8 +799,8 @@ class _SavedColumn(NamedTuple):
 
     def column(self, label: str) -> Column:
         """The column of the scores."""
-        known = parse(self.measure) if self.better is None else outside_measure(self.measure, self.better)
-        return Column(known, self.part, label)
+        measure = parse(self.measure) if self.better is None else outside_measure(self.measure, self.better)
+        return Column(measure, self.part, label)
 
 
 def _saved_repeats(table: Floats, shape: tuple[int, int]) -> Floats:

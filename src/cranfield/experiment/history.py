@@ -452,7 +452,7 @@ class _Series:
         """The change at an entry, given the tests that are significant, by what is tested."""
         before, reference = self.before[e], references[e]
 
-        def found(other: int, of_tests: set[tuple[int, int]]) -> tuple[float, bool | None]:
+        def difference_from(other: int, of_tests: set[tuple[int, int]]) -> tuple[float, bool | None]:
             difference = self.means[e] - self.means[other]
             comparable = other != e and self.p(e, other) is not None
             return difference, (self.same[e], self.same[other]) in of_tests if comparable else None

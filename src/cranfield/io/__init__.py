@@ -108,9 +108,9 @@ def _read(kind: TableKind, source: Any, name: str | None, columns: Roles) -> Any
         return source if name is None else dataclasses.replace(source, name=name)
     if isinstance(source, str | os.PathLike):
         path = os.fsdecode(source)
-        if (found := detect_source(path, kind)) is not None:
+        if (source_format := detect_source(path, kind)) is not None:
             reject_columns(columns)
-            return getattr(found, f"read_{kind}")(path, name)
+            return getattr(source_format, f"read_{kind}")(path, name)
     if not is_stream(source):
         return from_object(kind, source, name or kind, columns)
     stream = open_stream(source, kind)

@@ -259,12 +259,12 @@ def _check_unique(column: str, role: str, names: Sequence[str], source_name: str
     def spelling(name: str) -> str:
         return name if exactly else normalise_name(name).replace("_", "")
 
-    alike = [name for name in names if spelling(name) == spelling(column)]
-    if len(alike) > 1:
-        shown = " and ".join(f"`{quotable(name)}`" for name in dict.fromkeys(alike))
+    matches = [name for name in names if spelling(name) == spelling(column)]
+    if len(matches) > 1:
+        shown = " and ".join(f"`{quotable(name)}`" for name in dict.fromkeys(matches))
         sentence = f"several columns could be the {role}: {shown}"
-        if len(set(alike)) == 1:
-            sentence = f"{len(alike)} columns are named {shown}"
+        if len(set(matches)) == 1:
+            sentence = f"{len(matches)} columns are named {shown}"
         raise InputError(
             [f"{source_name}: {sentence}" if source_name else sentence],
             hint="remove or rename all but one"

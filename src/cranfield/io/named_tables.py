@@ -112,18 +112,18 @@ def _of_pieces(stream: Stream, pieces: Iterable[Any]) -> Columns:
     faults = FaultList()
     text = False
     written: dict[str, str] = {}  # names as they are in the file, which may have blanks around them
-    for piece, found in pieces:
-        place = f"{stream.source_name}:1"
-        _check_names(piece.names, place)
+    for piece, faults_of_piece in pieces:
+        header = f"{stream.source_name}:1"
+        _check_names(piece.names, header)
         for name in piece.names:
             if written.setdefault(name.strip(), name) != name:
-                raise _repeated(name, place)
+                raise _repeated(name, header)
             columns.setdefault(name.strip(), [None] * len(lines)).extend(piece.column(name))
         lines += piece.line.tolist()
         text = piece.text
         for column in columns.values():
             column += [None] * (len(lines) - len(column))
-        faults.add(found)
+        faults.add(faults_of_piece)
     faults.raise_if_any(Location(stream.source_name, "run"))
     return Columns.of(columns, np.array(lines, np.int64), source_name=stream.source_name, text=text)
 
@@ -134,13 +134,13 @@ def _named(columns: Columns, source_name: str) -> Columns:
     return columns
 
 
-def _check_names(names: Sequence[str], place: str) -> None:
+def _check_names(names: Sequence[str], where: str) -> None:
     if repeated := next((name for name in names if names.count(name) > 1), None):
-        raise _repeated(repeated, place)
+        raise _repeated(repeated, where)
 
 
-def _repeated(name: str, place: str) -> InputError:
-    return InputError([f"{place}: the column `{quotable(name)}` appears twice"])
+def _repeated(name: str, where: str) -> InputError:
+    return InputError([f"{where}: the column `{quotable(name)}` appears twice"])
 
 
 def _id_of(value: Any) -> str | None:
@@ -307,8 +307,8 @@ class Items:
         """The values of an attribute as numbers; NaN where there is none."""
         if attribute not in self._numbers:
             values = self.column(attribute)
-            found = [number(value, text=True) for value in values]
-            numbers = np.array([np.nan if value is None else value for value in found], np.float64)
+            parsed = [number(value, text=True) for value in values]
+            numbers = np.array([np.nan if value is None else value for value in parsed], np.float64)
             wrong = [row for row in np.flatnonzero(~np.isfinite(numbers)).tolist() if not is_missing(values[row])]
             if wrong:
                 faults = [
@@ -520,7 +520,7 @@ class Cells:
                 "no column with scores",
                 "give a column for each measure, or measure and value",
             )
-        for place, row in table.rows():
+        for where, row in table.rows():
             query = row[chosen["query"]]
             if isinstance(query, str) and query == ALL:
                 self.means += 1
@@ -532,9 +532,9 @@ class Cells:
             repeat = "" if is_missing(repeat) else str(repeat)
             if measures:
                 for measure in measures:
-                    self.add(of, measure, query, row[measure], place, repeat)
+                    self.add(of, measure, query, row[measure], where, repeat)
             else:
-                self.add(of, row[chosen["measure"]], query, row[chosen["value"]], place, repeat)
+                self.add(of, row[chosen["measure"]], query, row[chosen["value"]], where, repeat)
 
     def _text(self, stream: Stream, run: str) -> None:
         """Lines without names: ``measure query value`` as trec_eval -q prints, or ``query measure value``."""
@@ -548,9 +548,9 @@ class Cells:
                 run = columns[2]
             else:
                 runs.append(run)
-        rows = [(place, columns) for place, columns in rows if columns[0] != "runid" or len(columns) != 3]
+        rows = [(where, columns) for where, columns in rows if columns[0] != "runid" or len(columns) != 3]
         width = len(rows[0][1]) if rows else 3
-        wrong = [f"{place}: expected {width} columns, found {len(row)}" for place, row in rows if len(row) != width]
+        wrong = [f"{where}: expected {width} columns, found {len(row)}" for where, row in rows if len(row) != width]
         if wrong or width not in (3, 4):
             raise InputError(
                 wrong or [f"{rows[0][0]}: expected 3 columns (measure query value), found {width}"],
@@ -562,35 +562,35 @@ class Cells:
         run_last = all(third) and (not any(last) or all(self.is_measure(row[0]) for _, row in rows))
         order = [3, 0, 1, 2] if run_last else [0, 1, 2, 3]
         table = [
-            (place, [row[i] for i in order] if width == 4 else [of, *row])
-            for of, (place, row) in zip(runs, rows, strict=True)
+            (where, [row[i] for i in order] if width == 4 else [of, *row])
+            for of, (where, row) in zip(runs, rows, strict=True)
         ]
         measure = self._measure_column([row for _, row in table], stream.source_name)
-        for place, row in table:
+        for where, row in table:
             query = row[3 - measure]
             if query != ALL:
-                self.add(row[0], row[measure], query, row[3], place)
+                self.add(row[0], row[measure], query, row[3], where)
 
     def _measure_column(self, rows: Sequence[Sequence[str]], source_name: str) -> int:
         """Which of the columns 1 and 2 has the measure; the other one has the query."""
         sides = [{row[side] for row in rows} for side in (1, 2)]
         with_all = [ALL in side for side in sides]
-        known = [all(self.is_measure(name) for name in side - {ALL}) for side in sides]
+        all_measures = [all(self.is_measure(name) for name in side - {ALL}) for side in sides]
         sizes = [len(side) for side in sides]
         if with_all[0] != with_all[1]:
-            found = 1 if with_all[1] else 2
-        elif known[0] != known[1]:
-            found = 1 if known[0] else 2
+            column = 1 if with_all[1] else 2
+        elif all_measures[0] != all_measures[1]:
+            column = 1 if all_measures[0] else 2
         elif sizes[0] != sizes[1]:
-            found = 1 if sizes[0] < sizes[1] else 2
-            names = "measure, query, value" if found == 1 else "query, measure, value"
+            column = 1 if sizes[0] < sizes[1] else 2
+            names = "measure, query, value" if column == 1 else "query, measure, value"
             self.remarks.append(f"{source_name}: the columns were read as {names}")
         else:
             raise InputError(
                 [f"{source_name}: which column is the measure, and which the query?"],
                 hint="add a first line with the names of the columns: run, query, measure, value",
             )
-        return found
+        return column
 
 
 def _shown(value: Any) -> str:

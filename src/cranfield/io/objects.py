@@ -191,8 +191,8 @@ def is_mapping_of_runs(run: Any, *, chunks: bool = False) -> bool:
             return True
         return unwrap(run) is run and _is_list_of_rankings(first, quotable(str(name)))
     if isinstance(first, str) and not any(map(_is_path, run.values())):
-        found = f"expected [document, ...], found the text {quotable(repr(first))}, which is not a file either"
-        raise InputError([f"query `{quotable(str(name))}`: {found}"], hint=f"write [{quotable(repr(first))}]")
+        problem = f"expected [document, ...], found the text {quotable(repr(first))}, which is not a file either"
+        raise InputError([f"query `{quotable(str(name))}`: {problem}"], hint=f"write [{quotable(repr(first))}]")
     # An array of two dimensions has a row for each query, or for each chunk.
     return is_frame(first) or (not chunks and getattr(first, "ndim", 0) == 2) or _is_run(first)
 

@@ -619,12 +619,12 @@ def by_position(source: Sequence[Any], kind: TableKind, name: str) -> ByPosition
     """A list by position as ``{"1": first, "2": second, ...}``; messages call it ``name``."""
     first: Any = source[0]
     if is_id(first):
-        found = f"found a list of ids, such as {_show(first)}"
-        _wrong(f"{name}: expected a list of lists, {found}", _one_list("[document, ...]"))
+        problem = f"found a list of ids, such as {_show(first)}"
+        _wrong(f"{name}: expected a list of lists, {problem}", _one_list("[document, ...]"))
     if is_pair(first) and is_id(first[0]) and isinstance(first[1], float | np.floating):
-        found = f"found a list of pairs, such as {_show(first)}"
+        problem = f"found a list of pairs, such as {_show(first)}"
         pair = "[(document, score), ...]" if kind == "run" else "[(document, grade), ...]"
-        _wrong(f"{name}: expected a list of lists, {found}", _one_list(pair))
+        _wrong(f"{name}: expected a list of lists, {problem}", _one_list(pair))
     of_query = isinstance(first, tuple) and len(first) == 2 and is_id(first[0])
     if of_query and isinstance(first[1], Iterable) and not isinstance(first[1], str | bytes):
         _wrong(f"{name}: found pairs of a query and a ranking, such as {_show(first)}", "write dict(...) around them")
@@ -755,8 +755,8 @@ def _items(value: Any, query: str, location: Location) -> Sequence[Any]:
         _wrong(f"{where}found a set, which has no order", hint)
     dimensions = getattr(value, "ndim", 1)
     if dimensions > 1:
-        found = f"expected one ranking, found an array of {dimensions} dimensions"
-        _wrong(f"{where}{found}", "give one array of ids, with a row for each query")
+        problem = f"expected one ranking, found an array of {dimensions} dimensions"
+        _wrong(f"{where}{problem}", "give one array of ids, with a row for each query")
     if is_column(value):
         return list_of(value)
     if is_id(value) or value is None or is_object(value):

@@ -143,8 +143,8 @@ def _rows_of_text(stream: Stream, table: SideTable) -> Iterator[Row]:
     for at, columns, line in stream.columns():
         problem = ""
         if len(columns) != width and not (table.optional and len(columns) == width + 1):
-            found = f'found {len(columns)}: "{quotable(line.strip())}"'
-            problem = f"expected {several} columns ({expected}), {found}"
+            problem_line = f'found {len(columns)}: "{quotable(line.strip())}"'
+            problem = f"expected {several} columns ({expected}), {problem_line}"
         yield f"{stream.source_name}:{at}", tuple(columns), problem
 
 
@@ -216,11 +216,11 @@ def read_document_map(source: Any) -> DocumentMap:
     documents: dict[str, str] = {}
 
     def check(_: str, chunk: Any, document: Any) -> str:
-        known, name = id_text(chunk), id_text(document)
-        if not known or not name:
-            return f"expected the id of a document, found {quotable(repr(document if known else chunk))}"
-        if documents.setdefault(known, name) != name:
-            return f"chunk `{quotable(known)}` already belongs to document `{quotable(documents[known])}`"
+        chunk_id, name = id_text(chunk), id_text(document)
+        if not chunk_id or not name:
+            return f"expected the id of a document, found {quotable(repr(document if chunk_id else chunk))}"
+        if documents.setdefault(chunk_id, name) != name:
+            return f"chunk `{quotable(chunk_id)}` already belongs to document `{quotable(documents[chunk_id])}`"
         return ""
 
     read_rows(source, CHUNKS, check)

@@ -108,18 +108,18 @@ def read_chunks(
     return run if duplicates == "error" else without_repeats(run, duplicates, load_unchecked)
 
 
-def _run(found: Located) -> Run:
-    given, scores = found.given, -np.arange(float(len(found.query))) if found.values is None else found.values
+def _run(located: Located) -> Run:
+    given, scores = located.given, -np.arange(float(len(located.query))) if located.values is None else located.values
     table = Table(
-        found.query,
-        passage_ids(found.passages),
+        located.query,
+        passage_ids(located.passages),
         scores,
-        found.ranks,
+        located.ranks,
         unit="row" if given.frame.line is None else "line",
         line=given.frame.line,
-        passages=found.passages,
+        passages=located.passages,
     )
-    rising = given.listed and found.values is not None and _rise(found.query, found.values)
+    rising = given.listed and located.values is not None and _rise(located.query, located.values)
     return Run(given.name, table, given.source_name, empty=tuple(given.empty), rising=rising)
 
 
@@ -369,9 +369,9 @@ def _is_record(item: Any, accessors: Accessors) -> bool:
 
 def _listed(query: Any, ranking: Any, kind: TableKind) -> list[Any]:
     if isinstance(ranking, str | Mapping) or not isinstance(ranking, Iterable):
-        found = quotable(repr(ranking))
+        shown = quotable(repr(ranking))
         raise InputError(
-            [f"query `{quotable(str(query))}`: expected passages, found {found}"], hint=f"write {SHAPES[kind]}"
+            [f"query `{quotable(str(query))}`: expected passages, found {shown}"], hint=f"write {SHAPES[kind]}"
         )
     if isinstance(ranking, np.ndarray):
         ranking = ranking.tolist()
@@ -485,13 +485,13 @@ def _located_quotes(
         raise UsageError(
             "quotes need the texts of documents", hint="give --corpus FILE, or documents={id: text} of a Collection"
         )
-    known, offsets = texts.of(documents), np.zeros((len(documents), 2), np.int64)
+    text_of, offsets = texts.of(documents), np.zeros((len(documents), 2), np.int64)
     for row, (name, quote) in enumerate(zip(documents, frame.values("quote"), strict=True)):
         if not isinstance(quote, str) or not quote.strip():
             faults.add(row + 1, "quote", f"expected a quote, found {quotable(repr(quote))}")
-        elif name not in known:
+        elif name not in text_of:
             faults.add(row + 1, "syntax", f"there is no document `{quotable(name)}`")
-        elif len(places := locate(quote, known[name])) == 1:
+        elif len(places := locate(quote, text_of[name])) == 1:
             offsets[row] = places[0]
         else:
             problem = "the quote is not found" if not places else f"the quote is found {len(places)} times"

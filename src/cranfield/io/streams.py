@@ -755,7 +755,7 @@ class Digests:
         """Read an open file a second time, in a thread; its position stays as it is."""
         if path in self._found or not hasattr(os, "pread"):
             return
-        waiting = [one for one in self._found.values() if not one.done()]
+        waiting = [digest for digest in self._found.values() if not digest.done()]
         if len(waiting) >= MAX_PENDING:
             waiting[0].result()
         own = os.dup(descriptor)
@@ -763,8 +763,8 @@ class Digests:
 
     def get(self, path: str) -> str | None:
         """The digest of a file that was opened."""
-        found = self._found.get(path)
-        return None if found is None or found.exception() is not None else found.result()
+        digest = self._found.get(path)
+        return None if digest is None or digest.exception() is not None else digest.result()
 
 
 _active: ContextVar[Digests | None] = ContextVar("digests", default=None)
@@ -775,9 +775,9 @@ def digesting() -> Iterator[Digests]:
     """Take the digest of every file that is opened inside."""
     token = _active.set(Digests())
     try:
-        found = _active.get()
-        assert found is not None
-        yield found
+        digests = _active.get()
+        assert digests is not None
+        yield digests
     finally:
         _active.reset(token)
 
@@ -809,13 +809,13 @@ def text_digest(text: bytes) -> str:
 def _digest(file: Any, method: str, path: str) -> str:
     from hashlib import sha256
 
-    found = sha256()
+    hasher = sha256()
     with file:
         content = Decompressed(io.BufferedReader(file), method, path) if method else file
         buffer = bytearray(PIECE)
         while count := content.readinto(buffer):
-            found.update(memoryview(buffer)[:count])
-    return f"sha256:{found.hexdigest()}"
+            hasher.update(memoryview(buffer)[:count])
+    return f"sha256:{hasher.hexdigest()}"
 
 
 class _Positioned(io.RawIOBase):

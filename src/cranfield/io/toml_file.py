@@ -183,12 +183,12 @@ class TomlFile:
 
     def one_file(self, path: KeyPath, text: str, collection: str | None = None) -> str:
         """The file of a path or pattern; empty if there is a fault."""
-        found = self.matching_files(path, text, collection)
-        if not found:
+        files = self.matching_files(path, text, collection)
+        if not files:
             self.fault(path, f"there is no file `{cut(text)}` in {self.folder}")
-        if len(found) > 1:
-            self.fault(path, f"`{text}` matches {len(found)} files; expected one")
-        return found[0] if found else ""
+        if len(files) > 1:
+            self.fault(path, f"`{text}` matches {len(files)} files; expected one")
+        return files[0] if files else ""
 
     def matching_files(self, path: KeyPath, text: str, collection: str | None) -> list[str]:
         """The files of a path or pattern, {collection} being a name; an empty text for a fault."""
@@ -204,10 +204,10 @@ class TomlFile:
         )
         try:
             exists = any(Path(one).exists() for one in (named, named.partition("#")[0]))
-            found = [named] if exists else sorted(glob.glob(pattern, recursive=True))
+            files = [named] if exists else sorted(glob.glob(pattern, recursive=True))
         except OSError:  # longer than paths can be
             return []
-        return found if all(self.is_inside(path, text, Path(one.partition("#")[0])) for one in found) else [""]
+        return files if all(self.is_inside(path, text, Path(one.partition("#")[0])) for one in files) else [""]
 
     def is_path(self, path: KeyPath, text: str) -> bool:
         """Whether a text can be a path; if not, this is a fault."""

@@ -118,12 +118,12 @@ def texts_of(values: Collection[Any], query: str, location: Location, *, encodab
         for position, (value, text) in enumerate(zip(values, texts, strict=True), 1)
         if text is None or (encodable and not is_encodable(text))
     ]
-    known = [text for text in texts if text is not None]
+    present = [text for text in texts if text is not None]
     if not faults and len(kinds) > 1:
-        faults = _collisions(list(values), known, query)
+        faults = _collisions(list(values), present, query)
     if faults:
         raise input_error(faults[:1], 1, location)  # the others are likely of the same kind
-    return known
+    return present
 
 
 def by_text(source: Mapping[Any, Any], what: str) -> dict[str, Any]:
@@ -136,9 +136,9 @@ def by_text(source: Mapping[Any, Any], what: str) -> dict[str, Any]:
     return dict(zip(texts, source.values(), strict=True))
 
 
-def is_collision(one: Any, other: Any) -> bool:
+def is_collision(first: Any, other: Any) -> bool:
     """Whether two ids with the same text are different ones, such as 1 and "1"."""
-    return type(one) is not type(other) and bool(one != other)
+    return type(first) is not type(other) and bool(first != other)
 
 
 def _collisions(values: Sequence[Any], texts: Sequence[str], query: str) -> list[Fault]:

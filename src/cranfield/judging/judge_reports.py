@@ -127,7 +127,7 @@ class JudgeReport(Result):
 
     def drawings(self) -> Drawings:
         """A figure for each measure, by name."""
-        draws = {one.measure: partial(draw_places, report=self, one=one) for one in self.measures}
+        draws = {one.measure: partial(draw_places, report=self, agreement=one) for one in self.measures}
         size = COLUMN * 1.3, self._height
         return {f"judges-{self.judge}-{measure}": Panel(draw, *size) for measure, draw in draws.items()}
 
@@ -138,24 +138,24 @@ class JudgeReport(Result):
 
     def pages(self, digits: int = 4) -> list[Page]:
         """All tables."""
-        found = [_labels(self, digits), _confusion(self)]
+        pages = [_labels(self, digits), _confusion(self)]
         if self.measures:
-            found.append(_orders(self, digits))
-            found += [_leaderboard(self, one, digits) for one in self.measures]
+            pages.append(_orders(self, digits))
+            pages += [_leaderboard(self, one, digits) for one in self.measures]
         if self.family and self.measures:
-            found.append(_favour(self, digits))
-        return found
+            pages.append(_favour(self, digits))
+        return pages
 
     @property
     def notes(self) -> list[str]:
         """Warnings, and the document-level comparison of errors."""
-        found, wrong = [f"warning: {warning}" for warning in self.warnings], self.false_positive
+        sentences, wrong = [f"warning: {warning}" for warning in self.warnings], self.false_positive
         if wrong is not None and not math.isnan(wrong.p_value):
-            found.append(
+            sentences.append(
                 f"{self.judge}: nonrelevant documents called relevant: {wrong.rate_own:.0%} of those that only the "
                 f"family retrieves, {wrong.rate_other:.0%} of those of other runs only (Fisher's p {wrong.p_value:.4f})"
             )
-        return found
+        return sentences
 
 
 def judges(
@@ -205,12 +205,12 @@ def judges(
     runs = [] if run is None else read_runs(run, names)
     lists = ranked_lists(runs, human, policy.get("ties"), PAGE) if runs else []
     patterns = [own] if isinstance(own, str) else list(own)
-    found = []
+    reports = []
     for name, source in given.items():
         judgments = read_qrels(source, name=name) if isinstance(name, str) else read_qrels(source)
         limits = guardrails or Guardrails()
-        found.append(_report(human, judgments, runs, lists, measures, collection.rel, patterns, limits, policy))
-    return found
+        reports.append(_report(human, judgments, runs, lists, measures, collection.rel, patterns, limits, policy))
+    return reports
 
 
 def _several(predicted: Any) -> bool:
@@ -298,10 +298,10 @@ def _measures(
     policy: dict[str, Any],
 ) -> tuple[MeasureAgreement, ...]:
     judged = [Collection({q: side[q] for q in queries}, rel=rel) for side in (x, y)]
-    sides = [Evaluator(one, measures, **policy) for one in judged]
+    sides = [Evaluator(collection, measures, **policy) for collection in judged]
     values = np.array([[evaluator.values(run) for run in runs] for evaluator in sides])  # side, run, column, query
     is_own = np.array([run.name in family for run in runs], bool)
-    found = []
+    agreements = []
     for m, column in enumerate(sides[0].columns):
         human, judge = np.nan_to_num(values[0, :, m]), np.nan_to_num(values[1, :, m])
         defined = ~np.isnan(values[:, :, m]).any(axis=(0, 1))
@@ -313,7 +313,7 @@ def _measures(
         half = t_quantile(0.95, n - 1) * excess.std(axis=1, ddof=1) / math.sqrt(n)
         means = human.mean(axis=1)
         flat = np.ptp(bias) == 0 or np.ptp(means) == 0
-        found.append(
+        agreements.append(
             MeasureAgreement(
                 column.label,
                 tuple(run.name for run in runs),
@@ -326,7 +326,7 @@ def _measures(
                 favour(human, judge, is_own) if family else None,
             )
         )
-    return tuple(found)
+    return tuple(agreements)
 
 
 def _false_positives(
@@ -346,9 +346,9 @@ def _false_positives(
             sets[run.name not in family].update(ranking.get(query, ())[:PAGE])
         for side in (0, 1):
             for document in sets[side] - sets[1 - side]:
-                grade, said = x[query].get(document, -1), y[query].get(document, -1)
-                if 0 <= grade < rel and said >= 0:
-                    counts[side, int(said < rel)] += 1
+                grade, predicted = x[query].get(document, -1), y[query].get(document, -1)
+                if 0 <= grade < rel and predicted >= 0:
+                    counts[side, int(predicted < rel)] += 1
     return false_positives(*counts.ravel().tolist())
 
 
@@ -432,18 +432,18 @@ def _orders(report: JudgeReport, digits: int) -> Page:
     return table(f"{report.judge}: order of {len(report.runs)} runs, against humans", ("measure",), columns, rows)
 
 
-def _leaderboard(report: JudgeReport, one: MeasureAgreement, digits: int) -> Page:
-    human, judge = one.order.human, one.order.judge
+def _leaderboard(report: JudgeReport, agreement: MeasureAgreement, digits: int) -> Page:
+    human, judge = agreement.order.human, agreement.order.judge
     places = places_of(human), places_of(judge)
     rows = []
     for r in np.argsort(-human, kind="stable").tolist():
-        limits = f"[{signed(float(one.low[r]), digits)}, {signed(float(one.high[r]), digits)}]"
+        limits = f"[{signed(float(agreement.low[r]), digits)}, {signed(float(agreement.high[r]), digits)}]"
         own = " *" if report.runs[r] in report.family else ""
         means = [shown(float(side[r]), digits) for side in (human, judge)]
-        texts = [*means, *(f"{side[r]}" for side in places), signed(float(one.bias[r]), digits), limits]
+        texts = [*means, *(f"{side[r]}" for side in places), signed(float(agreement.bias[r]), digits), limits]
         rows.append(((report.runs[r] + own,), texts))
     columns = ("humans", "judge", "place by\nhumans", "place by\njudge", "bias", "95% interval")
-    return table(f"{report.judge}: {one.measure} by humans and by the judge", ("run",), columns, rows)
+    return table(f"{report.judge}: {agreement.measure} by humans and by the judge", ("run",), columns, rows)
 
 
 def _favour(report: JudgeReport, digits: int) -> Page:
@@ -462,10 +462,10 @@ def _favour(report: JudgeReport, digits: int) -> Page:
     return table(f"{report.judge}: favour for {', '.join(report.family)}", ("measure",), columns, rows)
 
 
-def draw_places(axis: Axes, report: JudgeReport, one: MeasureAgreement) -> Axes:
+def draw_places(axis: Axes, report: JudgeReport, agreement: MeasureAgreement) -> Axes:
     """A line for each run, from its place by humans to its place by the judge; those of its family in orange."""
     count = len(report.runs)
-    left, right = places_of(one.order.human), places_of(one.order.judge)
+    left, right = places_of(agreement.order.human), places_of(agreement.order.judge)
     size = 7 if count <= 30 else 5
     for r, run in enumerate(report.runs):
         colour = ORANGE if run in report.family else BLUE if left[r] != right[r] else GREY
@@ -479,5 +479,5 @@ def draw_places(axis: Axes, report: JudgeReport, one: MeasureAgreement) -> Axes:
     axis.set_yticks([])
     for side in ("left", "bottom"):
         axis.spines[side].set_visible(False)
-    axis.set_title(f"{one.measure}, τ = {one.order.tau_a:.2f}")
+    axis.set_title(f"{agreement.measure}, τ = {agreement.order.tau_a:.2f}")
     return axis

@@ -268,14 +268,14 @@ def study_class(name: str) -> type[Study]:
     """The class of a study by its name."""
     if name not in study_names():
         raise UsageError(f"unknown study `{name}`", hint=f"one of {', '.join(study_names())}")
-    found: type[Study] = getattr(import_module(f"cranfield.lab.studies.{name}"), name.capitalize())
-    return found
+    study: type[Study] = getattr(import_module(f"cranfield.lab.studies.{name}"), name.capitalize())
+    return study
 
 
 def result_class(name: str) -> type[StudyResult]:
     """The class of the results of a study."""
-    found: type[StudyResult] = get_type_hints(study_class(name).run)["return"]
-    return found
+    result: type[StudyResult] = get_type_hints(study_class(name).run)["return"]
+    return result
 
 
 @cache

@@ -415,8 +415,8 @@ class Measure:
     def _needs_search(self, rankings: Rankings) -> Booleans | None:
         """The tied documents for which the order of gains may not have the highest or lowest score; None for none."""
         views, definition = self.views, self.definition
-        known = self.limit_order is not None and not isinstance(definition.ties, OverCuts) and not views.sampled
-        if not known or rankings.judged.costs is not None:
+        order_suffices = self.limit_order is not None and not isinstance(definition.ties, OverCuts) and not views.sampled
+        if not order_suffices or rankings.judged.costs is not None:
             last = self.last_rank_of_order or views.depth
             tied = rankings.size > 1
             return tied if last is None or rankings.judged.costs is not None else tied & (rankings.start < last)
@@ -556,8 +556,8 @@ class Parameter:
 
     def check(self, value: Any, where: str) -> Any:
         """The value, converted to the type of the parameter; raises if it is not allowed."""
-        whole = isinstance(value, float) and value.is_integer() and getattr(self.type, "python", None) is int
-        return check(self.type, f"{where}: {self.name}", int(value) if whole else value, MeasureError)
+        is_whole = isinstance(value, float) and value.is_integer() and getattr(self.type, "python", None) is int
+        return check(self.type, f"{where}: {self.name}", int(value) if is_whole else value, MeasureError)
 
 
 class GainParameter(Parameter):

@@ -321,9 +321,9 @@ def _bottom_of_run(audit: Audit, layout: Layout) -> Iterator[str]:
 
 def _bottom_of_runs(audit: Audit, layout: Layout) -> Iterator[str]:
     """How many pairs of runs ties and unjudged documents could reverse, of many runs those of the best."""
-    some = set(audit.leading)
-    whom = "the runs" if len(some) == len(audit.runs) else f"the best {len(some)} runs by {audit.measures[0]}"
-    rows = [r for r, run in enumerate(audit.runs) if run in some]
+    leading = set(audit.leading)
+    whom = "the runs" if len(leading) == len(audit.runs) else f"the best {len(leading)} runs by {audit.measures[0]}"
+    rows = [r for r, run in enumerate(audit.runs) if run in leading]
     pairs = replace(audit, score=audit.score[rows]).pairs.tolist()
     plausible = [len(audit.plausible_swaps(m)) for m in range(len(audit.measures))]
     worst, by_ties = (_counted(audit, cause, rows) for cause in ("unjudged", "ties"))
@@ -438,8 +438,8 @@ def to_do(audit: Audit, inputs: Mapping[str, str] | None = None) -> tuple[str, s
 def _to_judge(audit: Audit) -> int | None:
     """The measure for which to judge: one that `cranfield judge` takes, and that judgments would change."""
     for m, column in enumerate(audit.columns):
-        one = len(audit.runs) == 1
-        helps = audit.highest[0, m] > audit.score[0, m] + SAME if one else audit.plausible_swaps(m)
+        single = len(audit.runs) == 1
+        helps = audit.highest[0, m] > audit.score[0, m] + SAME if single else audit.plausible_swaps(m)
         if helps and not audit.complete and not audit.passages and _judgeable(column):
             return m
     return None

@@ -213,16 +213,16 @@ def explained(qrels: str | None, runs: Sequence[str]) -> InputError | None:
 
     It reads all files again, so it is only for input that is known to be faulty.
     """
-    found: list[InputError] = []
+    errors: list[InputError] = []
     for path, check in (
         *(() if qrels is None else [(qrels, check_qrels)]),
         *((run, check_run) for run in dict.fromkeys(runs)),
     ):
         if _reader(path) == "text":
             files = sorted(map(str, Path(path).iterdir())) if Path(path).is_dir() else [path]
-            found += filter(None, (check(file) for file in files if os.access(file, os.R_OK)))
-    faults, hints = [fault for error in found for fault in error.faults], {error.hint for error in found}
-    total = sum(error.total for error in found)
+            errors += filter(None, (check(file) for file in files if os.access(file, os.R_OK)))
+    faults, hints = [fault for error in errors for fault in error.faults], {error.hint for error in errors}
+    total = sum(error.total for error in errors)
     return InputError(faults, total=total, hint=hints.pop() if len(hints) == 1 else "") if faults else None
 
 

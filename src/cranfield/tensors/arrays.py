@@ -254,8 +254,8 @@ def id_texts(ids: Any, what: str) -> list[str]:
     try:
         "".join(texts).encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
-        found = next(text for text in texts if error.object[error.start] in text)
-        raise input_error([Fault(0, "id", b"", fault_text(repr(found)), 0)], 1, location) from error
+        wrong = next(text for text in texts if error.object[error.start] in text)
+        raise input_error([Fault(0, "id", b"", fault_text(repr(wrong)), 0)], 1, location) from error
     return texts
 
 

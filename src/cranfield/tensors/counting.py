@@ -221,13 +221,13 @@ class Tables:
         ``row``: the ranking of each value, ascending. Counts are those of `count_scores`; ``orders`` has positions, of
         elements or of columns, and the position of each value.
         """
-        ops, one = self.ops, len(self.parts) == 1
+        ops, single = self.ops, len(self.parts) == 1
         of_rows = np.zeros((2, len(self.row_of)), np.int64)
         of_values = np.zeros((2 + len(orders), len(row)), np.int64)
         for number, (rows, elements, inside) in enumerate(self.parts):
-            here: Any = slice(None) if one else np.flatnonzero(self.table_of[row] == number)
+            here: Any = slice(None) if single else np.flatnonzero(self.table_of[row] == number)
             at = ops.to_device(self.row_of[row[here]], scores)
-            chosen = here if one else ops.to_device(here, scores)
+            chosen = here if single else ops.to_device(here, scores)
             table, retrieved = _table(scores, rows, elements), inside
             if mask is not None:
                 retrieved = _table(mask, rows, elements) if inside is None else inside & _table(mask, rows, elements)

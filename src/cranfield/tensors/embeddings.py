@@ -299,10 +299,10 @@ def numbers_of(ids: Strings) -> Integers:
     """
     first, length = ids.offsets[:-1], np.diff(ids.offsets)
     number = np.where((length > 0) & (length <= DIGITS), 0, -1)
-    for place in range(min(int(length.max(initial=0)), DIGITS)):
-        rows = np.flatnonzero((number >= 0) & (place < length))
-        digit = ids.data[first[rows] + place] - np.uint8(ord("0"))  # other characters are above 9
-        is_digit = (digit <= 9) & ((number[rows] > 0) | (place == 0))
+    for digit_at in range(min(int(length.max(initial=0)), DIGITS)):
+        rows = np.flatnonzero((number >= 0) & (digit_at < length))
+        digit = ids.data[first[rows] + digit_at] - np.uint8(ord("0"))  # other characters are above 9
+        is_digit = (digit <= 9) & ((number[rows] > 0) | (digit_at == 0))
         number[rows] = np.where(is_digit, 10 * number[rows] + digit, -1)
     return number
 

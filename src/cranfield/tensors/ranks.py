@@ -344,8 +344,8 @@ class RankCounter:
         return evaluator.aligned_evaluation([count_run(evaluator, rows, self.counts, *of_judged, position)])
 
 
-def _equal(one: Any, other: Any) -> bool:
-    return np.array_equal(one, other) if isinstance(one, np.ndarray) and isinstance(other, np.ndarray) else one == other
+def _equal(value: Any, other: Any) -> bool:
+    return np.array_equal(value, other) if isinstance(value, np.ndarray) and isinstance(other, np.ndarray) else value == other
 
 
 def count_run(

@@ -136,16 +136,16 @@ class Accumulator:
         }
         messages: list[Any] = [None] * distributed.get_world_size(group)
         distributed.all_gather_object(messages, message, group=group)
-        _check_types("processes", {one["dtype"] for one in messages} - {None})
-        query, score, grade = (np.concatenate([one[name] for one in messages]) for name in ("query", "score", "grade"))
+        _check_types("processes", {part["dtype"] for part in messages} - {None})
+        query, score, grade = (np.concatenate([part[name] for part in messages]) for name in ("query", "score", "grade"))
         order = np.argsort(query, kind="stable")
         query, score, grade = query[order], score[order], grade[order]
         local_counts = ops.to_device(_local_counts(ops, preds, indexes, query, score), preds)
         distributed.all_reduce(local_counts, group=group)
         counts = local_counts.cpu().numpy()
-        every, number = np.unique(np.concatenate([one["queries"] for one in messages]), return_inverse=True)
+        every, number = np.unique(np.concatenate([part["queries"] for part in messages]), return_inverse=True)
         length, faults = (
-            np.bincount(number, np.concatenate([one[name] for one in messages]), len(every)).astype(np.int64)
+            np.bincount(number, np.concatenate([part[name] for part in messages]), len(every)).astype(np.int64)
             for name in ("length", "bad")
         )
         names = Strings.of(map(str, every.tolist()))

@@ -110,8 +110,8 @@ class _Reader:
         questions.add(question)
         rank, ranking = fields.get("question_rank"), fields.get("doc_ranking")
         if not isinstance(rank, int) or isinstance(rank, bool) or not 0 <= rank <= LARGEST:
-            found = "there is none" if rank is None else f"found {quotable(repr(rank))}"
-            self._fault(line, where, f"the question-rank must be a whole number of at least 0; {found}")
+            problem = "there is none" if rank is None else f"found {quotable(repr(rank))}"
+            self._fault(line, where, f"the question-rank must be a whole number of at least 0; {problem}")
             rank = 0
         if not isinstance(ranking, list):
             self._fault(line, where, f"the doc-ranking must be a list, found {quotable(repr(ranking))}")
@@ -134,8 +134,8 @@ class _Reader:
                 self._fault(line, where, f"document `{quotable(name)}` is listed twice")
             seen.add(name)
             if isinstance(score, bool) or not isinstance(score, int | float) or not -LARGEST <= score <= LARGEST:
-                found = quotable(repr(score))
-                self._fault(line, where, f"document `{quotable(name)}`: the score is not a number: {found}")
+                shown = quotable(repr(score))
+                self._fault(line, where, f"document `{quotable(name)}`: the score is not a number: {shown}")
                 continue
             yield name, float(score)
 

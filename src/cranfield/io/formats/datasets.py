@@ -119,8 +119,8 @@ def read_beir_qrels(path: str, name: str | None) -> Judgments:
     splits = [split for split in splits if without_compression(split).endswith(".tsv")]
     test = [split for split in splits if without_compression(split) == "test.tsv"]
     if not splits or (len(splits) > 1 and not test):
-        found = f"the splits are {', '.join(splits)}" if splits else "there are no files"
-        message = f"{folder}: {found}"
+        splits_shown = f"the splits are {', '.join(splits)}" if splits else "there are no files"
+        message = f"{folder}: {splits_shown}"
         raise InputError([message], hint="give the file with the judgments, such as qrels/test.tsv")
     chosen = test[0] if test else splits[0]
     judgments = read_qrels(os.path.join(folder, chosen), name=name or _folder_name(path))

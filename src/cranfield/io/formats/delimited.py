@@ -322,13 +322,13 @@ def read_headerless(kind: TableKind, stream: Stream, name: str, columns: Roles) 
 
 def _chosen_roles(columns: Mapping[str, str], width: int, kind: TableKind, source_name: str) -> list[str]:
     """The role of each column; the query is the first one and the document the second one unless they are chosen."""
-    known = ("query", "document", "score", "rank") if kind == "run" else ("query", "document", "grade")
+    allowed = ("query", "document", "score", "rank") if kind == "run" else ("query", "document", "grade")
     roles = {str(at): role for role, at in {"query": "1", "document": "2", **columns}.items()}
-    if set(roles) != {str(at + 1) for at in range(width)} or not set(roles.values()) <= set(known):
-        found = ", ".join(f"{quotable(str(role))}: {quotable(str(at))}" for role, at in columns.items())
+    if set(roles) != {str(at + 1) for at in range(width)} or not set(roles.values()) <= set(allowed):
+        chosen = ", ".join(f"{quotable(str(role))}: {quotable(str(at))}" for role, at in columns.items())
         raise InputError(
-            [f"{source_name}: the table has {width} columns without names, which do not fit {{{found}}}"],
-            hint=f"give each of the columns 1 to {width} one of the roles {', '.join(known)}",
+            [f"{source_name}: the table has {width} columns without names, which do not fit {{{chosen}}}"],
+            hint=f"give each of the columns 1 to {width} one of the roles {', '.join(allowed)}",
         )
     return [roles[str(at + 1)] for at in range(width)]
 
@@ -475,9 +475,9 @@ def _ranks_before_scores(rows: _ByQuery, ranks: Floats, scores: Floats) -> bool:
     counted, scored = rows.are_ranks(ranks), bool(np.isnan(_as_ranks(scores)).any())
     if not (counted or scored):
         return False
-    known = ~np.isnan(scores)
-    order = np.lexsort((scores[known], ranks[known], rows.query[known]))
-    columns = (x[known][order] for x in (rows.query, ranks, scores))
+    scored_rows = ~np.isnan(scores)
+    order = np.lexsort((scores[scored_rows], ranks[scored_rows], rows.query[scored_rows]))
+    columns = (x[scored_rows][order] for x in (rows.query, ranks, scores))
     (query, next_query), (rank, next_rank), (score, next_score) = ((x[:-1], x[1:]) for x in columns)
     contrary = (query == next_query) & (rank < next_rank) & (score < next_score)
     return (counted and scored) or not contrary.any()

@@ -136,8 +136,8 @@ def _rows_or_objects(value: Any, stream: Stream) -> Mapping[Any, Any] | Columns:
 def _is_row(value: dict[str, Any]) -> bool:
     """Whether this is a row, and not {query: [document, ...]} or the like."""
     inner = [type(value) for value in value.values()]
-    known = {name for names in COLUMN_NAMES.values() for name in names}
-    named = not all(kind is str for kind in inner) or any(normalise_name(key) in known for key in value)
+    column_names = {name for names in COLUMN_NAMES.values() for name in names}
+    named = not all(kind is str for kind in inner) or any(normalise_name(key) in column_names for key in value)
     return bool(value) and named and not any(kind is dict for kind in inner) and not all(kind is list for kind in inner)
 
 

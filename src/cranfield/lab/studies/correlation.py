@@ -209,10 +209,10 @@ class CorrelationResult(StudyResult):
 
 def _page(result: CorrelationResult, scope: str, digits: int, critical: float) -> Page:
     """The coefficients of pairs of measures; those up to the critical value are not significant."""
-    place = {measure: m for m, measure in enumerate(result.measures)}
+    index = {measure: m for m, measure in enumerate(result.measures)}
 
     def cell(row: str, column: str) -> Cell:
-        value = float(result.matrix[place[row], place[column]])
+        value = float(result.matrix[index[row], index[column]])
         best = value > result.settings.threshold and row != column
         return Cell(shown(value, digits), best=best, aside="n.s." if abs(value) <= critical else "")
 

@@ -321,11 +321,11 @@ NOTES = {
 }
 
 
-def check_columns(columns: Sequence[str], known: Sequence[str] = PROPERTIES) -> None:
+def check_columns(columns: Sequence[str], allowed: Sequence[str] = PROPERTIES) -> None:
     """Raise if a column is not a property, or appears twice."""
     for name in columns:
-        if name not in known:
-            raise UsageError(f"unknown property `{name}`", hint=f"one of {', '.join(known)}")
+        if name not in allowed:
+            raise UsageError(f"unknown property `{name}`", hint=f"one of {', '.join(allowed)}")
     if len(set(columns)) < len(columns):
         raise UsageError("a property appears twice among the columns")
 

@@ -723,9 +723,9 @@ class RankedLists:
         centre, spread = x[training].mean(axis=0), x[training].std(axis=0)
         z = (x - centre) / np.where(spread > 0, spread, 1)
         mean = y[training].mean()
-        known = z[training]
-        products = (known[:, :, None] * known[:, None]).sum(axis=0) + RIDGE * np.eye(z.shape[1])
-        weights = solve(products.tolist(), (known * (y[training] - mean)[:, None]).sum(axis=0).tolist())
+        observed = z[training]
+        products = (observed[:, :, None] * observed[:, None]).sum(axis=0) + RIDGE * np.eye(z.shape[1])
+        weights = solve(products.tolist(), (observed * (y[training] - mean)[:, None]).sum(axis=0).tolist())
         assert weights is not None  # the penalty makes the solution unique
         # No prediction beyond what was seen: weights learned from few queries extrapolate badly.
         low, high = y[training].min(), y[training].max()

@@ -591,8 +591,8 @@ def _count_table(result: TiesResult) -> Page:
     return table(title, ("run",), tuple(columns), rows)
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.1%}" if whole else "–"
+def _share(part: int, total: int) -> str:
+    return f"{part / total:.1%}" if total else "–"
 
 
 def _histogram(counts: TieCounts, largest: int) -> dict[str, int]:

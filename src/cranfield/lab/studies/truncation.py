@@ -446,9 +446,9 @@ def draw_lengths(result: TruncationResult, axis: Axes) -> None:
         styles = [("before: NIL is an item", "white", SKY), ("after: NIL ends the list", BLUE, BLUE)]
     width = 0.8 * step / len(styles)
     for i, (label, face, edge) in enumerate(styles):
-        some = bars[:, i] > 0
-        centre = begins[some] + (step - 1) / 2 + (i - (len(styles) - 1) / 2) * width
-        axis.bar(centre, bars[some, i], 0.9 * width, facecolor=face, edgecolor=edge, linewidth=0.8, label=label)
+        filled = bars[:, i] > 0
+        centre = begins[filled] + (step - 1) / 2 + (i - (len(styles) - 1) / 2) * width
+        axis.bar(centre, bars[filled, i], 0.9 * width, facecolor=face, edgecolor=edge, linewidth=0.8, label=label)
     axis.xaxis.set_major_locator(MaxNLocator(12, integer=True))
     axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     axis.set(xlabel="answers per list", ylabel="lists")
