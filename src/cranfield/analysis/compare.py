@@ -413,8 +413,8 @@ def with_baseline(
     saved = saved or saved_baseline(settings.baseline, scores.runs)
     if saved is None:
         return scores, settings
-    found = scores.with_run(saved, changed_judgments=changed_judgments)
-    return found, replace(settings, baseline=found.runs[0])
+    joined = scores.with_run(saved, changed_judgments=changed_judgments)
+    return joined, replace(settings, baseline=joined.runs[0])
 
 
 def saved_baseline(baseline: str | None, runs: Container[str]) -> Scores | None:

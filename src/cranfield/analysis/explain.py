@@ -498,20 +498,22 @@ def _tie_groups(scores: RunScores, column: Column, q: int) -> Iterator[list[tupl
 class _Ranks:
     """The steps of an explanation: the documents of a ranking beside what the judged ones add."""
 
-    def __init__(self, measure: Measure, aligner: Aligner, found: Contributions, best: Contributions | None) -> None:
-        self.measure, self.aligner, self.found, self.best = measure, aligner, found, best
-        number = len(found.adds) - found.terminated
-        self.start, self.grade = found.batch.start[0, :number], found.batch.grade[0, :number]
+    def __init__(
+        self, measure: Measure, aligner: Aligner, contributions: Contributions, best: Contributions | None
+    ) -> None:
+        self.measure, self.aligner, self.contributions, self.best = measure, aligner, contributions, best
+        number = len(contributions.adds) - contributions.terminated
+        self.start, self.grade = contributions.batch.start[0, :number], contributions.batch.grade[0, :number]
         self.open = measure.views.rule.leaves_ties
         self.removed: list[tuple[int, str]] = []
 
     def steps(self, groups: Iterable[list[tuple[str, int | None]]]) -> Iterator[Step]:
         """The documents down to the last rank that the measure looks at, in the order in which it sees them."""
-        found, views = self.found, self.measure.views
-        length = int(found.batch.length[0]) - found.terminated
+        own, views = self.contributions, self.measure.views
+        length = int(own.batch.length[0]) - own.terminated
         # The gain of a terminal document depends on the whole list.
         end = length if views.terminal else min(length, self.measure.rank_cutoff or length)
-        above, so_far = 0, found.before
+        above, so_far = 0, own.before
         for documents in groups:
             if views.condensed:
                 self.removed += [
@@ -522,13 +524,13 @@ class _Ranks:
             for rank, name, row, j in self.placed(documents, above):
                 if above >= end or (rank > end and not self.open):
                     break
-                so_far = so_far if j is None else float(found.so_far[j])
+                so_far = so_far if j is None else float(own.so_far[j])
                 tie = (above + 1, above + size) if size > 1 else None
                 yield self.step(rank, name, self.judged(row), j, so_far, self.grade_of(row), tie)
             above += size
-        if found.terminated and (self.measure.rank_cutoff or length + 1) > length:
-            j = len(found.adds) - 1
-            yield self.step(length + 1, END, None, j, float(found.so_far[j]))
+        if own.terminated and (self.measure.rank_cutoff or length + 1) > length:
+            j = len(own.adds) - 1
+            yield self.step(length + 1, END, None, j, float(own.so_far[j]))
 
     def step(
         self,
@@ -541,19 +543,19 @@ class _Ranks:
         tie: tuple[int, int] | None = None,
     ) -> Step:
         """One document; ``j`` is its column in the batch, if it has one."""
-        found, best, weight = self.found, self.best, math.nan
+        own, best, weight = self.contributions, self.best, math.nan
         if j is not None:
-            gain, earned = float(found.gain[j]), float(found.adds[j])
+            gain, earned = float(own.gain[j]), float(own.adds[j])
         else:
             top = self.aligner.judged.top
             gain, earned = float(self.measure.gains.of(np.array([grade]), top)[0]) if grade >= 0 else math.nan, 0.0
         if self.measure.definition.gains == "none" or self.measure.definition.subtopics:
             gain = math.nan
-        if j is not None and found.weight is not None:
-            weight = float(found.weight[j])
-        elif found.rank_weight is not None:
+        if j is not None and own.weight is not None:
+            weight = float(own.weight[j])
+        elif own.rank_weight is not None:
             first, last = tie if tie is not None and self.open else (rank, rank)
-            weight = float(found.rank_weight[first - 1 : last].mean())
+            weight = float(own.rank_weight[first - 1 : last].mean())
         of_best = {}
         if best is not None:
             inside = rank <= len(best.adds)

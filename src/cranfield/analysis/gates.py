@@ -160,14 +160,14 @@ def _checks(
         check_gate(table.columns[table.measures.index(label)].measure, gate)
     if gate.scope:
         means, comparison, compared = _selected(label, gate, means, comparison, compared)
-    found: list[Check] = []
+    checks: list[Check] = []
     if means is not None:
-        found += [check for rule, limit in gate.limits.items() for check in _limits(means, label, rule, limit)]
+        checks += [check for rule, limit in gate.limits.items() for check in _limits(means, label, rule, limit)]
     if comparison is not None and gate.comparing:
-        one = comparison[label]
-        found += _against_baseline(gate, comparison, one, _one_sided(comparison)[one.measure], compared)
+        of_measure = comparison[label]
+        checks += _against_baseline(gate, comparison, of_measure, _one_sided(comparison)[of_measure.measure], compared)
     wanted = _listed(gate.runs)
-    kept = [replace(check, scope=gate.scope) for check in found if not wanted or check.run in wanted]
+    kept = [replace(check, scope=gate.scope) for check in checks if not wanted or check.run in wanted]
     checked = {check.rule for check in kept}
     if idle := [rule for rule in (*gate.limits, *gate.comparing) if rule not in checked]:
         why = f"{', '.join(wanted)} is the baseline" if idle[0] in gate.comparing else "there is no such run"
@@ -270,23 +270,23 @@ def _one_sided(comparison: Comparison) -> dict[str, list[float]]:
     return {tested.measure: of.p.tolist() for tested, of in zip(comparison.by_measure, corrected, strict=True)}
 
 
-def _bounds(pair: PairComparison, one: MeasureComparison, alpha: float) -> tuple[float, float]:
+def _bounds(pair: PairComparison, of_measure: MeasureComparison, alpha: float) -> tuple[float, float]:
     """The bounds that the gain exceeds, and stays below, each with confidence 1 - alpha; infinite without spread."""
     from scipy.special import stdtrit
 
     variance = sum(pair.variance)
     if variance <= SAME**2:
         return -math.inf, math.inf
-    gain = pair.difference * one.sign
+    gain = pair.difference * of_measure.sign
     worst = lowest_difference(
         gain,
         variance,
         pair.degrees,
-        pair.skewness * one.sign,
-        units=one.units,
+        pair.skewness * of_measure.sign,
+        units=of_measure.units,
         differ=pair.raised + pair.lowered,
-        lost=pair.lowered if one.sign > 0 else pair.raised,
-        largest=one.largest,
+        lost=pair.lowered if of_measure.sign > 0 else pair.raised,
+        largest=of_measure.largest,
         alpha=alpha,
     )
     return float(worst), gain + float(stdtrit(pair.degrees, 1 - alpha)) * math.sqrt(variance)
@@ -314,8 +314,8 @@ def _against_baseline(
             of_pair = compared.only(runs=[pair.run, pair.other])
             lost = lost_queries(of_pair, of_measure.measure, pair.run, pair.other)
             _, with_values = of_pair._matched(of_pair.measures.index(of_measure.measure))
-            known = len(with_values) == len(of_pair.queries)
-            yield check("no_loss", 0.0, "failed" if lost else "passed" if known else "undecided", lost=lost)
+            all_values = len(with_values) == len(of_pair.queries)
+            yield check("no_loss", 0.0, "failed" if lost else "passed" if all_values else "undecided", lost=lost)
         if gate.not_worse_by is not None:
             margin = gate.not_worse_by
             worst, best = _bounds(pair, of_measure, alpha)

@@ -250,9 +250,9 @@ def nauc(
         return math.nan
     order = np.lexsort((values, sure))  # sums are the same to the last bit for every order of the queries
     sure, values = sure[order], values[order]
-    found, best = _area(sure, values), _area(values, values)
+    area, best = _area(sure, values), _area(values, values)
     random = float((RATES[-1] - RATES[0]) * values.mean())
-    return math.nan if abs(best - random) <= SAME else (found - random) / (best - random)
+    return math.nan if abs(best - random) <= SAME else (area - random) / (best - random)
 
 
 def _paired(confidence: Any, scores: Any) -> tuple[Floats, Floats]:

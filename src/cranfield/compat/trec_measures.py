@@ -180,17 +180,17 @@ def preference_pairs(b: Batch, measure: Measure, _: float) -> Floats:
     """prefs_pair: pairs by the ranks of their documents, those with one document retrieved after those with both."""
     preferences, seen = preference_judgments.judged(b), preference_judgments.pairs(b)
     counted = seen.counted(measure.chosen["count"])
-    row, entry, found = seen.row[counted], seen.entry[counted], seen.found[counted]
+    row, entry, retrieved = seen.row[counted], seen.entry[counted], seen.retrieved[counted]
     ranks = []
     for document in (preferences.better[entry], preferences.worse[entry]):
         rank = preference_judgments.positions(b, row, document)
         ranks.append(np.where(rank < 0, NO_CUTOFF + document, rank))
     first, last = np.minimum(*ranks), np.maximum(*ranks)
-    order = np.lexsort((last, first, -found, row))
+    order = np.lexsort((last, first, -retrieved, row))
     pair = np.stack([row, first, last], axis=1)[order]
     new = np.append(True, (pair[1:] != pair[:-1]).any(axis=1))[: len(pair)]
     number = np.cumsum(new) - 1
-    met = np.bincount(number, (ranks[0] < ranks[1])[order] & (found[order] > 0))
+    met = np.bincount(number, (ranks[0] < ranks[1])[order] & (retrieved[order] > 0))
     share = met / np.maximum(np.bincount(number), 1)
     owner = pair[new, 0]
     return _share(

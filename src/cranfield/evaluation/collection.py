@@ -424,13 +424,15 @@ def is_several(qrels: Any, run: Any) -> bool:
     if not isinstance(qrels, Mapping) or not qrels:
         return False
     kinds = Collection, Judgments, os.PathLike
-    if all(isinstance(one, kinds) or (isinstance(one, str) and os.path.exists(one)) for one in qrels.values()):
+    if all(
+        isinstance(source, kinds) or (isinstance(source, str) and os.path.exists(source)) for source in qrels.values()
+    ):
         return True
     runs = run.values() if isinstance(run, Mapping) else ()
     firsts = [of.runs[0] if isinstance(of, Repeats) and of.runs else of for of in runs]
     if not firsts or not all(isinstance(of, Mapping) and not of.keys().isdisjoint(qrels.keys()) for of in firsts):
         return False
-    return all(isinstance(one, kinds) or _by_query(one) for of in (qrels, *firsts) for one in of.values())
+    return all(isinstance(source, kinds) or _by_query(source) for of in (qrels, *firsts) for source in of.values())
 
 
 def _by_query(source: Any) -> bool:

@@ -39,9 +39,9 @@ def fill_days(run: Run, queries: Table, judgments: Judgments, absent: AbsentDays
         raise InputError(faults[: max_faults()], hint=HINT, total=len(faults))
     filled: dict[str, Any] = {query: days.get(query, {}) for query in queries} | dict(days)
     if absent == "tied" and days.ranks == "questions":
-        known = known_questions(days, queries, judgments)
+        by_topic = known_questions(days, queries, judgments)
         without = set(unanswered)
-        tied = {query: dict.fromkeys(known.get(day[0], ()), 0.0) for query, day in day_of.items() if day in without}
+        tied = {query: dict.fromkeys(by_topic.get(day[0], ()), 0.0) for query, day in day_of.items() if day in without}
         filled |= tied
     return replace(run, source=filled)
 

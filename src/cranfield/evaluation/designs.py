@@ -190,7 +190,7 @@ def grouped(
                 if names and sample.units > 1:
                     low[m, :, g], high[m, :, g] = sample.error(pairs).interval(level).T
             effects.append(_effects(scores, m, base, group_of, cluster, seed))
-    found = Groups(
+    groups_of_queries = Groups(
         ", ".join(attributes),
         tuple(groups),
         scores.runs,
@@ -205,7 +205,7 @@ def grouped(
         tuple(effects),
         tuple(column.better for column in scores.columns),
     )
-    return found._with_provenance(scores.provenance)
+    return groups_of_queries._with_provenance(scores.provenance)
 
 
 def _in_order(names: Iterable[str]) -> list[str]:
@@ -309,17 +309,17 @@ def _same_queries(collections: Mapping[str, Collection]) -> dict[str, str]:
     Each is named by its id. The topics 1 to 50 of two unrelated collections have no document in common.
     """
     judged: dict[str, dict[str, set[str]]] = {}
-    for name, one in collections.items():
-        judgments = one.judgments
+    for name, collection in collections.items():
+        judgments = collection.judgments
         documents = list(judgments.documents)
         for query, (begin, end) in zip(judgments.queries, pairwise(judgments.begin.tolist()), strict=True):
             judged.setdefault(query, {})[name] = set(documents[begin:end])
-    found = {}
+    same = {}
     for query, of_query in judged.items():
         for name, own in of_query.items():
             if any(own & others for other, others in of_query.items() if other != name):
-                found[f"{name}/{query}"] = query
-    return found
+                same[f"{name}/{query}"] = query
+    return same
 
 
 def _with_same(scores: Scores, same: Mapping[str, str]) -> Scores:

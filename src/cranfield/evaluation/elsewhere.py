@@ -76,7 +76,7 @@ def read_scores(
             cells.read(content, is_file=is_stream(part))
     cells.raise_faults()
     lower = (lower,) if isinstance(lower, str) else tuple(lower)
-    if saved and cells.found:
+    if saved and cells.cells:
         raise UsageError("scores saved by cranfield cannot be combined with others", hint="read them alone")
     if saved and lower:
         raise UsageError("scores saved by cranfield know of which measures less is better", hint="leave out lower")
@@ -167,9 +167,9 @@ def _check_part(first: Scores, part: Scores, number: int) -> None:
 
     if part.predicted or first.predicted or part.judges or first.judges:
         raise UsageError("scores with predicted judgments, or of several judges, cannot be put together from parts")
-    for what, (one, other) in {key: (value, about(part)[key]) for key, value in about(first).items()}.items():
-        if one != other:
-            shown = f": {one:g} and {other:g}" if what == "highest grade" else ""
+    for what, (own, other) in {key: (value, about(part)[key]) for key, value in about(first).items()}.items():
+        if own != other:
+            shown = f": {own:g} and {other:g}" if what == "highest grade" else ""
             raise UsageError(
                 f"part {number} has other {what} than part 1{shown}",
                 hint="name the grade that gains are divided by: max=GRADE" if shown else "",
@@ -232,7 +232,7 @@ def _is_measure(name: str) -> bool:
 
 
 def _scores(cells: Cells, lower: Sequence[str]) -> Scores:
-    given = cells.found
+    given = cells.cells
     names = [(cell.run, cell.measure, cell.query) for cell in given]
     runs, measures, queries = (tuple(dict.fromkeys(name[i] for name in names)) for i in range(3))
     for name in lower:
@@ -271,19 +271,19 @@ def _table(cells: Sequence[Cell], measures: Sequence[str], queries: Sequence[str
         at = measure_at[cell.measure], query_at[cell.query], repeat_at.get(cell.repeat, 0)
         if given[at]:
             message = (
-                f"{cell.place}: the repeat is missing, and other values of query `{quotable(cell.query)}` have one"
+                f"{cell.where}: the repeat is missing, and other values of query `{quotable(cell.query)}` have one"
             )
             raise InputError([message], hint="give every value of a run its repeat, or none")
         table[at], given[at] = cell.value, True
     number = given.sum(axis=2)
     incomplete = np.argwhere((number > 0) & (number < len(labels))).tolist()
     if incomplete:
-        first = {(cell.measure, cell.query): cell.place for cell in reversed(cells)}
+        first = {(cell.measure, cell.query): cell.where for cell in reversed(cells)}
         raise InputError(
             [f"{first[measures[m], queries[q]]}: {number[m, q]} of {len(labels)} repeats" for m, q in incomplete],
             hint="all queries of a run have the same repeats; a missing one is null or NaN",
         )
     if np.isnan(table).all():
-        message = f"{cells[0].place}: run `{quotable(cells[0].run)}` has no value"
+        message = f"{cells[0].where}: run `{quotable(cells[0].run)}` has no value"
         raise InputError([message], hint="take the run out, or add its scores")
     return table, number.any(axis=0)

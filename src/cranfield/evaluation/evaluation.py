@@ -53,13 +53,13 @@ class ScoredRun(NamedTuple):
     @classmethod
     def of(cls, run: RunScores, plan: Plan, *, notes: bool = True) -> ScoredRun:
         values = np.array([run[column].value for column in plan.columns])
-        found: list[Note] = []
+        listed: list[Note] = []
         if notes:
             counted = counted_queries(run.length, len(run.unjudged_queries), plan.policy)
             of_run = group_notes(run, plan.columns) if isinstance(run, GroupScores) else run_notes(run, plan, counted)
-            found = [*remark_notes(run.run), *of_run]
+            listed = [*remark_notes(run.run), *of_run]
         predicted = None if run.predicted is None else cls.of(run.predicted, plan, notes=False)
-        return cls(run.run, run.length, run.unjudged_queries, values, found, predicted, run.within_queries)
+        return cls(run.run, run.length, run.unjudged_queries, values, listed, predicted, run.within_queries)
 
 
 class Evaluation(Displayed):

@@ -303,8 +303,8 @@ class Evaluator:
         A single ranking in memory may have no document in common with the judgments, whatever its ids look like.
         """
         runs = self.read_runs(run, names, duplicates)
-        found = self._with_overlap(self._scores(runs, self._readers, progress))
-        scored = [ScoredRun.of(scores, self.plan) for scores in found]
+        with_overlap = self._with_overlap(self._scores(runs, self._readers, progress))
+        scored = [ScoredRun.of(scores, self.plan) for scores in with_overlap]
         return complete_scores(scored, self._queries, self.plan, self.collection, self._notes)
 
     @cached_property
@@ -330,12 +330,12 @@ class Evaluator:
         self, runs: Sequence[Run], readers: Sequence[RunReader], progress: Progress | None = None
     ) -> Iterator[RunScores]:
         if self._layers:
-            found: Iterable[RunScores] = self._group_scores(runs, readers, progress)
+            scored_runs: Iterable[RunScores] = self._group_scores(runs, readers, progress)
         elif self._judge is not None:
-            found = self._with_predictions(runs, readers[0], self._judge, progress)
+            scored_runs = self._with_predictions(runs, readers[0], self._judge, progress)
         else:
-            found = readers[0].scores(runs, progress)
-        for scores in found:
+            scored_runs = readers[0].scores(runs, progress)
+        for scores in scored_runs:
             self._check(scores)
             yield scores
 
@@ -391,8 +391,8 @@ class Evaluator:
             kept = max([page, *(pair_depth(column, self.policy) for column in self.columns)])
         readers = self._make_readers(columns, page=kept, rules=rules)
         runs = self.read_runs(run, names, duplicates)
-        found = self._with_overlap(self._scores(runs, readers, progress))
-        evaluation = self._evaluation(found, page)
+        scores = self._with_overlap(self._scores(runs, readers, progress))
+        evaluation = self._evaluation(scores, page)
         if self.judgments.spans is not None:
             evaluation.judgments = judge_chunks(self.judgments, runs)
         return evaluation
@@ -425,20 +425,20 @@ class Evaluator:
         if keys != "labels":
             means = self.means(run)
             return dict(zip(keys_of(means, keys), means.values(), strict=True))
-        if type(run) is dict and self._program is not None and (found := self._program.means(run)) is not None:
-            return found
+        if type(run) is dict and self._program is not None and (by_measure := self._program.means(run)) is not None:
+            return by_measure
         return self._single(run, "means")
 
     def per_query(self, run: Any) -> dict[str, dict[str, float]]:
         """The score of each counted query and measure of one run; NaN if undefined."""
-        if type(run) is dict and self._program is not None and (found := self._program.per_query(run)) is not None:
-            return found
+        if type(run) is dict and self._program is not None and (rows := self._program.per_query(run)) is not None:
+            return rows
         return self._single(run, "per_query")
 
     def values(self, run: Any) -> Floats:
         """The scores of all judged queries of one run as an array, (column, query), in the order of the judgments."""
-        if type(run) is dict and self._program is not None and (found := self._program.values(run)) is not None:
-            return found
+        if type(run) is dict and self._program is not None and (values := self._program.values(run)) is not None:
+            return values
         return self._single(run, "values")
 
     def _single(self, run: Any, method: SingleRun) -> Any:
@@ -446,15 +446,15 @@ class Evaluator:
         (read,) = self._checked([self._read_run(run)])
         if self._program is not None and callable(read.source):
             with reading(read.source_name):
-                found = getattr(self._program, method)(read.source)
-            if found is not None:
-                return found
+                result = getattr(self._program, method)(read.source)
+            if result is not None:
+                return result
         return self.of_aligned(next(self._scores([read], self._readers)), method)
 
     def of_aligned(self, scores: RunScores, method: SingleRun) -> Any:
         """`means`, `per_query` or `values` of a run that is already aligned."""
-        if (found := self._of_positions(method, scores)) is not None:
-            return found
+        if (result := self._of_positions(method, scores)) is not None:
+            return result
         values = np.array([scores[column].value for column in self.columns])
         if method == "values":
             return values[:, : len(self._queries)]

@@ -129,10 +129,10 @@ TREATMENT = {"judged": "scored as empty", "both": "left out", "run": "left out"}
 
 
 def _undefined(group: Sequence[Note]) -> list[str]:
-    found = _grouped(group, lambda note: (str(note.values["queries"]), note.values["credit"]))
+    groups = _grouped(group, lambda note: (str(note.values["queries"]), note.values["credit"]))
     return [
         f"{_measures(notes)} {'is' if len(notes) == 1 else 'are'} undefined for {queries}{CREDIT if credit else ''}"
-        for (queries, credit), notes in found.items()
+        for (queries, credit), notes in groups.items()
     ]
 
 

@@ -173,9 +173,9 @@ def _contains_any(documents: Any, names: Iterable[str]) -> bool:
     """Whether a collection of documents has one of these; a long list of names is cut."""
     from cranfield.corpus import Corpus
 
-    some = set(islice(names, LOOKED_UP))
-    corpus = Corpus.open(documents, wanted=some)
-    return not some.isdisjoint(corpus.row_of) or bool(corpus.not_requested(some))
+    sample = set(islice(names, LOOKED_UP))
+    corpus = Corpus.open(documents, wanted=sample)
+    return not sample.isdisjoint(corpus.row_of) or bool(corpus.not_requested(sample))
 
 
 def map_documents(run: Run, document_map: DocumentMap) -> Run:
@@ -186,13 +186,13 @@ def map_documents(run: Run, document_map: DocumentMap) -> Run:
     """
     table = load(run)
     ids = table.document if table.passages is None else table.passages.names
-    found = [document_map(name) for name in ids]
-    kept = sum(source is None for source in found)
-    names = Strings.of([name if source is None else source for name, source in zip(ids, found, strict=True)])
+    new_ids = [document_map(name) for name in ids]
+    kept = sum(source is None for source in new_ids)
+    names = Strings.of([name if source is None else source for name, source in zip(ids, new_ids, strict=True)])
     remarks = run.remarks
     if kept:
         what = "retrieved ids" if table.passages is None else "documents of chunks"
-        remarks += (f"{kept:,} of {len(found):,} {what} are not in the map of documents; kept as they are",)
+        remarks += (f"{kept:,} of {len(new_ids):,} {what} are not in the map of documents; kept as they are",)
     if table.passages is None:
         table = replace(table, document=names)
     else:

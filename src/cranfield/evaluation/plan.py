@@ -243,7 +243,7 @@ def make_columns(measures: Any, policy: Policy = NO_POLICY, show: Shown | Sequen
     columns already stay unchanged.
     """
     columns: dict[str, Column] = {}
-    known: set[tuple[str, Measure]] = set()
+    seen: set[tuple[str, Measure]] = set()
     shown = (show,) if isinstance(show, str) else tuple(show)
     check(walk(Sequence[Shown]), "show", shown)
 
@@ -262,9 +262,9 @@ def make_columns(measures: Any, policy: Policy = NO_POLICY, show: Shown | Sequen
         views = measure.views.over(policy.views)
         measure = replace(measure.at_level(policy.rel), views=views if views.terminal else replace(views, full=None))
         named = label.partition("[")[0].strip(), measure  # aliases are kept, views that are those of all are not
-        if label in columns or named in known:
+        if label in columns or named in seen:
             continue
-        known.add(named)
+        seen.add(named)
         add(measure, label, "value")
         if "residuals" in shown and measure.definition.residual is not None and not views.terminal:
             add(measure, f"{label} residual", "residual")

@@ -45,9 +45,12 @@ class Deck:
         grades = np.unique(judged.grade[judged.grade >= 0]) if parts else np.zeros(0)
         counts = np.zeros((len(LAST_RANKS) + 1, len(grades)))
         for alignment in parts:
-            found, of = alignment.positions, alignment.aligner.judged
-            grade, rank = of.grade[found.document], found.start + (0 if position is None else getattr(found, position))
-            kept = grade >= 0 if of.nil is None else (grade >= 0) & ~of.nil[found.document]
+            positions, of = alignment.positions, alignment.aligner.judged
+            grade, rank = (
+                of.grade[positions.document],
+                positions.start + (0 if position is None else getattr(positions, position)),
+            )
+            kept = grade >= 0 if of.nil is None else (grade >= 0) & ~of.nil[positions.document]
             cell = depth_of(rank[kept]) * len(grades) + np.searchsorted(grades, grade[kept])
             counts += np.bincount(cell, minlength=counts.size).reshape(counts.shape)
         return cls(grades, _filled(counts))
@@ -61,11 +64,11 @@ def depth_of(start: Integers) -> Integers:
 def _filled(counts: Floats) -> Floats:
     """The shares at each depth; a depth without documents has those of the next one above, or else below."""
     total = counts.sum(axis=1)
-    known = np.flatnonzero(total)
-    if not len(known):
+    judged_queries = np.flatnonzero(total)
+    if not len(judged_queries):
         return np.zeros_like(counts)
-    above = np.maximum(np.searchsorted(known, np.arange(len(total)), side="right") - 1, 0)
-    nearest = known[above]
+    above = np.maximum(np.searchsorted(judged_queries, np.arange(len(total)), side="right") - 1, 0)
+    nearest = judged_queries[above]
     return counts[nearest] / total[nearest, None]
 
 
@@ -115,7 +118,7 @@ def plausible(
 class _Draw(NamedTuple):
     """One or more draws: of each document kept its row and cell; which were drawn, and which grade each of them got.
 
-    ``place``, ``shape``: where documents stand in a table of all draws. ``tables``: their ranks.
+    ``at``, ``shape``: where documents stand in a table of all draws. ``tables``: their ranks.
     """
 
     number: int
@@ -123,7 +126,7 @@ class _Draw(NamedTuple):
     cell: Integers
     drawn: Integers
     picked: Integers
-    place: Integers
+    at: Integers
     shape: tuple[int, int]
     tables: dict[str, Any]
 
@@ -147,7 +150,7 @@ class _Drawn:
         self.limits = np.cumsum(deck.share[:, order], axis=1).T[:, depth]
         self.chance = deck.share[:, kept].sum(axis=1)[depth]
         judged = full.judged if definition.uses_nonrelevant else full.relevant
-        self.known = (judged | full.nil).reshape(-1)
+        self.fixed = (judged | full.nil).reshape(-1)
 
     def parts(self, draws: int) -> Iterator[int]:
         """How many draws to score at once."""
@@ -159,28 +162,28 @@ class _Drawn:
         full, (queries, width) = self.full, self.full.gain.shape
         number = rng.random((draws, len(self.at)))
         hit = number < self.chance
-        keep = np.broadcast_to(self.known, (draws, len(self.known))).copy()
+        keep = np.broadcast_to(self.fixed, (draws, len(self.fixed))).copy()
         keep[:, self.at] = hit
-        draw, cell = np.divmod(np.flatnonzero(keep), len(self.known))
+        draw, cell = np.divmod(np.flatnonzero(keep), len(self.fixed))
         row = draw * queries + cell // width
         # The number of a document picks its grade by the shares of its depth.
         hits = np.flatnonzero(hit)
         number, which = number.reshape(-1)[hits], hits % len(self.at)
         picked = sum((number >= limit[which] for limit in self.limits), np.zeros(len(hits), np.int64))
         picked = np.minimum(picked, len(self.grade) - 1)  # shares may add up to slightly less than 1
-        place, shape = _cells(row, draws * queries)
+        at, shape = _cells(row, draws * queries)
         ranks = {
-            name: scatter(getattr(full, name).reshape(-1)[cell], place, shape, COLUMNS[name])
+            name: scatter(getattr(full, name).reshape(-1)[cell], at, shape, COLUMNS[name])
             for name in ("start", "size", "nil")
         }
-        return _Draw(draws, row, cell, np.flatnonzero(~self.known[cell]), picked, place, shape, ranks)
+        return _Draw(draws, row, cell, np.flatnonzero(~self.fixed[cell]), picked, at, shape, ranks)
 
     def batch(self, draw: _Draw) -> Batch:
         """The rankings of a draw with the gains of the measure."""
         full, drawn = self.full, draw.drawn
         columns = {name: getattr(full, name).reshape(-1)[draw.cell] for name in ("grade", "gain")}
         columns["grade"][drawn], columns["gain"][drawn] = self.grade[draw.picked], self.gain[draw.picked]
-        tables = {name: scatter(values, draw.place, draw.shape, COLUMNS[name]) for name, values in columns.items()}
+        tables = {name: scatter(values, draw.at, draw.shape, COLUMNS[name]) for name, values in columns.items()}
         every = np.tile(np.arange(len(full.length)), draw.number)
         by_query = {name: getattr(full, name)[every] for name in ("length", "query", "tail", "nil_grade", "ideal")}
         row, gain = draw.row[drawn], self.gain[draw.picked]

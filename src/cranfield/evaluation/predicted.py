@@ -107,12 +107,12 @@ class Predictions:
         """The mean differences of the pairs of runs of each measure, the first minus the second."""
         check_queries(human.queries, self.scores.queries)
         of_run = [dict(_sides_of_run(human, self.scores, r)) for r in range(len(human.runs))]
-        found = []
+        differences = []
         for m, column in enumerate(human.columns):
             for a, b in pairs[m] if m in of_run[0] else ():
                 sides = _Sides(*(x - y for x, y in zip(of_run[a][m], of_run[b][m], strict=True)))
-                found.append(self._estimate(column, human.runs[a], human.runs[b], sides, alpha))
-        return tuple(found)
+                differences.append(self._estimate(column, human.runs[a], human.runs[b], sides, alpha))
+        return tuple(differences)
 
     def _estimate(self, column: Column, run: str, other: str, sides: _Sides, alpha: float) -> PredictedMean:
         if column.aggregate != "mean":
@@ -126,9 +126,9 @@ class Predictions:
             both = undefined_mean(self.inference, len(sides.human), len(sides.others))
             if "differ" in reason:  # no interval holds for so few differences
                 human = replace(human, low=math.nan, high=math.nan)
-        worth = equivalent_queries(both, human) - len(sides.human)
-        judgments = worth * self.judged_per_query
-        return PredictedMean(column.label, run, other, human, predicted, both, worth, judgments, reason)
+        equivalent = equivalent_queries(both, human) - len(sides.human)
+        judgments = equivalent * self.judged_per_query
+        return PredictedMean(column.label, run, other, human, predicted, both, equivalent, judgments, reason)
 
 
 def _covered(queries: Sequence[str]) -> str:
@@ -218,14 +218,14 @@ def predicted_in_sample(
     top = max(aligner.judged.top, float(predicted.grade.max(initial=0)))
     rules = {column.measure.views.ties for column in plan.columns}
     pages = {ties: ranked_pages([run], judgments, ties)[0] for ties in rules}
-    found = []
+    means = []
     for column in plan.columns:
         ranking = pages[column.measure.views.ties]
         measure = replace(column.measure, views=replace(column.measure.views, sampled=False))
         if column.part != "value":
             continue
         if column.aggregate != "mean":
-            found.append(_no_mean(column, run.name, "", "its estimates in queries have no mean"))
+            means.append(_no_mean(column, run.name, "", "its estimates in queries have no mean"))
             continue
         by_grade = not measure.views.rule.fixes_order and not measure.views.rule.leaves_ties
         tied = any(max(page.ties, default=1) > 1 for page in ranking.values())
@@ -236,7 +236,7 @@ def predicted_in_sample(
                 reason = f"{column.label} orders tied documents by their grades"
             reason += ": a sample within queries has no unbiased difference estimator"
             estimates = (nothing, nothing, nothing, math.nan)
-            found.append(PredictedMean(column.label, run.name, "", *estimates, math.nan, reason))
+            means.append(PredictedMean(column.label, run.name, "", *estimates, math.nan, reason))
             continue
         totals = [
             _within(measure, ranking.get(query), human[query], chances[query], machine.get(query, {}), top)
@@ -246,9 +246,9 @@ def predicted_in_sample(
             human_mean(values, alpha=alpha, method=method)
             for values, method in zip(np.array(totals).T, ("human", "predicted", "both"), strict=True)
         )
-        worth = equivalent_queries(together, by_humans) - len(human)
-        found.append(PredictedMean(column.label, run.name, "", by_humans, by_judge, together, worth, math.nan))
-    return tuple(found)
+        equivalent = equivalent_queries(together, by_humans) - len(human)
+        means.append(PredictedMean(column.label, run.name, "", by_humans, by_judge, together, equivalent, math.nan))
+    return tuple(means)
 
 
 def _within(

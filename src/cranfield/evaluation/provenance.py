@@ -323,7 +323,7 @@ def _dependencies(collection: Collection, columns: Sequence[Column], sources: Se
         if isinstance(content := given.get(kind), Mapping):
             depends[kind] = _digest(sorted(f"{id_text(key)!r} {value!r}" for key, value in content.items()))
         elif content is not None:
-            depends[kind] = next((one.digest for one in sources if one.kind == kind), None)
+            depends[kind] = next((source.digest for source in sources if source.kind == kind), None)
     return depends
 
 
@@ -400,7 +400,7 @@ def check_same(
     judged, judged_now = other.judgments, own.judgments
     if not judged or not judged_now or judged == judged_now:
         return []
-    changed = [query for query, one in judged_now.items() if judged.get(query, one) != one]
+    changed = [query for query, digest in judged_now.items() if judged.get(query, digest) != digest]
     if allowed:
         return changed
     parts = []
@@ -408,13 +408,13 @@ def check_same(
         counts = [sum(side[query][0] for query in changed) for side in (judged, judged_now)]
         number = f"{plural(counts[0], 'judgment')} then, {counts[1]:,} now"
         parts = [f"{plural(len(changed), 'query')} changed ({few(changed, 3)}; {number})"]
-    for what, some, side in (
+    for what, names, side in (
         ("new", judged_now.keys() - judged, judged_now),
         ("gone", judged.keys() - judged_now, judged),
     ):
-        if some:
-            number = plural(sum(side[query][0] for query in some), "judgment")
-            parts.append(f"{plural(len(some), 'query')} {what} ({few(sorted(some), 3)}; {number})")
+        if names:
+            number = plural(sum(side[query][0] for query in names), "judgment")
+            parts.append(f"{plural(len(names), 'query')} {what} ({few(sorted(names), 3)}; {number})")
     raise UsageError(
         f"the baseline `{name}` was scored with other judgments: {'; '.join(parts)}",
         hint="save the baseline again, or use --allow-changed-judgments to compare on the queries that are the same",

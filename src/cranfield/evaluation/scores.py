@@ -387,7 +387,11 @@ class Scores(ScoreTable, Saved):
             runs=tuple(members),
             values=np.stack([self.values[members_of].mean(axis=0) for members_of in rows]),
             counted=np.stack([self.counted[members_of[0]] for members_of in rows]),
-            repeats={run: np.moveaxis(self.values[members_of], 0, 2) for run, members_of in members.items() if len(members_of) > 1},
+            repeats={
+                run: np.moveaxis(self.values[members_of], 0, 2)
+                for run, members_of in members.items()
+                if len(members_of) > 1
+            },
         )
 
     @cached_property
@@ -507,10 +511,10 @@ class Scores(ScoreTable, Saved):
         named = [query if query in index else query.partition("/")[2] for query in changed]
         changed = [query for query in dict.fromkeys(named) if query in index]
         counted[:, [index[query] for query in changed]] = False
-        said = f"{listed(changed, 'query')} left out: other judgments than when the baseline was saved"
+        sentence = f"{listed(changed, 'query')} left out: other judgments than when the baseline was saved"
         return replace(
             self,
-            notes=(*self.notes, *([Note.saved(said)] if changed else [])),
+            notes=(*self.notes, *([Note.saved(sentence)] if changed else [])),
             runs=(name, *self.runs),
             predictions=None,
             queries=queries,

@@ -458,7 +458,9 @@ class _Series:
             return difference, (self.same[e], self.same[other]) in of_tests if comparable else None
 
         since = significant["reference"]
-        change = Change(*found(before, since | significant["before"]), reference, *found(reference, since))
+        change = Change(
+            *difference_from(before, since | significant["before"]), reference, *difference_from(reference, since)
+        )
         if e != max(self.means) or self.slope is None:
             return change
         return change._replace(trend=self.slope, trend_significant=bool(significant["trend"]))

@@ -52,7 +52,7 @@ class Columns:
 
     A column is a list, an Arrow array, a series or `Strings`. Names may be repeated; `choose_columns` refuses them if
     it needs one of them. ``line``: the line of each row, if the rows are those of a text file. ``text``: all values are
-    text, numbers included, as in CSV. ``place_of``: where a row is, if not in a line or row of ``source_name``.
+    text, numbers included, as in CSV. ``where_of``: where a row is, if not in a line or row of ``source_name``.
     """
 
     def __init__(
@@ -63,10 +63,10 @@ class Columns:
         *,
         text: bool = False,
         source_name: str = "",
-        place_of: Callable[[int], str] | None = None,
+        where_of: Callable[[int], str] | None = None,
     ) -> None:
         self.names, self.column, self.line, self.text = list(names), column, line, text
-        self.source_name, self.place_of = source_name, place_of
+        self.source_name, self.where_of = source_name, where_of
 
     @classmethod
     def of(cls, columns: Mapping[str, list[Any]], line: Integers | None = None, **about: Any) -> Columns:
@@ -111,10 +111,10 @@ class Columns:
             columns = {name: _slice(self.column(name), begin, end) for name in self.names}
             yield Columns(self.names, columns.__getitem__, np.arange(begin, end) + 1), ()
 
-    def place(self, row: int) -> str:
+    def where(self, row: int) -> str:
         """Where a row is, for messages."""
-        if self.place_of is not None:
-            return self.place_of(row)
+        if self.where_of is not None:
+            return self.where_of(row)
         return f"{self.source_name}:{' row ' if self.line is None else ''}{self.number(row)}"
 
     def values(self, name: str) -> list[Any]:
@@ -125,7 +125,7 @@ class Columns:
         """The rows by name of column, each with its place."""
         columns = [self.values(name) for name in self.names]
         for row, values in enumerate(zip(*columns, strict=True)):
-            yield self.place(row), dict(zip(self.names, values, strict=True))
+            yield self.where(row), dict(zip(self.names, values, strict=True))
 
     def usual(self, names: Sequence[str]) -> str | None:
         """The column with the first of these names that there is."""

@@ -46,12 +46,12 @@ class Location:
     unit: Unit = "line"
     score_column: str = ""  # the column of scores or grades, if messages should name it
     literals: bool = False  # wrong values are given as they are written in Python or JSON, with their own quotes
-    place: Callable[[int], str] | None = None  # where a row is, if it is not a row or line of the source
+    where_of: Callable[[int], str] | None = None  # where a row is, if it is not a row or line of the source
 
     def prefix(self, line: int, query: bytes, document: str) -> str:
         """The beginning of a sentence about this line, row or entry."""
-        if self.place is not None:
-            return f"{self.place(line)}: "
+        if self.where_of is not None:
+            return f"{self.where_of(line)}: "
         if self.unit == "line":
             return f"{self.source_name}:{line}: " if line else f"{self.source_name}: "
         ids = (("query", quotable(query)), ("document", document if self.unit == "entry" else ""))

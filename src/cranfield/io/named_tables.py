@@ -83,8 +83,8 @@ def kind_of(source: str) -> TableKind | None:
         names = next(parse_json_lines(stream, 1))[0].names
     elif not is_json(stream) and (delimiter := delimiter_of(stream.source_name)):
         names = next(parse_delimited(stream, delimiter))[0].names
-    known = set(map(normalise_name, names))
-    scored, judged = (not known.isdisjoint(usual) for usual in (RUN_ONLY, QRELS_ONLY))
+    columns = set(map(normalise_name, names))
+    scored, judged = (not columns.isdisjoint(usual) for usual in (RUN_ONLY, QRELS_ONLY))
     if scored == judged:
         _, fields, _ = next(stream.columns(), (0, [], ""))
         return {6: "run", 4: "qrels"}.get(len(fields)) if not names and not is_json(stream) else None  # type: ignore[return-value]
@@ -220,15 +220,15 @@ def _queries_of_table(table: Columns, columns: Roles) -> dict[str, dict[str, str
         copied, text = {QUESTION: text} | ({} if shared else {TEXT: text}), None
     queries: dict[str, dict[str, str]] = {}
     faults = []
-    for place, row in table.rows():
+    for where, row in table.rows():
         name = _id_of(row[query])
         if name is None:
-            faults.append(f"{place}: `{quotable(str(row[query]))}` is not the id of a query")
+            faults.append(f"{where}: `{quotable(str(row[query]))}` is not the id of a query")
             continue
         row |= {attribute: row[column] for attribute, column in copied.items()}
         about = _texts({TEXT if column == text else column: row[column] for column in row if column != query})
         if queries.setdefault(name, about) != about:
-            faults.append(f"{place}: query `{quotable(name)}` appears twice, with other attributes")
+            faults.append(f"{where}: query `{quotable(name)}` appears twice, with other attributes")
     if faults:
         raise InputError(faults, hint="the table has one row for each query")
     return queries
@@ -370,16 +370,16 @@ def _items_of_table(table: Columns, columns: Roles) -> Items:
         )
     given = table.values(document)
     ids = [_id_of(value) for value in given]
-    known = [name for name in ids if name is not None]
-    strings, rows = Strings.of(known), [row for row, name in enumerate(ids) if name is not None]
+    present = [name for name in ids if name is not None]
+    strings, rows = Strings.of(present), [row for row, name in enumerate(ids) if name is not None]
     first = first_rows(np.zeros(len(strings), np.int64), strings)
     repeated = np.flatnonzero(first != np.arange(len(first))).tolist()
     faults = [
-        f"{table.place(row)}: `{quotable(str(given[row]))}` is not the id of a document"
+        f"{table.where(row)}: `{quotable(str(given[row]))}` is not the id of a document"
         for row, name in enumerate(ids)
         if name is None
     ]
-    faults += [f"{table.place(rows[i])}: document `{quotable(known[i])}` appears twice" for i in repeated]
+    faults += [f"{table.where(rows[i])}: document `{quotable(present[i])}` appears twice" for i in repeated]
     if faults:
         raise InputError(faults, hint="the table has one row for each document")
     return _checked(Items(table.source_name, strings, {n: table.values(n) for n in table.names if n != document}))
@@ -413,7 +413,7 @@ class Cell(NamedTuple):
     query: str
     repeat: str
     value: float
-    place: str
+    where: str
 
 
 class Cells:
@@ -421,40 +421,40 @@ class Cells:
 
     def __init__(self, columns: Roles, is_measure: Callable[[str], bool]) -> None:
         self.columns, self.is_measure = columns, is_measure
-        self.found: list[Cell] = []
+        self.cells: list[Cell] = []
         self.remarks: list[str] = []
         self.means = 0  # rows with means over all queries, which are not read
         self._faults: list[str] = []
         self._file_of: dict[str, str] = {}
         self._first: dict[tuple[str, str, str, str], str] = {}
 
-    def add(self, run: Any, measure: Any, query: Any, value: Any, place: str, repeat: str = "") -> None:
+    def add(self, run: Any, measure: Any, query: Any, value: Any, where: str, repeat: str = "") -> None:
         """One cell; a list of values has the repeats of the run."""
         if (isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim)) and not repeat:
-            for i, one in enumerate(value, 1):
-                self.add(run, measure, query, one, place, str(i))
+            for i, repeat_value in enumerate(value, 1):
+                self.add(run, measure, query, repeat_value, where, str(i))
             if not len(value):
-                self._faults.append(f"{place}: a list of repeats without a value")
+                self._faults.append(f"{where}: a list of repeats without a value")
             return
         names = [_id_of(name) for name in (run, measure, query)]
         for what, name, given in zip(("run", "measure", "query"), names, (run, measure, query), strict=True):
             if name is None:
-                self._faults.append(f"{place}: {given!r:.60} is not the name of a {what}")
+                self._faults.append(f"{where}: {given!r:.60} is not the name of a {what}")
                 return
         score = float("nan") if is_missing(value) else number(value, text=True)
         if score is None or abs(score) > MAX_NUMBER:
             wrong = "a number" if score is None or np.isinf(score) else f"between {-MAX_NUMBER:g} and {MAX_NUMBER:g}"
-            self._faults.append(f"{place}: the value of {quotable(str(names[1]))} is not {wrong}: {_shown(value)}")
+            self._faults.append(f"{where}: the value of {quotable(str(names[1]))} is not {wrong}: {_shown(value)}")
             return
         key = str(names[0]), str(names[1]), str(names[2]), repeat
         if first := self._first.get(key):
             self._faults.append(
-                f"{place}: a second value of {quotable(key[1])} for query `{quotable(key[2])}` of run "
+                f"{where}: a second value of {quotable(key[1])} for query `{quotable(key[2])}` of run "
                 f"`{quotable(key[0])}`; the first is {first}"
             )
             return
-        self._first[key] = f"at {place}"
-        self.found.append(Cell(*key, score, place))
+        self._first[key] = f"at {where}"
+        self.cells.append(Cell(*key, score, where))
 
     def raise_faults(self) -> None:
         """Raise all faults as one error."""
@@ -489,8 +489,8 @@ class Cells:
                 if not isinstance(values, Mapping):
                     raise _wrong_shape(f"run `{quotable(str(run))}`, {quotable(str(measure))}", values)
                 for query, value in values.items():
-                    place = f"run `{quotable(str(run))}`, {quotable(str(measure))}, query `{quotable(str(query))}`"
-                    self.add(run, measure, query, value, place)
+                    where = f"run `{quotable(str(run))}`, {quotable(str(measure))}, query `{quotable(str(query))}`"
+                    self.add(run, measure, query, value, where)
 
     def _table(self, table: Columns, run: str) -> None:
         """A long table (measure and value in columns), or a wide one (a column for each measure)."""

@@ -174,8 +174,8 @@ def _is_run(item: Any) -> bool:
     if isinstance(item, Mapping):
         return not is_response(item) and rankings_of_records([item]) is None
     # A record may have a field that is called columns.
-    known = is_lazy(item) or hasattr(item, "to_batches") or hasattr(item, "__arrow_c_stream__")
-    return is_search_result(item) or (is_frame(item) and (known or not is_object(item)))
+    is_table = is_lazy(item) or hasattr(item, "to_batches") or hasattr(item, "__arrow_c_stream__")
+    return is_search_result(item) or (is_frame(item) and (is_table or not is_object(item)))
 
 
 @reading_objects()

@@ -85,7 +85,7 @@ class Accessors:
     score: Accessor = None
     start: Accessor = None
     end: Accessor = None
-    found: dict[tuple[type, str], str | None] = field(default_factory=dict)
+    field_of: dict[tuple[type, str], str | None] = field(default_factory=dict)
     scored: tuple[bool, str] | None = None  # whether records have scores, and the first query that says it
 
     @property
@@ -95,7 +95,7 @@ class Accessors:
 
     def knows(self, item: Any) -> bool:
         """Whether the field with the id is known for records of this type."""
-        return (type(item), "document") in self.found
+        return (type(item), "document") in self.field_of
 
     def values(self, role: str, items: Sequence[Any], query: str) -> list[Any] | None:
         """The values of a role for all records; None if the usual names have none."""
@@ -114,8 +114,8 @@ class Accessors:
     def _usual(self, role: str, items: Sequence[Any], query: str) -> str | None:
         """The usual field of records of one type; an error if it is another one than in records before."""
         key = (type(items[0]), role)
-        path = self.found[key] if key in self.found else usual_field(items[0], role)
-        self.found[key] = path
+        path = self.field_of[key] if key in self.field_of else usual_field(items[0], role)
+        self.field_of[key] = path
         paths = _usual_paths(items[0], role)
         names = _names(items)
         for other in paths[: paths.index(path)] if path is not None else paths:
@@ -280,11 +280,13 @@ def _results_of(response: Any) -> list[Any] | None:
         results = response.get("matches")
         if not isinstance(results, list):
             return None
-        known = bool(results) and isinstance(results[0], Mapping) and usual_field(results[0], "document") is not None
-        return results if known or "namespace" in response else None
+        of_documents = (
+            bool(results) and isinstance(results[0], Mapping) and usual_field(results[0], "document") is not None
+        )
+        return results if of_documents or "namespace" in response else None
     if not hasattr(response, "__dict__") or isinstance(response, type) or is_record(response):
         return None
-    results = next((found for name in RESULTS if isinstance(found := getattr(response, name, None), list)), None)
+    results = next((listed for name in RESULTS if isinstance(listed := getattr(response, name, None), list)), None)
     return results if results is not None and usual_field(response, "document") is None else None
 
 
@@ -352,20 +354,20 @@ def read_chunk_records(
     if isinstance(items[0], tuple | list) and not is_record(items[0]):
         items, columns[value] = ([item[i] for item in items] for i in range(2))
     for role in ("source", "start", "end", "text", value):
-        found = (
+        values = (
             None if role in columns or (role == "text" and "end" in columns) else accessors.values(role, items, query)
         )
-        if found is not None and any(one is not None for one in found):
-            columns[role] = found
+        if values is not None and any(part is not None for part in values):
+            columns[role] = values
     if "text" in columns and "end" not in columns and "start" in columns:
         pairs = zip(columns["start"], columns["text"], strict=True)
         columns["end"] = [
             start + len(text) if isinstance(start, int) and isinstance(text, str) else None for start, text in pairs
         ]
     if quotes and "source" in columns and "start" not in columns:
-        found = accessors.values("quote", items, query)
-        if found is not None:
-            roles = {"source": columns["source"], "quote": found, value: columns.get(value)}
+        values = accessors.values("quote", items, query)
+        if values is not None:
+            roles = {"source": columns["source"], "quote": values, value: columns.get(value)}
             return list(zip(*filter(None, roles.values()), strict=True))
     where = f"query `{quotable(query)}`: " if query else ""
     for role, name in (("source", "document"), ("start", "start"), ("end", "end")):
@@ -540,7 +542,7 @@ def _roles(fields: Mapping[Any, Any]) -> dict[str, str]:
     normalised = {normalise_name(name): name for name in reversed(list(fields)) if isinstance(name, str)}
     roles = ("query", "document", "score", "rank", "grade", "iteration")
     names = {role: [normalised[name] for name in COLUMN_NAMES[role] if name in normalised] for role in roles}
-    return {role: found[0] for role, found in names.items() if found}
+    return {role: columns[0] for role, columns in names.items() if columns}
 
 
 Ranking = Mapping[str, float] | Sequence[str]
@@ -595,8 +597,8 @@ def shape_of(source: Any, location: Location) -> Mapping[Any, Any] | Columns:
         if rows is not None:
             return rows
         if not isinstance(first, Mapping) or usual_field(first, "document") is not None:
-            found = f"found a list of {type(first).__name__} without a query"
-            _wrong(f"{name}: {found}", "give the results of each query as a list: {query: [...]} or [[...]]")
+            problem = f"found a list of {type(first).__name__} without a query"
+            _wrong(f"{name}: {problem}", "give the results of each query as a list: {query: [...]} or [[...]]")
     return by_position(items, location.kind, name)
 
 
@@ -733,8 +735,8 @@ def _entries(
         items, _ = _without_padding(items, None)
         return texts_of(items, query, location), None
     is_scored = not by_field and is_pair(first) and is_id(first[0])
-    found = _split(items, query, location) if is_scored else read_records(items, query, location, accessors)
-    ids, numbers = _without_padding(*found)
+    entries = _split(items, query, location) if is_scored else read_records(items, query, location, accessors)
+    ids, numbers = _without_padding(*entries)
     return texts_of(ids, query, location), numbers
 
 

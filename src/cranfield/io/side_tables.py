@@ -127,13 +127,13 @@ def _rows_of_table(columns: Columns, table: SideTable) -> Iterator[Row]:
                 f"name the columns {', '.join(table.columns)}",
             )
     width = len(table.columns)
-    for place, row in columns.rows():
+    for where, row in columns.rows():
         *ids, value = (row[name] for name in named[:width])
         texts = [None if is_missing(given) else id_text(given) for given in ids]
         wrong = next((i for i, text in enumerate(texts) if text is None), None)
         problem = "" if wrong is None else f"`{quotable(str(ids[wrong]))}` is not the id of a {table.columns[wrong]}"
         more = [row[name] for name in named[width:] if not is_missing(row[name])]
-        yield place, (*texts, value, *more), problem
+        yield where, (*texts, value, *more), problem
 
 
 def _rows_of_text(stream: Stream, table: SideTable) -> Iterator[Row]:

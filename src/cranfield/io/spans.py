@@ -93,18 +93,18 @@ def read_chunks(
     ``texts``: the texts of documents, as far as they are known; no chunk can end beyond them.
     """
     check_duplicates(duplicates)
-    found = (
+    located = (
         io.read_run(source, name=name) if isinstance(source, Run) else _located(source, "run", name, accessors, texts)
     )
-    positions = found.by_position if isinstance(found, Run) else by_position(source)
-    run = _run(found) if isinstance(found, Located) else found
+    positions = located.by_position if isinstance(located, Run) else by_position(source)
+    run = _run(located) if isinstance(located, Located) else located
     table = run.source if isinstance(run.source, Table) else load(run)
     passages = parse_ids(table.document, run.source_name or run.name) if table.passages is None else table.passages
     run = replace(run, source=replace(table, passages=passages), by_position=positions)
     if texts is not None:
         title = run.source_name or run.name
         of_id = lambda row: f"{title}: `{quotable(table.document[row])}`"  # noqa: E731
-        texts.check(passages, found.given.frame.place if isinstance(found, Located) else of_id)
+        texts.check(passages, located.given.frame.where if isinstance(located, Located) else of_id)
     return run if duplicates == "error" else without_repeats(run, duplicates, load_unchecked)
 
 
@@ -131,14 +131,14 @@ def _rise(query: Strings, score: Floats) -> bool:
 
 def parse_ids(ids: Strings, source_name: str) -> Passages:
     """The passages that ids such as ``d7:120-320`` name."""
-    found = [_ID.fullmatch(text.encode("utf-8", "surrogateescape")) for text in ids]
-    wrong = [ids[row] for row, match in enumerate(found) if match is None]
+    matches = [_ID.fullmatch(text.encode("utf-8", "surrogateescape")) for text in ids]
+    wrong = [ids[row] for row, match in enumerate(matches) if match is None]
     if wrong:
         message = f"{source_name}: `{quotable(wrong[0])}` is not a passage ({len(wrong):,} of {len(ids):,} ids)"
         hint = "give the columns query, document, start and end, or ids such as d7:120-320"
         raise InputError([message], hint=hint)
-    names, document = codes_of(Strings.packed([match[1] for match in found if match]))
-    start, end = (np.array([int(match[i]) for match in found if match], np.int64) for i in (2, 3))
+    names, document = codes_of(Strings.packed([match[1] for match in matches if match]))
+    start, end = (np.array([int(match[i]) for match in matches if match], np.int64) for i in (2, 3))
     if (end < start).any():
         raise InputError(
             [f"{source_name}: `{quotable(ids[int((end < start).argmax())])}`: the end is before the start"]
@@ -152,30 +152,30 @@ def read_spans(source: Any, *, name: str | None = None, texts: Texts | None = No
 
     ``texts``: the texts of documents, in which quotes are located and offsets must be.
     """
-    found = _located(source, "qrels", name, texts=texts)
+    located = _located(source, "qrels", name, texts=texts)
     unit: Unit = "row"
     line: Integers = np.zeros(0, np.int64)
-    if isinstance(found, Judgments):
-        passages = parse_ids(found.documents, found.name)
-        query = found.queries.take(np.repeat(np.arange(len(found.queries)), np.diff(found.begin)))
-        grade, ids, title, unit = found.grade, found.documents, found.name, "entry"
-        places = [f"{found.name}: `{quotable(text)}`" for text in ids]
-        place: Callable[[int], str] = places.__getitem__
+    if isinstance(located, Judgments):
+        passages = parse_ids(located.documents, located.name)
+        query = located.queries.take(np.repeat(np.arange(len(located.queries)), np.diff(located.begin)))
+        grade, ids, title, unit = located.grade, located.documents, located.name, "entry"
+        places = [f"{located.name}: `{quotable(text)}`" for text in ids]
+        where_of: Callable[[int], str] = places.__getitem__
     else:
-        given, passages, query = found.given, found.passages, found.query
-        place, title = given.frame.place, given.source_name
-        grade, ids = np.ones(len(query)) if found.values is None else found.values, passage_ids(passages)
+        given, passages, query = located.given, located.passages, located.query
+        where_of, title = given.frame.where, given.source_name
+        grade, ids = np.ones(len(query)) if located.values is None else located.values, passage_ids(passages)
         if given.frame.line is not None:
             unit, line = "line", given.frame.line
     if texts is not None:
-        texts.check(passages, place)
+        texts.check(passages, where_of)
     if len(empty := np.flatnonzero(passages.start == passages.end)):
-        raise InputError([f"{place(row)}: the passage is empty" for row in empty.tolist()])
+        raise InputError([f"{where_of(row)}: the passage is empty" for row in empty.tolist()])
     line = line if unit == "line" else np.arange(1, len(grade) + 1)
     location = Location(title, "qrels", unit)
-    own_name = found.name if isinstance(found, Judgments) else given.name
+    own_name = located.name if isinstance(located, Judgments) else given.name
     judgments = group_judgments(own_name, Rows.of(query, ids, grade, line, ids), location, subtopics=True)
-    if not isinstance(found, Judgments) and given.empty:  # judged, and nothing is relevant
+    if not isinstance(located, Judgments) and given.empty:  # judged, and nothing is relevant
         judgments = with_queries(judgments, given.empty)
     judgments = replace(judgments, by_position=by_position(source))
     row_of = {text: row for row, text in enumerate(ids)}
@@ -194,12 +194,12 @@ def _located(
     passages = Passages(Strings(*columns["name"]), *(columns[role] for role in ("document", "start", "end")))
     row_query = np.repeat(np.arange(len(queries)), np.diff(begin))
 
-    def place(row: int) -> str:
+    def where_of(row: int) -> str:
         query = int(row_query[row])
         return f"query `{quotable(queries[query])}`, position {row - int(begin[query]) + 1}"
 
     empty = list(queries.take(np.flatnonzero(np.diff(begin) == 0)))
-    frame = Columns.of({}, place_of=place)
+    frame = Columns.of({}, where_of=where_of)
     given = Given(name or ("run" if kind == "run" else "spans"), "", frame, empty=empty, listed=True)
     return Located(given, queries.take(row_query), passages, columns.get("value"))
 
@@ -211,7 +211,7 @@ def _given(source: Any, kind: TableKind, name: str | None, accessors: Accessors 
     """
     what = "run" if kind == "run" else "spans"
     if isinstance(source, Run) and source.records is not None:
-        source, accessors = source.records[0], replace(source.records[1], found={}, scored=None)
+        source, accessors = source.records[0], replace(source.records[1], field_of={}, scored=None)
     stream = open_stream(source, what) if is_stream(source) else None
     if by_position(source):
         source = {str(position): passages for position, passages in enumerate(source, 1)}
@@ -251,7 +251,7 @@ def _by_query(table: Columns) -> Mapping[Any, Any] | None:
     for row, name in enumerate(map(str, columns[query])):
         if row_of.setdefault(name, row) != row:
             raise InputError(
-                [f"{table.place(row)}: query `{quotable(name)}` has two records, first {table.place(row_of[name])}"],
+                [f"{table.where(row)}: query `{quotable(name)}` has two records, first {table.where(row_of[name])}"],
                 hint="give the results of a query once",
             )
     return dict(zip(columns[query], columns[ranking], strict=True))
@@ -334,7 +334,7 @@ def _of_mapping(
             queries += [query] * len(items)
     starts = np.array(begin, np.int64)
 
-    def place(row: int) -> str:
+    def where_of(row: int) -> str:
         at = row - int(starts[starts <= row].max())
         prefix = f"{source_name}: " if source_name else ""
         return f"{prefix}query `{quotable(str(queries[row]))}`, position {at + 1}"
@@ -343,20 +343,20 @@ def _of_mapping(
     quoted = quotes and min(widths, default=0) > 1 and isinstance(rows[0][1], str)
     usual = {2, 3} if quoted else {3, 4}
     if not widths <= usual:
-        row = next(i for i, one in enumerate(rows) if not isinstance(one, tuple | list) or len(one) not in usual)
+        row = next(i for i, item in enumerate(rows) if not isinstance(item, tuple | list) or len(item) not in usual)
         raise InputError(
-            [f"{place(row)}: expected a passage, found {quotable(repr(rows[row]))}"], hint=f"write {SHAPES[kind]}"
+            [f"{where_of(row)}: expected a passage, found {quotable(repr(rows[row]))}"], hint=f"write {SHAPES[kind]}"
         )
     if len(widths) > 1:
         if kind == "run":
-            row = next(i for i, one in enumerate(rows) if len(one) == min(widths))
-            raise InputError([f"{place(row)}: there is no score, but other chunks have one"])
-        rows = [one if len(one) == max(widths) else (*one, 1) for one in rows]
+            row = next(i for i, item in enumerate(rows) if len(item) == min(widths))
+            raise InputError([f"{where_of(row)}: there is no score, but other chunks have one"])
+        rows = [item if len(item) == max(widths) else (*item, 1) for item in rows]
     names = ("document", "quote", "value") if quoted else ("document", "start", "end", "value")
     width = max(widths, default=min(usual))
     columns = {role: [row[i] for row in rows] for i, role in enumerate(names[:width])}
     empty = [id_text(query) or str(query) for query, ranking in source.items() if _is_empty(ranking)]
-    frame = Columns.of({"query": queries, **columns}, place_of=place)
+    frame = Columns.of({"query": queries, **columns}, where_of=where_of)
     return Given(name, source_name, frame, empty=empty, listed=True)
 
 
@@ -394,7 +394,7 @@ def _checked(given: Given, kind: TableKind, texts: Texts | None = None) -> Locat
         _numbers(frame, column, what, faults)
         for column, what in (("value", "score" if kind == "run" else "grade"), ("rank", "rank"))
     )
-    location = Location(given.source_name, kind, "row", place=lambda row: frame.place(row - 1))
+    location = Location(given.source_name, kind, "row", where_of=lambda row: frame.where(row - 1))
     FaultList(faults.first(query), len(faults.by_row)).raise_if_any(location)
     if not len(query) and not given.empty:
         raise InputError([f"{given.source_name or given.name}: no passages"])
@@ -418,13 +418,13 @@ def _offsets(values: list[Any], role: str, faults: RowFaults) -> Integers:
         digits = "".join(values)
         if digits.isdecimal() and digits.isascii():
             return np.fromstring(" ".join(values), np.int64, sep=" ")
-    whole = values if kinds == {int} else [_whole(value) for value in values]
-    for row, value in enumerate(whole):
+    offsets = values if kinds == {int} else [_whole(value) for value in values]
+    for row, value in enumerate(offsets):
         if isinstance(value, Wrong):
             faults.add(row + 1, "syntax", f"the {role} must be a whole number, found {quotable(str(value))}")
         elif abs(value) > LONGEST:
             faults.add(row + 1, "syntax", f"the {role} is too large: {quotable(str(values[row]))}")
-    return np.array([0 if row + 1 in faults.by_row else value for row, value in enumerate(whole)], np.int64)
+    return np.array([0 if row + 1 in faults.by_row else value for row, value in enumerate(offsets)], np.int64)
 
 
 class Wrong(str):
@@ -459,7 +459,7 @@ class Texts:
             self._known |= read_texts([self.source], wanted)
         return self._known
 
-    def check(self, passages: Passages, place: Callable[[int], str]) -> None:
+    def check(self, passages: Passages, where_of: Callable[[int], str]) -> None:
         """Raise if a passage ends beyond the text of its document."""
         names = list(passages.names)
         texts = self.of(names) if not self._known else self._known
@@ -469,7 +469,7 @@ class Texts:
             where = [(row, names[passages.document[row]]) for row in beyond]
             raise InputError(
                 [
-                    f"{place(row)}: the end {passages.end[row]} is beyond the text of document `{quotable(name)}`, "
+                    f"{where_of(row)}: the end {passages.end[row]} is beyond the text of document `{quotable(name)}`, "
                     f"which has {plural(len(texts[name]), 'character')}"
                     for row, name in where
                 ],

@@ -123,8 +123,8 @@ class TomlFile:
             line = data.count(b"\n", 0, error.start) + 1
             raise InputError([f"{self.path}:{line}: a byte that is not UTF-8"], hint="save the file as UTF-8") from None
         except tomllib.TOMLDecodeError as error:
-            found = _PLACE.search(str(error))
-            line = int(found[1]) if found and found[1] else data.count(b"\n") + 1
+            match = _PLACE.search(str(error))
+            line = int(match[1]) if match and match[1] else data.count(b"\n") + 1
             reason = _PLACE.sub("", str(error))
             raise InputError([f"{self.path}:{line}: {reason[:1].lower()}{reason[1:]}"], hint="see toml.io") from None
         except ValueError:  # Python reads no longer ones
@@ -137,11 +137,11 @@ class TomlFile:
         if Path(self.path).name != PYPROJECT:
             return content
         tools = content.get(TOOL[0])
-        found = tools.get(TOOL[1]) if isinstance(tools, dict) else None
-        if not isinstance(found, dict):
+        table = tools.get(TOOL[1]) if isinstance(tools, dict) else None
+        if not isinstance(table, dict):
             raise self.error("there is no table [tool.cranfield]", hint=f"write the {self.kind} there")
         self._lines = {path[2:]: line for path, line in self._lines.items() if path[:2] == TOOL}
-        return found
+        return table
 
     def line(self, path: KeyPath) -> int:
         """The line of a key, or of the nearest one around it."""
@@ -203,11 +203,11 @@ class TomlFile:
             for name in (collection, glob.escape(collection or ""))
         )
         try:
-            exists = any(Path(one).exists() for one in (named, named.partition("#")[0]))
+            exists = any(Path(file).exists() for file in (named, named.partition("#")[0]))
             files = [named] if exists else sorted(glob.glob(pattern, recursive=True))
         except OSError:  # longer than paths can be
             return []
-        return files if all(self.is_inside(path, text, Path(one.partition("#")[0])) for one in files) else [""]
+        return files if all(self.is_inside(path, text, Path(file.partition("#")[0])) for file in files) else [""]
 
     def is_path(self, path: KeyPath, text: str) -> bool:
         """Whether a text can be a path; if not, this is a fault."""

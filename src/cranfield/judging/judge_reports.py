@@ -111,7 +111,7 @@ class JudgeReport(Result):
     warnings: tuple[str, ...]
 
     def __repr__(self) -> str:
-        orders = [f"{one.measure} τ {one.order.tau_a:.2f}" for one in self.measures]
+        orders = [f"{agreement.measure} τ {agreement.order.tau_a:.2f}" for agreement in self.measures]
         judged = f"κ {self.labels.linear:.2f} on {plural(self.both, 'document')} of {plural(self.queries, 'query')}"
         return decodable(f"JudgeReport: {printable(self.judge)}, {', '.join([judged, *orders])}")
 
@@ -122,12 +122,14 @@ class JudgeReport(Result):
         """
         if not self.measures:
             raise UsageError("there is no order of runs to draw", hint="give runs and measures to judges")
-        one = self.measures[measure_index([one.measure for one in self.measures], measure)]
-        return Panel(lambda axis: draw_places(axis, self, one), COLUMN * 1.3, self._height).on(ax)
+        agreement = self.measures[measure_index([agreement.measure for agreement in self.measures], measure)]
+        return Panel(lambda axis: draw_places(axis, self, agreement), COLUMN * 1.3, self._height).on(ax)
 
     def drawings(self) -> Drawings:
         """A figure for each measure, by name."""
-        draws = {one.measure: partial(draw_places, report=self, agreement=one) for one in self.measures}
+        draws = {
+            agreement.measure: partial(draw_places, report=self, agreement=agreement) for agreement in self.measures
+        }
         size = COLUMN * 1.3, self._height
         return {f"judges-{self.judge}-{measure}": Panel(draw, *size) for measure, draw in draws.items()}
 
@@ -141,7 +143,7 @@ class JudgeReport(Result):
         pages = [_labels(self, digits), _confusion(self)]
         if self.measures:
             pages.append(_orders(self, digits))
-            pages += [_leaderboard(self, one, digits) for one in self.measures]
+            pages += [_leaderboard(self, agreement, digits) for agreement in self.measures]
         if self.family and self.measures:
             pages.append(_favour(self, digits))
         return pages
@@ -354,32 +356,32 @@ def _false_positives(
 
 def _warnings(report: JudgeReport, used: Floats, guardrails: Guardrails) -> list[str]:
     """What speaks against using the judge, one sentence each."""
-    labels, name, found = report.labels, report.judge, []
+    labels, name, warnings = report.labels, report.judge, []
     if len(used) == 1:
-        found.append(f"{name} gives one grade only, {used[0]:g}: it says nothing about any document")
+        warnings.append(f"{name} gives one grade only, {used[0]:g}: it says nothing about any document")
     if math.isnan(labels.linear) or labels.linear < guardrails.kappa:
-        found.append(f"{name}: linear kappa is {labels.linear:.2f}, below {guardrails.kappa:g}")
+        warnings.append(f"{name}: linear kappa is {labels.linear:.2f}, below {guardrails.kappa:g}")
     missed = labels.top_called_nonrelevant
     if missed > guardrails.missed:
-        found.append(f"{name} gives the lowest grade to {missed:.0%} of the documents with the highest human grade")
-    for one in report.measures:
-        top = one.order.top(TOPS[0]).tau_a
+        warnings.append(f"{name} gives the lowest grade to {missed:.0%} of the documents with the highest human grade")
+    for agreement in report.measures:
+        top = agreement.order.top(TOPS[0]).tau_a
         if math.isnan(top) or top < guardrails.tau_top:
             value = "undefined" if math.isnan(top) else f"{top:.2f}, below {guardrails.tau_top:g}"
-            found.append(f"{name}: tau among the {TOPS[0]} best runs is {value}, by {one.measure}")
-        if one.own is None:
+            warnings.append(f"{name}: tau among the {TOPS[0]} best runs is {value}, by {agreement.measure}")
+        if agreement.own is None:
             continue
-        if one.own.favours:
-            found.append(
-                f"{name} favours {', '.join(report.family)} by {one.own.favour:.4f} in {one.measure}: "
+        if agreement.own.favours:
+            warnings.append(
+                f"{name} favours {', '.join(report.family)} by {agreement.own.favour:.4f} in {agreement.measure}: "
                 "its judgments cannot be used to evaluate them"
             )
-        elif not one.own.can_be_significant:
-            found.append(
-                f"{one.measure}: only {one.own.assignments} assignments of runs to a family of this size are possible, "
+        elif not agreement.own.can_be_significant:
+            warnings.append(
+                f"{agreement.measure}: only {agreement.own.assignments} assignments of runs to a family of this size are possible, "
                 "so that no test of favour can be significant"
             )
-    return found
+    return warnings
 
 
 def _labels(report: JudgeReport, digits: int) -> Page:
@@ -418,13 +420,13 @@ def _confusion(report: JudgeReport) -> Page:
 
 def _orders(report: JudgeReport, digits: int) -> Page:
     rows = []
-    for one in report.measures:
-        order = one.order
-        values = order.tau_a, order.tau_b, order.tau_ap, *one.top_taus.values()
+    for agreement in report.measures:
+        order = agreement.order
+        values = order.tau_a, order.tau_b, order.tau_ap, *agreement.top_taus.values()
         cells = [shown(value, digits) for value in values]
         cells += [str(order.judge_rank_of_best), shown(order.loss, digits)]
-        cells += [shown(one.spread, digits), shown(one.with_score, 2)]
-        rows.append((one.measure, cells))
+        cells += [shown(agreement.spread, digits), shown(agreement.with_score, 2)]
+        rows.append((agreement.measure, cells))
     columns = (
         *("τ-a", "τ-b", "τ_AP", *(f"τ-a top {n}" for n in TOPS)),
         *("judge's rank of the best", "human loss of the choice", "spread of bias", "bias with score, r"),
@@ -448,8 +450,8 @@ def _leaderboard(report: JudgeReport, agreement: MeasureAgreement, digits: int) 
 
 def _favour(report: JudgeReport, digits: int) -> Page:
     rows = []
-    for one in report.measures:
-        own = one.own
+    for agreement in report.measures:
+        own = agreement.own
         assert own is not None
         adjusted = (
             "" if math.isnan(own.adjusted) else f"{signed(own.adjusted, digits)} ± {shown(own.adjusted_error, digits)}"
@@ -457,7 +459,7 @@ def _favour(report: JudgeReport, digits: int) -> Page:
         limits = f"[{signed(own.low, digits)}, {signed(own.high, digits)}]"
         verdict = "favours its own family" if own.favours else "no evidence of favour"
         texts = signed(own.favour, digits), limits, f"{own.p_greater:.4f}", adjusted, verdict
-        rows.append((one.measure, texts))
+        rows.append((agreement.measure, texts))
     columns = ("favour", "95% interval", "p", "given the human score", "verdict")
     return table(f"{report.judge}: favour for {', '.join(report.family)}", ("measure",), columns, rows)
 

@@ -175,9 +175,9 @@ def _drawn(judgments: Judgments) -> Drawn:
     if sample is None:
         return {}
     columns = (list(sample.strata), _listed(sample.probability), _listed(sample.method))
-    known = [column for column in columns if column is not None]
+    named = [column for column in columns if column is not None]
     pairs = ((query, document) for query, documents in mapping_of(judgments).items() for document in documents)
-    return dict(zip(pairs, zip(*known, strict=True), strict=True))
+    return dict(zip(pairs, zip(*named, strict=True), strict=True))
 
 
 def _listed(values: Any) -> list[Any] | None:
@@ -198,7 +198,7 @@ def _check_drawn(judgments: Judgments, name: str, drawn: Drawn) -> None:
 
 def _from_page(content: Mapping[str, Any], name: str, drawn: Drawn | None) -> list[NewJudgment]:
     assessor = str(content.get("assessor") or "")
-    faults, found = [], []
+    faults, judgments = [], []
     for number, entry in enumerate(content["judgments"], 1):
         is_entry = isinstance(entry, Mapping)
         ids = [id_text(entry.get(key)) for key in ("query", "document")] if is_entry else [None]
@@ -207,10 +207,10 @@ def _from_page(content: Mapping[str, Any], name: str, drawn: Drawn | None) -> li
             faults.append(f"{name}: judgment {number} has no query, document or grade")
             continue
         query, document = map(str, ids)
-        found.append(NewJudgment(query, document, grade, assessor, str(entry.get("time") or ""), name))
+        judgments.append(NewJudgment(query, document, grade, assessor, str(entry.get("time") or ""), name))
     if faults:
         raise InputError(faults[: max_faults()], total=len(faults))
-    return [entry for entry in found if entry.grade >= 0 or not drawn]
+    return [entry for entry in judgments if entry.grade >= 0 or not drawn]
 
 
 def _finite(value: Any) -> float | None:
@@ -268,11 +268,11 @@ def merge(qrels: Any, files: Sequence[Any], *, settle: Settle = "error") -> Merg
     >>> merge({"q": {"a": 1}}, [{"q": {"b": 0}}, {"q": {"b": 2}}], settle="highest").grades
     {'q': {'a': 1.0, 'b': 2.0}}
     """
-    known: dict[tuple[str, str], NewJudgment] = {}
+    earlier: dict[tuple[str, str], NewJudgment] = {}
     if is_stream(qrels) and _is_csv(str(getattr(qrels, "name", qrels))):
         stream = open_stream(qrels, "qrels")
         content, name = stream.read(), stream.source_name
-        known = {pair: NewJudgment(*pair, 0, *of) for pair, of in _origins(content, name).items() if any(of)}
+        earlier = {pair: NewJudgment(*pair, 0, *of) for pair, of in _origins(content, name).items() if any(of)}
         qrels = _named(content, name)
     judgments: Judgments = read_qrels(qrels)
     _check_mergeable(judgments, judgments.name)
@@ -292,13 +292,13 @@ def merge(qrels: Any, files: Sequence[Any], *, settle: Settle = "error") -> Merg
             elif old is None or old < 0 <= entry.grade:
                 votes[pair] = [entry.grade]
                 grades.setdefault(entry.query, {})[entry.document] = entry.grade
-                origin[pair], known[pair] = entry.source, entry
+                origin[pair], earlier[pair] = entry.source, entry
                 new.append(entry)
             elif settle != "error":
                 votes.setdefault(pair, [old]).append(entry.grade)
                 repeated += old == entry.grade
-                origins = {known[pair].assessor, entry.assessor} if pair in known else {entry.assessor}
-                known[pair] = entry._replace(assessor=" and ".join(sorted(filter(None, origins))))
+                origins = {earlier[pair].assessor, entry.assessor} if pair in earlier else {entry.assessor}
+                earlier[pair] = entry._replace(assessor=" and ".join(sorted(filter(None, origins))))
             elif old == entry.grade:
                 repeated += 1
             else:
@@ -318,7 +318,7 @@ def merge(qrels: Any, files: Sequence[Any], *, settle: Settle = "error") -> Merg
     else:  # the same documents in the same order
         merged = [grade for documents in grades.values() for grade in documents.values()]
         judgments = replace(judgments, grade=np.array(merged, np.float64))
-    return Merged(judgments, tuple(new), repeated, known, tuple(agreement(entries)))
+    return Merged(judgments, tuple(new), repeated, earlier, tuple(agreement(entries)))
 
 
 def agreement(files: Sequence[Sequence[NewJudgment]]) -> Iterator[AssessorAgreement]:
@@ -340,9 +340,9 @@ def agreement(files: Sequence[Sequence[NewJudgment]]) -> Iterator[AssessorAgreem
             yield AssessorAgreement(first, second, len(both), of.agreement, of.linear)
 
 
-def agreement_page(found: Sequence[AssessorAgreement], digits: int = 4) -> Page:
+def agreement_page(agreements: Sequence[AssessorAgreement], digits: int = 4) -> Page:
     """The agreement of assessors as a table."""
-    rows = [((a.first, a.second), [f"{a.documents:,}", f"{a.same:.0%}", shown(a.kappa, digits)]) for a in found]
+    rows = [((a.first, a.second), [f"{a.documents:,}", f"{a.same:.0%}", shown(a.kappa, digits)]) for a in agreements]
     return table("Agreement of assessors", ("assessor", "other"), ("documents", "same grade", "linear κ"), rows)
 
 
@@ -459,13 +459,13 @@ def draw_sample(
     for query in queries:
         pools = _pools((run.get(query, ()) for run in rankings), strata)
         rng = np.random.default_rng([seed, zlib.crc32(query.encode("utf-8", "surrogateescape"))])
-        known = (judged or {}).get(query, {})
+        grades = (judged or {}).get(query, {})
         for number, (documents, stratum) in enumerate(zip(pools, strata, strict=True), 1):
             size = len(documents)
             drawn = min(size, max(round(stratum.rate * size), LEAST))
             chosen = set(rng.permutation(size)[:drawn].tolist())
             for i, document in enumerate(documents):
-                grade = known.get(document, TO_JUDGE)
+                grade = grades.get(document, TO_JUDGE)
                 grade = NOT_DRAWN if i not in chosen else grade if grade >= 0 else TO_JUDGE
                 sample.append(SampledDocument(query, document, str(number), i in chosen, drawn / size, grade))
     return sample
@@ -516,14 +516,14 @@ def read_guidelines(source: Any) -> Guidelines:
     """
     grades, lines = {}, []
     for line in open_stream(source, "guidelines").read_text().splitlines():
-        found = _GRADE_LINE.fullmatch(line.strip())
-        if found is None:
+        match = _GRADE_LINE.fullmatch(line.strip())
+        if match is None:
             lines.append(line)
             continue
-        if found[1] in grades:
-            raise InputError([f"guidelines: grade {found[1]} is described twice"])
-        label, _, meaning = found[2].partition(": ")
-        grades[found[1]] = label.strip(), meaning.strip()
+        if match[1] in grades:
+            raise InputError([f"guidelines: grade {match[1]} is described twice"])
+        label, _, meaning = match[2].partition(": ")
+        grades[match[1]] = label.strip(), meaning.strip()
     return Guidelines(dict(sorted(grades.items())), "\n".join(lines).strip())
 
 
@@ -562,8 +562,8 @@ def judging_page(
     str
         The page.
     """
-    told = Guidelines({}, "") if guidelines is None else read_guidelines(guidelines)
-    grades = (list(told.grades) or ["0", "1", "2", "3"]) if grades is None else grades
+    guide = Guidelines({}, "") if guidelines is None else read_guidelines(guidelines)
+    grades = (list(guide.grades) or ["0", "1", "2", "3"]) if grades is None else grades
     if not grades or any(grade not in tuple(digits) for grade in grades):
         raise UsageError(f"the grades of the page must be single digits, not `{' '.join(grades)}`")
     if not proposals:
@@ -573,7 +573,7 @@ def judging_page(
     text_of = {} if texts is None else read_texts([texts], {proposal.document for proposal in proposals})
     asked = dict.fromkeys(proposal.query for proposal in proposals)
     query_text_of = {} if queries is None else read_query_texts(queries, asked)
-    said = {} if suggestions is None or blind else mapping_of(read_qrels(suggestions))
+    suggested = {} if suggestions is None or blind else mapping_of(read_qrels(suggestions))
     documents = [
         {
             "query": proposal.query,
@@ -581,15 +581,15 @@ def judging_page(
             "topic": query_text_of.get(proposal.query),
             "text": text_of.get(proposal.document),
             "reason": "" if blind else _reason(proposal),
-            "suggestion": _suggestion(said.get(proposal.query, {}).get(proposal.document), grades),
+            "suggestion": _suggestion(suggested.get(proposal.query, {}).get(proposal.document), grades),
         }
         for proposal in proposals
     ]
     pairs = "\n".join(f"{proposal.query} {proposal.document}" for proposal in proposals)
     page_id = f"{zlib.crc32(pairs.encode('utf-8', 'surrogateescape')):08x}"
-    labels = [(grade, *told.grades.get(grade, ("", ""))) for grade in grades]
+    labels = [(grade, *guide.grades.get(grade, ("", ""))) for grade in grades]
     labelled = [{"grade": grade, "label": label, "meaning": meaning} for grade, label, meaning in labels]
-    data = {"id": page_id, "name": name, "grades": labelled, "guidelines": told.text, "documents": documents}
+    data = {"id": page_id, "name": name, "grades": labelled, "guidelines": guide.text, "documents": documents}
     return page_of_data("cranfield.judging", "page.html", data)
 
 

@@ -164,10 +164,10 @@ def _move_to_front(runs: list[list[str]], relevant: Oracle, judged: set[str]) ->
 def _max_mean(runs: list[list[str]], relevant: Oracle, judged: set[str], rate: float, credit: Credit) -> Iterator[str]:
     cursors = _Cursors(runs, judged)
     retrieving = [set(run) for run in runs] if credit == "all" else []
-    found, seen = [0.0] * len(runs), [0.0] * len(runs)
+    relevant_seen, seen = [0.0] * len(runs), [0.0] * len(runs)
     left = list(range(len(runs)))
     while left:
-        run = max(left, key=lambda r: ((1 + found[r]) / (2 + seen[r]), -r))
+        run = max(left, key=lambda r: ((1 + relevant_seen[r]) / (2 + seen[r]), -r))
         document = cursors.next_of(run)
         if document is None:
             left.remove(run)
@@ -177,7 +177,7 @@ def _max_mean(runs: list[list[str]], relevant: Oracle, judged: set[str], rate: f
         is_relevant = relevant(document)
         credited = [r for r, ids in enumerate(retrieving) if document in ids] if credit == "all" else [run]
         for r in credited:
-            found[r], seen[r] = rate * found[r] + is_relevant, rate * seen[r] + 1
+            relevant_seen[r], seen[r] = rate * relevant_seen[r] + is_relevant, rate * seen[r] + 1
 
 
 def _hedge(runs: list[list[str]], relevant: Oracle, judged: set[str], beta: float) -> Iterator[str]:
@@ -317,7 +317,7 @@ class NextDocuments(Result):
             return []
         reasons = not math.isnan(self.documents[0].weight)
         rows = []
-        for place, proposal in enumerate(self.documents, 1):
+        for number, proposal in enumerate(self.documents, 1):
             cells = [str(proposal.best_rank or "–")]
             if reasons:
                 limits = f"[{signed(proposal.low, digits)}, {signed(proposal.high, digits)}]"
@@ -326,7 +326,7 @@ class NextDocuments(Result):
                     shown(proposal.change, digits + 2),
                     limits,
                 ]
-            rows.append(((str(place), proposal.query, proposal.document), cells))
+            rows.append(((str(number), proposal.query, proposal.document), cells))
         columns = ("best rank", *(("matters most for", "by up to", "which is within") if reasons else ()))
         title = f"Documents to judge next, for {self.measure}"
         return [table(title, ("", "query", "document"), columns, rows)]
@@ -355,15 +355,15 @@ class NextDocuments(Result):
 class _Query(NamedTuple):
     """One query: documents (bytewise by id), and of each its weight and rank (0 for none) in every run.
 
-    ``best``: the best rank over runs. ``known``: the gain, NaN if unjudged. ``chance``: how likely it has the highest
-    gain. ``elsewhere``: relevant documents that no run retrieves. ``defined``: whether the measure is.
+    ``best``: the best rank over runs. ``gain``: of the judgment, NaN if unjudged. ``chance``: how likely it has the
+    highest gain. ``elsewhere``: relevant documents that no run retrieves. ``defined``: whether the measure is.
     """
 
     name: str
     documents: list[str]
     weight: Floats
     best: Integers
-    known: Floats
+    gain: Floats
     chance: Floats
     rank: Integers
     elsewhere: int
@@ -437,7 +437,7 @@ def next_documents(
     highest = float(max(judgments.grade.max(initial=1), 1))
     queries = _queries(chosen, judgments, lists, guesses, prior, highest)
     status = pair_status(chosen, queries, tuple(r.name for r in runs), highest)
-    unjudged = sum(int(((query.weight > SAME).any(axis=0) & np.isnan(query.known)).sum()) for query in queries)
+    unjudged = sum(int(((query.weight > SAME).any(axis=0) & np.isnan(query.gain)).sum()) for query in queries)
     if strategy == "mtc":
         documents = _by_weight(chosen, queries, status, top, confidence, highest)
     elif strategy == "drawn":
@@ -467,21 +467,21 @@ def _queries(
     top: float,
 ) -> list[_Query]:
     judged = mapping_of(judgments)
-    said = {} if guesses is None else mapping_of(guesses)
+    predicted = {} if guesses is None else mapping_of(guesses)
     most, part = measure.highest_gain(top), linear_part(measure)
     ideal = ideal_scores(measure, judgments.begin, judgments.grade, top)
-    found = []
+    of_queries = []
     for query, divisor in zip(judgments.queries, np.where(ideal > 0, ideal, np.inf).tolist(), strict=True):
         rankings = [of_run.get(query, ()) for of_run in lists]
         documents = sorted({d for ranking in rankings for d in ranking}, key=_bytes)
         column = {d: i for i, d in enumerate(documents)}
-        known = np.array([judged[query].get(d, -1) for d in documents], np.float64)
-        known[known < 0] = np.nan
-        gains = measure.gains.of(np.nan_to_num(known), top)
+        gain = np.array([judged[query].get(d, -1) for d in documents], np.float64)
+        gain[gain < 0] = np.nan
+        gains = measure.gains.of(np.nan_to_num(gain), top)
         chance = np.full(len(documents), prior)
-        if query in said:
-            guessed = measure.gains.of(np.array([max(said[query].get(d, 0.0), 0.0) for d in documents]), top)
-            has = np.array([d in said[query] for d in documents], bool)
+        if query in predicted:
+            guessed = measure.gains.of(np.array([max(predicted[query].get(d, 0.0), 0.0) for d in documents]), top)
+            has = np.array([d in predicted[query] for d in documents], bool)
             chance = np.where(has, np.clip(guessed / most, 0.02, 0.98), prior)
         weight, rank = np.zeros((len(rankings), len(documents))), np.zeros((len(rankings), len(documents)), np.int64)
         of_all = measure.gains.of(np.array(list(judged[query].values()), np.float64), top) > 0
@@ -494,16 +494,16 @@ def _queries(
             rank[r, at] = np.arange(1, len(at) + 1)
             best[at] = np.minimum(best[at], rank[r, at])
             if part is None:
-                p = np.where(np.isnan(known[at]), chance[at], gains[at])
+                p = np.where(np.isnan(gain[at]), chance[at], gains[at])
                 weight[r, at] = _precision_weights(p, measure.rank_cutoff)
             else:
                 weight[r, at] = rank_weights(part, len(at), top) / divisor
         if part is None:
-            expected = float(np.where(np.isnan(known), chance, gains).sum()) + elsewhere
+            expected = float(np.where(np.isnan(gain), chance, gains).sum()) + elsewhere
             weight /= max(expected, 1.0)
-        known = np.where(np.isnan(known), np.nan, gains)
-        found.append(_Query(query, documents, weight, best, known, chance, rank, elsewhere, divisor < np.inf))
-    return found
+        gain = np.where(np.isnan(gain), np.nan, gains)
+        of_queries.append(_Query(query, documents, weight, best, gain, chance, rank, elsewhere, divisor < np.inf))
+    return of_queries
 
 
 def _precision_weights(chance: Floats, cutoff: int | None) -> Floats:
@@ -530,8 +530,8 @@ def pair_status(measure: Measure, queries: Sequence[_Query], runs: tuple[str, ..
         most = measure.highest_gain(top)
         lowest, mean, room = np.zeros((3, size))
         for query in queries:
-            open_ = np.isnan(query.known)
-            lowest += (query.weight[:, ~open_] * query.known[~open_]).sum(axis=1)
+            open_ = np.isnan(query.gain)
+            lowest += (query.weight[:, ~open_] * query.gain[~open_]).sum(axis=1)
             weight, p = most * query.weight[:, open_], query.chance[open_]
             mean += (weight * p).sum(axis=1)
             room += weight.sum(axis=1)
@@ -555,15 +555,15 @@ def _precision_bounds(queries: Sequence[_Query], runs: int, cutoff: int | None) 
     """
     low, high = np.zeros((2, runs))
     for query in queries:
-        relevant, open_ = query.known > 0, np.isnan(query.known)
+        relevant, open_ = query.gain > 0, np.isnan(query.gain)
         fewest = float(relevant.sum()) + query.elsewhere
         most = fewest + float(open_.sum())
         for r in range(runs):
             order = np.flatnonzero(query.rank[r] > 0)
             order = order[np.argsort(query.rank[r, order])][:cutoff]
-            known, possible = relevant[order], relevant[order] | open_[order]
+            certain, possible = relevant[order], relevant[order] | open_[order]
             rank = np.arange(1, len(order) + 1)
-            low[r] += float((known * np.cumsum(known) / rank).sum()) / max(most, 1)
+            low[r] += float((certain * np.cumsum(certain) / rank).sum()) / max(most, 1)
             # With x more relevant documents both sides grow; all of them relevant, and at least these many, is enough.
             greatest = float((possible * np.cumsum(possible) / rank).sum())
             high[r] += min(greatest / max(fewest, 1), 1.0)
@@ -582,13 +582,13 @@ def _by_weight(
     partners = np.bincount(np.concatenate([a, b]), minlength=len(status.runs))
     entries: list[tuple[float, int, int]] = []
     for q, query in enumerate(queries):
-        open_ = np.flatnonzero(np.isnan(query.known) & (query.weight > SAME).any(axis=0))
+        open_ = np.flatnonzero(np.isnan(query.gain) & (query.weight > SAME).any(axis=0))
         limit = (partners[:, None] * query.weight[:, open_]).sum(axis=0)  # no total over pairs is greater
         entries += zip(limit.tolist(), [q] * len(open_), open_.tolist(), strict=True)
     entries.sort(key=lambda entry: -entry[0])
-    found: list[tuple[float, Proposal]] = []
+    weighted: list[tuple[float, Proposal]] = []
     for first in range(0, len(entries), CANDIDATES):
-        if len(found) >= n and sorted((entry[0] for entry in found), reverse=True)[n - 1] > entries[first][0]:
+        if len(weighted) >= n and sorted((entry[0] for entry in weighted), reverse=True)[n - 1] > entries[first][0]:
             break
         chunk = entries[first : first + CANDIDATES]
         columns = np.array([queries[q].weight[:, d] for _, q, d in chunk])
@@ -612,14 +612,14 @@ def _by_weight(
                     float(status.high[pair]),
                     int(query.best[d]),
                 )
-                found.append((float(total[row]), proposal))
+                weighted.append((float(total[row]), proposal))
 
     def rank(entry: tuple[float, Proposal]) -> tuple[Any, ...]:
         total, proposal = entry
         by_query = _bytes(proposal.query) if len(queries) > 1 else proposal.best_rank
         return -round(total, DECIMALS), by_query, _bytes(proposal.document)
 
-    return [proposal for _, proposal in sorted(found, key=rank)[:n]]
+    return [proposal for _, proposal in sorted(weighted, key=rank)[:n]]
 
 
 def _by_strategy(
@@ -634,26 +634,26 @@ def _by_strategy(
     for query in sorted(judged, key=_bytes):
         relevant = {d for d, grade in judged[query].items() if grade >= rel}
         orders[query] = judging_order([of_run.get(query, ()) for of_run in lists], relevant, strategy)
-    found: list[Proposal] = []
-    while orders and len(found) < n:
+    proposals: list[Proposal] = []
+    while orders and len(proposals) < n:
         for query in list(orders):
             document = next((d for d in orders[query] if d not in judged[query]), None)
             if document is None:
                 del orders[query]
-            elif len(found) < n:
-                found.append(_without_reason(query, document, lists))
-    return found
+            elif len(proposals) < n:
+                proposals.append(_without_reason(query, document, lists))
+    return proposals
 
 
 def _drawn(judgments: Judgments, lists: Sequence[Mapping[str, Sequence[str]]], n: int) -> list[Proposal]:
     """The documents of a sample that have no judgment yet, in the order of the file."""
-    found = [
+    proposals = [
         _without_reason(query, document, lists)
         for query, documents in mapping_of(judgments).items()
         for document, grade in documents.items()
         if grade == TO_JUDGE
     ]
-    return found[:n]
+    return proposals[:n]
 
 
 def _without_reason(query: str, document: str, lists: Sequence[Mapping[str, Sequence[str]]]) -> Proposal:

@@ -452,9 +452,9 @@ def mean_of(values: list[Floats]) -> Floats:
     return mean
 
 
-def averaged(results: Sequence[Any], alike: Sequence[str], means: Sequence[str], sums: Sequence[str] = ()) -> Any:
+def averaged(results: Sequence[Any], equal: Sequence[str], means: Sequence[str], sums: Sequence[str] = ()) -> Any:
     """The results as one, with means and sums over collections of some fields; others must be ``alike``."""
-    check_alike(results, *alike)
+    check_alike(results, *equal)
     values = {name: mean_of([getattr(result, name) for result in results]) for name in means}
     values |= {name: np.sum([getattr(result, name) for result in results], axis=0) for name in sums}
     return replace(results[0], **values)

@@ -402,20 +402,22 @@ class Measure:
         batch = replace(self, views=replace(self.views, ties="expected")).prepared(rankings)
         if not self.definition.by_document and not self.definition.spans:
             batch = batch.changed(subtopics=None, reading=None, judged_pairs=None)
-        found = replace(self.scoring, effort=effort).expectation(batch, seed)
-        if found.error is not None:  # not all orders were tried: those of gains are two more
+        estimate = replace(self.scoring, effort=effort).expectation(batch, seed)
+        if estimate.error is not None:  # not all orders were tried: those of gains are two more
             opposite = self._opposite.scoring.expectation(self._opposite.prepared(rankings), seed).value
-            tried = np.stack([found.value, by_gain.value[rows], opposite])
-            tried[0] = np.where(np.isnan(found.value) & (found.error > 0), tried[1], found.value)
+            tried = np.stack([estimate.value, by_gain.value[rows], opposite])
+            tried[0] = np.where(np.isnan(estimate.value) & (estimate.error > 0), tried[1], estimate.value)
             assert self.views.rule.limit is not None
             ends = self.views.rule.limit.reduce(np.nan_to_num(tried))
-            found.value = np.where(np.isnan(tried).all(axis=0), np.nan, ends)
-        return Estimate.joined(len(by_gain.value), [(slice(None), by_gain), (rows, found)])
+            estimate.value = np.where(np.isnan(tried).all(axis=0), np.nan, ends)
+        return Estimate.joined(len(by_gain.value), [(slice(None), by_gain), (rows, estimate)])
 
     def _needs_search(self, rankings: Rankings) -> Booleans | None:
         """The tied documents for which the order of gains may not have the highest or lowest score; None for none."""
         views, definition = self.views, self.definition
-        order_suffices = self.limit_order is not None and not isinstance(definition.ties, OverCuts) and not views.sampled
+        order_suffices = (
+            self.limit_order is not None and not isinstance(definition.ties, OverCuts) and not views.sampled
+        )
         if not order_suffices or rankings.judged.costs is not None:
             last = self.last_rank_of_order or views.depth
             tied = rankings.size > 1

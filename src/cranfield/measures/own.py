@@ -148,8 +148,8 @@ def _arguments(function: Any, name: str) -> tuple[str, ...]:
         return ()
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     required = [p.name for p in positional if p.default is p.empty]
-    known = ("judged", *OF_DOCUMENTS)
-    misplaced = [p.name for p in positional[1:] if p.default is not p.empty and p.name not in known]
+    optional = ("judged", *OF_DOCUMENTS)
+    misplaced = [p.name for p in positional[1:] if p.default is not p.empty and p.name not in optional]
     without_default = [
         p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name != "k"
     ]

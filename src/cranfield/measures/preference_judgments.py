@@ -32,17 +32,17 @@ Count = Literal["all", "implied", "retrieved"]
 class Pairs:
     """The preferences of some rankings: for each preference, its ranking and its row in the judgments.
 
-    ``met``: 1 or 0; ½ for a pair inside a tie. ``found``: how many of the two documents are retrieved.
+    ``met``: 1 or 0; ½ for a pair inside a tie. ``retrieved``: how many of the two documents are retrieved.
     """
 
     row: Integers
     entry: Integers
     met: Floats
-    found: Integers
+    retrieved: Integers
 
     def counted(self, count: Count) -> Booleans:
         """Which of them count."""
-        return self.found >= {"all": 0, "implied": 1, "retrieved": 2}[count]
+        return self.retrieved >= {"all": 0, "implied": 1, "retrieved": 2}[count]
 
 
 def judged(b: Batch) -> PreferenceJudgments:

@@ -303,7 +303,7 @@ class Found(NamedTuple):
     inverse: Floats
 
 
-def found(b: Batch, method: str) -> Found:
+def sampled_ranking(b: Batch, method: str) -> Found:
     """What statAP sees of a ranking."""
     pool, rows = _pool(b)
     of_pool = drawn(pool, method)
@@ -342,7 +342,7 @@ def statistical_average_precision(b: Batch, *, method: Method = "mixed", version
     0.555556
     """
     del version
-    of_ranking = found(b, method)
+    of_ranking = sampled_ranking(b, method)
     return summed(of_ranking.weight * _precisions(b, of_ranking)) / of_ranking.relevant
 
 
@@ -360,7 +360,7 @@ def variance_of_statistical_average_precision(b: Batch, *, method: Method = "mix
     0.019204
     """
     pool, rows = _pool(b)
-    of_pool, of_ranking = drawn(pool, method), found(b, method)
+    of_pool, of_ranking = drawn(pool, method), sampled_ranking(b, method)
     inverse, relevant, weight = of_ranking.weight, of_ranking.relevant, of_ranking.inverse
     precision = _precisions(b, of_ranking)
     value = summed(inverse * precision) / relevant
@@ -401,7 +401,7 @@ def statistical_precision(b: Batch, *, k: Rank, method: Method = "mixed", versio
     >>> cf.parse("statP@2")([1, 0, 1])
     0.5
     """
-    of_ranking = found(b, method)
+    of_ranking = sampled_ranking(b, method)
     value = summed(np.where(b.start < k, of_ranking.weight, 0)) / k
     value = np.where(b.length < k, 0, value) if version == 4 else value
     return np.where(np.isnan(of_ranking.relevant), np.nan, value)
@@ -415,7 +415,7 @@ def statistical_r_precision(b: Batch, *, method: Method = "mixed", version: Stat
     0.5
     """
     del version
-    of_ranking = found(b, method)
+    of_ranking = sampled_ranking(b, method)
     depth = np.floor(of_ranking.relevant + 0.5)
     counted = summed(np.where(b.start < depth[:, None], of_ranking.weight, 0))
     return counted / np.where(b.length < depth, of_ranking.relevant, depth)
@@ -429,7 +429,7 @@ def statistical_number_relevant(b: Batch, *, method: Method = "mixed", version: 
     2.0
     """
     del version
-    return found(b, method).relevant
+    return sampled_ranking(b, method).relevant
 
 
 @stat_ap(
@@ -447,7 +447,7 @@ def discounted_gain_of_drawn(b: Batch, *, k: Rank, method: Method = "mixed", ver
     0.703918
     """
     pool, rows = _pool(b)
-    of_pool, of_ranking = drawn(pool, method), found(b, method)
+    of_pool, of_ranking = drawn(pool, method), sampled_ranking(b, method)
     inside = of_ranking.kept & (b.start < k)
     grade = np.where(inside, b.grade, 0)
     gain = np.where(grade < 0, -1, np.exp2(np.maximum(grade, 0)) - 1)

@@ -46,10 +46,10 @@ def merged(row: Integers, passages: Passages) -> tuple[Integers, Passages]:
     first = np.append(True, (row[1:] != row[:-1]) | (passages.document[1:] != passages.document[:-1]))
     # Each document has numbers of its own, so that the running maximum begins again with every document.
     shift = (np.cumsum(first) - 1) * (int(passages.end.max()) + 1)
-    reach = np.maximum.accumulate(passages.end + shift) - shift
-    opens = first | (passages.start > np.append(0, reach[:-1]))
+    furthest = np.maximum.accumulate(passages.end + shift) - shift
+    opens = first | (passages.start > np.append(0, furthest[:-1]))
     begin = np.flatnonzero(opens)
-    union = replace(passages.take(begin), end=reach[np.append(begin[1:], len(row)) - 1])
+    union = replace(passages.take(begin), end=furthest[np.append(begin[1:], len(row)) - 1])
     return row[begin], union
 
 
@@ -72,11 +72,11 @@ def judge_chunks(judgments: Judgments, runs: Sequence[Run]) -> Judgments:
     """
     spans, queries = judgments.spans, {name: q for q, name in enumerate(judgments.queries)}
     assert spans is not None
-    found, ids, of_runs, parts = [], [], [], [spans.passages.names]
+    query_rows, ids, of_runs, parts = [], [], [], [spans.passages.names]
     for run in runs:
         assert isinstance(run.source, Table) and run.source.passages is not None
         names, code = codes_of(run.source.query)
-        found.append(np.array([queries.get(name, -1) for name in names], np.int64)[code])
+        query_rows.append(np.array([queries.get(name, -1) for name in names], np.int64)[code])
         ids.append(run.source.document)
         of_runs.append(run.source.passages)
         parts.append(run.source.passages.names)
@@ -86,7 +86,7 @@ def judge_chunks(judgments: Judgments, runs: Sequence[Run]) -> Judgments:
         replace(passages, document=code[start + passages.document])
         for passages, start in zip(of_runs, begin, strict=False)
     ]
-    query, passages, chunk_ids = np.concatenate(found), concatenated(chunks, names), Strings.concatenate(ids)
+    query, passages, chunk_ids = np.concatenate(query_rows), concatenated(chunks, names), Strings.concatenate(ids)
     if (query < 0).any():
         kept = np.flatnonzero(query >= 0)
         query, passages, chunk_ids = query[kept], passages.take(kept), chunk_ids.take(kept)

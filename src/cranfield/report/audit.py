@@ -388,9 +388,9 @@ def _open_pairs(audit: Audit, rows: Sequence[int]) -> str:
         first, second = audit.reversible_pairs("ties", m)
         of_these = np.isin(first, rows) & np.isin(second, rows)
         swaps = audit.swaps_of("ties", m, first[of_these], second[of_these])
-        found = [(s.higher, s.lower) for s in sorted(swaps, key=lambda swap: swap.gap)] or audit.plausible_swaps(m)
-        if found:
-            named.setdefault(found[0], []).append(measure)
+        pairs = [(s.higher, s.lower) for s in sorted(swaps, key=lambda swap: swap.gap)] or audit.plausible_swaps(m)
+        if pairs:
+            named.setdefault(pairs[0], []).append(measure)
     alone = len(audit.measures) == 1
     texts = [
         f"`{a}` and `{b}` could swap{'' if alone else f' by {one_of(measures)}'}" for (a, b), measures in named.items()

@@ -500,9 +500,9 @@ def leaderboard(comparison: Comparison, digits: int) -> Sheet:
         return Cell(text, text == best[m], mark=BETTER if worse else WORSE, tone="good" if worse else "bad")
 
     rows = []
-    for place, r in enumerate(order):
+    for rank, r in enumerate(order):
         name = comparison.runs[r]
-        names = (letters(place) if lettered else str(place + 1), f"{name} (baseline)" if name == baseline else name)
+        names = (letters(rank) if lettered else str(rank + 1), f"{name} (baseline)" if name == baseline else name)
         ranked = [rank_cell(comparison, r)] if baseline is None else []
         rows.append((names, [*(cell(m, r) for m in range(len(best))), *ranked]))
     return sheet(("", "run"), (*comparison.measures, *([rank_head(comparison)] if baseline is None else [])), rows)
@@ -615,7 +615,7 @@ def reversals(comparison: Comparison) -> list[str]:
 
 def unchecked(comparison: Comparison) -> list[str]:
     """The measures with significant differences of which it is not known what could reverse them."""
-    names = [one.measure for one in comparison.by_measure if None in one.significant_doubts]
+    names = [of_measure.measure for of_measure in comparison.by_measure if None in of_measure.significant_doubts]
     if not names:
         return []
     which = "" if len(names) == len(comparison.measures) else f" in {one_of(names, 'and')}"

@@ -315,14 +315,15 @@ def lesson(explanation: Explanation, text: str = "", texts: Mapping[str, str] | 
         hint = f"it computes {', '.join(PAGE_FORMS)}, with a cutoff, rel, gain and discount, condensed and terminal"
         raise UsageError(f"the page cannot compute {measure}", hint=hint)
     documents = [
-        one | {"text": shortened(texts.get(one["document"], ""))} if texts else one for one in _listed(explanation)
+        entry | {"text": shortened(texts.get(entry["document"], ""))} if texts else entry
+        for entry in _listed(explanation)
     ]
     if len(documents) > PAGE_DOCUMENTS:
         raise UsageError(
             f"the page would have {len(documents):,} documents, more than {PAGE_DOCUMENTS}",
             hint=f"choose a measure with a cutoff, such as {measure.symbol}@{PAGE_CUTOFF}",
         )
-    judged_grades = [one["grade"] for one in documents if one["grade"] is not None]
+    judged_grades = [entry["grade"] for entry in documents if entry["grade"] is not None]
     if any(grade != int(grade) for grade in (*judged_grades, *explanation.missed, explanation.top)):
         raise UsageError("the page needs grades that are whole numbers")
     query = f"{explanation.query} ({shortened(text)})" if text else explanation.query
@@ -385,11 +386,11 @@ def _entry(measure: Measure, explanation: Explanation, documents: list[dict[str,
     viewed = replace(measure, parameters=measure.parameters if divisor else plain.parameters)
     viewed = replace(viewed, views=replace(measure.views, ties="expected"))
     groups: list[list[float | None]] = []
-    for one in documents:
-        if one["tied"]:
-            groups[-1].append(one["grade"])
+    for document in documents:
+        if document["tied"]:
+            groups[-1].append(document["grade"])
         else:
-            groups.append([one["grade"]])
+            groups.append([document["grade"]])
     value = viewed([tuple(group) for group in groups], explanation.missed)
     grades, k = range(int(explanation.top) + 1), measure.rank_cutoff
     of_ideal = (

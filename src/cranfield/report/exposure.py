@@ -27,11 +27,11 @@ def _shares(exposure: Exposure, digits: int) -> Page:
     difference = {(d.run, d.group): d for d in exposure.differences}
 
     def cell(run: str, group: str) -> Cell:
-        share, found = shown(exposure[run].shares[group], digits), difference.get((run, group))
-        if found is None:
+        share, change = shown(exposure[run].shares[group], digits), difference.get((run, group))
+        if change is None:
             return Cell(share)
         return Cell(
-            share, aside=f"{signed(found.difference, digits)} {interval(found.low, found.high, digits)}".rstrip()
+            share, aside=f"{signed(change.difference, digits)} {interval(change.low, change.high, digits)}".rstrip()
         )
 
     groups = exposure.catalogue_shares

@@ -37,11 +37,11 @@ def _page(measure: str, means: Sequence[PredictedMean], digits: int) -> Page:
             predicted = getattr(mean, kind)
             limits = interval(predicted.low, predicted.high, digits, shown)
             p = "" if math.isnan(predicted.p_value) or not limits else f"{predicted.p_value:.4f}"
-            worth = (mean.worth_queries, mean.worth_judgments) if kind == "both" else (math.nan, math.nan)
+            equivalent = (mean.worth_queries, mean.worth_judgments) if kind == "both" else (math.nan, math.nan)
             texts = [
                 (signed if differences else shown)(predicted.estimate, digits),
                 *(limits, str(predicted.queries), *([p] if differences else [])),
-                *("" if math.isnan(x) else f"{x:+,.0f}" for x in worth),
+                *("" if math.isnan(x) else f"{x:+,.0f}" for x in equivalent),
             ]
             who = (mean.run, mean.other) if differences else (mean.run,)
             rows.append(((*(name if kind == "human" else "" for name in who), line), [*map(Cell, texts)]))

@@ -105,10 +105,10 @@ def draw_curve(axis: Axes, evaluation: Evaluation, name: str) -> Axes:
     scores = evaluation.remember(
         ("curve", name), lambda: evaluation.scores_of(measures, terminal=False, full_length=None)
     )
-    for place, r in reversed([*enumerate(evaluation.scores._order())]):
+    for position, r in reversed([*enumerate(evaluation.scores._order())]):
         style: dict[str, Any] = {"color": canvas.GREY, "linewidth": 0.4, "alpha": 0.6}
-        if place < len(COLOURS):
-            style = {"color": COLOURS[place], "linestyle": LINES[place], "label": evaluation.runs[r]}
+        if position < len(COLOURS):
+            style = {"color": COLOURS[position], "linestyle": LINES[position], "label": evaluation.runs[r]}
         axis.plot(x, scores._means[r], **style)
     axis.set_xlabel(CURVES[name][0])
     axis.set_ylabel(CURVES[name][1])

@@ -29,11 +29,11 @@ def page_of_data(package: str, template: str, data: Any, *, own_styles: bool = T
     # Nothing in a script may look like its end tag.
     script = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     parts |= {"version": escape(__version__), "data": script, "policy": ""}
-    page = PLACE.sub(lambda place: parts[place[1]], text)
+    page = PLACE.sub(lambda match: parts[match[1]], text)
     scripts, styles = (" ".join(map(_digest, kind.findall(page))) for kind in (SCRIPT, STYLE))
     sources = f"script-src {scripts}; style-src {styles if own_styles else UNCHECKED}; img-src data:"
     parts["policy"] = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
-    return PLACE.sub(lambda place: parts[place[1]], text)
+    return PLACE.sub(lambda match: parts[match[1]], text)
 
 
 def _digest(content: str) -> str:

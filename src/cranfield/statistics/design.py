@@ -213,8 +213,8 @@ class Sample(NamedTuple):
         for run, values in self.repeats.items():
             tables = [values[design.collection == c] for c in range(design.collections)]
             parts = [_sources(table) for table in tables]
-            alike = sum(rest / len(table) for table, (_, _, rest) in zip(tables, parts, strict=True))
-            between = float(design.estimate(values.T).var(ddof=1)) - alike / design.collections**2
+            residuals = sum(rest / len(table) for table, (_, _, rest) in zip(tables, parts, strict=True))
+            between = float(design.estimate(values.T).var(ddof=1)) - residuals / design.collections**2
             queries, _, rest = np.mean(parts, axis=0).tolist()
             variances[run] = queries, max(0.0, between), rest
         return variances

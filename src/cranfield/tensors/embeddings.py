@@ -336,13 +336,13 @@ class Located:
                         raise InputError([f"document_ids has the id `{quotable(text)}` twice"])
                     wanted[text] = row + first_document
             number = np.array([wanted[name] for name in judgments.documents], np.int64)
-        known = np.flatnonzero((query >= 0) & (number >= 0))
-        if not len(known):
+        judged = np.flatnonzero((query >= 0) & (number >= 0))
+        if not len(judged):
             raise InputError(
                 [f"{judgments.name}: none of the judged documents is among the embeddings"],
                 hint="query_ids= and document_ids= give the ids of the rows; by default, documents are numbers from 0",
             )
-        return cls(query[known], number[known], known, QueryRows(names, row_of_query))
+        return cls(query[judged], number[judged], judged, QueryRows(names, row_of_query))
 
     def count(
         self,

@@ -111,8 +111,8 @@ def counted_run(
     reader, alignments = evaluator.reader, dict[Key, Alignment]()
     for key, documents in counted.items():
         positions, _ = documents.positions(documents.document >= 0, rows)
-        known = tuple(name for name in POSITIONS if getattr(documents, name) is not None)
-        alignments[key] = Alignment(reader.aligner, positions, queries, tie_positions=known)
+        positions_known = tuple(name for name in POSITIONS if getattr(documents, name) is not None)
+        alignments[key] = Alignment(reader.aligner, positions, queries, tie_positions=positions_known)
         if ids is not None:
             positions, kept = documents.positions(documents.start < reader.top, rows)
             alignments[key].tops = TopDocuments(ids.take(kept), positions)
@@ -345,7 +345,11 @@ class RankCounter:
 
 
 def _equal(value: Any, other: Any) -> bool:
-    return np.array_equal(value, other) if isinstance(value, np.ndarray) and isinstance(other, np.ndarray) else value == other
+    return (
+        np.array_equal(value, other)
+        if isinstance(value, np.ndarray) and isinstance(other, np.ndarray)
+        else value == other
+    )
 
 
 def count_run(

@@ -137,7 +137,9 @@ class Accumulator:
         messages: list[Any] = [None] * distributed.get_world_size(group)
         distributed.all_gather_object(messages, message, group=group)
         _check_types("processes", {part["dtype"] for part in messages} - {None})
-        query, score, grade = (np.concatenate([part[name] for part in messages]) for name in ("query", "score", "grade"))
+        query, score, grade = (
+            np.concatenate([part[name] for part in messages]) for name in ("query", "score", "grade")
+        )
         order = np.argsort(query, kind="stable")
         query, score, grade = query[order], score[order], grade[order]
         local_counts = ops.to_device(_local_counts(ops, preds, indexes, query, score), preds)

@@ -84,8 +84,8 @@ class _Reader:
         if topics.setdefault(topic, number) != number:
             return self._fault(number, where, f"it already has results, in line {topics[topic]}")
         if not isinstance(line.get("results"), dict):
-            found = quotable(repr(line.get("results")))
-            return self._fault(number, where, f"expected results {{day: [question, ...]}}, found {found}")
+            shown = quotable(repr(line.get("results")))
+            return self._fault(number, where, f"expected results {{day: [question, ...]}}, found {shown}")
         for day, listed in line["results"].items():
             self.days[topic, day] = number
             of_day = f"{where}, day `{quotable(day)}`"

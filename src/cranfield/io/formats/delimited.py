@@ -200,8 +200,8 @@ def csv_lines(rows: Sequence[Row], path: str, delimiter: str = ",") -> bytes:
     try:
         return text_file.getvalue().encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
-        found = error.object[error.start : error.end]
-        raise unwritable_id(path, found, "UTF-8 has no lone surrogates", "other text") from error
+        surrogate = error.object[error.start : error.end]
+        raise unwritable_id(path, surrogate, "UTF-8 has no lone surrogates", "other text") from error
 
 
 class TabSeparated(TextReader):
@@ -276,8 +276,8 @@ def _headerless_delimiter(stream: Stream, kind: str) -> str:
         if len({len(row) for row in rows}) != 1 or not all(map(all, rows)):
             continue
         names = {normalise_name(field.strip('"')) for field in rows[0]}
-        known = {name for names in COLUMN_NAMES.values() for name in names}
-        if names.isdisjoint(known) and all(_NUMBER.fullmatch(_unquoted(row[-1])) for row in rows):
+        column_names = {name for names in COLUMN_NAMES.values() for name in names}
+        if names.isdisjoint(column_names) and all(_NUMBER.fullmatch(_unquoted(row[-1])) for row in rows):
             return delimiter
     return ""
 

@@ -392,8 +392,8 @@ _RATINGS = re.compile(rb'"judgmentRatings"\s*:\s*\[')
 
 
 def _is_response(head: bytes) -> bool:
-    known = _RESPONSE.search(head[:400]) is not None and _INSIDE.search(head) is not None
-    return known and not _is_predictions(head)
+    is_response = _RESPONSE.search(head[:400]) is not None and _INSIDE.search(head) is not None
+    return is_response and not _is_predictions(head)
 
 
 def _responses(stream: Stream) -> Any:
@@ -433,16 +433,16 @@ def _grade(rating: Any) -> Any:
 
 def _find(value: Any, key: str) -> list[Any]:
     """The items of all lists under a key, however deep."""
-    found, left = [], [value]
+    values, left = [], [value]
     while left:
         value = left.pop()
         if isinstance(value, dict) and isinstance(value.get(key), list):
-            found += value[key]
+            values += value[key]
         elif isinstance(value, dict):
             left += reversed(value.values())
         elif isinstance(value, list):
             left += reversed(value)
-    return found
+    return values
 
 
 # sentence-transformers

@@ -273,9 +273,9 @@ def read_feature(path: str, name: str | None) -> Run:
     digits = number.lstrip("0") or "0"
     column = int(np.searchsorted(read.numbers, int(digits))) if len(digits) < 19 else len(read.numbers)
     if column == len(read.numbers) or str(read.numbers[column]) != digits:
-        known = [*map(str, read.numbers[:MAX_LISTED].tolist()), *(["..."] if len(read.numbers) > MAX_LISTED else [])]
+        numbers = [*map(str, read.numbers[:MAX_LISTED].tolist()), *(["..."] if len(read.numbers) > MAX_LISTED else [])]
         raise InputError(
-            [f"{file}: there is no feature {quotable(number)}"], hint=f"the features are {', '.join(known)}"
+            [f"{file}: there is no feature {quotable(number)}"], hint=f"the features are {', '.join(numbers)}"
         )
     run = read.run(stream.name, column)
     return run if name is None else Run(name, run.source, run.source_name)

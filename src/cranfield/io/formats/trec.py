@@ -338,17 +338,17 @@ def _ntcir_rows(stream: Stream) -> Piece:
     lines: list[int] = []
     faults: list[Fault] = []
     width = 0
-    for at, found, line in stream.columns():
-        width = width or len(found)
+    for at, columns, line in stream.columns():
+        width = width or len(columns)
         if "\0" in line:
             faults.append(Fault(at, "binary", b"", b"", 0))
             break
-        if len(found) != width or width not in WIDTHS:
+        if len(columns) != width or width not in WIDTHS:
             kind, text = ("fields", str(width)) if width in WIDTHS else ("columns", line)
-            faults.append(Fault(at, kind, b"", fault_text(text), len(found)))
+            faults.append(Fault(at, kind, b"", fault_text(text), len(columns)))
             continue
-        level = _GRADE.fullmatch(found[-1].encode("utf-8", "surrogateescape"))
-        rows.append([*found[:-1], found[-1] if level is None else level[1].decode()])
+        level = _GRADE.fullmatch(columns[-1].encode("utf-8", "surrogateescape"))
+        rows.append([*columns[:-1], columns[-1] if level is None else level[1].decode()])
         lines.append(at)
     if not rows and not faults:
         raise no_rows_error(stream.source_name)

@@ -161,8 +161,8 @@ def _as_utf8(text: bytes, charset: str) -> bytes:
     if not charset or charset.lower().replace("-", "").replace("_", "") in ("utf8", "ascii", "usascii"):
         return text
     try:
-        known = codecs.lookup(charset).name not in NOT_OF_PAGES
-        return encode_text(text.decode(charset, "replace")) if known else text
+        is_text = codecs.lookup(charset).name not in NOT_OF_PAGES
+        return encode_text(text.decode(charset, "replace")) if is_text else text
     except (LookupError, UnicodeError):
         return text
 

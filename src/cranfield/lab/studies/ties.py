@@ -300,7 +300,7 @@ class Ties(Study):
             seed = np.random.SeedSequence([self.seed, r])
             drawn[r] = _sampled_means(run, plan, by_rule[EXPECTED][r], defined, self.samples, seed)
         rounding = followed(roundings, progress, steps, len(loaded))
-        rounded = tuple(_round(one, loaded, evaluator, defined) for one in rounding)
+        rounded = tuple(_round(step, loaded, evaluator, defined) for step in rounding)
         error = _expectation_errors(evaluation, defined)
         answered = np.array([run.length >= 0 for run in evaluation.run_scores])
         return TiesResult(

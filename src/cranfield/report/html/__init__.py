@@ -168,7 +168,7 @@ def has_rankings(scores: Scores, evaluation: Evaluation) -> bool:
 def _origin(provenance: Provenance) -> dict[str, Any]:
     """What the numbers were computed from, without folders of the machine on which they were."""
     kept = {name: value for name, value in provenance.data.items() if name != "judgments"}
-    return kept | {"inputs": [{**one, "name": _beside(one["name"])} for one in kept["inputs"]]}
+    return kept | {"inputs": [{**source, "name": _beside(source["name"])} for source in kept["inputs"]]}
 
 
 def _beside(path: str) -> str:
@@ -196,8 +196,8 @@ def _of_rankings(
 
     A saved baseline has none of them.
     """
-    place = {run: r for r, run in enumerate(evaluation.runs)}
-    rows = [place.get(run) for run in scores.runs]
+    index = {run: r for r, run in enumerate(evaluation.runs)}
+    rows = [index.get(run) for run in scores.runs]
     shown_rows = [r for r, row in enumerate(rows) if row is not None]
     low, high = (end[shown_rows] for end in limits)
     audit = replace(audit_evaluation(evaluation, plausible=True), low=low, high=high)
@@ -244,12 +244,12 @@ def _exposure_section(evaluation: Evaluation | None, baseline: str | None) -> st
         return ""
     k = min(SHOWN, evaluation.page)
     by = [name for name, values in items.attributes.items() if len(set(map(str, values))) <= MOST_GROUPS]
-    found = [exposure_of(evaluation, k, name, baseline) for name in by] or [exposure_of(evaluation, k)]
-    first, *others, last = exposure.pages(found[0])
-    pages = [first, *others, *(page for one in found[1:] for page in exposure.pages(one)[1:-1])]
+    exposures = [exposure_of(evaluation, k, name, baseline) for name in by] or [exposure_of(evaluation, k)]
+    first, *others, last = exposure.pages(exposures[0])
+    pages = [first, *others, *(page for other in exposures[1:] for page in exposure.pages(other)[1:-1])]
     tables = "".join(f"<h3>{escape(page.title)}</h3>{_scrolled(table(page.sheet))}" for page in pages)
     tables += f"<details><summary>{escape(last.title)}</summary>{_scrolled(table(last.sheet))}</details>"
-    notes = dict.fromkeys(note for one in found for note in exposure.notes(one))
+    notes = dict.fromkeys(note for other in exposures for note in exposure.notes(other))
     items_of_list = "".join(f"<li>{escape(note)}</li>" for note in notes)
     return (
         '<section id="exposure" aria-labelledby="h-exposure"><h2 id="h-exposure">What is shown</h2>'
@@ -276,16 +276,16 @@ def _groups(
     """The scores by group of queries; differences are from the baseline or from the first run."""
     given = None if comparison is None else comparison.reference
     baseline = (given or scores.runs[0]) if len(scores.runs) > 1 else None
-    found = scores.by(attribute, baseline, **settings.of_groups)
+    groups = scores.by(attribute, baseline, **settings.of_groups)
     return {
-        "attribute": found.attribute,
-        "names": list(found.groups),
+        "attribute": groups.attribute,
+        "names": list(groups.groups),
         "baseline": None if baseline is None else scores.runs.index(baseline),
-        "level": percent(found.level),
-        "queries": found.queries.tolist(),
-        **{name: _table(getattr(found, name)) for name in ("means", "difference", "low", "high")},
-        "p": [[plain(effect.p) for effect in row] for row in found.effects],
-        "notes": by_group.notes(found),
+        "level": percent(groups.level),
+        "queries": groups.queries.tolist(),
+        **{name: _table(getattr(groups, name)) for name in ("means", "difference", "low", "high")},
+        "p": [[plain(effect.p) for effect in row] for row in groups.effects],
+        "notes": by_group.notes(groups),
     }
 
 
@@ -362,8 +362,10 @@ def _table(values: Floats) -> list[Any]:
     return table
 
 
-def _column(one: MeasureComparison, name: str) -> list[Any]:
-    return _table(one.estimate if name == "difference" else getattr(one, name))  # the page shows that of the test
+def _column(of_measure: MeasureComparison, name: str) -> list[Any]:
+    return _table(
+        of_measure.estimate if name == "difference" else getattr(of_measure, name)
+    )  # the page shows that of the test
 
 
 def _pairs(comparison: Comparison | None, scores: Scores) -> dict[str, Any]:
@@ -374,23 +376,25 @@ def _pairs(comparison: Comparison | None, scores: Scores) -> dict[str, Any]:
     """
     if comparison is None:
         return {}
-    by_measure = {one.measure: one for one in comparison.by_measure}
+    by_measure = {of_measure.measure: of_measure for of_measure in comparison.by_measure}
     columns = [by_measure.get(measure) for measure in scores.measures]
     nothing = [None] * comparison.size
 
     def rows(value: Callable[[MeasureComparison], Any]) -> list[Any]:
-        return [nothing if one is None else value(one) for one in columns]
+        return [nothing if of_measure is None else value(of_measure) for of_measure in columns]
 
     names = (*PACKED, "direction", "wins", "losses")
     return {
         **{name: rows(partial(_column, name=name)) for name in names},
-        "doubts": rows(lambda one: [None if causes is None else " ".join(causes) for causes in one.doubts]),
-        "queries": [0 if one is None else len(one.queries) for one in columns],
-        "means": [None if one is None else _table(one.means) for one in columns],
+        "doubts": rows(
+            lambda of_measure: [None if causes is None else " ".join(causes) for causes in of_measure.doubts]
+        ),
+        "queries": [0 if of_measure is None else len(of_measure.queries) for of_measure in columns],
+        "means": [None if of_measure is None else _table(of_measure.means) for of_measure in columns],
         "alpha": comparison.settings.alpha,
         "baseline": None
         if comparison.baseline is None
-        else [None if one is None else int(one.places[0, 1]) for one in columns],
+        else [None if of_measure is None else int(of_measure.places[0, 1]) for of_measure in columns],
     }
 
 
@@ -409,8 +413,8 @@ def _rankings(evaluation: Evaluation, scores: Scores, places: Sequence[int | Non
         grades = dict(zip(names, judgments.grade[judged].tolist(), strict=True))
         numbers: dict[str, int] = {}
         shown: list[dict[str, Any] | None] = []
-        for place in places:
-            page = None if place is None else pages_of_runs[place].get(query)
+        for position in places:
+            page = None if position is None else pages_of_runs[position].get(query)
             if page is None:
                 shown.append(None)
                 continue
@@ -566,9 +570,9 @@ def _read_own(file: Path) -> str:
     # Neither a link is followed, nor does a pipe wait for its other end.
     number = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(number, "rb") as opened:
-        found = os.fstat(number)
-        own = not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not found.st_mode & 0o022)
-        if not stat.S_ISREG(found.st_mode) or not own or found.st_size > MAX_BYTES:
+        status = os.fstat(number)
+        own = not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
+        if not stat.S_ISREG(status.st_mode) or not own or status.st_size > MAX_BYTES:
             raise OSError(f"{file} is not a file of this user alone")
         return opened.read().decode("utf-8")
 
