@@ -23,7 +23,6 @@ from cranfield.display import Displayed
 from cranfield.errors import CranfieldError, InputError
 from cranfield.settings import (
     Choice,
-    Items,
     Limits,
     ListOf,
     MapOf,
@@ -31,6 +30,7 @@ from cranfield.settings import (
     Other,
     Record,
     Scalar,
+    TupleOf,
     Type,
     declared,
     expected,
@@ -235,7 +235,7 @@ def _typed(kind: Type, data: Any, what: str) -> Any:
         case ListOf(item, container):
             values = (_typed(item, value, what) for value in _expect(isinstance(data, list), "a list", data, what))
             return list(values) if container is list else tuple(values)
-        case Items(items):
+        case TupleOf(items):
             _expect(isinstance(data, list), "a list", data, what)
             return tuple(_typed(item, value, what) for item, value in zip(items, data, strict=True))
         case MapOf(key, value):

@@ -129,7 +129,7 @@ class ListOf(Type):
 
 
 @dataclass(frozen=True, eq=False)
-class Items(Type):
+class TupleOf(Type):
     """As many values as there are types."""
 
     items: tuple[Type, ...]
@@ -198,7 +198,7 @@ def walk(hint: Any, metadata: tuple[Any, ...] = ()) -> Type:
     if origin is Literal or choices is not arguments:
         return Choice(choices, metadata=metadata)
     if origin is tuple and arguments[-1] is not ...:
-        return Items(tuple(map(walk, arguments)), metadata=metadata)
+        return TupleOf(tuple(map(walk, arguments)), metadata=metadata)
     if origin in (list, tuple, Sequence):
         return ListOf(walk(arguments[0]), origin, metadata=metadata)
     if origin in (dict, Mapping):
@@ -238,7 +238,7 @@ def fits(kind: Type, value: Any) -> bool:
             return bool(abs(number) <= largest) and kind.limits.include(number)
         case Choice(names):
             return isinstance(value, (str, int, float)) and value in names
-        case ListOf() | Items():
+        case ListOf() | TupleOf():
             return isinstance(value, Collection) and not isinstance(value, (str, bytes, Mapping))
         case MapOf() | Record():
             return isinstance(value, Mapping)
@@ -257,12 +257,12 @@ def expected(kind: Type) -> str:
             return f"one of {', '.join(map(str, names))}"
         case OneOf(types):
             return one_of([expected(item) for item in types])
-    return "a list" if isinstance(kind, (ListOf, Items)) else "a table"
+    return "a list" if isinstance(kind, (ListOf, TupleOf)) else "a table"
 
 
 def check(kind: Type, name: str, value: Any, error: type[CranfieldError] = UsageError) -> Any:
     """The value of an argument; raises if it is a number, text, flag or choice, or a list of these, that is wrong."""
-    if not isinstance(getattr(kind, "item", kind), Scalar | Choice | Items) or (value is None and kind.optional):
+    if not isinstance(getattr(kind, "item", kind), Scalar | Choice | TupleOf) or (value is None and kind.optional):
         return value
     if not fits(kind, value):
         try:
@@ -270,8 +270,8 @@ def check(kind: Type, name: str, value: Any, error: type[CranfieldError] = Usage
         except ValueError:  # of a whole number that Python does not write
             shown = "a number with too many digits"
         raise error(f"{name} must be {expected(kind)}{';' if isinstance(kind, Choice) else ','} not {shown}")
-    if isinstance(kind, ListOf | Items):
-        kinds = kind.items if isinstance(kind, Items) else [kind.item] * len(value)
+    if isinstance(kind, ListOf | TupleOf):
+        kinds = kind.items if isinstance(kind, TupleOf) else [kind.item] * len(value)
         return tuple(check(item, f"each of {name}", part) for item, part in zip(kinds, value, strict=True))
     return kind.python(value) if isinstance(kind, Scalar) else value
 

@@ -18,7 +18,7 @@ import cranfield as cf
 from cranfield.cli import options
 from cranfield.cli.commands import (
     Argument,
-    Settings,
+    OptionGroup,
     command_of,
     fields_of,
     fields_of_function,
@@ -35,7 +35,7 @@ GROUPS = "q1 g1 a 1\nq1 g1 b 0\nq1 g2 a 0\nq1 g2 b 1\n"
 RANKED = "q1 Q0 b 1 3 t\nq1 Q0 a 2 2 t\nq1 Q0 c 3 1 t\n"
 
 
-class Fruit(Settings):
+class Fruit(OptionGroup):
     """Options of a group."""
 
     GROUP = "Fruit"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MOST_LOST = 3  # queries whose first pages are shown
 
 
-class Queries(options.OwnMeasures, options.Elsewhere, options.Evaluating, options.Results):
+class QueriesVerb(options.OwnMeasures, options.Elsewhere, options.Evaluating, options.Results):
     """Show the scores of RUNs query by query: the largest differences, the hardest queries, or the most disagreement.
 
     For two runs, the difference is the second minus the first, and the queries on which the second lost most are shown
@@ -103,7 +103,7 @@ class Queries(options.OwnMeasures, options.Elsewhere, options.Evaluating, option
         self.deliver(pages, result, draw)
 
 
-class Explain(
+class ExplainVerb(
     options.OwnMeasures,
     options.ReadingRuns,
     options.Ordering,
@@ -185,7 +185,7 @@ class Explain(
         say(f"{path}: {plural(len(documents - {END}), 'document')}")
 
 
-class Audit(options.Measures, options.Evaluating, options.Results, options.Verbose):
+class AuditVerb(options.Measures, options.Evaluating, options.Results, options.Verbose):
     """Show how ties, unjudged documents, short lists and the choice of queries affect scores.
 
     Prints the bottom line first, with what to do about it; then the pairs of runs that could swap, and why; then a
@@ -227,7 +227,7 @@ class Audit(options.Measures, options.Evaluating, options.Results, options.Verbo
             note([*chosen.notes, *run_notes(audit.notes, verbose=self.verbose), *prediction.notes(predicted)])
 
 
-class Exposure(options.ReadingRuns, options.Pages):
+class ExposureVerb(options.ReadingRuns, options.Pages):
     """Show what RUNs show: how much of the catalogue, how evenly, and which groups of documents.
 
     No judgments are needed. A document is shown if it is among the first N; in a tie, with its probability over all
@@ -268,7 +268,7 @@ class Exposure(options.ReadingRuns, options.Pages):
             note(result["notes"])
 
 
-queries = verb(Queries, "Show per-query scores and where runs differ.")
-explain = verb(Explain, "Explain a score, rank by rank.")
-audit = verb(Audit, "Show how ties, unjudged documents and short lists affect scores.")
-exposure = verb(Exposure, "Show coverage, concentration and shares of what is shown.")
+queries = verb(QueriesVerb, "Show per-query scores and where runs differ.")
+explain = verb(ExplainVerb, "Explain a score, rank by rank.")
+audit = verb(AuditVerb, "Show how ties, unjudged documents and short lists affect scores.")
+exposure = verb(ExposureVerb, "Show coverage, concentration and shares of what is shown.")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import click
 
 from cranfield.cli import options
-from cranfield.cli.commands import Argument, Option, Settings, verb
+from cranfield.cli.commands import Argument, Option, OptionGroup, verb
 from cranfield.cli.output import colour, emit, say_written, text_width, width
 from cranfield.errors import UsageError
 from cranfield.settings import Seconds
@@ -16,7 +16,7 @@ from cranfield.wording import plural
 DIFFERENT = 3  # as for other checks
 
 
-class ListMeasures(Settings):
+class MeasuresVerb(OptionGroup):
     """List all measures by family, with one sentence each, or those with WORDs in their names or descriptions.
 
     \b
@@ -42,7 +42,7 @@ class ListMeasures(Settings):
             emit(catalogue.listing(definitions, width=text_width(), colour=colour()))
 
 
-class Show(options.OwnMeasures):
+class ShowVerb(options.OwnMeasures):
     """Explain MEASURE, or a significance test: formula, parameters, bounds, ties, source and an example.
 
     \b
@@ -59,7 +59,7 @@ class Show(options.OwnMeasures):
         emit(catalogue.explanation(self.measure, width=text_width(), colour=colour()))
 
 
-class Cite(options.Output):
+class CiteVerb(options.Output):
     """Print BibTeX entries for measures, significance tests and corrections, and for Cranfield itself.
 
     \b
@@ -75,7 +75,7 @@ class Cite(options.Output):
         emit(catalogue.bibtex(map(catalogue.papers, options.measure_names(self.names))), self.output)
 
 
-class Conformance(options.Output):
+class ConformanceVerb(options.Output):
     """Write worked cases of all measures as JSON, or check PROGRAM against them.
 
     Each case has a run, judgments, a measure, its value and the source of the value. A program to be checked reads one
@@ -121,7 +121,7 @@ class Conformance(options.Output):
                 click.get_current_context().exit(DIFFERENT)
 
 
-measures = verb(ListMeasures, "List all measures.")
-show = verb(Show, "Explain a measure, with an example.")
-cite = verb(Cite, "Print BibTeX entries.")
-conformance = verb(Conformance, "Write worked cases, or check another program.")
+measures = verb(MeasuresVerb, "List all measures.")
+show = verb(ShowVerb, "Explain a measure, with an example.")
+cite = verb(CiteVerb, "Print BibTeX entries.")
+conformance = verb(ConformanceVerb, "Write worked cases, or check another program.")

@@ -4,7 +4,7 @@ A verb is a class. Its fields are the arguments and options, its docstring is th
 base class is a group of options that verbs share; ``GROUP`` is its title in help pages. Fields that the
 library describes, such as those of `Policy`, are in ``FIELDS``; an annotation beside them is for type checkers.
 
-    class Cite(Output):
+    class CiteVerb(Output):
         '''Print the BibTeX entries of the papers behind MEASUREs.'''
 
         measures: Annotated[tuple[str, ...], MeasureName(), Argument("MEASURE...")]
@@ -29,7 +29,7 @@ from cranfield.cli.output import emit, note
 from cranfield.errors import UsageError
 from cranfield.io import register, remarks_on_judgments
 from cranfield.settings import RARE as RARE
-from cranfield.settings import Choice, Items, Limits, ListOf, MapOf, OneOf, Scalar, Type, declared, walk
+from cranfield.settings import Choice, Limits, ListOf, MapOf, OneOf, Scalar, TupleOf, Type, declared, walk
 from cranfield.settings import Option as Option
 from cranfield.wording import did_you_mean, nearest
 
@@ -68,7 +68,7 @@ class VerbOption(click.Option):
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
-class Settings:
+class OptionGroup:
     """The values of a command line, one field each.
 
     Not a dataclass: building one with forty fields takes longer than scoring a small run.
@@ -81,7 +81,7 @@ class Settings:
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)
 
-    def values_of(self, *groups: type[Settings]) -> dict[str, Any]:
+    def values_of(self, *groups: type[OptionGroup]) -> dict[str, Any]:
         """The values of the fields of some groups, by name."""
         return {name: getattr(self, name) for group in groups for name in groups_of(group)}
 
@@ -101,7 +101,7 @@ class Settings:
         raise NotImplementedError
 
 
-class Field(NamedTuple):
+class OptionField(NamedTuple):
     """An argument or option to be: its type, its default, and its group in help pages.
 
     ``verb_default``: what help calls the default of the verb.
@@ -125,7 +125,7 @@ def groups_of(record: Any) -> dict[str, str]:
     return group_of
 
 
-def fields_of(record: type[Settings], *names: str) -> dict[str, Field]:
+def fields_of(record: type[OptionGroup], *names: str) -> dict[str, OptionField]:
     """The fields of a record by name, or those with some names."""
     hints, default = get_type_hints(record, include_extras=True), " ".join(record.DEFAULT)
     declarations: dict[str, tuple[Type, Any]] = {}
@@ -134,7 +134,7 @@ def fields_of(record: type[Settings], *names: str) -> dict[str, Field]:
         declarations |= {name: (walk(hints[name]), getattr(record, name, ...)) for name in own}
         declarations |= base.__dict__.get("FIELDS", {})
     return {
-        name: Field(*declarations[name], group, default)
+        name: OptionField(*declarations[name], group, default)
         for name, group in groups_of(record).items()
         if not names or name in names
     }
@@ -149,15 +149,15 @@ def described(source: Callable[..., Any], *names: str, without: Collection[str] 
     }
 
 
-def fields_of_function(function: Callable[..., Any], shared: Mapping[str, Field]) -> dict[str, Field]:
+def fields_of_function(function: Callable[..., Any], shared: Mapping[str, OptionField]) -> dict[str, OptionField]:
     """The fields of those parameters that are described, or shared with verbs.
 
     A shared parameter that is described has only the group in common.
     """
-    fields: dict[str, Field] = {}
+    fields: dict[str, OptionField] = {}
     for name, (kind, default) in declared(function).items():
         if kind.help:
-            fields[name] = Field(kind, default, shared[name].group if name in shared else "")
+            fields[name] = OptionField(kind, default, shared[name].group if name in shared else "")
         elif name in shared:
             fields[name] = shared[name]
     return fields
@@ -210,7 +210,7 @@ def _click_type(kind: Type) -> Any:
             return Listed(python)
         case ListOf(item) | OneOf((item, *_)):
             return _click_type(item)
-        case Items(items):
+        case TupleOf(items):
             return click.Tuple([_click_type(item) for item in items])
         case Choice(names):
             return click.Choice(names)
@@ -232,7 +232,7 @@ def _metavar(kind: Any) -> str | None:
     return next((letter for type_of, letter in letters.items() if isinstance(kind, type_of)), None)
 
 
-def parameter(name: str, field: Field) -> click.Parameter:
+def parameter(name: str, field: OptionField) -> click.Parameter:
     """The argument or option of a field."""
     setting, default = field.type, field.default
     kind, is_map = _click_type(setting), isinstance(setting, MapOf)
@@ -329,7 +329,7 @@ def _first_sentence(text: str) -> str:
 
 
 def command_of(
-    name: str, fields: dict[str, Field], run: Callable[..., None], kind: type[Verb] = Verb, **facts: Any
+    name: str, fields: dict[str, OptionField], run: Callable[..., None], kind: type[Verb] = Verb, **facts: Any
 ) -> Verb:
     """A command with these fields that calls a function with their values; ``facts`` are further arguments of click."""
 
@@ -346,11 +346,11 @@ def command_of(
     return kind(name, callback=callback, params=[parameter(*field) for field in fields.items()], **facts)
 
 
-def verb(record: type[Settings], short_help: str, kind: type[Verb] = Verb, **facts: Any) -> Verb:
-    """The command of a record; ``facts`` are further arguments of click."""
-    facts |= {"help": cleandoc(record.__doc__ or ""), "short_help": short_help}
+def verb(record: type[OptionGroup], short_help: str, kind: type[Verb] = Verb, **facts: Any) -> Verb:
+    """The command of a record; ``facts`` are further arguments of click, such as a ``name`` that is not the class's."""
+    facts = {"name": record.__name__.removesuffix("Verb").lower(), "help": cleandoc(record.__doc__ or "")} | facts
     return command_of(
-        record.__name__.lower(), fields_of(record), lambda **values: record(**values).run(), kind, **facts
+        fields=fields_of(record), run=lambda **values: record(**values).run(), kind=kind, short_help=short_help, **facts
     )
 
 
@@ -452,7 +452,7 @@ def _commands_with(option: str, ctx: click.Context) -> list[str]:
     return paths
 
 
-class Completion(Settings):
+class CompletionVerb(OptionGroup):
     """Print a script that lets a shell complete commands, options and measures.
 
     \b
@@ -472,4 +472,4 @@ class Completion(Settings):
         emit(completion(root, {}, "cranfield", "_CRANFIELD_COMPLETE").source() + "\n")
 
 
-completion = verb(Completion, "Print a shell completion script.")
+completion = verb(CompletionVerb, "Print a shell completion script.")

@@ -13,7 +13,7 @@ import click
 from cranfield.analysis.compare import ComparisonTable
 from cranfield.analysis.significance import ComparisonSettings
 from cranfield.cli import gate, options
-from cranfield.cli.commands import Option, Settings, described, verb
+from cranfield.cli.commands import Option, OptionGroup, described, verb
 from cranfield.cli.output import (
     colour,
     digests_for,
@@ -41,7 +41,7 @@ RULES = (*gate.REGRESSIONS, *gate.LIMITS)
 SAVED = ".json"  # in the names of files of saved scores
 
 
-class Source(NamedTuple):
+class ComparedScores(NamedTuple):
     """The scores to compare, the label of each checked measure, the name of the run of each file, and notes.
 
     ``evaluation``: the rankings behind the scores, if there are any. ``saved``: the baseline, if it is saved scores.
@@ -64,21 +64,21 @@ def _top_runs(own: Scores, compared: Scores, top: int, baseline: str | None) -> 
 OF_DESIGN = "cluster", "collection", "repeats"
 
 
-class Testing(Settings):
+class Testing(OptionGroup):
     """How differences are tested."""
 
     GROUP = "Significance"
     FIELDS = described(ComparisonSettings, without=("level", "audit", *OF_DESIGN))
 
 
-class Design(Settings):
+class DesignOptions(OptionGroup):
     """Which queries and repeats belong together."""
 
     GROUP = "Significance"
     FIELDS = described(ComparisonSettings, *OF_DESIGN)
 
 
-class ShownComparison(options.Measures, Testing, gate.Regressions, gate.Limits, options.Results):
+class ShownComparison(options.Measures, Testing, gate.Regressions, gate.LimitOptions, options.Results):
     """What is compared with what, what is checked, and how the result is shown."""
 
     GROUP = ""
@@ -175,9 +175,9 @@ class ShownComparison(options.Measures, Testing, gate.Regressions, gate.Limits, 
         gate.conclude(checked, self.junit, command, gate.REMEDY if self.no_significant_loss else gate.MORE)
 
 
-class Compare(
+class CompareVerb(
     ShownComparison,
-    Design,
+    DesignOptions,
     gate.Baselines,
     options.Elsewhere,
     options.Evaluating,
@@ -210,7 +210,7 @@ class Compare(
 
         self.check_inputs()
         self.check_options()
-        settings = ComparisonSettings(seed=self.seed, audit=self.audit, **self.values_of(Testing, Design))
+        settings = ComparisonSettings(seed=self.seed, audit=self.audit, **self.values_of(Testing, DesignOptions))
         with digests_for(self.format):
             source = self._source()
             own, notes = source.scores, list(source.notes)
@@ -246,14 +246,14 @@ class Compare(
         if self.top is not None and self.no_significant_loss:
             raise UsageError("--top does not work with --no-significant-loss")
 
-    def _source(self) -> Source:
+    def _source(self) -> ComparedScores:
         """The scores of the runs, or scores from elsewhere."""
         from cranfield.analysis.compare import measures_of, saved_baseline
         from cranfield.evaluation.evaluator import read_runs
 
         if self.scores:
             own = self.outside_scores(self.measures)
-            return Source(own, {name: own.measures[own._column_of(name)] for name in self.checked})
+            return ComparedScores(own, {name: own.measures[own._column_of(name)] for name in self.checked})
         measures, saved = self.measures, saved_baseline(self.baseline, self.runs)
         if saved is not None and measures is None and not self.checked:
             measures = measures_of(saved)
@@ -269,7 +269,7 @@ class Compare(
             read = read_runs(runs, **how)
         # The first run of a file, which may have several.
         name_of = {os.path.realpath(run.source_name): run.system or run.name for run in reversed(read)}
-        return Source(own, chosen.label_of, name_of, chosen.notes, evaluation, saved)
+        return ComparedScores(own, chosen.label_of, name_of, chosen.notes, evaluation, saved)
 
 
-command = verb(Compare, "Test which differences between runs are significant.")
+command = verb(CompareVerb, "Test which differences between runs are significant.")

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from cranfield import example
 from cranfield.analysis.compare import compare
 from cranfield.cli import options
-from cranfield.cli.commands import Settings, verb
+from cranfield.cli.commands import OptionGroup, verb
 from cranfield.cli.output import colour, emit, say, text_width
 from cranfield.errors import InputError
 from cranfield.evaluation.collection import Collection
@@ -26,7 +26,7 @@ from cranfield.report.pages import BOLD, Page, styled, titled
 from cranfield.report.sheet import Cell, Layout, Row, Sheet, below
 
 
-class Demo(Settings):
+class DemoVerb(OptionGroup):
     """Show scores, ties, unjudged documents and significance on a small example.
 
     With --into, the files of the example are copied to DIR instead, where you can run the commands of the tour.
@@ -51,7 +51,7 @@ class Demo(Settings):
         say(f"{len(example.NAMES)} files written to {self.into}")
 
 
-command = verb(Demo, "Show a tour of the bundled example.")
+command = verb(DemoVerb, "Show a tour of the bundled example.")
 
 
 def check_folder(folder: Path) -> None:

@@ -23,7 +23,7 @@ INTERVALS = {
 }
 
 
-class ShownScores(options.Measures, gate.Limits, options.Writing, options.Verbose):
+class ShownScores(options.Measures, gate.LimitOptions, options.Writing, options.Verbose):
     """Which scores are shown, in which order, and what is checked of them."""
 
     GROUP = ""
@@ -102,7 +102,7 @@ class ShownScores(options.Measures, gate.Limits, options.Writing, options.Verbos
         return verdict(gate.gates_of(self, gate.LIMITS, label_of), table)
 
 
-class Eval(ShownScores, options.Evaluating, options.Standardising, options.Averaging):
+class EvalVerb(ShownScores, options.Evaluating, options.Standardising, options.Averaging):
     """Score RUNs against the judgments in QRELS.
 
     Files may be TREC text, JSON, CSV or Parquet, compressed or not; `-` is standard input, and QRELS may be a
@@ -136,4 +136,4 @@ class Eval(ShownScores, options.Evaluating, options.Standardising, options.Avera
         self.present(self.averaged(scores), chosen, interval, self.grouping_attributes, **layout)
 
 
-command = verb(Eval, "Score runs against judgments.")
+command = verb(EvalVerb, "Score runs against judgments.")

@@ -35,7 +35,7 @@ def _in_pyproject() -> bool:
     return path.is_file() and "[tool.cranfield" in path.read_text(encoding="utf-8", errors="replace")
 
 
-class Run(gate.Baselines, options.Pages):
+class RunVerb(gate.Baselines, options.Pages):
     """Run the experiment in FILE: evaluate, compare, check gates, and write the report, scores and history.
 
     FILE is cranfield.toml, or the table [tool.cranfield] of pyproject.toml, unless another one is given. Paths in it
@@ -126,10 +126,10 @@ class Run(gate.Baselines, options.Pages):
         return None
 
 
-run = verb(Run, "Run a whole experiment: one file, one command.")
+run = verb(RunVerb, "Run a whole experiment: one file, one command.")
 
 
-class History(options.Results):
+class HistoryVerb(options.Results):
     """Show the history of an experiment: its means over time, and which changes are significant.
 
     FILE is a history, or an experiment that has one; by default that of cranfield.toml. A mean is tested against that
@@ -158,4 +158,4 @@ class History(options.Results):
         self.deliver(entries.pages(self.digits), result, entries.drawings())
 
 
-history = verb(History, "Show the history of an experiment.")
+history = verb(HistoryVerb, "Show the history of an experiment.")

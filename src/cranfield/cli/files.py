@@ -15,7 +15,7 @@ import numpy as np
 
 from cranfield import io
 from cranfield.cli import options
-from cranfield.cli.commands import Argument, Option, Settings, verb
+from cranfield.cli.commands import Argument, Option, OptionGroup, verb
 from cranfield.cli.output import colour, emit, note, note_remarks, progress, say, width
 from cranfield.corpus.corpus import DEPTH
 from cranfield.corpus.models import Split
@@ -46,7 +46,7 @@ MANY = 5  # runs with warnings of one kind, of which all are listed
 LARGEST = 3  # runs that are listed of more
 
 
-class Check(options.Inputs, options.CollectionFacts, options.Output):
+class CheckVerb(options.JudgmentsAndRuns, options.CollectionFacts, options.Output):
     """Report all errors in QRELS and RUNs, with file and line, and warnings.
 
     Warnings are about queries that only one file has, tied scores, scores that contradict ranks, unjudged documents,
@@ -334,7 +334,7 @@ def first_of(names: Sequence[str]) -> str:
     return ", ".join(names[:SHOWN]) + more
 
 
-class Convert(options.ReadingRuns):
+class ConvertVerb(options.ReadingRuns):
     """Convert IN, a run or judgments in any format, to OUT.
 
     The name of OUT selects the format: .json, .jsonl, .csv, .tsv or .parquet, and TREC text for any other name. A
@@ -401,7 +401,7 @@ def detect_kind(source: str, duplicates: Duplicates = "error") -> str:
     return "run" if run is None else "qrels"
 
 
-class WordCounts(Settings):
+class WordCounts(OptionGroup):
     """What is counted in which documents, and which counts are kept."""
 
     sources: Annotated[tuple[options.File, ...], Argument("SOURCE...")]
@@ -448,7 +448,7 @@ class WordCounts(Settings):
             note(report.corpus_notes(corpus))
 
 
-class CountWords(WordCounts):
+class CorpusVerb(WordCounts):
     """Count the words of a collection, and keep the word counts of judged and retrieved documents.
 
     SOURCE is a file (JSON Lines, tab-separated, TREC <DOC> or Parquet, compressed or not), a folder of such files or
@@ -468,6 +468,6 @@ class CountWords(WordCounts):
             return build(*self.sources, qrels=judgments, runs=self.runs, progress=step, **how)
 
 
-check = verb(Check, "Report all errors in the input files.")
-convert = verb(Convert, "Convert runs and judgments between formats.")
-corpus = verb(CountWords, "Count words, for measures that use document text.")
+check = verb(CheckVerb, "Report all errors in the input files.")
+convert = verb(ConvertVerb, "Convert runs and judgments between formats.")
+corpus = verb(CorpusVerb, "Count words, for measures that use document text.")

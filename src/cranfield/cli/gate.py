@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from cranfield.cli import options
-from cranfield.cli.commands import RARE, Option, Settings
+from cranfield.cli.commands import RARE, Option, OptionGroup
 from cranfield.cli.output import quiet, replace, say
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _check(rule: str, measure: str, number: float) -> None:
             check_gate(parse(measure), Gate(**limit))
 
 
-class Baselines(Settings):
+class Baselines(OptionGroup):
     """Which saved baselines are accepted."""
 
     GROUP = "Checks for pipelines"
@@ -73,7 +73,7 @@ class Baselines(Settings):
     ] = False
 
 
-class Regressions(Settings):
+class Regressions(OptionGroup):
     """Checks against a baseline."""
 
     GROUP = "Checks for pipelines"
@@ -95,7 +95,7 @@ class Regressions(Settings):
     ] = {}  # noqa: RUF012
 
 
-class Limits(Settings):
+class LimitOptions(OptionGroup):
     """Checks of means."""
 
     GROUP = "Checks for pipelines"
@@ -114,12 +114,12 @@ class Limits(Settings):
     junit: Annotated[options.OutputPath | None, "Write the results as JUnit XML, for CI servers.", RARE] = None
 
 
-def measures_of(settings: Settings, rules: Iterable[str]) -> list[str]:
+def measures_of(settings: OptionGroup, rules: Iterable[str]) -> list[str]:
     """The measures that have one of these rules."""
     return list(dict.fromkeys(measure for rule in rules for measure in getattr(settings, rule)))
 
 
-def gates_of(settings: Settings, rules: Iterable[str], label_of: Mapping[str, str]) -> dict[str, Gate]:
+def gates_of(settings: OptionGroup, rules: Iterable[str], label_of: Mapping[str, str]) -> dict[str, Gate]:
     """What must hold of each column; of several numbers of one measure under different names, the strictest."""
     from cranfield.analysis.gates import Gate
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 QUERIES = 50  # of a collection whose size is not given
 
 
-class Judge(options.OwnMeasures, options.Inputs, options.QueryTexts, options.Pages):
+class JudgeVerb(options.OwnMeasures, options.JudgmentsAndRuns, options.QueryTexts, options.Pages):
     """List the unjudged documents whose judgments would decide most between RUNs, and which pairs are decided.
 
     --page writes a page on which to judge these documents, without a network. The page is blind: it shows neither runs
@@ -145,7 +145,7 @@ class Judge(options.OwnMeasures, options.Inputs, options.QueryTexts, options.Pag
         note([merged_note(len(result.new), result.repeated, self.output)])
 
 
-class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, options.Level, options.Results):
+class JudgesVerb(options.Measures, options.ReadingRuns, options.UndefinedValues, options.Level, options.Results):
     """Compare PREDICTED judgments with the human judgments in QRELS, and the order of RUNs under both.
 
     Shows the confusion of grades, kappa with its interval, the correlation of both leaderboards, also among the best
@@ -191,7 +191,7 @@ class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, opt
         self.deliver(pages, data, partial(save_all, drawings) if runs else None)
 
 
-class Sample(options.ReadingRuns, options.Seed, options.Output):
+class SampleVerb(options.ReadingRuns, options.Seed, options.Output):
     """Draw a stratified sample of the documents of RUNs, and write the file to judge.
 
     The grade of a document that was not drawn is -1, that of a drawn document without a judgment is -2. Once all of
@@ -237,7 +237,7 @@ class Sample(options.ReadingRuns, options.Seed, options.Output):
         note([f"{drawn:,} of {len(sample):,} pooled documents drawn; {left:,} of them are to be judged (grade -2)"])
 
 
-class DepthFor(options.ReadingRuns, options.Output):
+class DepthForVerb(options.ReadingRuns, options.Output):
     """Show how deep rankings must be judged so that the residual of each MEASURE is at most --max-residual.
 
     The number of judgments is at most depth x queries x runs. With --run, the distinct documents above this depth are
@@ -301,7 +301,7 @@ class DepthFor(options.ReadingRuns, options.Output):
         emit(write(pages, result, self.format, width=width(), colour=colour(self.output)), self.output)
 
 
-judge = verb(Judge, "Choose documents to judge next, judge them on a page, and merge judgments.")
-judges = verb(Judges, "Check predicted judgments, such as those of an LLM, against human ones.")
-sample = verb(Sample, "Draw a stratified sample of documents to judge.")
-depth_for = verb(DepthFor, "Show how deep rankings must be judged for a small residual.")
+judge = verb(JudgeVerb, "Choose documents to judge next, judge them on a page, and merge judgments.")
+judges = verb(JudgesVerb, "Check predicted judgments, such as those of an LLM, against human ones.")
+sample = verb(SampleVerb, "Draw a stratified sample of documents to judge.")
+depth_for = verb(DepthForVerb, "Show how deep rankings must be judged for a small residual.")

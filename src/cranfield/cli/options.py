@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import click
 
-from cranfield.cli.commands import Argument, OutputFile, OutputFolder, Settings, described, groups_of
+from cranfield.cli.commands import Argument, OptionGroup, OutputFile, OutputFolder, described, groups_of
 from cranfield.cli.output import QUIET, colour, emit, for_file, note, progress, save_figures, width
 from cranfield.data import Repeats
 from cranfield.errors import InputError, UsageError
@@ -168,7 +168,7 @@ def _read_columns(ctx: click.Context, _param: click.Parameter, value: str | None
     return value
 
 
-class ReadingRuns(Settings):
+class ReadingRuns(OptionGroup):
     """For every command that reads runs."""
 
     GROUP = "Rankings and queries"
@@ -182,7 +182,7 @@ class ReadingRuns(Settings):
     duplicates: Annotated[DuplicateRule, RARE] = "error"
 
 
-class Inputs(ReadingRuns):
+class JudgmentsAndRuns(ReadingRuns):
     """Judgments and runs."""
 
     qrels: Annotated[File, Argument(callback=check_files)]
@@ -199,7 +199,7 @@ def _load_measures(ctx: click.Context, _param: click.Parameter, value: tuple[str
     return value
 
 
-class OwnMeasures(Settings):
+class OwnMeasures(OptionGroup):
     """The user's own measures."""
 
     measures_file: Annotated[
@@ -226,7 +226,7 @@ class Measures(OwnMeasures):
     ] = None
 
 
-class Ordering(Settings):
+class Ordering(OptionGroup):
     """Which documents of a ranking count, and in which order."""
 
     GROUP = "Rankings and queries"
@@ -235,7 +235,7 @@ class Ordering(Settings):
     ties: Ties | None
 
 
-class UndefinedValues(Settings):
+class UndefinedValues(OptionGroup):
     """What to do with undefined values."""
 
     GROUP = "Rankings and queries"
@@ -244,7 +244,7 @@ class UndefinedValues(Settings):
     undefined: Undefined
 
 
-class Seed(Settings):
+class Seed(OptionGroup):
     """The seed of random steps."""
 
     FIELDS = described(Policy, "seed")
@@ -252,7 +252,7 @@ class Seed(Settings):
     seed: int
 
 
-class Rankings(Ordering, UndefinedValues):
+class RankingOptions(Ordering, UndefinedValues):
     """All options of an evaluation but the seed."""
 
     FIELDS = described(Policy, without=(*groups_of(Ordering), *groups_of(UndefinedValues), *groups_of(Seed)))
@@ -262,7 +262,7 @@ class Rankings(Ordering, UndefinedValues):
 KINDS = {"grades": "qrels", "preferences": "prefs", "groups": "groups", "spans": "spans"}
 
 
-class QueryTexts(Settings):
+class QueryTexts(OptionGroup):
     """What is known of queries."""
 
     GROUP = "Rankings and queries"
@@ -275,7 +275,7 @@ class QueryTexts(Settings):
     ] = None
 
 
-class DocumentText(Settings):
+class DocumentText(OptionGroup):
     """The text of documents."""
 
     GROUP = "Rankings and queries"
@@ -288,7 +288,7 @@ class DocumentText(Settings):
     ] = None
 
 
-class Level(Settings):
+class Level(OptionGroup):
     """From which grade on documents are relevant."""
 
     GROUP = "Rankings and queries"
@@ -330,7 +330,7 @@ class CollectionFacts(DocumentText, QueryTexts, Level):
         return collection.changed(**given) if given else collection
 
 
-class Standardising(Settings):
+class Standardising(OptionGroup):
     """Standardised scores."""
 
     standardise: Annotated[
@@ -346,7 +346,7 @@ def _be_quiet(ctx: click.Context, _param: click.Parameter, value: bool) -> bool:
     return value
 
 
-class Quiet(Settings):
+class Quiet(OptionGroup):
     """No notes."""
 
     GROUP = "Output"
@@ -364,7 +364,7 @@ class Output(Quiet):
     output: Annotated[OutputPath | None, "Write to this file instead of standard output.", Option("-o --output")] = None
 
 
-class Digits(Settings):
+class Digits(OptionGroup):
     """How many decimals tables have."""
 
     GROUP = "Output"
@@ -372,7 +372,7 @@ class Digits(Settings):
     digits: Annotated[int, Limits(0, 17), "Number of decimals in tables."] = 4
 
 
-class Verbose(Settings):
+class Verbose(OptionGroup):
     """All notes."""
 
     GROUP = "Output"
@@ -399,7 +399,7 @@ def _drawable(_ctx: click.Context, _param: click.Parameter, value: str | None) -
     return value
 
 
-class Drawing(Settings):
+class Drawing(OptionGroup):
     """Figures."""
 
     GROUP = "Output"
@@ -434,7 +434,7 @@ class Results(Pages, Drawing):
             note(result.get("notes", ()))
 
 
-class Averaging(Settings):
+class Averaging(OptionGroup):
     """Means by attributes of queries."""
 
     GROUP = "Rankings and queries"
@@ -499,7 +499,7 @@ class Elsewhere(QueryTexts):
         if self.lower and not self.scores:
             raise UsageError("--lower needs --scores")
         facts = [name for name in groups_of(CollectionFacts) if name != "queries_file"]
-        about_rankings = (*groups_of(Rankings), *facts, "duplicates", "standardise", "audit")
+        about_rankings = (*groups_of(RankingOptions), *facts, "duplicates", "standardise", "audit")
         own = groups_of(type(self))
         unused = self.typed(*(name for name in about_rankings if name in own)) if self.scores else []
         if unused:
@@ -514,7 +514,7 @@ class Chosen(NamedTuple):
     notes: list[str]
 
 
-class Scoring(Rankings, CollectionFacts, Seed):
+class ScoringOptions(RankingOptions, CollectionFacts, Seed):
     """Judgments, and everything that decides how runs are scored."""
 
     qrels: Annotated[File, Argument(callback=check_files)]
@@ -527,7 +527,7 @@ class Scoring(Rankings, CollectionFacts, Seed):
     @property
     def policy_options(self) -> dict[str, Any]:
         """The options of the evaluation."""
-        return self.values_of(Rankings, Seed)
+        return self.values_of(RankingOptions, Seed)
 
     @property
     def policy(self) -> Policy:
@@ -567,7 +567,7 @@ class Scoring(Rankings, CollectionFacts, Seed):
         return Chosen(Plan(tuple(columns), policy), labels, notes)
 
 
-class Evaluating(Inputs, Scoring):
+class Evaluating(JudgmentsAndRuns, ScoringOptions):
     """Judgments, runs, and everything that decides how they are evaluated."""
 
     def read(self, plan: Plan, *, page: int = 0) -> Evaluation:

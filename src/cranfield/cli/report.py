@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cranfield.cli import gate, options
 from cranfield.cli.commands import Option, OutputFile, groups_of, verb
-from cranfield.cli.compare import Design, Testing
+from cranfield.cli.compare import DesignOptions, Testing
 from cranfield.cli.output import emit, note, progress, save_figures, say_written
 from cranfield.codec import now
 from cranfield.errors import CranfieldError, UsageError
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores
 
 REPORT = "report.html"
-TESTING = (*groups_of(Testing), *groups_of(Design))
+TESTING = (*groups_of(Testing), *groups_of(DesignOptions))
 QUERY_FILE = re.compile(r"queries\.(jsonl?|csv|tsv|parquet)(\.(gz|zst|bz2|xz))?")
 FAR = ("..", "..")  # the beginning of the path of a file that is more than one folder up
 
 
-class Report(
+class ReportVerb(
     options.Measures,
     options.Quiet,
     options.Drawing,
     Testing,
-    Design,
+    DesignOptions,
     options.Elsewhere,
     options.Evaluating,
     options.Averaging,
@@ -126,7 +126,7 @@ class Report(
                 else:
                     scores = self.averaged(self.score(chosen.plan))
         baseline = None if self.baseline is None else names.get(self.baseline, self.baseline)
-        settings = ComparisonSettings(seed=self.seed, baseline=baseline, **self.values_of(Testing, Design))
+        settings = ComparisonSettings(seed=self.seed, baseline=baseline, **self.values_of(Testing, DesignOptions))
         changed = self.allow_changed_judgments
         scores, settings = with_baseline(scores, settings, saved, changed_judgments=changed)
         if settings.baseline not in (None, BEST):
@@ -246,7 +246,7 @@ class Report(
         return [[*line, *self.typed("duplicates")] for line in lines]
 
 
-command = verb(Report, "Write an HTML report.")
+command = verb(ReportVerb, "Write an HTML report.")
 
 
 def query_texts_beside(qrels: str, queries: Sequence[str]) -> tuple[dict[str, str], list[str]]:

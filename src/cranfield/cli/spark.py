@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from cranfield.cli import options
-from cranfield.cli.commands import Argument, LazyGroup, Option, Settings, verb
+from cranfield.cli.commands import Argument, LazyGroup, Option, OptionGroup, verb
 from cranfield.cli.compare import ShownComparison, Testing
 from cranfield.cli.eval import ShownScores
 from cranfield.cli.files import WordCounts
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cranfield.spark import ScoreFrame
 
 
-class Cluster(Settings):
+class Cluster(OptionGroup):
     """Where to compute."""
 
     GROUP = "Spark"
@@ -47,7 +47,7 @@ class Cluster(Settings):
             spark_session.stop()
 
 
-class Scoring(options.Scoring, Cluster):
+class ScoringOnSpark(options.ScoringOptions, Cluster):
     """Judgments and runs that Spark reads."""
 
     runs: Annotated[tuple[options.File, ...], Argument("RUN...", options.check_files)]
@@ -84,7 +84,7 @@ class Scoring(options.Scoring, Cluster):
             yield scores, names
 
 
-class Eval(ShownScores, Scoring):
+class EvalOnSpark(ShownScores, ScoringOnSpark):
     """Score RUNs against the judgments in QRELS on Apache Spark.
 
     Files are paths that every worker can open: TREC text, JSON Lines, CSV or Parquet; a folder is one file. QRELS may
@@ -104,7 +104,7 @@ class Eval(ShownScores, Scoring):
         self.present(frame, chosen)
 
 
-class Compare(ShownComparison, Scoring):
+class CompareOnSpark(ShownComparison, ScoringOnSpark):
     """Test which differences between RUNs are significant, on Apache Spark.
 
     \b
@@ -126,7 +126,7 @@ class Compare(ShownComparison, Scoring):
         self.present(comparison, chosen.label_of, [*chosen.notes, *sentences(frame.evaluation_notes)], frame)
 
 
-class Corpus(WordCounts, Cluster):
+class CorpusOnSpark(WordCounts, Cluster):
     """Count the words of a collection on Apache Spark: `cranfield corpus`, for collections in a data lake.
 
     SOURCE is a file or folder of Parquet, JSON Lines, TSV or CSV.
@@ -160,11 +160,11 @@ class SparkVerbs(LazyGroup):
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         verbs = {
-            "eval": (Eval, "Score runs against judgments."),
-            "compare": (Compare, "Test which differences between runs are significant."),
-            "corpus": (Corpus, "Count words, for measures that use document text."),
+            "eval": (EvalOnSpark, "Score runs against judgments."),
+            "compare": (CompareOnSpark, "Test which differences between runs are significant."),
+            "corpus": (CorpusOnSpark, "Count words, for measures that use document text."),
         }
-        return verb(*verbs[cmd_name]) if cmd_name in verbs else None
+        return verb(*verbs[cmd_name], name=cmd_name) if cmd_name in verbs else None
 
 
 @click.group(cls=SparkVerbs, short_help="Evaluate, compare and count words on Apache Spark.")

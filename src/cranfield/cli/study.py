@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import click
 
 from cranfield.cli import options
-from cranfield.cli.commands import Argument, Field, LazyGroup, command_of, fields_of, fields_of_function, verb
+from cranfield.cli.commands import Argument, LazyGroup, OptionField, command_of, fields_of, fields_of_function, verb
 from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, digests_for, emit, note, progress, save_figures, say, text_width, width
 from cranfield.errors import UsageError
@@ -51,7 +51,7 @@ OWN_COMMAND = "properties"  # a verb of its own
 FACTS = ("nil", "rel", "full_length")  # settings of studies that a collection file may have, too
 
 
-def fields_of_experiment(function: Callable[..., Any]) -> dict[str, Field]:
+def fields_of_experiment(function: Callable[..., Any]) -> dict[str, OptionField]:
     """The fields of an experiment; measures are texts here."""
     parameters, fields = declared(function), fields_of_function(function, SHARED)
     if "measures" in parameters:
@@ -83,7 +83,7 @@ def help_of(function: Callable[..., Any]) -> dict[str, Any]:
     return {"short_help": summary, "help": text + ("\n\n\b\n" + inspect.cleandoc(examples) if examples else "")}
 
 
-class ChosenRuns(options.Inputs):
+class ChosenRuns(options.JudgmentsAndRuns):
     """The collections and runs of a study."""
 
     GROUP = ""
@@ -115,7 +115,7 @@ def _refuse_scores(ctx: click.Context, _param: click.Parameter, value: tuple[str
     return value
 
 
-def _inputs(study: type[Study]) -> dict[str, Field]:
+def _inputs(study: type[Study]) -> dict[str, OptionField]:
     """The fields of judgments and runs, or of scores."""
     if not study.takes_scores():
         return fields_of(ChosenRuns) | fields_of(options.Elsewhere, "scores")
@@ -124,7 +124,7 @@ def _inputs(study: type[Study]) -> dict[str, Field]:
     return fields
 
 
-def _paper(study: type[Study]) -> dict[str, Field]:
+def _paper(study: type[Study]) -> dict[str, OptionField]:
     """The option --paper, if the study repeats a published experiment."""
     if (preset := study.PAPER) is None:
         return {}
@@ -133,7 +133,7 @@ def _paper(study: type[Study]) -> dict[str, Field]:
         f"--top is given. -m takes the names of the paper, too: {', '.join(SAKAI_NAMES)}. The "
         f"measures are {' '.join(preset.measures)}"
     )
-    return {"paper": Field(walk(Annotated[bool, text]), False)}
+    return {"paper": OptionField(walk(Annotated[bool, text]), False)}
 
 
 def study_command(name: str) -> click.Command:
@@ -255,7 +255,7 @@ def tie_cost_command() -> click.Command:
         options.Results(**values).deliver(cost_tables(costs), asdict(costs))
 
     folder = Annotated[options.Folder | None, "Write the collection as qrels.txt and feature.run."]
-    fields = measured | collection | {"save": Field(walk(folder), None)}
+    fields = measured | collection | {"save": OptionField(walk(folder), None)}
     fields |= fields_of(options.Pages, "quiet", "output", "format")
     return command_of("tie-cost", fields, run, **help_of(tie_costs))
 
@@ -290,7 +290,7 @@ def command(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-class Show(options.Results):
+class ShowStudyVerb(options.Results):
     """Print and draw the study in FILE, which was written with --format json. Nothing is computed again.
 
     \b
@@ -310,10 +310,10 @@ class Show(options.Results):
             note(result.to_dict()["notes"])
 
 
-show = verb(Show, "Print and draw a saved study.")
+show = verb(ShowStudyVerb, "Print and draw a saved study.", name="show")
 
 
-class Properties(options.Writing):
+class PropertiesVerb(options.Writing):
     """Check numeric properties of MEASUREs (Moffat, AIRS 2013) on all small rankings.
 
     Y: the property holds for all of them; N: it does not, and the smallest counterexample is shown. All cutoffs are
@@ -387,7 +387,7 @@ class Properties(options.Writing):
         emit(text, self.output)
 
 
-properties = verb(Properties, "Check numeric properties of measures.")
+properties = verb(PropertiesVerb, "Check numeric properties of measures.")
 
 
 SIMULATE = """Simulate a test collection: queries with subtopics, documents with texts, systems of known quality.
@@ -416,9 +416,9 @@ def _simulate(folder: str, force: bool, **settings: Any) -> None:
 simulate = command_of(
     "simulate",
     {
-        "folder": Field(walk(Annotated[options.Folder, Argument("DIR")])),
+        "folder": OptionField(walk(Annotated[options.Folder, Argument("DIR")])),
         **fields_of_function(simulation.simulate, fields_of(options.Seed)),
-        "force": Field(walk(Annotated[bool, "Replace an existing simulation in DIR."]), False),
+        "force": OptionField(walk(Annotated[bool, "Replace an existing simulation in DIR."]), False),
     },
     _simulate,
     help=SIMULATE,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import click
 
-from cranfield.cli.commands import Argument, Option, Settings, Verb, described, verb
+from cranfield.cli.commands import Argument, Option, OptionGroup, Verb, described, verb
 from cranfield.cli.output import emit
 from cranfield.compat import trec_eval as program
 
@@ -27,7 +27,7 @@ class TrecEvalCommand(Verb):
             raise WrongUsage(error.format_message(), error.ctx) from error
 
 
-class TrecEval(Settings):
+class TrecEvalVerb(OptionGroup):
     """Score RUN against QRELS as trec_eval does: the same arguments, and the same output byte for byte.
 
     To use the old name: alias trec_eval='cranfield trec_eval'. Exit codes: 1 for wrong usage, 2 for unreadable files,
@@ -76,5 +76,8 @@ class TrecEval(Settings):
 
 
 command = verb(
-    TrecEval, "Run as a drop-in replacement for trec_eval.", TrecEvalCommand, context_settings={"help_option_names": []}
+    TrecEvalVerb,
+    "Run as a drop-in replacement for trec_eval.",
+    TrecEvalCommand,
+    context_settings={"help_option_names": []},
 )

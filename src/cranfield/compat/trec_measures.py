@@ -247,7 +247,7 @@ MULTIPLES = tuple(i / 5 for i in range(1, 11))
 
 
 @dataclass(frozen=True)
-class Kind:
+class MeasureKind:
     """One measure of trec_eval: ``ours`` is a template for the name of our measure."""
 
     ours: str = ""
@@ -262,56 +262,56 @@ class Kind:
 
 
 # In the order in which trec_eval prints them.
-KINDS: dict[str, Kind] = {
-    "runid": Kind(style="text", shape="text"),
-    "num_q": Kind(style="text", shape="text"),
-    "num_ret": Kind("NumRet", style="count"),
-    "num_rel": Kind("NumRel(rel={level})", style="count"),
-    "num_rel_ret": Kind("NumRelRet(rel={level})", style="count"),
-    "map": Kind("AP(rel={level})", exact=average_precision),
-    "gm_map": Kind("GMAP(rel={level})", style="geometric", exact=average_precision),
-    "Rprec": Kind("Rprec(rel={level})"),
-    "bpref": Kind("bpref(rel={level})", exact=binary_preference),
-    "recip_rank": Kind("RR(rel={level})"),
-    "iprec_at_recall": Kind("IPrec(rule='{rule}', rel={level})@{x}", "shares", RECALLS),
-    "P": Kind("P(rel={level})@{x}", "cuts", CUTS),
-    "relstring": Kind(style="text", shape="numbers", defaults=(10,)),
-    "recall": Kind("R(rel={level})@{x}", "cuts", CUTS),
-    "infAP": Kind("infAP(rel={level})", exact=inferred_average_precision),
-    "gm_bpref": Kind("GMbpref(rel={level})", style="geometric", exact=binary_preference),
-    "Rprec_mult": Kind("RprecAt(times={x}, rel={level})", "shares", MULTIPLES),
-    "utility": Kind(
+KINDS: dict[str, MeasureKind] = {
+    "runid": MeasureKind(style="text", shape="text"),
+    "num_q": MeasureKind(style="text", shape="text"),
+    "num_ret": MeasureKind("NumRet", style="count"),
+    "num_rel": MeasureKind("NumRel(rel={level})", style="count"),
+    "num_rel_ret": MeasureKind("NumRelRet(rel={level})", style="count"),
+    "map": MeasureKind("AP(rel={level})", exact=average_precision),
+    "gm_map": MeasureKind("GMAP(rel={level})", style="geometric", exact=average_precision),
+    "Rprec": MeasureKind("Rprec(rel={level})"),
+    "bpref": MeasureKind("bpref(rel={level})", exact=binary_preference),
+    "recip_rank": MeasureKind("RR(rel={level})"),
+    "iprec_at_recall": MeasureKind("IPrec(rule='{rule}', rel={level})@{x}", "shares", RECALLS),
+    "P": MeasureKind("P(rel={level})@{x}", "cuts", CUTS),
+    "relstring": MeasureKind(style="text", shape="numbers", defaults=(10,)),
+    "recall": MeasureKind("R(rel={level})@{x}", "cuts", CUTS),
+    "infAP": MeasureKind("infAP(rel={level})", exact=inferred_average_precision),
+    "gm_bpref": MeasureKind("GMbpref(rel={level})", style="geometric", exact=binary_preference),
+    "Rprec_mult": MeasureKind("RprecAt(times={x}, rel={level})", "shares", MULTIPLES),
+    "utility": MeasureKind(
         "Utility(hit={0}, noise={1}, miss={2}, rest={3}, size={size}, rel={level})", "numbers", (1, -1, 0, 0),
         silent=True,
     ),
-    "11pt_avg": Kind(
+    "11pt_avg": MeasureKind(
         "IPrec(rule='{rule}', rel={level})@{x}", "numbers", RECALLS, exact=eleven_point_average,
     ),
-    "binG": Kind("binG(rel={level})", exact=binary_gain),
-    "G": Kind("G(gain={gain})", "pairs", exact=gain_by_cost),
-    "dcg": Kind("DCG(gain={gain})", "pairs", since=10, exact=cumulated_gain),
-    "ideal_dcg": Kind("IDCG(gain={gain})", "pairs", since=10, exact=ideal_cumulated_gain),
-    "ndcg": Kind("nDCG(gain={gain})", "pairs", exact=normalised_cumulated_gain),
-    "ndcg_rel": Kind("nDCG_rel(gain={gain})", "pairs", exact=normalised_gain_at_relevant),
-    "Rndcg": Kind("R_nDCG(gain={gain})", "pairs", relevant=True, exact=normalised_gain_at_levels),
-    "ndcg_cut": Kind("nDCG@{x}", "cuts", CUTS, exact=normalised_cumulated_gain),
-    "map_cut": Kind("AP(rel={level})@{x}", "cuts", CUTS, exact=average_precision),
-    "relative_P": Kind("RelP(rel={level})@{x}", "cuts", CUTS),
-    "success": Kind("Success(rel={level})@{x}", "cuts", (1, 5, 10)),
-    "set_P": Kind("SetP(rel={level})"),
-    "set_relative_P": Kind("SetRelP(rel={level})"),
-    "set_recall": Kind("SetR(rel={level})"),
-    "set_map": Kind("SetAP(rel={level})", exact=set_average_precision),
-    "set_F": Kind("SetF(beta={root}, rel={level})", "numbers", (1,), exact=set_f),
-    "num_nonrel_judged_ret": Kind("NumNonRelRet(rel={level})", style="count"),
+    "binG": MeasureKind("binG(rel={level})", exact=binary_gain),
+    "G": MeasureKind("G(gain={gain})", "pairs", exact=gain_by_cost),
+    "dcg": MeasureKind("DCG(gain={gain})", "pairs", since=10, exact=cumulated_gain),
+    "ideal_dcg": MeasureKind("IDCG(gain={gain})", "pairs", since=10, exact=ideal_cumulated_gain),
+    "ndcg": MeasureKind("nDCG(gain={gain})", "pairs", exact=normalised_cumulated_gain),
+    "ndcg_rel": MeasureKind("nDCG_rel(gain={gain})", "pairs", exact=normalised_gain_at_relevant),
+    "Rndcg": MeasureKind("R_nDCG(gain={gain})", "pairs", relevant=True, exact=normalised_gain_at_levels),
+    "ndcg_cut": MeasureKind("nDCG@{x}", "cuts", CUTS, exact=normalised_cumulated_gain),
+    "map_cut": MeasureKind("AP(rel={level})@{x}", "cuts", CUTS, exact=average_precision),
+    "relative_P": MeasureKind("RelP(rel={level})@{x}", "cuts", CUTS),
+    "success": MeasureKind("Success(rel={level})@{x}", "cuts", (1, 5, 10)),
+    "set_P": MeasureKind("SetP(rel={level})"),
+    "set_relative_P": MeasureKind("SetRelP(rel={level})"),
+    "set_recall": MeasureKind("SetR(rel={level})"),
+    "set_map": MeasureKind("SetAP(rel={level})", exact=set_average_precision),
+    "set_F": MeasureKind("SetF(beta={root}, rel={level})", "numbers", (1,), exact=set_f),
+    "num_nonrel_judged_ret": MeasureKind("NumNonRelRet(rel={level})", style="count"),
     **{
-        f"prefs_num_prefs_{part}": Kind(ours, style="count", judged="preferences")
+        f"prefs_num_prefs_{part}": MeasureKind(ours, style="count", judged="preferences")
         for part, ours in (
             ("poss", "NumPrefs"), ("ful", "NumPrefsMet"), ("ful_ret", "NumPrefsMet(count='retrieved')"),
         )
     },
     **{
-        f"prefs_{name}{part}": Kind(
+        f"prefs_{name}{part}": MeasureKind(
             f"{ours}count='{count}')", judged="preferences",
             exact=preference_pairs if name == "pair" else None,
         )
@@ -322,13 +322,13 @@ KINDS: dict[str, Kind] = {
         )
         if (name, part) != ("avgjg_Rnonrel", "_imp")
     },
-    "map_avgjg": Kind("AP(rel={level})", exact=average_precision, judged="groups"),
-    "P_avgjg": Kind("P(rel={level})@{x}", "cuts", CUTS, judged="groups"),
-    "Rprec_mult_avgjg": Kind("RprecAt(times={x}, rel={level})", "shares", MULTIPLES, judged="groups"),
-    "yaap": Kind("yaAP(rel={level})"),
-    "rbp": Kind("RBPq(p={p}, gain={gain})", "pairs", since=10, exact=rank_biased_precision),
-    "rbp_resid": Kind("RBPres(p={p})", "pairs", since=10, silent=True, exact=rank_biased_residual),
-    "unj": Kind("Unjudged@{x}", "cuts", (5, 10, 20), since=10),
+    "map_avgjg": MeasureKind("AP(rel={level})", exact=average_precision, judged="groups"),
+    "P_avgjg": MeasureKind("P(rel={level})@{x}", "cuts", CUTS, judged="groups"),
+    "Rprec_mult_avgjg": MeasureKind("RprecAt(times={x}, rel={level})", "shares", MULTIPLES, judged="groups"),
+    "yaap": MeasureKind("yaAP(rel={level})"),
+    "rbp": MeasureKind("RBPq(p={p}, gain={gain})", "pairs", since=10, exact=rank_biased_precision),
+    "rbp_resid": MeasureKind("RBPres(p={p})", "pairs", since=10, silent=True, exact=rank_biased_residual),
+    "unj": MeasureKind("Unjudged@{x}", "cuts", (5, 10, 20), since=10),
 }  # fmt: skip
 
 COUNTS = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")
@@ -349,7 +349,7 @@ NICKNAMES_OF_GROUPS: dict[str, tuple[str, ...]] = {
 BY_NAME_ONLY = ("yaap", "dcg", "ideal_dcg")
 
 
-def measures_of_version(generation: Generation) -> dict[str, Kind]:
+def measures_of_version(generation: Generation) -> dict[str, MeasureKind]:
     """The measures that a version of trec_eval has, in its order."""
     return {name: kind for name, kind in KINDS.items() if kind.since <= generation}
 
@@ -397,7 +397,7 @@ class Line:
     """One line of output: the mean of our measures, usually of one."""
 
     name: str
-    kind: Kind
+    kind: MeasureKind
     measures: tuple[Measure, ...] = ()
     unless: Measure | None = None  # if this is 0, so is the line
     numbers: tuple[float, ...] = ()
@@ -451,7 +451,9 @@ def lines(name: str, parameters: str, options: MeasureOptions) -> Iterator[Line]
         yield _line_of_numbers(f"{name}_{parameters}" if parameters else name, name, tuple(numbers), options)
 
 
-def _line(label: str, kind: Kind, options: MeasureOptions, *, x: float = 0, p: float = 0.9, **gains: float) -> Line:
+def _line(
+    label: str, kind: MeasureKind, options: MeasureOptions, *, x: float = 0, p: float = 0.9, **gains: float
+) -> Line:
     """The line of a measure with a cutoff ``x``, or with gains by grade; grades that are left out keep their gain."""
     if not kind.ours:
         return Line(label, kind)

@@ -18,7 +18,7 @@ from cranfield.evaluation.plan import Column
 from cranfield.evaluation.provenance import Provenance, Source
 from cranfield.evaluation.scores import Scores
 from cranfield.io.faults import quotable
-from cranfield.io.named_tables import SHAPE, Cell, Cells, read_queries, read_table, sources_of
+from cranfield.io.named_tables import SHAPE, Cells, ScoreCell, read_queries, read_table, sources_of
 from cranfield.io.streams import is_stream
 from cranfield.measures import parse
 from cranfield.measures.catalogue import outside_measure
@@ -244,7 +244,7 @@ def _scores(cells: Cells, lower: Sequence[str]) -> Scores:
     columns = tuple(
         Column(outside_measure(name, "lower" if name in lower else "higher"), label=name) for name in measures
     )
-    by_run: dict[str, list[Cell]] = {run: [] for run in runs}
+    by_run: dict[str, list[ScoreCell]] = {run: [] for run in runs}
     for cell in given:
         by_run[cell.run].append(cell)
     tables, counted = zip(*(_table(of_run, measures, queries) for of_run in by_run.values()), strict=True)
@@ -260,7 +260,7 @@ def _scores(cells: Cells, lower: Sequence[str]) -> Scores:
     )
 
 
-def _table(cells: Sequence[Cell], measures: Sequence[str], queries: Sequence[str]) -> tuple[Floats, Booleans]:
+def _table(cells: Sequence[ScoreCell], measures: Sequence[str], queries: Sequence[str]) -> tuple[Floats, Booleans]:
     """The values (measure, query, repeat) of one run, and which queries it has; every query has the same repeats."""
     measure_at, query_at = ({name: i for i, name in enumerate(names)} for names in (measures, queries))
     labels = dict.fromkeys(cell.repeat for cell in cells if cell.repeat) or {"": None}

@@ -63,7 +63,7 @@ class OutsideScores:
 
 
 @dataclass(frozen=True)
-class Design:
+class DesignSection:
     """Which queries belong together."""
 
     by: Annotated[Names, "Attributes of queries: means and differences for each of their values."] = ()
@@ -75,7 +75,7 @@ class Design:
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportSection:
     """The HTML report."""
 
     file: Annotated[Output, "Write the report to this file."]
@@ -150,14 +150,14 @@ class Experiment:
     scores: Annotated[
         Mapping[str, Pattern | OutsideScores], "Per-query scores from elsewhere by name: one more measure each."
     ] = field(default_factory=dict)
-    design: Annotated[Design, "Which queries belong together."] = field(default_factory=Design)
+    design: Annotated[DesignSection, "Which queries belong together."] = field(default_factory=DesignSection)
     compare: Annotated[Mapping[str, Any], COMPARING, "How differences are tested: keywords of `compare`."] = field(
         default_factory=dict
     )
     gates: Annotated[
         Mapping[str, Gate | tuple[Gate, ...]], "What must hold of each measure: a gate, or a list of them."
     ] = field(default_factory=dict)
-    report: Annotated[Report | None, "The HTML report."] = None
+    report: Annotated[ReportSection | None, "The HTML report."] = None
     save: Annotated[Save, "Files to write."] = field(default_factory=Save)
     history: Annotated[HistoryFile | None, "The history of the experiment."] = None
     # No keys of the file: `open` sets them.
@@ -361,7 +361,7 @@ class Experiment:
         return None if text is None else str(self.folder / text)
 
     def settings(self) -> ComparisonSettings:
-        design = self.design or Design()
+        design = self.design or DesignSection()
         return ComparisonSettings(
             **{name: value for name, value in (self.compare or {}).items() if value is not None},
             seed=(self.policy or {}).get("seed") or 0,

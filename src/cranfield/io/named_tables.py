@@ -405,7 +405,7 @@ ALL = "all"  # the query of means in the text of other programs
 SHAPE = "give {run: {measure: {query: value}}}, or a table with the columns run, query, measure, value"
 
 
-class Cell(NamedTuple):
+class ScoreCell(NamedTuple):
     """One value, NaN if it is missing, and where it is."""
 
     run: str
@@ -421,7 +421,7 @@ class Cells:
 
     def __init__(self, columns: Roles, is_measure: Callable[[str], bool]) -> None:
         self.columns, self.is_measure = columns, is_measure
-        self.cells: list[Cell] = []
+        self.cells: list[ScoreCell] = []
         self.remarks: list[str] = []
         self.means = 0  # rows with means over all queries, which are not read
         self._faults: list[str] = []
@@ -454,7 +454,7 @@ class Cells:
             )
             return
         self._first[key] = f"at {where}"
-        self.cells.append(Cell(*key, score, where))
+        self.cells.append(ScoreCell(*key, score, where))
 
     def raise_faults(self) -> None:
         """Raise all faults as one error."""

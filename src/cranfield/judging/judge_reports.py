@@ -378,8 +378,8 @@ def _warnings(report: JudgeReport, used: Floats, guardrails: Guardrails) -> list
             )
         elif not agreement.own.can_be_significant:
             warnings.append(
-                f"{agreement.measure}: only {agreement.own.assignments} assignments of runs to a family of this size are possible, "
-                "so that no test of favour can be significant"
+                f"{agreement.measure}: only {agreement.own.assignments} assignments of runs to a family of this size "
+                "are possible, so that no test of favour can be significant"
             )
     return warnings
 

@@ -165,7 +165,7 @@ def spelling(number: int) -> str:
     return word if not quotient else word + SYLLABLES[quotient % n] * (1 + quotient // n)
 
 
-class TextModel:
+class SimulatedTexts:
     """The language models of a collection, and the texts of its documents."""
 
     def __init__(self, collection: SimulatedCollection, vocabulary: int, length: int, seed: int) -> None:
@@ -388,7 +388,7 @@ class Simulation:
     judgments: Judgments
     complete: Judgments
     systems: tuple[System, ...]
-    text_model: TextModel
+    text_model: SimulatedTexts
 
     def __repr__(self) -> str:
         return f"Simulation: {plural(len(self.runs), 'run')}, {self.judgments!r}"
@@ -471,7 +471,7 @@ def simulate(
         _judge(collection, [_pool(documents, ends, pool_depth) for documents, _, ends in lists], "qrels"),
         _judge(collection, [np.sort(collection.candidates(q, number)) for q in range(queries)], "complete"),
         simulated,
-        TextModel(collection, vocabulary, words, seed),
+        SimulatedTexts(collection, vocabulary, words, seed),
     )
 
 

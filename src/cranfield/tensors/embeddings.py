@@ -119,7 +119,7 @@ def evaluate_embeddings(
     ids = None if document_ids is None else id_texts(document_ids, "document_ids")
     scorer = Scorer(query_embeddings, document_embeddings, similarity, block, None if ids is None else len(ids))
     names = names_of_rows(evaluator.judgments, query_ids, scorer.queries)
-    located = Located.of(evaluator.judgments, names, ids, first_document)
+    located = JudgedRows.of(evaluator.judgments, names, ids, first_document)
     order = "by_id" if evaluator.reader.by_id else "by_input"
     rules = {column.measure.views.rule.position for column in evaluator.columns} - {None}
     if len(rules) > 1:
@@ -307,7 +307,7 @@ def numbers_of(ids: Strings) -> Integers:
     return number
 
 
-class Located:
+class JudgedRows:
     """Judged documents and their rows among the embeddings; those that are not there are not retrieved.
 
     ``query``, ``number``, ``document``: the row of the query embedding, the row of the document embedding, and the row
@@ -322,7 +322,7 @@ class Located:
     @classmethod
     def of(
         cls, judgments: Judgments, names: Strings, document_ids: list[str] | None, first_document: int = 0
-    ) -> Located:
+    ) -> JudgedRows:
         row_of = {name: row for row, name in enumerate(names)}
         row_of_query = np.array([row_of.get(query, -1) for query in judgments.queries], np.int64)
         query = np.repeat(row_of_query, np.diff(judgments.begin))
@@ -381,7 +381,9 @@ class Located:
             all_reduce([*counts.sums, other], group)
         if len(again := np.unique(self.query[ops.host(other) > 0])):
             rows = np.flatnonzero(np.isin(self.query, again))
-            part = Located(np.searchsorted(again, self.query[rows]), self.number[rows], self.document[rows], self.rows)
+            part = JudgedRows(
+                np.searchsorted(again, self.query[rows]), self.number[rows], self.document[rows], self.rows
+            )
             chosen = scorer.only(again)
             counts.replace(rows, again, part.count(chosen, positions, group, first_document, singly=False))
         return counts

@@ -35,7 +35,7 @@ NOT_OF_PAGES = ("punycode", "idna", "unicode-escape", "raw-unicode-escape", "und
 _END_OF_HEADER = re.compile(rb"\r?\n\r?\n")
 
 
-class Record(NamedTuple):
+class WarcRecord(NamedTuple):
     """One record: its number, from 1, its header fields by lower-case name, and its content; a fault if it has one."""
 
     number: int
@@ -62,7 +62,7 @@ class Warc:
     def blocks(self) -> Iterator[Block]:
         with self._stream.open() as raw:
             file = io.BufferedReader(raw)
-            block: list[Record] = []
+            block: list[WarcRecord] = []
             size = 0
             for record in records(file):
                 block.append(record)
@@ -89,7 +89,7 @@ class Warc:
         return documents.build()
 
 
-def records(file: Any) -> Iterator[Record]:
+def records(file: Any) -> Iterator[WarcRecord]:
     """The records of a file. What follows a record up to the next one belongs to it, whatever its length says."""
     number, line = 0, _next_version(file, bytearray())
     while line:
@@ -107,7 +107,7 @@ def records(file: Any) -> Iterator[Record]:
         line = _next_version(file, more)
         if more.strip():
             content += more
-        yield Record(number, fields, content, fault)
+        yield WarcRecord(number, fields, content, fault)
 
 
 def _next_version(file: Any, skipped: bytearray) -> bytes:
@@ -134,7 +134,7 @@ def _fields(file: Any) -> tuple[dict[bytes, bytes], str]:
     return fields, "the header of the record does not end"
 
 
-def page_text(record: Record) -> bytes:
+def page_text(record: WarcRecord) -> bytes:
     """The text of a page as UTF-8; empty if it is not text."""
     header, body = b"", record.content
     if body.startswith(b"HTTP/"):
