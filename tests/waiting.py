@@ -29,11 +29,14 @@ def has_loaded(pid: int, library: str) -> bool:
 
 def threads(pid: int) -> dict[int, tuple[str, float]]:
     """The state of each thread of a process (R runs, S waits), and the processor's time that it has taken."""
-    found = {}
+    states = {}
     for path in Path(f"/proc/{pid}/task").glob("*/stat"):
-        fields = path.read_text().rpartition(")")[2].split()
-        found[int(path.parent.name)] = fields[0], (int(fields[11]) + int(fields[12])) / TICK
-    return found
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):  # it has ended since it was listed
+            continue
+        states[int(path.parent.name)] = fields[0], (int(fields[11]) + int(fields[12])) / TICK
+    return states
 
 
 def time_taken(pid: int) -> float:
