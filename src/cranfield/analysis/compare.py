@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 ComparisonTable = Literal["means", "pairs"]
 
 SELECTED = "the best run was selected by the scores that it is tested on: p-values do not account for the selection"
+TOO_OFTEN = "equal runs may be called different more often than alpha says"
 BEST = "best"  # the baseline that is the best run of each measure
 SAVED = ".json"  # the ending of a file of saved scores
 
@@ -487,7 +488,9 @@ def _tested(scores: Scores, settings: ComparisonSettings, progress: Progress | N
             f"queries with equal ids and judged documents in common are one cluster; cluster={INDEPENDENT} undoes it"
         )
     if few_repeats:
-        texts.append(f"two repeats are too few to estimate the variance between repeats: {few(few_repeats)}")
+        texts.append(
+            f"two repeats are too few to estimate the variance between repeats: {few(few_repeats)}; {TOO_OFTEN}"
+        )
     texts += _without_repeats(scores, samples, places)
     texts += [text for compared in by_measure for text in _without_spread(compared, settings)]
     return replace(
@@ -505,7 +508,8 @@ def _without_repeats(scores: Scores, samples: Sequence[Sample], places: Integers
         for pair, borrowed in zip(pairs.tolist(), sample.borrowed(pairs).tolist(), strict=True):
             alone = [run for run in pair if run not in sample.repeats]
             if sample.repeats and len(alone) == 1:
-                where = "is taken from the run compared with" if borrowed else "is not known, and not in the error"
+                unknown = f"is not known, and not in the error: {TOO_OFTEN}"
+                where = "is taken from the run compared with" if borrowed else unknown
                 runs_by_source.setdefault(where, set()).update(alone)
     return [
         f"without repeats: {few([scores.runs[run] for run in sorted(runs)])}; how much repeats would differ {where}"
