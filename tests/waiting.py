@@ -22,6 +22,17 @@ def until(holds: Callable[[], bool], what: str, seconds: float = 120) -> None:
         time.sleep(0.005)
 
 
+def unread(pipe: int) -> int:
+    """How many bytes wait in a pipe for its reader."""
+    import array
+    import fcntl
+    import termios
+
+    count = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, count)
+    return count[0]
+
+
 def has_loaded(pid: int, library: str) -> bool:
     """Whether the process has mapped a file whose path contains this name."""
     return library in Path(f"/proc/{pid}/maps").read_text()

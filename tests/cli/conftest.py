@@ -35,7 +35,12 @@ def shell(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     def run(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
         line = line.replace("cranfield ", f"{sys.executable} -m cranfield ")
         return subprocess.run(
-            ["bash", "-c", line], capture_output=True, text=True, cwd=tmp_path, env=os.environ | environment, timeout=60
+            ["bash", "-c", line],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=os.environ | environment,
+            timeout=300,
         )
 
     return run

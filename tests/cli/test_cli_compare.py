@@ -115,7 +115,10 @@ def test_a_check_says_that_significance_decided(call: Call) -> None:
     said = "✅ bm25 vs dense passed: no significant loss, but 4 queries lost and 3 won: q3, q6, q2, q4"
     assert said in call(*ask).stdout
     assert "✅ dense: no significant loss against bm25: nDCG@10" in call(*ask, "--baseline", BM25).stdout
-    assert "✅ bm25: an allowed loss against dense: nDCG@10" in call(*ask[:6], *ask[8:], "--may-drop", "nDCG@10=0.1").stdout
+    assert (
+        "✅ bm25: an allowed loss against dense: nDCG@10"
+        in call(*ask[:6], *ask[8:], "--may-drop", "nDCG@10=0.1").stdout
+    )
 
 
 @pytest.mark.parametrize("verb", ["eval", "compare", "queries", "audit"])

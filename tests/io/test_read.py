@@ -33,6 +33,7 @@ from cranfield.data import Run
 from cranfield.errors import InputError, MissingDependency, UsageError
 from cranfield.io import streams
 from cranfield.io.streams import short_name
+from waiting import unread, until
 
 PACKERS = {
     "plain": bytes,
@@ -249,10 +250,10 @@ def test_standard_input_in_non_blocking_mode_is_read_to_its_end() -> None:
     end, start = os.pipe()
     os.set_blocking(end, False)
     process = subprocess.Popen([sys.executable, "-c", script], stdin=end, stdout=subprocess.PIPE)
-    os.close(end)
     for piece in (RUN[:20], RUN[20:]):
         os.write(start, piece.encode())
-        time.sleep(0.5)
+        until(lambda: unread(end) == 0, "it has read this piece")
+    os.close(end)
     os.close(start)
     assert process.communicate()[0].split() == [b"5"]
 

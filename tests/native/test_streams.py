@@ -15,8 +15,13 @@ import numpy as np
 import pytest
 
 from cranfield.native import plain as _plain
+from waiting import unread, until
 
 _core = pytest.importorskip("cranfield.native._core", reason="the native core is not built")
+
+
+# Where a program that is begun here has this module and what it imports.
+FOLDERS = [str(folder) for folder in Path(__file__).parents[:2]]
 
 
 def empty_index() -> Any:
@@ -141,7 +146,7 @@ def test_the_child_of_a_fork_has_threads_of_its_own(tmp_path: Path) -> None:
     assert join(lambda: os.open(file, os.O_RDONLY))["lines"] == 30_000
     child = os.fork()
     if child == 0:
-        signal.alarm(20)  # rather than wait for threads that are not there
+        signal.alarm(120)  # rather than wait for threads that are not there
         lines = [join(lambda: io.BytesIO(file.read_bytes()))["lines"] for _ in range(2)]
         os._exit(0 if lines == [30_000, 30_000] else 1)
     assert os.waitpid(child, 0)[1] == 0
@@ -156,9 +161,9 @@ def test_an_interrupt_ends_the_reading_of_a_file(tmp_path: Path) -> None:
         raise TimeoutError("as planned")
 
     before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 0.01)
     try:
         with pytest.raises(TimeoutError, match="as planned"):
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
             join(lambda: os.open(file, os.O_RDONLY))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -169,30 +174,29 @@ def test_an_interrupt_ends_the_reading_of_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("function", ["join", "core.scan_run"])
 def test_an_interrupt_ends_a_silent_pipe(function: str) -> None:
     program = f"""
-import os, signal, sys
+import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background would ignore it
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+sys.path[:0] = {FOLDERS!r}
 from test_streams import join, _core as core
-read, write = os.pipe()
-os.write(write, b"1 Q0 a 1 1 t\\n")
-print("ready", flush=True)
 try:
-    {function}(lambda: read)
+    {function}(lambda: 0)
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
-    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
-    assert child.stdout is not None
-    assert child.stdout.readline() == "ready\n"
-    threading.Event().wait(0.3)
-    child.send_signal(signal.SIGINT)
-    out, _ = child.communicate(timeout=20)
+    read, write = os.pipe()
+    os.write(write, b"1 Q0 a 1 1 t\n")
+    with subprocess.Popen([sys.executable, "-c", program], stdin=read, stdout=subprocess.PIPE, text=True) as child:
+        until(lambda: child.poll() is not None or unread(read) == 0, "it has read the line, and waits for more")
+        child.send_signal(signal.SIGINT)
+        out, _ = child.communicate(timeout=120)
     assert out == "interrupted\n"
+    os.close(read)
+    os.close(write)
 
 
 MEASURED = """
 import os, resource, sys, threading
-sys.path.insert(0, {folder!r})
+sys.path[:0] = {folders!r}
 from test_streams import join
 def grown(make):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -213,7 +217,7 @@ def grown(make):
 
 
 def measured(program: str) -> str:
-    code = MEASURED.format(folder=str(Path(__file__).parent)) + program
+    code = MEASURED.format(folders=FOLDERS) + program
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     return ran.stdout
 
