@@ -29,6 +29,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -44,6 +45,7 @@ import cranfield as cf
 import cranfield.codec as codec
 import cranfield.corpus.corpus_file as corpus_file
 import cranfield.experiment.experiment as experiment
+import cranfield.experiment.history as history
 import cranfield.io.documents as documents
 import cranfield.io.formats.delimited as delimited
 import cranfield.io.formats.json as json_format
@@ -55,6 +57,7 @@ from cranfield import io as cranfield_io
 from cranfield.corpus.corpus import build
 from cranfield.errors import CranfieldError
 from cranfield.native import plain
+from cranfield.report.pages import write
 
 try:
     from cranfield.native import _core as core
@@ -417,6 +420,120 @@ def experiment_file(data: bytes) -> None:
             require(found[0] == found[1], "read twice")
 
 
+JUDGED_FILES = {
+    "qrels.txt": b"q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\n",
+    "diversity.txt": b"q1 s d1 1\nq1 t d2 1\nq2 s d1 1\n",
+    "table.csv": b"query,document,subtopic,type,text,cost,price\nq1,d1,s,nav,what,2,3\nq2,d2,t,inf,who,1,4\n",
+    "docs.jsonl": b'{"id": "d1", "text": "a light"}\n',
+}
+
+
+def collection_file(data: bytes) -> None:
+    """Files of collections: read twice, the same; what is read can be evaluated or is refused."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in JUDGED_FILES.items():
+            Path(folder, name).write_bytes(content)
+        path = Path(folder, "collection.toml")
+        path.write_bytes(data)
+        found = []
+        for _ in range(2):
+            try:
+                collection = cf.Collection.read(path)
+                require(path.as_posix() not in collection.files, "a collection is its own file")
+                scores = cf.evaluate(collection, {"q1": ["d1", "d2"], "q2": ["d3"]}, ["RR", "Answered"])
+                found.append(repr((collection.queries, scores._means.tolist(), [str(note) for note in scores.notes])))
+                _ = collection.items
+            except CranfieldError as error:
+                found.append(str(error))
+        require(found[0] == found[1], "read twice")
+
+
+def histories(data: bytes) -> None:
+    """Histories: what is read can be shown, as text and as plain data."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "history.jsonl")
+        path.write_bytes(data)
+        try:
+            found = history.History.read(str(path))
+        except CranfieldError:
+            return
+        shown = [write(found.pages(), shape) for shape in ("table", "markdown", "csv")]
+        json.dumps(found.to_dict(), allow_nan=False)
+        path.write_bytes(b"\n".join(reversed(data.split(b"\n"))))
+        again = history.History.read(str(path))
+        times = [str(entry["provenance"].get("time", "")) for entry in found.entries]
+        if len(set(times)) == len(times) and b"\r" not in data:
+            require(write(again.pages(), "table") == shown[0], "lines in another order")
+
+
+def scores_of_others(data: bytes) -> None:
+    """Scores that another program computed: read twice, the same, and saved as they are."""
+    for name in ("x.csv", "x.tsv", "x.json", "x.jsonl", "x.txt"):
+        found = []
+        for _ in range(2):
+            try:
+                scores = cf.read_scores(named(data, name))
+            except CranfieldError as error:
+                found.append(str(error))
+                continue
+            found.append(repr((scores.runs, scores.queries, scores.values.tolist(), sorted(scores.repeats))))
+            with tempfile.TemporaryDirectory() as folder:
+                scores.save(f"{folder}/scores.json")
+                again = cf.load(f"{folder}/scores.json")
+            require(np.array_equal(again.values, scores.values, equal_nan=True), "saved and loaded again")
+            if len(scores.runs) > 1:
+                with suppress(CranfieldError):
+                    str(cf.compare(scores, samples=9))
+        require(found[0] == found[1], "read twice")
+
+
+def items_of(data: bytes) -> None:
+    """Attributes of documents: read twice, the same; a share is a share."""
+    run = {"q1": {"d1": 2.0, "d2": 1.0, "d3": 1.0}, "q2": {"d2": 1.0}}
+    for name in ("x.csv", "x.json", "x.jsonl"):
+        found = []
+        for _ in range(2):
+            try:
+                items = cf.read_items(named(data, name))
+                parts = [repr((list(items.ids), list(items.attributes)))]
+                for by in (None, *items.attributes):
+                    shown = cf.exposure({"r": run}, 2, items, by)["r"]
+                    shares = sum(shown.shares.values())
+                    require(0 <= shown.coverage <= 1, "coverage")
+                    require(abs(shares - (by is not None)) < 1e-9, "shares")
+                    parts.append(repr((shown.coverage, shown.gini, shown.shares)))
+                found.append(" ".join(parts))
+            except CranfieldError as error:
+                found.append(str(error))
+        require(found[0] == found[1], "read twice")
+
+
+def columns_of_every_form(data: bytes) -> None:
+    """Objects of JSON as columns with missing and odd values: a list of rows and frames of them give the same."""
+    import pandas
+
+    try:
+        rows = json.loads(data)
+        table = pandas.DataFrame(rows)
+    except Exception:
+        return
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows) or not table.columns.is_unique:
+        return
+    frames = [table, table.convert_dtypes(), table.astype(object).where(table.notna(), None)]
+    doors: list[Callable[[Any], Any]] = [
+        lambda given: [list(cf.read_items(given).ids), *map(repr, cf.read_items(given).attributes)],
+        cf.read_queries,
+        lambda given: cf.read_scores(given).to_dict()["runs"],
+        lambda given: cf.evaluate(JUDGED, given, ["RR", "AP[ties=expected]"])._means.tolist(),
+        lambda given: cf.evaluate(given, {"q1": ["d1"], "q2": ["d3"]}, ["RR"])._means.tolist(),
+        lambda given: repr(cf.Collection(JUDGED, costs=given).costs),
+    ]
+    for door in doors:
+        for given in (rows, *frames):
+            with suppress(CranfieldError):
+                door(given)
+
+
 READERS: dict[str, Callable[[bytes], None]] = {
     "trec-run": trec_run,
     "trec-qrels": trec_qrels,
@@ -436,6 +553,11 @@ READERS: dict[str, Callable[[bytes], None]] = {
     "warc": warc_pages,
     "spans": spans,
     "experiment": experiment_file,
+    "collection": collection_file,
+    "history": histories,
+    "scores": scores_of_others,
+    "items": items_of,
+    "columns": columns_of_every_form,
 }
 
 # ---- seeds and mutations

@@ -206,6 +206,8 @@ def test_unknown_keywords_get_a_hint_everywhere(option: dict[str, Any], hint: st
             "predicted cannot be combined with groups, judges, nil or costs",
         ),
         ({"strata": {}}, "need qrels"),
+        ({"items": {"a": {}}, "costs": {}}, "costs without judgments"),
+        ({"items": {"a": {}}, "predicted": QRELS, "types": {}}, "types and predicted without judgments"),
         ({"qrels": QRELS, "negative": "nonsense"}, "negative must be one of"),
         ({"qrels": QRELS, "full_length": 0}, "full_length must be a whole number"),
     ],

@@ -288,6 +288,37 @@ def test_scores_of_several_collections() -> None:
     assert cf.read_scores(table)["judge"].per_query["x"] == {"docs/q1": 0.5, "web/q1": 0.1}
 
 
+@pytest.mark.parametrize("read", [cf.read_scores, cf.read_items, cf.read_queries])
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("query,item,m,,", "x.csv:1: several columns have no name"),
+        ("query,item,m, ,", "x.csv:1: several columns have no name"),
+        ("query,item,m,m,n", "x.csv:1: the column `m` appears twice"),
+    ],
+)
+def test_columns_of_one_name(read: Any, header: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"{header}\nq1,a,1,,\nq2,b,2,,\n")
+    with pytest.raises(InputError, match=message):
+        read(path)
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame(), pd.DataFrame(index=[1, 2]), pl.DataFrame()])
+def test_tables_without_columns(table: Any) -> None:
+    with pytest.raises(InputError, match="the table has no rows"):
+        cf.read_qrels(table)
+    for read in (cf.read_run, cf.read_items, cf.read_queries, cf.read_scores):
+        with pytest.raises(InputError):
+            read(table)
+
+
+def test_items_whose_names_are_numbers() -> None:
+    assert cf.read_items({"a": {1: 5}}).numbers("1").tolist() == [5]
+    with pytest.raises(InputError, match=r"document `0`: expected \{attribute: value\}"):
+        cf.read_items({0: 5})
+
+
 def test_two_files_of_one_name(tmp_path: Path) -> None:
     for folder, query in (("u", "q1"), ("v", "q2")):
         (tmp_path / folder).mkdir()

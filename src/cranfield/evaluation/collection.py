@@ -42,6 +42,7 @@ EXCLUSIVE = (
 )
 SAMPLE = ("strata", "inclusion", "method")
 JUDGED = ("qrels", "prefs", "groups", "judges", "spans")  # judgments, of which a collection has one kind
+ABOUT_JUDGMENTS = ("costs", "intents", "types", "predicted")
 OF_JUDGES = "evaluate, compare, reports and experiments take several judges; elsewhere give those of one of them"
 
 
@@ -453,6 +454,8 @@ def _check_combinations(given: Mapping[str, Any]) -> None:
         raise UsageError("judges are {name: qrels}, at least two", hint="give the judgments of one judge as qrels")
     if "qrels" not in given and given.keys() & set(SAMPLE):
         raise UsageError("strata, inclusion and method need qrels")
+    if given.keys().isdisjoint(JUDGED) and (lone := [name for name in ABOUT_JUDGMENTS if name in given]):
+        raise UsageError(f"{one_of(lone, 'and')} without judgments", hint=f"give {one_of(JUDGED)}, too")
     for name, others in EXCLUSIVE:
         if name in given and given.keys() & set(others):
             raise UsageError(f"{name} cannot be combined with {one_of(others)}")

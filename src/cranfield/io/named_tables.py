@@ -135,12 +135,14 @@ def _named(columns: Columns, source_name: str) -> Columns:
 
 
 def _check_names(names: Sequence[str], where: str) -> None:
-    if repeated := next((name for name in names if names.count(name) > 1), None):
-        raise _repeated(repeated, where)
+    for name in names:
+        if names.count(name) > 1:
+            raise _repeated(name, where)
 
 
 def _repeated(name: str, where: str) -> InputError:
-    return InputError([f"{where}: the column `{quotable(name)}` appears twice"])
+    fault = f"the column `{quotable(name)}` appears twice" if name.strip() else "several columns have no name"
+    return InputError([f"{where}: {fault}"])
 
 
 def _id_of(value: Any) -> str | None:
@@ -352,10 +354,12 @@ def read_items(source: Any, *, columns: Roles = None) -> Items:
     if not isinstance(table, Mapping):
         raise UsageError("items must be a table with names of columns, such as document,price")
     rows = by_text(table, "items")
-    if wrong := next((name for name, about in rows.items() if not isinstance(about, Mapping)), None):
-        raise InputError([f"items: document `{quotable(wrong)}`: expected {{attribute: value}}"])
-    names = dict.fromkeys(str(name) for about in rows.values() for name in about)
-    attributes = {name: [about.get(name) for about in rows.values()] for name in names}
+    for name, about in rows.items():
+        if not isinstance(about, Mapping):
+            raise InputError([f"items: document `{quotable(name)}`: expected {{attribute: value}}"])
+    named = [{str(name): value for name, value in about.items()} for about in rows.values()]
+    names = dict.fromkeys(name for about in named for name in about)
+    attributes = {name: [about.get(name) for about in named] for name in names}
     return _checked(Items("items", Strings.of(rows), attributes))
 
 

@@ -99,7 +99,7 @@ def _read_qrels(
     for frame, line_faults in pieces():
         faults.add(line_faults)
         named = choice.of(frame)
-        if frame.line is not None and not len(frame):
+        if not len(frame) and (frame.line is not None or not frame.names):
             continue
         of_rows = RowFaults(frame.line)
         for role, values in judged_columns(frame, named, of_rows).items():
