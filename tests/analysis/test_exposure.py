@@ -210,3 +210,16 @@ def test_without_a_spread_a_difference_of_shares_has_no_interval() -> None:
     assert other.difference == -1 and np.isnan([other.low, other.high]).all()
     assert (same.difference, same.low, same.high) == (0, 0, 0)
     assert "no interval for b: there is no spread between queries" in str(found)
+
+
+@pytest.mark.parametrize("size", range(3, 8))
+def test_rounding_errors_are_no_spread(size: int) -> None:
+    def run(shown: int) -> dict[str, dict[str, float]]:
+        names = [*(f"x{i}" for i in range(shown)), *(f"y{i}" for i in range(size - shown))]
+        return {f"q{i}": dict.fromkeys(names, 1.0) for i in range(8)}
+
+    items = {f"{group}{i}": {"group": group} for group in "xy" for i in range(size)}
+    for k in range(1, size):
+        for other in range(2, size):
+            found = cf.exposure({"a": run(1), "b": run(other)}, k=k, items=items, by="group")
+            assert np.isnan([[d.low, d.high] for d in found.differences]).all()

@@ -339,5 +339,5 @@ def _differences(counts: dict[str, Counts], groups: Sequence[str], reference: st
         half_width = t_quantile(CONFIDENCE, max(queries - 1, 1)) * error * np.ones(len(groups))
         for g, group in enumerate(groups):
             difference, width = float(share[g] - other_share[g]), float(half_width[g])
-            width = np.nan if width == 0 and abs(difference) > SAME else width
+            width = np.nan if width <= SAME and abs(difference) > SAME else width
             yield ShareDifference(run, reference, group, difference, difference - width, difference + width)
