@@ -6,7 +6,7 @@ import json
 import re
 from inspect import signature
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import click
 import pytest
@@ -14,12 +14,16 @@ from study_samples import call
 
 import cranfield as cf
 from cranfield import example
+from cranfield.analysis.reproduction import reproduction
+from cranfield.analysis.significance import ComparisonSettings
 from cranfield.cli.study import study_command
-from cranfield.errors import InputError
+from cranfield.errors import InputError, UsageError
 from cranfield.lab.studies import study_names
 from cranfield.lab.studies.power import PowerResult
 from cranfield.lab.study import StudyResult, function_of, result_class, study_class
-from cranfield.settings import Option
+from cranfield.settings import Option, Scalar, check, declared
+from cranfield.statistics.resampling import discriminate, draw_queries, randomised_tukey, sign_patterns
+from cranfield.statistics.sample_size import swap_rates
 
 ROOT = Path(__file__).parents[2]
 QRELS = example.path("qrels.txt")
@@ -103,3 +107,18 @@ def test_files_of_a_later_version(tmp_path: Path) -> None:
     file.write_text(json.dumps({"kind": "study", "study": "power", "version": StudyResult._VERSION + 1}))
     with pytest.raises(InputError, match=f"version {StudyResult._VERSION + 1} of the file format"):
         PowerResult.load(file)
+
+
+DRAWS = {"samples", "resamples", "repeats", "trials"}
+DRAWING: list[Any] = [
+    *map(study_class, study_names()),
+    *(ComparisonSettings, reproduction, draw_queries, sign_patterns, discriminate, randomised_tukey, swap_rates),
+]
+
+
+@pytest.mark.parametrize("source", DRAWING, ids=lambda source: source.__name__)
+def test_no_number_of_draws_is_without_a_limit(source: Any) -> None:
+    for name, field in declared(source).items():
+        if name in DRAWS and isinstance(field.type, Scalar):  # ComparisonSettings.repeats is a choice
+            with pytest.raises(UsageError, match=f"{name} must be a whole number from [12] to 10,000,000"):
+                check(field.type, name, 10**12)

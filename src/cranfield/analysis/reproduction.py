@@ -18,7 +18,7 @@ from cranfield.analysis.query_values import matched_values
 from cranfield.codec import plain
 from cranfield.data import Floats
 from cranfield.errors import InputError
-from cranfield.settings import Chance, Count, Whole, checked
+from cranfield.settings import Chance, Samples, Whole, checked
 from cranfield.statistics.resampling import query_blocks
 from cranfield.statistics.rounding import SAME
 
@@ -69,7 +69,7 @@ def reproduction(
     *,
     measure: str | None = None,
     level: Chance = 0.95,
-    samples: Count = 9_999,
+    samples: Samples = 9_999,
     seed: Whole = 0,
 ) -> Reproduction:
     """Whether the effect of an advanced run over a baseline is found again in another experiment.

@@ -36,7 +36,7 @@ from cranfield.lab.systems import COEFFICIENTS, studied
 from cranfield.measures import Measure, parse
 from cranfield.report import canvas
 from cranfield.report.pages import Page, write
-from cranfield.settings import Chance, Choices, Count, Field, Option, Positive, Whole, check_fields, declared
+from cranfield.settings import Chance, Choices, Field, Option, Positive, Whole, check_fields, declared
 from cranfield.settings import Samples as Resamples
 from cranfield.wording import listed, plural
 
@@ -67,7 +67,7 @@ INPUTS = {
 Coefficient = Annotated[str, Choices(tuple(COEFFICIENTS)), "Correlation coefficient for comparing two orders of runs."]
 Threshold = Annotated[Chance, "Agreement that counts as high."]
 Samples = Annotated[Resamples, "Number of resamples per test."]
-Repeats = Annotated[Count, "Number of random subsets of each size."]
+Repeats = Annotated[Resamples, "Number of random subsets of each size."]
 Relevant = Annotated[Positive, "Lowest relevant grade.", Option(metavar="GRADE")]
 Variants = Annotated[Whole, "With a single RUN: add N simulated runs that rerank its documents."]
 

@@ -20,7 +20,7 @@ from cranfield.codec import plain, typed
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError
 from cranfield.parallel import parallel
-from cranfield.settings import Chance, Count, Whole, checked
+from cranfield.settings import Chance, Count, Samples, Whole, checked
 from cranfield.statistics.rounding import SAME, addable, equalize
 
 Test = Literal["bootstrap", "randomisation", "randomised-tukey", "t"]
@@ -80,13 +80,13 @@ def pairs(systems: int) -> tuple[Integers, Integers]:
 
 
 @checked
-def draw_queries(queries: int, samples: Count, seed: Whole = 0) -> Integers:
+def draw_queries(queries: int, samples: Samples, seed: Whole = 0) -> Integers:
     """Bootstrap samples of the queries: (resample, query)."""
     return random_generator(seed).integers(0, queries, (samples, queries))
 
 
 @checked
-def sign_patterns(queries: int, samples: Count) -> int | None:
+def sign_patterns(queries: int, samples: Samples) -> int | None:
     """The number of sign patterns of so many queries; None if there are more than ``samples``.
 
     >>> sign_patterns(7, 100_000), sign_patterns(20, 100_000)
@@ -128,7 +128,7 @@ def block_rows(queries: int) -> int:
 
 @checked
 def discriminate(
-    scores: npt.ArrayLike, test: Test = "bootstrap", *, samples: Count = 1000, alpha: Chance = 0.05, seed: Whole = 0
+    scores: npt.ArrayLike, test: Test = "bootstrap", *, samples: Samples = 1000, alpha: Chance = 0.05, seed: Whole = 0
 ) -> PairwiseTests:
     """Test all pairs of systems; the same seed gives the same resamples for every measure on the same queries.
 
@@ -265,7 +265,7 @@ def students_t(scores: npt.ArrayLike, alpha: Chance = 0.05) -> PairwiseTests:
 
 @checked
 def randomised_tukey(
-    scores: npt.ArrayLike, *, samples: Count = 1000, alpha: Chance = 0.05, seed: Whole = 0
+    scores: npt.ArrayLike, *, samples: Samples = 1000, alpha: Chance = 0.05, seed: Whole = 0
 ) -> PairwiseTests:
     """The randomised Tukey HSD test (Carterette, TOIS 2012), which controls the error rate over all pairs.
 

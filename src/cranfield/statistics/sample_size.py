@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cranfield.data import Floats, Integers
 from cranfield.errors import UsageError
-from cranfield.settings import Chance, Count, NotNegative, Positive, Whole, checked
+from cranfield.settings import Chance, NotNegative, Positive, Samples, Whole, checked
 from cranfield.statistics.resampling import CELLS, check_scores, pairs, random_generator
 from cranfield.statistics.rounding import SAME
 
@@ -182,7 +182,9 @@ class SwapRates:
 
 
 @checked
-def swap_rates(scores: npt.ArrayLike, *, trials: Count = 100, width: float | None = None, seed: Whole = 0) -> SwapRates:
+def swap_rates(
+    scores: npt.ArrayLike, *, trials: Samples = 100, width: float | None = None, seed: Whole = 0
+) -> SwapRates:
     """Draw two disjoint sets of queries, ``trials`` times for each size, and count the pairs that are swapped.
 
     ``width`` is the width of a bin of differences; by default 0.01, multiplied by the highest score if that exceeds 1.

@@ -31,7 +31,8 @@ from cranfield.report.canvas import (
 )
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import Cell, shown
-from cranfield.settings import Chance, Count, Positive, Whole
+from cranfield.settings import Chance, Positive, Whole
+from cranfield.settings import Samples as Resamples
 from cranfield.statistics.resampling import PairwiseTests, Test, discriminate
 from cranfield.statistics.sample_size import (
     MAX_QUERIES,
@@ -103,7 +104,7 @@ class Power(Study):
         tuple[Positive, ...],
         "Difference to detect; the study reports how many queries this takes. May be repeated.",
     ] = DIFFERENCES
-    trials: Annotated[Count, "Number of pairs of query sets for swap rates."] = 100
+    trials: Annotated[Resamples, "Number of pairs of query sets for swap rates."] = 100
     undefined: Undefined = "skip"
     standardise: Standardisation | None = None
     seed: Whole = 0

@@ -48,7 +48,7 @@ from cranfield.report.canvas import (
 )
 from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import UNDEFINED, Cell, shown
-from cranfield.settings import Count, Option, Share, Whole
+from cranfield.settings import Option, Samples, Share, Whole
 from cranfield.statistics.rounding import SAME, solve
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ class Stopping(Study):
         cranfield study stopping qrels.txt llm.run -m "RBP(p=0.5)[terminal]" --figures figures
     """
 
-    repeats: Annotated[Count, "Number of random splits of the queries."] = 100
+    repeats: Annotated[Samples, "Number of random splits of the queries."] = 100
     max_false_answers: Annotated[
         Share | None, "Also choose the threshold with at most this rate of false answers.", Option(metavar="RATE")
     ] = None

@@ -258,7 +258,7 @@ class Ties(Study):
         cranfield study ties qrels.txt *.run -m "AP nDCG@10" --samples 1000 --round-digits 3,2 --round-bits 11
     """
 
-    samples: Annotated[int, Limits(2), "Number of random orders of the tied documents of each run."] = 200
+    samples: Annotated[int, Limits(2, 10_000_000), "Number of random orders of the tied documents of each run."] = 200
     round_digits: Annotated[Sequence[int], "Significant digits to round scores to."] = ROUND_DIGITS
     round_bits: Annotated[Sequence[int], "Bits of the significand to round scores to; a 32-bit float has 24."] = (
         ROUND_BITS
