@@ -225,3 +225,27 @@ def test_predicted_differences_are_those_of_the_pairs(baseline: str | None) -> N
     assert named == [(pair.measure, pair.run, pair.other) for pair in found.pairs]
     for one, pair in zip(found.predicted, found.pairs, strict=True):
         assert one.human.estimate == pytest.approx(pair.difference)
+
+
+@pytest.mark.parametrize("queries", ["judged", "both"])
+def test_differences_are_those_of_the_same_queries(queries: Any) -> None:
+    rng = np.random.default_rng(3)
+    every = [f"q{i}" for i in range(40)]
+
+    def labels(of: list[str]) -> dict[str, dict[str, int]]:
+        return {query: {"a": 1, **{d: int(rng.integers(0, 2)) for d in "bcd"}} for query in of}
+
+    def run(without: set[str]) -> dict[str, list[str]]:
+        return {query: [str(d) for d in rng.permutation(list("abcd"))] for query in every if query not in without}
+
+    runs = {"x": run({"q0", "q25"}), "y": run({"q7", "q31"})}
+    collection = cf.Collection(labels(every[:20]), predicted=labels(every))
+    for measures in (["P@2", "c_at_1"], ["P@2", "RR"]):
+        comparison = cf.compare(collection, runs, measures, queries=queries)
+        found, pair = comparison.predicted[0], comparison["P@2"].pairs[0]
+        assert (found.run, found.other, found.human.queries) == (
+            pair.run,
+            pair.other,
+            20 if queries == "judged" else 18,
+        )
+        assert found.human.estimate == pytest.approx(pair.difference, abs=1e-12)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield import example
+from cranfield import codec, example
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.notes import sentences
 
@@ -38,6 +38,34 @@ def test_scores_survive_a_file(options: dict[str, Any], tmp_path: Path) -> None:
     scores = cf.evaluate(QRELS, RUNS, ["AP", "nDCG(gain='exp')@5", "GMAP", "NumRet", "c_at_1"], **options)
     scores.save(tmp_path / "scores.json")
     assert same(cf.Scores.load(tmp_path / "scores.json"), scores)
+
+
+GRADES = {f"q{i}": {"a": 1, "b": i % 3, "c": 0} for i in range(6)}
+PREDICTED = {query: {"a": 1, "b": 1, "c": 0, "d": 1} for query in (*GRADES, "q7", "q8")}
+ORDERS = {"x": {query: ["a", "b", "d"] for query in GRADES}, "y": {query: ["b", "c"] for query in list(GRADES)[1:]}}
+KINDS: dict[str, Any] = {
+    "predicted judgments": lambda: cf.evaluate(cf.Collection(GRADES, predicted=PREDICTED), ORDERS, ["RR", "GMAP"]),
+    "repeats": lambda: cf.evaluate(GRADES, {"x": cf.Repeats([*ORDERS.values()])}, ["RR", "AP"]),
+    "judges": lambda: cf.evaluate(cf.Collection(judges={"a": GRADES, "b": PREDICTED}), ORDERS, ["RR", "AP"]),
+    "collections": lambda: cf.evaluate(
+        {"a": cf.Collection(GRADES), "b": cf.Collection(PREDICTED)},
+        {run: {"a": order, "b": order} for run, order in ORDERS.items()},
+        "RR",
+    ),
+    "attributes": lambda: cf.evaluate(cf.Collection(GRADES, queries={"q1": {"type": "x"}}), ORDERS, "RR"),
+    "passages": lambda: cf.evaluate(cf.Collection(spans={"q": [("d", 0, 5)]}), {"x": {"q": [("d", 0, 3)]}}, "SpanR@5"),
+    "items": lambda: cf.evaluate(cf.Collection(items={d: {"p": 1} for d in "abcd"}), ORDERS, "DocMean(of='p')@2"),
+    "other programs": lambda: cf.read_scores({"x": {"m m": {"q": 1, "r": None}}}, lower="m m"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_scores_of_every_kind_survive_a_file(kind: str, tmp_path: Path) -> None:
+    scores = KINDS[kind]()
+    scores.save(tmp_path / "scores.json")
+    again = cf.load(tmp_path / "scores.json")
+    assert same(again, scores)
+    assert codec.plain(again) == codec.plain(scores)
 
 
 def test_names_of_any_bytes_survive(tmp_path: Path) -> None:
@@ -73,6 +101,10 @@ def infinite(data: dict[str, Any]) -> None:
     data["runs"]["bm25"]["RR"]["queries"]["q1"] = float("inf")
 
 
+def large(data: dict[str, Any]) -> None:
+    data["runs"]["bm25"]["RR"]["queries"]["q1"] = -1e308
+
+
 def text(data: dict[str, Any]) -> None:
     data["runs"]["bm25"]["RR"]["queries"]["q1"] = "0.5"
 
@@ -89,6 +121,7 @@ def truth(data: dict[str, Any]) -> None:
         (lambda data: data["queries"].append("q1"), "a query appears twice"),
         (other_queries, "RR has other queries than AP"),
         (infinite, "infinite|not a number|number"),
+        (large, "a score is not between -1e\\+100 and 1e\\+100"),
         (text, "number"),
         (truth, "number"),
     ],

@@ -283,6 +283,14 @@ def test_scores_that_overflow_in_sums() -> None:
     assert cf.read_scores({"x": {"m": {"a": 1e99, "b": 3e99}}})["m"]["x"] == 2e99
 
 
+def test_attributes_that_overflow_in_sums() -> None:
+    items = {"a": {"price": 1e99}, "b": {"price": 1e308}}
+    with pytest.raises(InputError, match=r"document `b` is not between -1e\+100 and 1e\+100: \"1e\+308\""):
+        cf.read_items(items).numbers("price")
+    with pytest.raises(MeasureError, match="missing must be a number from"):
+        cf.parse("DocMean(of='price', missing=1e400)@2")
+
+
 def test_scores_of_several_collections() -> None:
     table = pd.DataFrame({"collection": ["docs", "web"], "run": "x", "query": ["q1", "q1"], "judge": [0.5, 0.1]})
     assert cf.read_scores(table)["judge"].per_query["x"] == {"docs/q1": 0.5, "web/q1": 0.1}

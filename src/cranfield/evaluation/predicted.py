@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,7 +51,7 @@ class PredictedMean:
 
     measure: str
     run: str
-    other: str
+    other: str = field(default="", kw_only=True)
     human: MeanEstimate
     predicted: MeanEstimate
     both: MeanEstimate
@@ -65,11 +65,23 @@ class PredictedMean:
 
 
 class _Sides(NamedTuple):
-    """The scores of one run and measure: by humans and by predictions, of the human queries and of the others."""
+    """The scores of one run and measure: by humans and by predictions, of the human queries and of the others.
+
+    NaN where a query does not count for the run, or the measure is undefined.
+    """
 
     human: Floats
     predicted: Floats
     others: Floats
+
+    def minus(self, other: _Sides) -> _Sides:
+        """The differences of each query from another run."""
+        return _Sides(*(x - y for x, y in zip(self, other, strict=True)))
+
+    def defined(self) -> _Sides:
+        """The queries that have a score."""
+        kept = ~np.isnan(self.human)
+        return _Sides(self.human[kept], self.predicted[kept], self.others[~np.isnan(self.others)])
 
 
 @dataclass(frozen=True)
@@ -110,13 +122,14 @@ class Predictions:
         differences = []
         for m, column in enumerate(human.columns):
             for a, b in pairs[m] if m in of_run[0] else ():
-                sides = _Sides(*(x - y for x, y in zip(of_run[a][m], of_run[b][m], strict=True)))
+                sides = of_run[a][m].minus(of_run[b][m])
                 differences.append(self._estimate(column, human.runs[a], human.runs[b], sides, alpha))
         return tuple(differences)
 
     def _estimate(self, column: Column, run: str, other: str, sides: _Sides, alpha: float) -> PredictedMean:
         if column.aggregate != "mean":
             return _no_mean(column, run, other, "predictions of queries cannot be added")
+        sides = sides.defined()
         human = human_mean(sides.human, alpha=alpha, method="human")
         every = np.concatenate([sides.predicted, sides.others])
         predicted = human_mean(every, alpha=alpha, method="predicted")
@@ -128,7 +141,7 @@ class Predictions:
                 human = replace(human, low=math.nan, high=math.nan)
         equivalent = equivalent_queries(both, human) - len(sides.human)
         judgments = equivalent * self.judged_per_query
-        return PredictedMean(column.label, run, other, human, predicted, both, equivalent, judgments, reason)
+        return PredictedMean(column.label, run, human, predicted, both, equivalent, judgments, reason, other=other)
 
 
 def _covered(queries: Sequence[str]) -> str:
@@ -159,12 +172,11 @@ def _sides_of_run(human: Scores, predicted: Scores, run: int) -> Iterator[tuple[
         if column.part != "value" or column not in predicted.columns:  # such as a measure from elsewhere
             continue
         counted = human.counted[run]
-        y = substituted(human.values[run, m, counted], human.undefined)
-        f = substituted(predicted.values[run, m, at][counted], predicted.undefined)
-        others = substituted(predicted.values[run, m, rest][predicted.counted[run, rest]], predicted.undefined)
-        _check_defined(column, y, f, [q for q, c in zip(human.queries, counted, strict=True) if c])
-        defined = ~np.isnan(y)
-        yield m, _Sides(y[defined], f[defined], others[~np.isnan(others)])
+        y = np.where(counted, substituted(human.values[run, m], human.undefined), np.nan)
+        f = np.where(counted, substituted(predicted.values[run, m, at], predicted.undefined), np.nan)
+        others = substituted(predicted.values[run, m, rest], predicted.undefined)
+        _check_defined(column, y, f, human.queries)
+        yield m, _Sides(y, f, np.where(predicted.counted[run, rest], others, np.nan))
 
 
 def _check_defined(column: Column, y: Floats, f: Floats, queries: Sequence[str]) -> None:
@@ -183,7 +195,7 @@ def _no_mean(column: Column, run: str, other: str, consequence: str) -> Predicte
     """The record of a measure that is a geometric mean, a sum or another aggregate of queries: it has no means."""
     nothing = undefined_mean("none")
     reason = f"{column.label} is not a mean over queries, so that {consequence}"
-    return PredictedMean(column.label, run, other, nothing, nothing, nothing, math.nan, math.nan, reason)
+    return PredictedMean(column.label, run, nothing, nothing, nothing, math.nan, math.nan, reason, other=other)
 
 
 def _reason(sides: _Sides, other: str, both: MeanEstimate) -> str:
@@ -236,7 +248,7 @@ def predicted_in_sample(
                 reason = f"{column.label} orders tied documents by their grades"
             reason += ": a sample within queries has no unbiased difference estimator"
             estimates = (nothing, nothing, nothing, math.nan)
-            means.append(PredictedMean(column.label, run.name, "", *estimates, math.nan, reason))
+            means.append(PredictedMean(column.label, run.name, *estimates, math.nan, reason))
             continue
         totals = [
             _within(measure, ranking.get(query), human[query], chances[query], machine.get(query, {}), top)
@@ -247,7 +259,7 @@ def predicted_in_sample(
             for values, method in zip(np.array(totals).T, ("human", "predicted", "both"), strict=True)
         )
         equivalent = equivalent_queries(together, by_humans) - len(human)
-        means.append(PredictedMean(column.label, run.name, "", by_humans, by_judge, together, equivalent, math.nan))
+        means.append(PredictedMean(column.label, run.name, by_humans, by_judge, together, equivalent, math.nan))
     return tuple(means)
 
 

@@ -16,6 +16,7 @@ from cranfield.display import Displayed, TableText, table_text
 from cranfield.errors import CranfieldError, InputError, MeasureError, UnknownName, UsageError, optional
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.plan import Aggregate, Column, Part, Policy, Undefined
+from cranfield.io.values import MAX_NUMBER
 from cranfield.measures import Measure, parse
 from cranfield.measures.catalogue import Better, outside_measure
 from cranfield.settings import checked
@@ -789,8 +790,8 @@ class Scores(ScoreTable, Saved):
         >>> cf.load("scores.json").means  # doctest: +SKIP
         {'run': {'RR': 0.5}}
         """
-        if np.isinf(self.values).any():
-            raise UsageError("infinite scores cannot be saved")
+        if (np.abs(self.values) > MAX_NUMBER).any():
+            raise UsageError(f"scores that are not between {-MAX_NUMBER:g} and {MAX_NUMBER:g} cannot be saved")
         super().save(path)
 
 
@@ -830,8 +831,8 @@ def _saved_values(runs: Mapping[str, Any], labels: list[str], queries: tuple[str
             if m and set(at) != set(np.flatnonzero(counted[r]).tolist()):
                 raise ValueError(f"{label} has other queries than {labels[0]}")
             counted[r, at] = True
-    if np.isinf(values).any():
-        raise ValueError("a score is infinite")
+    if (np.abs(values) > MAX_NUMBER).any():
+        raise ValueError(f"a score is not between {-MAX_NUMBER:g} and {MAX_NUMBER:g}")
     return values, counted
 
 

@@ -311,11 +311,13 @@ class Items:
             values = self.column(attribute)
             parsed = [number(value, text=True) for value in values]
             numbers = np.array([np.nan if value is None else value for value in parsed], np.float64)
-            wrong = [row for row in np.flatnonzero(~np.isfinite(numbers)).tolist() if not is_missing(values[row])]
+            in_range = np.abs(numbers) <= MAX_NUMBER
+            wrong = [row for row in np.flatnonzero(~in_range).tolist() if not is_missing(values[row])]
             if wrong:
+                limits = f"between {-MAX_NUMBER:g} and {MAX_NUMBER:g}"
                 faults = [
-                    f"{self.name}: the {attribute} of document `{quotable(self.ids[row])}` is not a finite number: "
-                    f'"{quotable(str(values[row]))}"'
+                    f"{self.name}: the {attribute} of document `{quotable(self.ids[row])}` is not "
+                    f'{limits if np.isfinite(numbers[row]) else "a finite number"}: "{quotable(str(values[row]))}"'
                     for row in wrong
                 ]
                 raise InputError(faults)

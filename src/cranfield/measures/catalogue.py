@@ -545,6 +545,7 @@ GainKind = Literal["binary", "graded", "grades", "scaled", "either", "ideal", "n
 Rank = Annotated[int, Limits(1, 10_000_000)]  # weights are tabulated for every rank down to the cutoff
 LEAST = 1e-6  # smaller parameters overflow when they are squared or inverted, and mean nothing
 Positive = Annotated[float, Limits(LEAST, 1e6)]
+Value = Annotated[float, Limits(-MAX_NUMBER, MAX_NUMBER)]
 UpToOne = Annotated[float, Limits(LEAST, 1)]
 
 

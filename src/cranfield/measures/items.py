@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.measures.catalogue import UNBOUNDED, Rank, measure
+from cranfield.measures.catalogue import UNBOUNDED, Rank, Value, measure
 from cranfield.measures.precision import hits
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.row_math import ratio
@@ -23,7 +23,7 @@ from cranfield.ranking.row_math import ratio
     documents=True,
     neutral=True,
 )
-def document_mean(b: Batch, *, of: str, k: Rank | None = None, missing: float | None = None) -> Floats:
+def document_mean(b: Batch, *, of: str, k: Rank | None = None, missing: Value | None = None) -> Floats:
     """The mean of an attribute over the first k documents, or over a shorter list.
 
     The attribute ``of`` is a column of the items of the collection. A document without it is an error, unless

@@ -11,8 +11,7 @@ from typing import Annotated
 import numpy as np
 
 from cranfield.data import Floats, Integers
-from cranfield.io.values import MAX_NUMBER
-from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Rank, measure
+from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Rank, Value, measure
 from cranfield.measures.gain import dcg, ideal_dcg
 from cranfield.measures.precision import Rule, hits, interpolated, number, of_judged, one_open
 from cranfield.measures.preference import binary_preference
@@ -27,7 +26,6 @@ graded = partial(measure, gains="graded")
 of_unjudged = partial(of_judged, punishes_promotion=True)
 
 Points = Annotated[int, Limits(2, 10_000)]
-Value = Annotated[float, Limits(-MAX_NUMBER, MAX_NUMBER)]
 LOG2: Weights = log_discount("log2", 2.0)
 
 
