@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import os
 import subprocess
@@ -384,7 +385,7 @@ def test_another_policy_is_not_comparable(folder: Path, monkeypatch: pytest.Monk
     assert [change.significant for change in changes if change] == [None, False]
 
 
-@pytest.mark.parametrize("number", [None, float("nan"), float("inf")])
+@pytest.mark.parametrize("number", [None, float("nan"), float("inf"), -1e308])
 def test_a_number_that_json_does_not_have(number: float | None, folder: Path) -> None:
     """Null is an undefined mean; NaN and infinity are written by other programs."""
     for firsts in (2, 9):
@@ -393,7 +394,7 @@ def test_a_number_that_json_does_not_have(number: float | None, folder: Path) ->
     first, last = Path("history.jsonl").read_text().splitlines()
     data = json.loads(first)
     data["runs"]["x"]["P@1"] |= {"mean": number, "values": None}
-    data["provenance"]["experiment"] = number
+    data["provenance"]["experiment"] = number if number is None or not math.isfinite(number) else "x"
     Path("history.jsonl").write_text(f"{json.dumps(data)}\n{last}\n")
     result = CliRunner().invoke(cli, ["history", "--format", "json"])
     if number is None:

@@ -172,6 +172,15 @@ def test_the_comments_are_right_when_they_are_uncommented(tmp_path: Path) -> Non
     cf.Experiment.read(path)
 
 
+@pytest.mark.parametrize("name", ["a{1}.run", "a\x7f.run"])
+def test_runs_whose_names_cannot_be_written_are_named(name: str, tmp_path: Path) -> None:
+    path = folder_of(tmp_path, {"qrels.txt": QRELS, name: lines("a", "ab")})
+    code, _, err = run("run", "--init", str(path))
+    assert code == 1 and not path.exists()
+    assert "there are no runs here" in err
+    assert "a name that cannot stand in an experiment" in err
+
+
 def test_an_empty_folder(tmp_path: Path) -> None:
     code, _, err = run("run", "--init", str(tmp_path / "x.toml"))
     assert code == 1

@@ -17,12 +17,12 @@ from functools import cached_property, partial
 from itertools import compress
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
 from cranfield.analysis.significance import ComparisonSettings, p_values
-from cranfield.codec import DAMAGED, FINITE, plain, text, typed, with_origin
+from cranfield.codec import DAMAGED, plain, text, typed, with_origin
 from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluation.designs import matched_sample
 from cranfield.evaluation.elsewhere import read_scores
@@ -30,11 +30,12 @@ from cranfield.evaluation.provenance import JUDGMENTS, SavedProvenance
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.formats.json import load_json
 from cranfield.io.streams import open_stream
+from cranfield.io.values import MAX_NUMBER
 from cranfield.report.canvas import GREY, ORANGE, PAGE, Drawings, Panel
 from cranfield.report.pages import Page, table
 from cranfield.report.scores import COLOURS
 from cranfield.report.sheet import Cell, shown, signed
-from cranfield.settings import fits
+from cranfield.settings import Limits, fits, walk
 from cranfield.statistics.design import Sample
 from cranfield.statistics.resampling import corrected
 from cranfield.wording import plural
@@ -48,6 +49,7 @@ except ImportError:  # Windows: a single write is all there is
     fcntl = None  # type: ignore[assignment]
 
 CLUSTER = "cluster"
+NUMBER = walk(Annotated[float, Limits(-MAX_NUMBER, MAX_NUMBER)])
 Tests = dict[tuple[int, int], float]  # p-values of two entries
 
 
@@ -540,7 +542,7 @@ def _check(data: Any) -> None:
         if mean is None:
             continue
         numbers = [mean.mean, mean.low, mean.high, *(value for row in mean.rows for value in row)]
-        if not all(number is None or fits(FINITE, number) for number in numbers):
+        if not all(number is None or fits(NUMBER, number) for number in numbers):
             raise TypeError("expected numbers")
         if len(set(map(len, mean.rows))) > 1 or [] in mean.rows or not all(map(str.strip, mean.values or ())):
             raise ValueError("values of different numbers of repeats, or of a query without an id")

@@ -118,7 +118,8 @@ def first_experiment(folder: Path) -> Draft:
     if not judged or not by_kind["run"]:
         lacking = "runs" if judged else "judgments"
         raise InputError(
-            [f"{folder}: there are no {lacking} here"], hint="write the file by hand, or go to their folder"
+            [f"{folder}: there are no {lacking} here", *draft.left_out],
+            hint="write the file by hand, or go to their folder",
         )
     here = [file for file in judged if file.parent == Path()]
     key = "qrels" if by_kind["qrels"] else "spans"
