@@ -150,13 +150,29 @@ def test_undefined_without_warning() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(None, "None"), ("1", "'1'"), (np.zeros(2), "array"), (math.inf, "inf"), (1j, "1j")]
+    ("value", "shown"),
+    [
+        (None, "None"),
+        ("1", "'1'"),
+        (np.zeros(2), "array"),
+        (math.inf, "inf"),
+        (1j, "1j"),
+        (1e308, "1e"),
+    ],
 )
 def test_not_a_number(value: Any, shown: str) -> None:
     def wrong(grades: Any) -> Any:
         return value
 
     with pytest.raises(MeasureError, match=f"wrong returned {shown}.* for the grades .*expected a number"):
+        cf.evaluate(QRELS, RUN, wrong)
+
+
+def test_a_whole_number_that_python_does_not_write() -> None:
+    def wrong(grades: Any) -> Any:
+        return -(10**5000)
+
+    with pytest.raises(MeasureError, match=r"wrong returned a number of 16610 bits .*expected a number up to 1e\+100"):
         cf.evaluate(QRELS, RUN, wrong)
 
 

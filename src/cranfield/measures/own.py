@@ -22,6 +22,7 @@ import numpy as np
 from cranfield.data import Floats, Integers
 from cranfield.errors import CranfieldError, InputError, MeasureError
 from cranfield.io.streams import open_stream
+from cranfield.io.values import MAX_NUMBER
 from cranfield.measures.catalogue import CATALOGUE, Aggregate, Definition, Measure, check_keywords
 from cranfield.measures.ties.strategies import OverOrders
 from cranfield.ranking.batch import Batch
@@ -228,9 +229,13 @@ def _call(function: RankingFunction, name: str, arguments: list[Any], parameters
         ) from error
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    if not isinstance(value, (Real, np.bool_)) or math.isinf(value):
+    is_number = isinstance(value, (Real, np.bool_))
+    if not is_number or abs(value) > MAX_NUMBER:
+        # Python does not write whole numbers of any length.
+        returned = f"a number of {value.bit_length()} bits" if isinstance(value, int) else repr(value)
+        large = f" up to {MAX_NUMBER:g}" if is_number and abs(value) < math.inf else ""
         raise MeasureError(
-            f"{name} returned {value!r} for the grades {_listed(shown)}, expected a number",
+            f"{name} returned {returned} for the grades {_listed(shown)}, expected a number{large}",
             hint="return a finite number, or NaN if the measure is undefined",
         )
     return float(value)
