@@ -10,7 +10,6 @@ from cranfield.cli import options
 from cranfield.cli.commands import Argument, Option, OptionGroup, verb
 from cranfield.cli.output import colour, emit, say_written, text_width, width
 from cranfield.errors import UsageError
-from cranfield.settings import Seconds
 from cranfield.wording import plural
 
 DIFFERENT = 3  # as for other checks
@@ -94,7 +93,6 @@ class ConformanceVerb(options.Output):
         Option("-m --measure", metavar="MEASURE", callback=options.given_measures),
     ] = ()
     schema: Annotated[bool, "Write the JSON schema of the cases instead."] = False
-    seconds: Annotated[Seconds, "Stop the program after this many seconds."] = 600
     format: Annotated[Literal["table", "json", "csv", "markdown", "latex"], "Output format of a check."] = "table"
 
     def run(self) -> None:
@@ -112,9 +110,7 @@ class ConformanceVerb(options.Output):
         elif self.action[0] != "check" or len(self.action) == 1:
             raise UsageError("expected `check -- PROGRAM`", hint="without it, the cases are written")
         else:
-            findings = conformance.check(
-                self.action[1:], conformance.cases(self.measures or None), seconds=self.seconds
-            )
+            findings = conformance.check(self.action[1:], conformance.cases(self.measures or None))
             text = write(findings.pages(), findings.to_dict(), self.format, width=width(), colour=colour(self.output))
             emit(text, self.output)
             if findings.differences:
