@@ -10,13 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from cranfield.cli import gate, options
-from cranfield.cli.commands import Option, OutputFile, groups_of, verb
-from cranfield.cli.compare import DesignOptions, Testing
+from cranfield.cli import options
+from cranfield.cli.commands import Option, OptionGroup, OutputFile, groups_of, verb
+from cranfield.cli.compare import CompareVerb, ScoresToCompare
 from cranfield.cli.output import emit, note, progress, save_figures, say_written
 from cranfield.codec import now
 from cranfield.errors import CranfieldError, UsageError
-from cranfield.evaluation.collection import is_collection_file
 from cranfield.io.register import REPORT_MARK, is_foreign
 from cranfield.io.streams import digesting
 from cranfield.parallel import in_background
@@ -31,22 +30,13 @@ if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores
 
 REPORT = "report.html"
-TESTING = (*groups_of(Testing), *groups_of(DesignOptions))
+# Options that are in every command anyhow, or say where the report goes and what is in it.
+OWN = ("qrels", "runs", "scores", "measures", "baseline", "output", "quiet", "figures", "top_documents")
 QUERY_FILE = re.compile(r"queries\.(jsonl?|csv|tsv|parquet)(\.(gz|zst|bz2|xz))?")
 FAR = ("..", "..")  # the beginning of the path of a file that is more than one folder up
 
 
-class ReportVerb(
-    options.Measures,
-    options.Quiet,
-    options.Drawing,
-    Testing,
-    DesignOptions,
-    options.Elsewhere,
-    options.Evaluating,
-    options.Averaging,
-    gate.Baselines,
-):
+class ReportVerb(options.Measures, options.Quiet, options.Drawing, ScoresToCompare):
     """Write an HTML report on RUNs: scores, significance, per-query differences, rankings, curves and an audit.
 
     The report is one file that needs no network, so it can be sent and archived. It ends with the commands that
@@ -69,11 +59,6 @@ class ReportVerb(
         str | None, OutputFile(dir_okay=False), "Write the report to this file.", Option("-o --output", default=REPORT)
     ] = None
     title: Annotated[str, "Title of the report.", Option(metavar="TEXT")] = "Evaluation"
-    baseline: Annotated[
-        str | None,
-        "The run to compare with: a file or run, saved scores (FILE.json or FILE.json#RUN), or `best`.",
-        Option(metavar="RUN"),
-    ] = None
     top_documents: Annotated[int, Limits(1, 1000), "How many top documents of each ranking to include."] = 20
     texts: Annotated[
         tuple[options.File, ...],
@@ -82,15 +67,7 @@ class ReportVerb(
     ] = ()
 
     def run(self) -> None:
-        from cranfield.analysis.compare import (
-            BEST,
-            check_baseline,
-            comparable,
-            measures_of,
-            saved_baseline,
-            with_baseline,
-        )
-        from cranfield.analysis.significance import ComparisonSettings
+        from cranfield.analysis.compare import BEST, check_baseline, comparable
         from cranfield.report.html import contents, html, opened, require
 
         require()
@@ -109,26 +86,11 @@ class ReportVerb(
                 f"{output}: the file exists and is not a Cranfield report",
                 hint="give another name, or this one, with -o FILE",
             )
-        evaluation: Evaluation | None = None
-        names: dict[str, str] = {}
-        notes: list[str] = []
-        saved = saved_baseline(self.baseline, self.runs)
-        if self.scores:
-            scores = self.averaged(self.outside_scores(self.measures))
-        else:
-            with digesting():
-                chosen = self.choose(self.measures or (None if saved is None else measures_of(saved)))
-                notes = chosen.notes
-                if self.test_collection.judges is None:
-                    evaluation = self.read(chosen.plan, page=self.top_documents)
-                    scores = self.averaged(evaluation.scores)
-                    names = {run.run.source_name: run.run.system or run.run.name for run in evaluation.run_scores}
-                else:
-                    scores = self.averaged(self.score(chosen.plan))
-        baseline = None if self.baseline is None else names.get(self.baseline, self.baseline)
-        settings = ComparisonSettings(seed=self.seed, baseline=baseline, **self.values_of(Testing, DesignOptions))
-        changed = self.allow_changed_judgments
-        scores, settings = with_baseline(scores, settings, saved, changed_judgments=changed)
+        with digesting():
+            source = self.source(self.measures, page=self.top_documents)
+            scores = self.averaged(source.scores)
+        evaluation, notes = source.evaluation, list(source.notes)
+        scores, settings = self.with_baseline(scores, source)
         if settings.baseline not in (None, BEST):
             check_baseline(scores.runs, settings.baseline)
         comparison = None
@@ -136,15 +98,11 @@ class ReportVerb(
         if len(scores.runs) > 1 and columns:
             with progress("Comparing runs") as step:
                 comparison = _compared(scores.only(measures=columns), settings, evaluation, step)
-        against = baseline if saved is None else self.baseline
-        if self.scores:
-            files, lines = self.score_files, self.commands_of_scores(scores, against)
-        else:
-            own = () if evaluation is None else evaluation.runs  # a saved baseline is not among them
-            shown = [scores.runs[r] for r in opened(scores, settings.baseline)]
-            opening = [own.index(run) for run in shown if run in own]
-            files, lines = self.inputs, self.commands(evaluation, scores, against, opening)
         folder = Path(output).absolute().parent
+        own = () if evaluation is None else evaluation.runs  # a saved baseline is not among them
+        opening = [run for run in (scores.runs[r] for r in opened(scores, settings.baseline)) if run in own]
+        against = settings.baseline if source.saved is None else self.baseline
+        lines = self.commands(scores, evaluation, against, [own.index(run) for run in reversed(opening)])
         commands = [f"cranfield {beside(line, folder)}" for line in lines]
         # Documents in which passages are judged are there to be shown.
         documents = None if self.scores or self.test_collection.spans is None else self.test_collection.documents
@@ -167,7 +125,7 @@ class ReportVerb(
             data["queryTexts"], notes_on_texts = query_texts_beside(self.qrels, scores.queries)
             notes += notes_on_texts
         data["notes"] = [*notes, *data["notes"]]
-        data["files"] = beside(files, folder)
+        data["files"] = beside(self.inputs, folder)
         text = html(data, self.title)
         emit(text, output)
         say_written(f"{output} written ({len(text) / 1e6:.1f} MB)")
@@ -178,72 +136,43 @@ class ReportVerb(
             save_figures(drawings(scores, ranked, self.seed), self.figures)
 
     @property
-    def score_files(self) -> list[str]:
-        """The files of scores, all of which may follow one option."""
-        return [*self.scores, *([self.qrels] if self.qrels else []), *self.runs]
-
-    def commands_of_scores(self, scores: Scores, baseline: str | None) -> list[list[str]]:
-        """The commands that reproduce the numbers of a report on scores."""
-        files = ["--scores", *self.score_files, *self.typed("lower")]
-        measuring = ["-m", " ".join(self.measures)] if self.measures else []
-        about = self.typed("queries_file")
-        lines = [] if self.average else [["queries", *files, *about, "-m", scores.measures[0]]]
-        if len(scores.runs) > 1:
-            comparing = [*files, *measuring, *about, *self.averaging, *self.typed(*TESTING, "seed")]
-            comparing += [] if baseline is None else ["--baseline", baseline]
-            lines += [["compare", *comparing, "--table", "pairs"], *self.grouping(comparing, baseline, scores)]
-            if len(scores.measures) > 1 and not self.average:
-                lines += [["study", "correlation", *files, *measuring, "--coefficient", "tau-b"]]
-        return lines
-
-    def grouping(self, words: Sequence[str], baseline: str | None, scores: Scores) -> list[list[str]]:
-        """The command for the section on groups, if there is one."""
-        against = [] if baseline else ["--baseline", scores.runs[0]]
-        return [["compare", *words, *self.typed("by"), *against]] if self.by else []
-
-    @property
-    def averaging(self) -> list[str]:
-        """The option of nested means, if it was given."""
-        return ["--average", ",".join(self.average)] if self.average else []
-
-    @property
     def inputs(self) -> list[str]:
-        """Judgments and runs, as they were given."""
-        return [self.qrels, *map(_word, self.runs)]
+        """Judgments and runs, or files of scores, as they were given."""
+        return [*self.scores, *([self.qrels] if self.qrels else []), *map(_word, self.runs)]
 
     def commands(
-        self, evaluation: Evaluation | None, scores: Scores, baseline: str | None, shown: Sequence[int]
+        self, scores: Scores, evaluation: Evaluation | None, baseline: str | None, opening: Sequence[int]
     ) -> list[list[str]]:
-        """The commands that reproduce the numbers of a report, part by part; ``shown``: the runs that it opens on."""
-        from cranfield.report.html import POINTS
+        """The commands that show the numbers of the report, each with the options that it shares with this one.
 
-        files, columns = self.inputs, scores.columns if evaluation is None else evaluation.columns
+        ``opening``: the runs that the report opens on, by number, the old one first.
+        """
+        from cranfield.cli.analysis import AuditVerb, QueriesVerb
+        from cranfield.cli.eval import EvalVerb
+
+        measures = list(scores.measures) if evaluation is None else [column.label for column in evaluation.columns]
+        files = ["--scores", *self.inputs] if self.scores else self.inputs
+        asked = (self.measures or []) if self.scores else measures
         ranked = evaluation is not None and not scores.repeats and not self.average
-        paths = list(dict.fromkeys(options.named_runs(self.runs)[2]))
-        facts = (*groups_of(options.CollectionFacts), "queries", "undefined", "seed")
-        others = [fact for fact in facts if fact not in ("corpus", "queries_file")]
-        own, views = self.typed("measures_file"), ("ties", "depth", "condensed")
-        labels = " ".join(column.label for column in columns)
-        measuring = ["-m", labels, *own, *self.typed(*views, "terminal", *facts)]
-        lines = [
-            ["eval", *files, *measuring, *self.averaging, "--interval", "bca"],
-            ["eval", *files, *measuring, *self.averaging, "--per-query"],
-        ]
+
+        def line(verb: str, record: type[OptionGroup], files: list[str], asked: list[str], *more: str) -> list[str]:
+            shared = [name for name in groups_of(record) if name in groups_of(ReportVerb) and name not in OWN]
+            measuring = ["-m", " ".join(asked)] if asked else []
+            return [verb, *files, *measuring, *self.typed(*shared), *more]
+
+        lines = [] if self.scores else [line("eval", EvalVerb, files, asked, "--interval", "bca")]
         if len(scores.runs) > 1:
-            comparing = [*files, *measuring, *self.averaging, *self.typed(*TESTING)]
-            comparing += [] if baseline is None else ["--baseline", baseline]
-            lines += [["compare", *comparing, "--table", "pairs"], *self.grouping(comparing, baseline, scores)]
-        if len(self.runs) > 1 and ranked:
-            old_and_new = [_word(paths[r]) for r in reversed(shown)]
-            lines += [["queries", self.qrels, *old_and_new, "-m", columns[0].label, *measuring[2:]]]
-            if not self.typed(*others) and not is_collection_file(self.qrels):  # which studies do not take
-                correlating = ["--coefficient", "tau-b", *self.typed("corpus")]
-                measures = " ".join(str(column.measure) for column in columns)  # which name the views
-                lines += [["study", "correlation", *files, "-m", measures, *own, *correlating]]
+            against = [] if baseline is None else ["--baseline", baseline]
+            lines += [line("compare", CompareVerb, files, asked, *against, "--table", "pairs")]
+        if self.scores and not self.average:
+            lines += [line("queries", QueriesVerb, files, measures[:1])]
+        if ranked and len(self.runs) > 1:
+            paths = list(dict.fromkeys(options.named_runs(self.runs)[2]))
+            two = [self.qrels, *(_word(paths[r]) for r in opening)]
+            lines += [line("queries", QueriesVerb, two, measures[:1])]
         if ranked:
-            lines += [["eval", *files, "-m", " ".join(POINTS), *self.typed(*views, *others)]]
-            lines += [["audit", *files, *measuring, "--interval", "bca", "--verbose"]]
-        return [[*line, *self.typed("duplicates")] for line in lines]
+            lines += [line("audit", AuditVerb, files, asked, "--interval", "bca", "--verbose")]
+        return lines
 
 
 command = verb(ReportVerb, "Write an HTML report.")

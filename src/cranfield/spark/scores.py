@@ -72,9 +72,9 @@ def evaluate(
     ``runs`` has one row per retrieved document, with columns for the run (optional if there is one run), the query, the
     document and the score; ``qrels`` has one row per judgment, or is a `Collection` of such a frame. ``columns`` and
     ``qrels_columns`` give the column for each role, if their names do not. ``show`` and ``options`` are those of
-    `cranfield.evaluate`. Of a collection, intents, NIL, the full length, the meaning of negative grades, the
-    table of queries (by `ScoreFrame.collect`) and the documents are used; documents for content measures are a file that `corpus` or ``cranfield corpus`` wrote, a
-    `Corpus` or ``{document: text}``, which is sent to every task.
+    `cranfield.evaluate`. Of a collection, intents, NIL, the full length, the meaning of negative grades, the table of
+    queries (by `ScoreFrame.collect`) and the documents are used; documents for content measures are a file that
+    `corpus` or ``cranfield corpus`` wrote, a `Corpus` or ``{document: text}``, which is sent to every task.
     Judgments of up to ``broadcast`` bytes, and those with intents, are sent to every task; larger ones are joined with
     the rows of their queries. ``partitions`` is the number of tasks. ``names`` are runs that come first, in this
     order; others follow by name.
