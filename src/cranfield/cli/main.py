@@ -47,7 +47,7 @@ GROUPS = {
     "Files": {"check": "files", "convert": "files", "corpus": "files"},
     "Studies": {"study": "study", "simulate": "study"},
     "Other": {
-        "demo": "demo",
+        "demo": "catalogue",
         "spark": "spark",
         "trec_eval": "trec_eval",
         "conformance": "catalogue",
