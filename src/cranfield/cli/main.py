@@ -39,7 +39,7 @@ GROUPS = {
         "explain": "analysis",
         "audit": "analysis",
         "exposure": "analysis",
-        "report": "report",
+        "report": "analysis",
     },
     "Experiments and gates": {"run": "experiment", "history": "experiment"},
     "Judgments": {"judge": "judging", "judges": "judging", "sample": "judging", "depth-for": "judging"},
