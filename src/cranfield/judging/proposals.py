@@ -46,7 +46,7 @@ from cranfield.measures import Measure, parse
 from cranfield.ranking.alignment import ranked_lists
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report.pages import Page, table
-from cranfield.report.sheet import shown, signed
+from cranfield.report.sheet import interval, shown
 from cranfield.settings import Chance, Count, Limits, checked
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import plural
@@ -320,12 +320,8 @@ class NextDocuments(Result):
         for number, proposal in enumerate(self.documents, 1):
             cells = [str(proposal.best_rank or "–")]
             if reasons:
-                limits = f"[{signed(proposal.low, digits)}, {signed(proposal.high, digits)}]"
-                cells += [
-                    f"{proposal.run} – {proposal.other}",
-                    shown(proposal.change, digits + 2),
-                    limits,
-                ]
+                limits = interval(proposal.low, proposal.high, digits)
+                cells += [f"{proposal.run} – {proposal.other}", shown(proposal.change, digits + 2), limits]
             rows.append(((str(number), proposal.query, proposal.document), cells))
         columns = ("best rank", *(("matters most for", "by up to", "which is within") if reasons else ()))
         title = f"Documents to judge next, for {self.measure}"
