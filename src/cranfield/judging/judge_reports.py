@@ -453,7 +453,9 @@ def _favour(report: JudgeReport, digits: int) -> Page:
         )
         verdict = "favours its own family" if own.favours else "no evidence of favour"
         limits = interval(own.low, own.high, digits)
-        rows.append((agreement.measure, [signed(own.favour, digits), limits, f"{own.p_greater:.4f}", adjusted, verdict]))
+        rows.append(
+            (agreement.measure, [signed(own.favour, digits), limits, f"{own.p_greater:.4f}", adjusted, verdict])
+        )
     columns = ("favour", "95% interval", "p", "given the human score", "verdict")
     return table(f"{report.judge}: favour for {', '.join(report.family)}", ("measure",), columns, rows)
 

@@ -110,6 +110,12 @@ class Study:
         """Do the study."""
         raise NotImplementedError
 
+    def _ascending(self, name: str) -> tuple[int, ...]:
+        """The distinct numbers of a setting in ascending order; raises if there are none."""
+        if not (numbers := getattr(self, name)):
+            raise UsageError(f"{name} must have at least one number")
+        return tuple(sorted(set(numbers)))
+
     @classmethod
     def name(cls) -> str:
         """The name of the study: that of its module and its command."""
