@@ -92,6 +92,11 @@ class JudgeReport(Result):
     ``labels.linear``. ``kappa_of_queries``: the mean of κ over queries, and ``defined`` of how many. ``family``: the
     runs of the judge's own family. ``false_positive``: on documents of that family only. ``warnings``: what speaks
     against using the judge.
+
+    Examples
+    --------
+    >>> judges({"q": {"a": 1, "b": 0}}, {"q": {"a": 1, "b": 1, "c": 0}})[0]
+    JudgeReport: qrels, κ 0.00 on 2 documents of 1 query
     """
 
     judge: str

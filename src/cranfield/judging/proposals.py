@@ -261,6 +261,12 @@ class NextDocuments(Result):
     """The documents to judge next, and how far the pairs of runs are settled.
 
     ``unjudged``: the number of unjudged documents that count. ``open_pairs``: pairs neither decided nor sure.
+
+    Examples
+    --------
+    >>> runs = {"A": {"q": {"a": 2.0, "b": 1.0}}, "B": {"q": {"b": 2.0, "c": 1.0}}}
+    >>> next_documents({"q": {"a": 1}}, runs, "P@2")
+    NextDocuments: 1 document to judge next for P@2 (mtc); 1 of 1 pair of runs are open
     """
 
     measure: str
