@@ -348,7 +348,7 @@ def command_of(
 
 
 def verb_name(record: type[OptionGroup]) -> str:
-    """What the command of a record is called, unless it says otherwise."""
+    """What the command of a record is called: ``compare`` for ``CompareVerb``."""
     return record.__name__.removesuffix("Verb").lower()
 
 
