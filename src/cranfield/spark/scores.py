@@ -75,8 +75,9 @@ def evaluate(
     ----------
     qrels
         A DataFrame with one row per judgment, or a `Collection` of one. Of a collection, intents, NIL, the full length,
-        the meaning of negative grades and the documents are used; documents for content measures are a file that
-        `corpus` or ``cranfield corpus`` wrote, a `Corpus` or ``{document: text}``, which is sent to every task.
+        the meaning of negative grades, the table of queries (by `ScoreFrame.collect`) and the documents are used;
+        documents for content measures are a file that `corpus` or ``cranfield corpus`` wrote, a `Corpus` or
+        ``{document: text}``, which is sent to every task.
     runs
         A DataFrame with one row per retrieved document, with columns for the run (optional if there is one run), the
         query, the document and the score.
