@@ -359,9 +359,9 @@ def count_run(
     query: Integers,
     document: Integers,
     sequence: Integers,
-    position: str,
+    position: str = "by_input",
 ) -> RunScores:
-    """A run from the counts of a collection in blocks; ``position``: what the counted positions are."""
+    """A run from counts alone; ``position``: what the positions are, if they were counted."""
     higher, equal, length, bad = (counts.ops.host(x) for x in (counts.higher, counts.equal, counts.length, counts.bad))
     check_nan(bad, rows.names)
     absent = np.flatnonzero(equal <= 0)

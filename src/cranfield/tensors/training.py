@@ -9,24 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.data import Floats, Integers, Strings
+from cranfield.data import Strings
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Measures
 from cranfield.evaluation.plan import Keys, Shown, keys_of, make_plan
 from cranfield.ranking.tie_rules import Ties
-from cranfield.tensors.arrays import Arrays, Host, arrays_of
+from cranfield.tensors.arrays import arrays_of
 from cranfield.tensors.candidates import evaluate
-from cranfield.tensors.counting import Tables, groups
-from cranfield.tensors.ranks import (
-    CountedDocuments,
-    QueryRows,
-    check_nan,
-    counted_run,
-    judgments_of,
-    make_block_evaluator,
-)
+from cranfield.tensors.counting import ScoreCounts, Tables, all_reduce, groups
+from cranfield.tensors.ranks import QueryRows, count_run, judgments_of, make_block_evaluator
 
 Batch = tuple[Any, Any, Any]  # scores, grades, and numbers of queries
 
@@ -123,45 +116,42 @@ class Accumulator:
         judged = ~ops.xp.isnan(target)
         judged = judged if self.unjudged is None else judged & (target != self.unjudged)
         own = ops.nonzero(judged)[0]
-        queries, inverse = np.unique(ops.host(indexes), return_inverse=True)
-        bad = np.bincount(inverse[ops.host(ops.xp.isnan(preds))], minlength=len(queries))
+        order, numbers, begin = groups(ops, indexes)
         message = {
             "dtype": str(preds.dtype) if len(preds) else None,
             "query": ops.host(indexes[own]).astype(np.int64),
             "score": ops.host(ops.doubles(preds[own])),
             "grade": ops.host(ops.doubles(target[own])),
-            "queries": queries.astype(np.int64),
-            "length": np.bincount(inverse, minlength=len(queries)),
-            "bad": bad,
+            "queries": numbers.astype(np.int64),
         }
         messages: list[Any] = [None] * distributed.get_world_size(group)
         distributed.all_gather_object(messages, message, group=group)
         _check_types("processes", {part["dtype"] for part in messages} - {None})
-        query, score, grade = (
-            np.concatenate([part[name] for part in messages]) for name in ("query", "score", "grade")
+        query, score, grade, every = (
+            np.concatenate([part[name] for part in messages]) for name in ("query", "score", "grade", "queries")
         )
-        order = np.argsort(query, kind="stable")
-        query, score, grade = query[order], score[order], grade[order]
-        local_counts = ops.to_device(_local_counts(ops, preds, indexes, query, score), preds)
-        distributed.all_reduce(local_counts, group=group)
-        counts = local_counts.cpu().numpy()
-        every, number = np.unique(np.concatenate([part["queries"] for part in messages]), return_inverse=True)
-        length, faults = (
-            np.bincount(number, np.concatenate([part[name] for part in messages]), len(every)).astype(np.int64)
-            for name in ("length", "bad")
-        )
-        names = Strings.of(map(str, every.tolist()))
-        check_nan(faults, names)
-        row, ids = np.searchsorted(every, query), Strings.of(map(str, range(len(query))))
-        judgments, row_of_query = judgments_of(names, row, ids, grade)
+        by_query, every = np.argsort(query, kind="stable"), np.unique(every)
+        query, score, grade = query[by_query], score[by_query], grade[by_query]
+        names, row, document = Strings.of(map(str, every.tolist())), np.searchsorted(every, query), np.arange(len(query))
+        values = ops.cast(ops.to_device(score, preds), preds.dtype)
+        counts = ScoreCounts(ops, len(every), ops.to_device(row, preds), values)
+        if len(preds):
+            # Its own scores, for the judged documents of all processes that belong to its queries.
+            here = np.flatnonzero(np.isin(query, numbers))
+            scores = preds if order is None else preds[order]
+            at, rows = (ops.to_device(x, preds) for x in (here, np.searchsorted(every, numbers)))
+            tables, of_query = Tables(ops, begin, preds), np.searchsorted(numbers, query[here])
+            of_rows, of_values = tables.count(scores, None, of_query, values[at])
+            counts.length[rows], counts.bad[rows] = ops.to_device(of_rows, preds)
+            counts.higher[at], counts.equal[at] = ops.to_device(of_values, preds)
+        all_reduce(counts.sums, group)
+        judgments, row_of_query = judgments_of(names, row, Strings.of(map(str, document.tolist())), grade)
         reason = "needs the order of documents, which several processes do not have"
         evaluator = make_block_evaluator(
             self.collection.changed(qrels=judgments), self.measures, reason, **self.options
         )
-        document = np.arange(len(query))
-        counted = CountedDocuments(row, document, counts[0], counts[1], document)
-        rows = QueryRows(names, row_of_query).with_queries(evaluator.judgments)
-        return evaluator.aligned_evaluation([counted_run(evaluator, "run", rows, length, {"score": counted})])
+        queries = QueryRows(names, row_of_query).with_queries(evaluator.judgments)
+        return evaluator.aligned_evaluation([count_run(evaluator, queries, counts, row, document, document)])
 
 
 def is_distributed() -> bool:
@@ -198,16 +188,3 @@ def _joined(batches: Sequence[Batch]) -> Batch:
     import torch
 
     return tuple(torch.cat(column) for column in columns)
-
-
-def _local_counts(ops: Arrays, preds: Any, indexes: Any, query: Integers, score: Floats) -> Host:
-    """The higher and equal scores of this process for judged documents of all processes, by ascending query."""
-    order, numbers, begin = groups(ops, indexes)
-    preds = preds if order is None else preds[order]
-    here = np.flatnonzero(np.isin(query, numbers))
-    counts = np.zeros((2, len(query)), np.int64)
-    if len(here):
-        value = ops.to_device(score[here], preds).to(preds.dtype)
-        row = np.searchsorted(numbers, query[here])
-        counts[:, here] = Tables(ops, begin, preds).count(preds, None, row, value)[1]
-    return counts
