@@ -93,7 +93,8 @@ class OptionGroup:
             if not value or value == param.default:
                 continue
             for item in value if param.multiple else [value]:
-                words += [max(param.opts, key=len), *([] if value is True else [str(item)])]
+                text = ",".join(map(str, item)) if isinstance(item, list) else str(item)
+                words += [max(param.opts, key=len), *([] if value is True else [text])]
         return words
 
     def run(self) -> None:
@@ -346,9 +347,14 @@ def command_of(
     return kind(name, callback=callback, params=[parameter(*field) for field in fields.items()], **facts)
 
 
+def verb_name(record: type[OptionGroup]) -> str:
+    """What the command of a record is called: ``compare`` for ``CompareVerb``."""
+    return record.__name__.removesuffix("Verb").lower()
+
+
 def verb(record: type[OptionGroup], short_help: str, kind: type[Verb] = Verb, **facts: Any) -> Verb:
     """The command of a record; ``facts`` are further arguments of click, such as a ``name`` that is not the class's."""
-    facts = {"name": record.__name__.removesuffix("Verb").lower(), "help": cleandoc(record.__doc__ or "")} | facts
+    facts = {"name": verb_name(record), "help": cleandoc(record.__doc__ or "")} | facts
     return command_of(
         fields=fields_of(record), run=lambda **values: record(**values).run(), kind=kind, short_help=short_help, **facts
     )
