@@ -66,6 +66,17 @@ def test_whether_the_order_of_runs_is_the_same() -> None:
     assert "AP: the order of runs is the same with each judge" in [str(note) for note in same.notes]
 
 
+def test_a_judge_who_found_nothing_relevant() -> None:
+    qrels = {f"q{i}": {"a": i % 2, "b": 1} for i in range(4)}
+    nothing = {query: {"a": 0} for query in qrels}
+    runs = {"x": dict.fromkeys(qrels, ("a", "b")), "y": dict.fromkeys(qrels, ("b", "a"))}
+    scores = cf.evaluate(cf.Collection(judges={"ann": qrels, "bob": nothing}), runs, ["nDCG", "RR", "MissedAnswer"])
+    notes = [str(note) for note in scores.notes]
+    assert "nDCG: undefined with bob, so that the order of runs cannot be compared" in notes
+    assert scores["nDCG"]["x"] == cf.evaluate(qrels, runs, "nDCG")["nDCG"]["x"]
+    assert scores["MissedAnswer"]["x"] == 0
+
+
 def test_a_comparison_has_as_many_units_as_queries() -> None:
     comparison = cf.compare(cf.Collection(judges=JUDGES), RUNS, "AP", test="t", baseline="r")
     mean = (cf.evaluate(JUDGES["ann"], RUNS, "AP").values + cf.evaluate(JUDGES["bob"], RUNS, "AP").values) / 2

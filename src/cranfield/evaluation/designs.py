@@ -359,9 +359,12 @@ def _orders(each: Scores, means: Scores) -> Iterator[str]:
     from cranfield.statistics.correlation import kendall
 
     for m, column in enumerate(means.columns) if len(means.runs) > 1 else ():
-        taus, changed = [], []
+        taus, changed, undefined = [], [], []
         for judge, part in each._collections.items():
             ours, theirs = means._means[:, m], part._means[:, m]
+            if np.isnan(theirs).any():
+                undefined.append(judge)
+                continue
             pairs = [
                 f"{means.runs[a]} and {means.runs[b]}"
                 for a, b in combinations(range(len(means.runs)), 2)
@@ -369,7 +372,9 @@ def _orders(each: Scores, means: Scores) -> Iterator[str]:
             ]
             taus.append(f"{judge} {kendall(ours, theirs).tau_b:.2f}")
             changed += [f"{few(pairs, 3)} with {judge}"] if pairs else []
-        if changed:
+        if undefined:
+            yield f"{column.label}: undefined with {few(undefined)}, so that the order of runs cannot be compared"
+        elif changed:
             with_mean = f"(τ with the mean: {', '.join(taus)})"
             yield f"{column.label}: the order of runs changes: {'; '.join(changed)} {with_mean}"
         else:
