@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
@@ -309,6 +309,15 @@ class Collection:
         from cranfield.ranking.spans import span_judgments
 
         return span_judgments(*read_spans(self.spans, name=self.name, texts=self.texts), self.cover)
+
+    @property
+    def read_chunks(self) -> Callable[..., Run] | None:
+        """The reader of runs of chunks, where passages are judged; None where documents are."""
+        if self.spans is None:
+            return None
+        from cranfield.io.spans import read_chunks
+
+        return partial(read_chunks, texts=self.texts)
 
     @cached_property
     def texts(self) -> Texts | None:

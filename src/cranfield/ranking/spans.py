@@ -68,10 +68,12 @@ def concatenated(parts: Sequence[Passages], names: Strings) -> Passages:
 def judge_chunks(judgments: Judgments, runs: Sequence[Run]) -> Judgments:
     """The judgments of all chunks of these runs, and of the relevant passages that none of the chunks covers.
 
-    Such a passage is a document that is not retrieved. Chunks that are not judged have a negative grade.
+    Such a passage is a document that is not retrieved. Chunks that are not judged have a negative grade. Judgments of
+    documents stay as they are.
     """
     spans, queries = judgments.spans, {name: q for q, name in enumerate(judgments.queries)}
-    assert spans is not None
+    if spans is None:
+        return judgments
     query_rows, ids, of_runs, parts = [], [], [], [spans.passages.names]
     for run in runs:
         assert isinstance(run.source, Table) and run.source.passages is not None
