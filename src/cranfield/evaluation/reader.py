@@ -16,11 +16,9 @@ from cranfield.evaluation.run_scores import RunScores
 from cranfield.io.runs import TopDocuments
 from cranfield.measures import Measure
 from cranfield.parallel import followed
-from cranfield.ranking.alignment import Aligner, Alignment
-from cranfield.ranking.batch import Key
-from cranfield.ranking.spans import judge_chunks
-from cranfield.ranking.tie_rules import TieRule
-from cranfield.ranking.unjudged import (
+from cranfield.ranking.alignment import (
+    Aligner,
+    Alignment,
     align_collection,
     align_content,
     align_documents,
@@ -28,6 +26,9 @@ from cranfield.ranking.unjudged import (
     no_overlap_error,
     with_unjudged,
 )
+from cranfield.ranking.batch import Key
+from cranfield.ranking.spans import judge_chunks
+from cranfield.ranking.tie_rules import TieRule
 
 if TYPE_CHECKING:
     from cranfield.io.named_tables import Items

@@ -5,7 +5,7 @@ A column is an Arrow array, a pandas or polars series, or a list; ids are not co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -131,6 +131,18 @@ class Columns:
         """The column with the first of these names that there is."""
         normalised = {normalise_name(name): name for name in reversed(self.names)}
         return next((normalised[name] for name in names if name in normalised), None)
+
+    def of_roles(self, usual: Mapping[str, Sequence[str]], columns: Roles, **needed: str) -> dict[str, str]:
+        """`columns_of_roles`; an error if there is no column for a role that is ``needed``, each with a hint."""
+        chosen = columns_of_roles(self.names, usual, columns, self.source_name)
+        self.check_roles(chosen, **needed)
+        return chosen
+
+    def check_roles(self, chosen: Collection[str], **needed: str) -> None:
+        """Raise if a role that is needed is not among the chosen ones; each has a hint."""
+        for role, hint in needed.items():
+            if role not in chosen:
+                raise no_column(self.names, self.source_name, f"no column for the {role}", hint)
 
 
 class RowFaults:

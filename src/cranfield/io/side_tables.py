@@ -16,7 +16,7 @@ import numpy as np
 
 from cranfield.data import Integers, Judgments, JudgmentSample, Strings
 from cranfield.errors import InputError, UsageError, reading_objects
-from cranfield.io.columns import COLUMN_NAMES, Columns, no_column, normalise_name
+from cranfield.io.columns import COLUMN_NAMES, Columns, normalise_name
 from cranfield.io.faults import Fault, fault_text, quotable
 from cranfield.io.streams import Stream, is_stream, open_stream
 from cranfield.io.tables import read_rows as read_table_rows
@@ -113,19 +113,13 @@ def _check_rows(rows: Iterable[Row], check: Check, hint: str = "") -> None:
 
 
 def _rows_of_table(columns: Columns, table: SideTable) -> Iterator[Row]:
-    named: list[str] = []
+    chosen: dict[str, str] = {}
     for role in (*table.columns, *(("type",) if table.optional else ())):
-        taken = set(map(normalise_name, named))
+        taken = set(map(normalise_name, chosen.values()))
         name = columns.usual([name for name in USUAL_NAMES.get(role, (role,)) if name not in taken])
-        if name is not None:
-            named.append(name)
-        elif role in table.columns:
-            raise no_column(
-                columns.names,
-                columns.source_name,
-                f"no column for the {role}",
-                f"name the columns {', '.join(table.columns)}",
-            )
+        chosen |= {} if name is None else {role: name}
+    columns.check_roles(chosen, **dict.fromkeys(table.columns, f"name the columns {', '.join(table.columns)}"))
+    named = list(chosen.values())
     width = len(table.columns)
     for where, row in columns.rows():
         *ids, value = (row[name] for name in named[:width])

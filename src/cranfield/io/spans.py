@@ -18,7 +18,7 @@ import numpy as np
 from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Passages, Run, Strings, Table
 from cranfield.errors import InputError, UsageError, reading_objects
-from cranfield.io.columns import COLUMN_NAMES, PASSAGE_IDS, Columns, RowFaults, ids_of, no_column, numbers_of
+from cranfield.io.columns import COLUMN_NAMES, PASSAGE_IDS, Columns, RowFaults, ids_of, numbers_of
 from cranfield.io.faults import FaultList, Location, TableKind, Unit, quotable
 from cranfield.io.named_tables import read_table
 from cranfield.io.records import FIELDS, Accessors, columns_of, read_chunk_records, without_repeats
@@ -275,18 +275,12 @@ def _of_table(table: Columns, kind: TableKind, name: str, source_name: str, *, q
         if source_name:
             return None
     needed = ["query", "document", "quote"] if quotes else ["query", "document", "start", "end"]
-    missing = [role for role in needed if columns[role] is None]
-    if missing:
-        more = ", or query, document and quote" if kind == "qrels" else ""
-        raise no_column(
-            table.names,
-            table.source_name,
-            f"no column for the {missing[0]}",
-            f"a table of passages has the columns query, document, start and end{more}",
-        )
     chosen = {role: columns[role] for role in (*needed, "rank")}
     chosen["value"] = columns["score" if kind == "run" else "grade"]
     roles = {role: column for role, column in chosen.items() if column is not None}
+    more = ", or query, document and quote" if kind == "qrels" else ""
+    hint = f"a table of passages has the columns query, document, start and end{more}"
+    table.check_roles(roles, **dict.fromkeys(needed, hint))
     frame = Columns(roles, lambda role: table.column(roles[role]), table.line, text=table.text)
     frame.source_name = table.source_name
     return Given(name, source_name, frame)
