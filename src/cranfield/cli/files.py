@@ -27,9 +27,9 @@ from cranfield.evaluation.evaluator import check_argument_order
 from cranfield.evaluation.notes import percent, scores_against_ranks
 from cranfield.evaluation.overlap import RISING, check_identity, check_query_overlap, find_disjoint
 from cranfield.evaluation.run_notes import judged_documents
+from cranfield.io.columns import Duplicates
 from cranfield.io.named_tables import kind_of
 from cranfield.io.toml_file import TomlFile
-from cranfield.io.values import Duplicates
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.spans import judge_chunks
 from cranfield.report.pages import FORMATS, write

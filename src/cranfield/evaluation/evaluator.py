@@ -62,9 +62,9 @@ from cranfield.evaluation.run_scores import (
     without_groups,
 )
 from cranfield.evaluation.scores import Scores, check_rankings, handle_undefined, summary_of
-from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
+from cranfield.io import is_list_of_runs, is_mapping_of_runs
+from cranfield.io.columns import Duplicates
 from cranfield.io.streams import short_name
-from cranfield.io.values import Duplicates
 from cranfield.measures import Measure
 from cranfield.parallel import ProgressLine, followed
 from cranfield.ranking.spans import judge_chunks

@@ -16,14 +16,27 @@ import numpy as np
 
 from cranfield.data import Floats, Integers, Strings
 from cranfield.errors import InputError, UsageError, reading_objects
-from cranfield.io.columns import COLUMN_NAMES, Columns, frame_of, is_frame, no_column, normalise_name
+from cranfield.io.columns import (
+    COLUMN_NAMES,
+    MAX_NUMBER,
+    Columns,
+    by_text,
+    first_rows,
+    frame_of,
+    id_text,
+    is_encodable,
+    is_frame,
+    is_missing,
+    no_column,
+    normalise_name,
+    number,
+)
 from cranfield.io.faults import FaultList, Location, TableKind, quotable
 from cranfield.io.formats.delimited import DELIMITERS, delimiter_of, parse_delimited
 from cranfield.io.formats.json import is_json, is_json_lines, parse_json, parse_json_lines
 from cranfield.io.formats.parquet import column_names, is_parquet, read_columns
 from cranfield.io.formats.trec import elements, without_tags
 from cranfield.io.streams import Roles, Stream, detect_source, is_stream, open_stream, reject_columns, short_name
-from cranfield.io.values import MAX_NUMBER, by_text, first_rows, id_text, is_encodable, is_missing, number
 from cranfield.wording import did_you_mean, few
 
 # Usual names of the columns with the id and with the text of a query, the most reliable ones first.

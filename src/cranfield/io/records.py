@@ -21,19 +21,24 @@ import numpy as np
 
 from cranfield.data import Run, Table
 from cranfield.errors import InputError, UsageError, reading_objects
-from cranfield.io.columns import COLUMN_NAMES, RANKINGS, Columns, is_column, list_of, normalise_name
-from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, quotable
-from cranfield.io.values import (
+from cranfield.io.columns import (
+    COLUMN_NAMES,
+    RANKINGS,
+    Columns,
     Duplicates,
     check_duplicates,
     codes_of,
     first_rows,
     id_text,
+    is_column,
     is_id,
     is_scalar,
+    list_of,
+    normalise_name,
     number,
     texts_of,
 )
+from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, quotable
 
 Accessor = str | Callable[[Any], Any] | None
 

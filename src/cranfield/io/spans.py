@@ -18,20 +18,25 @@ import numpy as np
 from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Passages, Run, Strings, Table
 from cranfield.errors import InputError, UsageError, reading_objects
-from cranfield.io.columns import COLUMN_NAMES, PASSAGE_IDS, Columns, RowFaults, ids_of, numbers_of
+from cranfield.io.columns import (
+    COLUMN_NAMES,
+    PASSAGE_IDS,
+    Columns,
+    Duplicates,
+    RowFaults,
+    check_duplicates,
+    codes_of,
+    id_text,
+    ids_of,
+    numbers_of,
+    passage_ids,
+)
 from cranfield.io.faults import FaultList, Location, TableKind, Unit, quotable
 from cranfield.io.named_tables import read_table
 from cranfield.io.records import FIELDS, Accessors, columns_of, read_chunk_records, without_repeats
 from cranfield.io.runs import load, load_unchecked
 from cranfield.io.streams import Stream, detect_file, is_stream, open_stream
 from cranfield.io.tables import Rows, group_judgments, with_queries
-from cranfield.io.values import (
-    Duplicates,
-    check_duplicates,
-    codes_of,
-    id_text,
-    passage_ids,
-)
 from cranfield.wording import plural
 
 # Usual names of columns. Grades are not called `score` here, because a table of chunks has scores.

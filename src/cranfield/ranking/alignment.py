@@ -11,8 +11,8 @@ import numpy as np
 from cranfield import io, native
 from cranfield.data import Bytes, Floats, Integers, Judgments, Run, Strings, Table
 from cranfield.errors import InputError, UsageError
+from cranfield.io.columns import codes_of
 from cranfield.io.runs import WHOLE_RANKING, Positions, RunQueries, TopDocuments
-from cranfield.io.values import codes_of
 from cranfield.ranking.batch import CELLS, Key, cached_property, ragged
 from cranfield.ranking.rankings import Judged, Pool, Rankings, Shown
 from cranfield.ranking.subtopics import Subtopics

@@ -13,9 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers, Judgments, Labels, Passages, Run, Spans, Strings, Table
-from cranfield.io.values import codes_of, first_rows
-from cranfield.ranking.batch import ragged
-from cranfield.ranking.row_math import lexsorted
+from cranfield.io.columns import codes_of, first_rows
+from cranfield.ranking.batch import lexsorted, ragged
 
 
 def span_judgments(judgments: Judgments, passages: Passages, cover: float) -> Judgments:

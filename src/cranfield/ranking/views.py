@@ -15,11 +15,10 @@ import numpy as np
 
 from cranfield.data import Array, Booleans, Floats, Integers, Judgments, Run, Strings
 from cranfield.errors import InputError, MeasureError, UsageError
+from cranfield.io.columns import codes_of
 from cranfield.io.runs import load_unchecked
-from cranfield.io.values import codes_of
-from cranfield.ranking.batch import COLUMNS, Batch, Key, ragged
+from cranfield.ranking.batch import COLUMNS, Batch, Key, ragged, summed
 from cranfield.ranking.rankings import Rankings
-from cranfield.ranking.row_math import summed
 from cranfield.ranking.tie_rules import Arrangement, TieRule, Ties, tie_rule
 from cranfield.wording import plural
 
