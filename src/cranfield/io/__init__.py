@@ -87,15 +87,13 @@ def read_run(
     check_duplicates(duplicates)
     if scores is not None:
         check_choice("scores", scores, get_args(ScoreKind))
-    if duplicates == "error":
+    if isinstance(source, Run) or is_stream(source):
         run: Run = _read("run", source, name, columns)
     else:
+        run = run_from_object(source, name or "run", columns, duplicates=duplicates)
+    if duplicates != "error":
         from cranfield.io.records import without_repeats
 
-        if isinstance(source, Run) or is_stream(source):
-            run = _read("run", source, name, columns)
-        else:
-            run = run_from_object(source, name or "run", columns, duplicates=duplicates)
         run = without_repeats(run, duplicates, load_unchecked)
     if query_ids is not None:
         run = with_query_ids(run, query_ids)

@@ -552,11 +552,10 @@ def run_from_object(
         from cranfield.io.records import listed_run
 
         return listed_run(name, shaped, rankings, source_name)
+    if isinstance(shaped, Columns) and len(shaped) > ROWS_PER_BATCH:
+        shaped = partial(shaped.slices, ROWS_PER_BATCH)
     if callable(shaped):
         return read_rows("run", shaped, name, columns, source_name, "row")
-    if len(shaped) > ROWS_PER_BATCH:
-        pieces = partial(shaped.slices, ROWS_PER_BATCH)
-        return read_rows("run", pieces, name, columns, source_name, "row")
     location = Location(source_name, "run", "row")
     return Run(name, run_table(shaped, columns, location), source_name)
 
