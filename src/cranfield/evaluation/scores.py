@@ -16,7 +16,7 @@ from cranfield.display import Displayed, TableText, table_text
 from cranfield.errors import CranfieldError, InputError, MeasureError, UnknownName, UsageError, optional
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.plan import Aggregate, Column, Part, Policy, Undefined
-from cranfield.io.values import MAX_NUMBER
+from cranfield.io.columns import MAX_NUMBER
 from cranfield.measures import Measure, parse
 from cranfield.measures.catalogue import Better, outside_measure
 from cranfield.settings import checked

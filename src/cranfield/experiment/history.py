@@ -28,9 +28,9 @@ from cranfield.evaluation.designs import matched_sample
 from cranfield.evaluation.elsewhere import read_scores
 from cranfield.evaluation.provenance import JUDGMENTS, SavedProvenance
 from cranfield.evaluation.scores import COLLECTION, Scores
+from cranfield.io.columns import MAX_NUMBER
 from cranfield.io.formats.json import load_json
 from cranfield.io.streams import open_stream
-from cranfield.io.values import MAX_NUMBER
 from cranfield.report.canvas import GREY, ORANGE, PAGE, Drawings, Panel
 from cranfield.report.pages import Page, table
 from cranfield.report.scores import COLOURS

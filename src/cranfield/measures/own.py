@@ -21,8 +21,8 @@ import numpy as np
 
 from cranfield.data import Floats, Integers
 from cranfield.errors import CranfieldError, InputError, MeasureError
+from cranfield.io.columns import MAX_NUMBER
 from cranfield.io.streams import open_stream
-from cranfield.io.values import MAX_NUMBER
 from cranfield.measures.catalogue import CATALOGUE, Aggregate, Definition, Measure, check_keywords
 from cranfield.measures.ties.strategies import OverOrders
 from cranfield.ranking.batch import Batch

@@ -17,8 +17,7 @@ from cranfield.measures.precision import Rule, hits, interpolated, number, of_ju
 from cranfield.measures.preference import binary_preference
 from cranfield.measures.ties.expectation import mean_over_ranges
 from cranfield.measures.weights import count, geometric, log_discount, log_gamma
-from cranfield.ranking.batch import Batch, GainSums, Preferences, Weights
-from cranfield.ranking.row_math import ratio, running, summed
+from cranfield.ranking.batch import Batch, GainSums, Preferences, Weights, ratio, running, summed
 from cranfield.settings import Chance, Limits
 
 inf = float("inf")
