@@ -35,9 +35,8 @@ from cranfield.evaluation.collection import Collection, check_options, is_severa
 from cranfield.evaluation.designs import INDEPENDENT, QUERY, cluster_of, matched_sample
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures, evaluate
-from cranfield.evaluation.notes import Note, QueryNames, sentences
+from cranfield.evaluation.notes import Note, QueryNames, policy_line, sentences
 from cranfield.evaluation.plan import Column
-from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.predicted import PredictedMean
 from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.reader import Progress

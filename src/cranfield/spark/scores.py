@@ -20,9 +20,8 @@ from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError, UsageError
 from cranfield.evaluation.collection import Collection, with_intents
 from cranfield.evaluation.evaluator import Measures
-from cranfield.evaluation.notes import Note, QueryNames
+from cranfield.evaluation.notes import Note, QueryNames, policy_line
 from cranfield.evaluation.plan import Plan, Shown, make_plan
-from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.reader import check_readable
 from cranfield.evaluation.run_notes import (
     MAX_QUERIES,
