@@ -124,7 +124,7 @@ class RunScores:
             return self._values[column.identity]
         compute = column.measure.values if column.part == "value" else column.measure.residual
         if column.part == "standard error":
-            from cranfield.evaluation.sampling_errors import sampling_errors
+            from cranfield.measures.sampled import sampling_errors
 
             compute = partial(sampling_errors, column.measure)
         parts = [(queries, compute(part, seed=self.seed)) for queries, part in self.rankings(column.alignment)]
