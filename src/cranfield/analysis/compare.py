@@ -39,7 +39,7 @@ from cranfield.evaluation.notes import Note, QueryNames, policy_line, sentences
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.predicted import PredictedMean
 from cranfield.evaluation.provenance import Provenance
-from cranfield.evaluation.reader import Progress
+from cranfield.evaluation.run_scores import Progress
 from cranfield.evaluation.scores import Scores
 from cranfield.measures import parse
 from cranfield.parallel import followed, in_background

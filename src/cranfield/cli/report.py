@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison
     from cranfield.analysis.significance import ComparisonSettings
     from cranfield.evaluation.evaluation import Evaluation
-    from cranfield.evaluation.reader import Progress
+    from cranfield.evaluation.run_scores import Progress
     from cranfield.evaluation.scores import Scores
 
 REPORT = "report.html"
