@@ -35,6 +35,14 @@ from cranfield.ranking.row_math import constant, running
 from cranfield.ranking.views import judge_all, with_every_document
 
 CELLS = 1 << 15  # number of cells that are processed together; they fit into the processor cache
+NO_BOUNDS = {  # facts of a measure, and why it has no bounds then
+    "subtopics": "the subtopics of unjudged documents are unknown",
+    "spans": "it knows which part of each chunk is relevant",
+    "preferences": "documents without a preference do not count",
+    "sampled": "it estimates the grades of unjudged documents from a sample",
+    "content": "it uses the text of unjudged documents",
+    "by_document": "documents of equal grade differ",
+}
 TRIED = 257  # the most numbers of relevant documents that are tried; with more, the result is a range
 
 
@@ -52,18 +60,9 @@ class Bounds:
 
 def bounds(measure: Measure, rankings: Rankings, *, seed: int = 0) -> Bounds:
     """The lowest and highest score of each query over the possible grades of its unjudged documents."""
-    if measure.definition.subtopics:
-        raise MeasureError(f"{measure} has no bounds: the subtopics of unjudged documents are unknown")
-    if measure.definition.spans:
-        raise MeasureError(f"{measure} has no bounds: it knows which part of each chunk is relevant")
-    if measure.definition.preferences:
-        raise MeasureError(f"{measure} has no bounds: documents without a preference do not count")
-    if measure.definition.sampled or measure.views.sampled:
-        raise MeasureError(f"{measure} has no bounds: it estimates the grades of unjudged documents from a sample")
-    if measure.definition.content:
-        raise MeasureError(f"{measure} has no bounds: it uses the text of unjudged documents")
-    if measure.definition.by_document:
-        raise MeasureError(f"{measure} has no bounds: documents of equal grade differ")
+    for fact, reason in NO_BOUNDS.items():
+        if getattr(measure.definition, fact) or (fact == "sampled" and measure.views.sampled):
+            raise MeasureError(f"{measure} has no bounds: {reason}")
     if measure.definition.documents:  # what is judged has no effect
         value = measure.values(rankings, seed=seed).value
         return Bounds(value, value, np.ones(len(value), bool))

@@ -618,33 +618,24 @@ class Scores(ScoreTable, Saved):
             return np.nan, np.nan
         if self.by_collection:
             return self._interval_over_collections(run, measure, level=level, method=method, seed=seed)
-        if len(sample) < 2 or np.ptp(sample) == 0:
-            value = float(aggregate(sample, kind))
-            return (np.nan, np.nan) if len(sample) < 2 else (value, value)
+        if len(sample) < 2:
+            return np.nan, np.nan
+        if np.ptp(sample) == 0:
+            value = summary_of(sample, kind)
+            return value, value
         if method == "t" and kind == "mean":
             from cranfield.statistics.intervals import t_quantile
 
             half = t_quantile(level, len(sample) - 1) * sample.std(ddof=1) / np.sqrt(len(sample))
             return self._within_bounds(measure, float(sample.mean() - half), float(sample.mean() + half))
-        if kind != "geometric":
-            from cranfield.statistics.design import Sample
-            from cranfield.statistics.intervals import bca
+        from cranfield.statistics.design import Sample
+        from cranfield.statistics.intervals import bca
 
-            ends = bca(Sample(np.stack([sample, np.zeros_like(sample)])), np.array([[0, 1]]), level=level, seed=seed)[0]
-            low, high = (ends * (len(sample) if kind == "sum" else 1)).tolist()
-            return low, high
-        from scipy import stats
-
-        limits = stats.bootstrap(
-            (sample,),
-            lambda x, axis: aggregate(x, kind, axis),
-            confidence_level=level,
-            n_resamples=9999,
-            method="BCa",
-            rng=np.random.default_rng(seed),
-            vectorized=True,
-        ).confidence_interval
-        return float(limits.low), float(limits.high)
+        # BCa limits follow a change of scale: those of a geometric mean are those of the mean of logarithms.
+        terms = np.log(np.maximum(sample, SMALLEST)) if kind == "geometric" else sample
+        ends = bca(Sample(np.stack([terms, np.zeros_like(terms)])), np.array([[0, 1]]), level=level, seed=seed)[0]
+        low, high = (np.exp(ends) if kind == "geometric" else ends * (len(sample) if kind == "sum" else 1)).tolist()
+        return low, high
 
     def _within_bounds(self, measure: int, low: float, high: float) -> tuple[float, float]:
         """An interval by Student's t, which knows nothing of the bounds of the measure, cut at these."""
@@ -923,7 +914,7 @@ def substituted(values: Floats, undefined: Undefined) -> Floats:
 
 
 def summary_of(sample: Floats, kind: Aggregate) -> float:
-    """`aggregate` of one sample, rounded once: the result does not depend on the order of values."""
+    """The mean of a sample, or another aggregate, rounded once: the result does not depend on the order of values."""
     added = np.log(np.maximum(sample, SMALLEST)) if kind == "geometric" else sample**2 if kind == "error" else sample
     try:
         total = math.fsum(added.tolist())
@@ -944,19 +935,6 @@ def averaged(total: float, count: int, kind: Aggregate) -> float:
     if kind == "error":
         return math.sqrt(max(total, 0.0)) / count
     return math.exp(total / count) if kind == "geometric" else total / count
-
-
-def aggregate(sample: Floats, kind: Aggregate, axis: int = -1) -> Floats:
-    """The mean, geometric mean or sum along an axis; a mean of no values is undefined."""
-    if kind == "sum":
-        return sample.sum(axis=axis)
-    if sample.shape[axis] == 0:
-        return np.full(np.delete(sample.shape, axis), np.nan)
-    if kind == "geometric":
-        return np.exp(np.log(np.maximum(sample, SMALLEST)).mean(axis=axis))
-    if kind == "error":
-        return np.sqrt((sample**2).sum(axis=axis)) / sample.shape[axis]
-    return sample.mean(axis=axis)
 
 
 def number(value: float) -> float | None:
