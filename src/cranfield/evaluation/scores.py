@@ -330,15 +330,21 @@ class Scores(ScoreTable, Saved):
 
         Undefined values are handled by the policy.
         """
-        values = self.values[:, measure]
-        if self.columns[measure].aggregate == "credit":
-            values = values.copy()
-            for r, counted in enumerate(self.counted):
-                values[r, counted] = handle_undefined(values[r, counted], self.undefined, "credit")
-        else:
-            values = substituted(values, self.undefined)
+        values = self._filled(measure)
         common = np.flatnonzero(self.counted.all(axis=0) & ~np.isnan(values).any(axis=0))
         return values[:, common], common
+
+    def _filled(self, measure: int) -> Floats:
+        """One measure by (run, query), undefined values as the policy has them; credit is given within a collection."""
+        values = self.values[:, measure]
+        if self.columns[measure].aggregate != "credit":
+            return substituted(values, self.undefined)
+        values = values.copy()
+        for rows in self._rows_of_collections.values() if self.by_collection else [np.arange(len(self.queries))]:
+            for r, counted in enumerate(self.counted):
+                chosen = rows[counted[rows]]
+                values[r, chosen] = handle_undefined(values[r, chosen], self.undefined, "credit")
+        return values
 
     def _summary(self, run: int, measure: int, *, instead: Floats | None = None) -> float:
         """The mean over queries; the geometric mean or the sum for measures that declare it."""
@@ -349,12 +355,17 @@ class Scores(ScoreTable, Saved):
         return summary_of(np.array([mean for mean in means if not math.isnan(mean)]), "mean")
 
     @cached_property
-    def _collections(self) -> dict[str, Scores]:
-        """The scores on each collection, if there are several."""
+    def _rows_of_collections(self) -> dict[str, Integers]:
+        """The queries of each collection, if there are several."""
         rows: dict[str, list[int]] = {}
         for q, query in enumerate(self.queries) if self.by_collection else ():
             rows.setdefault(self.attributes[query][COLLECTION], []).append(q)
-        return {name: self._part(queries) for name, queries in rows.items()}
+        return {name: np.array(queries, np.int64) for name, queries in rows.items()}
+
+    @cached_property
+    def _collections(self) -> dict[str, Scores]:
+        """The scores on each collection, if there are several."""
+        return {name: self._part(rows.tolist()) for name, rows in self._rows_of_collections.items()}
 
     def _part(self, queries: Sequence[int]) -> Scores:
         """The scores of these queries."""
@@ -650,12 +661,14 @@ class Scores(ScoreTable, Saved):
         from cranfield.statistics.design import Design, Sample
         from cranfield.statistics.intervals import bca
 
-        values = np.where(self.counted[run], substituted(self.values[run, measure], self.undefined), np.nan)
+        values = np.where(self.counted[run], self._filled(measure)[run], np.nan)
         defined = np.flatnonzero(~np.isnan(values))
         names = [self.attributes[self.queries[q]][COLLECTION] for q in defined.tolist()]
-        if min((names.count(name) for name in names), default=0) < 2:
+        sizes = np.array([names.count(name) for name in names])
+        kind = self.columns[measure].aggregate
+        if not len(sizes) or sizes.min() < 2 or kind == "geometric":  # a mean of geometric means has no sample
             return np.nan, np.nan
-        x = np.stack([values[defined], np.zeros(len(defined))])
+        x = np.stack([values[defined] * (sizes if kind == "sum" else 1), np.zeros(len(defined))])
         sample, pair = Sample(x, Design.of(len(defined), names)), np.array([[0, 1]])
         ends = sample.error(pair).interval(level) if method == "t" else bca(sample, pair, level=level, seed=seed)
         low, high = ends[0].tolist()
