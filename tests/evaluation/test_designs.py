@@ -453,3 +453,18 @@ def test_several_collections_have_one_answer_whatever_the_aggregate() -> None:
         if measure == "NumRelRet":  # which has no upper bound
             assert (low + high) / 2 == pytest.approx(mean)
     assert all(np.isnan(scores.interval("new", "GMAP")))
+
+
+def test_unanswered_questions_of_a_repeat_have_its_credit() -> None:
+    """C@1 of a system is the mean of that of its repeats, in scores and in comparisons."""
+    qrels = {str(i): {"a": 1} for i in range(8)}
+    old, *repeats = (
+        {str(i): [document] for i, document in enumerate(answers) if document != "-"}
+        for answers in ("aaab-abb", "aaaabb--", "aab-aabb", "a-aaa-ab")
+    )
+    scores = cf.evaluate(qrels, {"new": cf.Repeats(repeats), "old": old}, "c@1")
+    alone = [float(cf.evaluate(qrels, run, "c@1")) for run in (old, *repeats)]
+    assert scores.means["new"]["c@1"] == pytest.approx(fmean(alone[1:]))
+    for how in ("random", "fixed"):
+        pair = cf.compare(scores, baseline="old", test="t", repeats=how).pairs[0]
+        assert pair.difference == pytest.approx(fmean(alone[1:]) - alone[0])

@@ -393,15 +393,19 @@ class Scores(ScoreTable, Saved):
         for system, members_of in zip(members, rows, strict=True):
             if (self.counted[members_of] != self.counted[members_of[0]]).any():
                 raise UsageError(f"the repeats of `{system}` do not answer the same queries", hint="use queries=judged")
+        tables = [self.values[members_of] for members_of in rows]
+        for m, column in enumerate(self.columns):
+            if column.aggregate == "credit":  # each repeat has a credit of its own
+                filled = self._filled(m)
+                for table, members_of in zip(tables, rows, strict=True):
+                    table[:, m] = filled[members_of] if len(members_of) > 1 else table[:, m]
         return replace(
             self,
             runs=tuple(members),
-            values=np.stack([self.values[members_of].mean(axis=0) for members_of in rows]),
+            values=np.stack([table.mean(axis=0) for table in tables]),
             counted=np.stack([self.counted[members_of[0]] for members_of in rows]),
             repeats={
-                run: np.moveaxis(self.values[members_of], 0, 2)
-                for run, members_of in members.items()
-                if len(members_of) > 1
+                run: np.moveaxis(table, 0, 2) for run, table in zip(members, tables, strict=True) if len(table) > 1
             },
         )
 
