@@ -38,3 +38,7 @@ __all__ = [
     "tau_ap",
     "urisk",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -29,6 +29,11 @@ class QueryValues(NamedTuple):
     """The mean, and the values that it is the mean of, by query. NaN: undefined.
 
     Undefined values do not count in the mean.
+
+    Examples
+    --------
+    >>> QueryValues.of({"1": 0.5, "2": float("nan")}).mean
+    0.5
     """
 
     mean: float
@@ -169,6 +174,11 @@ class Confidence(NamedTuple):
     """How sure a system is of a ranking, by its scores.
 
     ``max``: the best score; ``std``: the standard deviation of all scores; ``diff1``: the best score minus the second.
+
+    Examples
+    --------
+    >>> Confidence.of([3.0, 1.0])
+    Confidence(max=3.0, std=1.0, diff1=2.0)
     """
 
     max: float

@@ -45,6 +45,14 @@ class Reproduction:
     experiment, divided by that in the original one; 1 if reproduced, NaN if there was no effect. ``rmse``: the root
     mean square of the differences between both scores of the advanced run; None unless the queries are the same.
     ``same_queries``: whether they are; queries are then resampled together for both.
+
+    Examples
+    --------
+    >>> first = {"bm25": {"1": 0.5, "2": 0.5}, "dense": {"1": 0.75, "2": 0.625}}
+    >>> again = {"bm25": {"1": 0.5, "2": 0.5}, "dense": {"1": 0.625, "2": 0.625}}
+    >>> found = reproduction(first, again, "dense", "bm25")
+    >>> found.improvement.value, found.improvement_again.value, found.same_queries
+    (0.375, 0.25, True)
     """
 
     improvement: Bounded
