@@ -533,10 +533,12 @@ def documents_read_by(
     documents: dict[str, set[str]] = {}
     for measure in measures:
         rule = measure.views.rule
-        positions = tops_by_key[rule.key].positions
+        if (tops := tops_by_key.get(rule.key)) is None:  # no measure reads unjudged documents
+            continue
+        positions = tops.positions
         rank = positions.start if rule.position is None else positions.start + getattr(positions, rule.position)
         rows = np.flatnonzero((rank < last_rank_read(measure)) & (positions.query < len(queries)))
-        for query, document in zip(positions.query[rows].tolist(), tops_by_key[rule.key].ids.take(rows), strict=True):
+        for query, document in zip(positions.query[rows].tolist(), tops.ids.take(rows), strict=True):
             documents.setdefault(queries[query], set()).add(document)
     return documents
 
