@@ -20,7 +20,7 @@ from cranfield.data import Floats, Integers, Strings
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.plan import Column, Policy
 from cranfield.evaluation.run_scores import RunScores
-from cranfield.io.values import first_rows
+from cranfield.io.columns import first_rows
 from cranfield.measures import Measure
 from cranfield.measures.weights import is_linear, rank_weights
 from cranfield.ranking.batch import CELLS

@@ -26,9 +26,8 @@ from cranfield.measures.average_precision import EPSILON
 from cranfield.measures.catalogue import CLOSED_FORM, Measure, Rank, measure
 from cranfield.measures.ties.strategies import Estimate, OverOrders
 from cranfield.measures.weights import rank_weights
-from cranfield.ranking.batch import Batch
+from cranfield.ranking.batch import Batch, summed
 from cranfield.ranking.rankings import Judged, Pool, Rankings, probabilities, share, strata
-from cranfield.ranking.row_math import summed
 from cranfield.settings import Share
 
 inf = math.inf

@@ -38,7 +38,7 @@ from cranfield.evaluation.run_notes import (
 from cranfield.evaluation.run_scores import check_readable
 from cranfield.evaluation.scores import MeanScores, Scores
 from cranfield.io.tables import NO_SUBTOPIC, are_subtopics
-from cranfield.ranking.unjudged import no_overlap_error
+from cranfield.ranking.alignment import no_overlap_error
 from cranfield.spark import frames, shards, totals
 from cranfield.spark.frames import broadcast as broadcast_value
 from cranfield.spark.shards import Job
