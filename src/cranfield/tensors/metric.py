@@ -7,7 +7,7 @@ from typing import Any
 from cranfield.errors import optional
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Measures
-from cranfield.tensors.training import Accumulator, checked, is_distributed
+from cranfield.tensors.accumulators import Accumulator, checked, is_distributed
 
 torchmetrics = optional("torchmetrics", "a metric of torchmetrics", "tensors")
 import torch  # noqa: E402 - torchmetrics needs it
