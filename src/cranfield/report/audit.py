@@ -24,10 +24,10 @@ from cranfield.evaluation.pair_bounds import CHEAP, linear_part
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.predicted import PredictedMean
 from cranfield.report import canvas
-from cranfield.report import predicted as prediction
 from cranfield.report.pages import BOLD, DIM, PROSE, Page, styled, titled, wrapped
 from cranfield.report.pages import sheet as titled_sheet
 from cranfield.report.pages import write as written
+from cranfield.report.scores import predicted_pages, predicted_text
 from cranfield.report.sheet import UNDEFINED, Cell, Layout, Row, Sheet, share
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import one_of, plural, printable
@@ -137,7 +137,7 @@ def write(
     """
     if format != "table":
         data = audit.to_dict() | ({"predicted": codec.plain(predicted)} if predicted else {})
-        return written([*pages(audit, digits, all_runs=all_runs), *prediction.pages(predicted, digits)], data, format)
+        return written([*pages(audit, digits, all_runs=all_runs), *predicted_pages(predicted, digits)], data, format)
     layout, screen = Layout(digits=digits), Screen(width, colour=colour)
     advice, command = to_do(audit, inputs)
     lines = screen.items([*bottom_line(audit, layout), *([advice] if advice else [])])
@@ -147,7 +147,7 @@ def write(
     parts = [[*_summary(audit, layout, screen, all_pairs=all_pairs)], runs]
     blocks = [*first, *chain(*(parts if len(audit.runs) > 1 else reversed(parts))), screen.policy(audit.policy)]
     text = "\n".join(blocks)
-    return text + (prediction.text(predicted, format, digits, width=width, colour=colour) if predicted else "")
+    return text + (predicted_text(predicted, format, digits, width=width, colour=colour) if predicted else "")
 
 
 class Screen:

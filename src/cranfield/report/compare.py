@@ -16,9 +16,9 @@ from cranfield.analysis.significance import SIGNIFICANCE_TESTS, MeasureCompariso
 from cranfield.data import Integers
 from cranfield.evaluation.designs import INDEPENDENT
 from cranfield.evaluation.notes import Note, sentences
-from cranfield.report import predicted
-from cranfield.report.canvas import BLUE, COLUMN, DIVERGING, GREY, PAGE, Drawings, Panel, ink, name_rows
+from cranfield.report.canvas import BLUE, COLUMN, DIVERGING, GREY, PAGE, Drawings, Panel, draw_intervals, ink
 from cranfield.report.pages import Page, sheet
+from cranfield.report.scores import predicted_notes, predicted_pages
 from cranfield.report.sheet import Cell, Row, Sheet, csv_lines, interval, shown, signed
 from cranfield.statistics.resampling import sign_patterns
 from cranfield.statistics.rounding import SAME
@@ -97,7 +97,7 @@ def pages(
     sheets = [] if table is not None else [answer(comparison, digits)]
     sheets += [means_page(comparison, digits)] if details or table == "means" else []
     sheets += pair_pages(comparison, digits) if (details and few) or table == "pairs" else []
-    return [*sheets, *predicted.pages(comparison.predicted, digits)]
+    return [*sheets, *predicted_pages(comparison.predicted, digits)]
 
 
 def most_rows(comparison: Comparison) -> int:
@@ -140,7 +140,7 @@ def notes(
     texts += against_the_mean(comparison)
     # The answer on two runs says what could reverse it.
     texts += reversals(comparison) if complete or len(comparison.runs) > 2 else []
-    return [*texts, *unchecked(comparison), *design_notes(comparison), *predicted.notes(comparison.predicted)]
+    return [*texts, *unchecked(comparison), *design_notes(comparison), *predicted_notes(comparison.predicted)]
 
 
 def _plain(note: Note) -> bool:
@@ -668,21 +668,17 @@ def panel(comparison: Comparison, m: int, top: int | None = None) -> Panel:
     order = np.argsort(-result.estimate if against else -np.abs(result.estimate), kind="stable")
     order = order[: top or MOST_ROWS] if against else order
     title = f"the best {len(order)} of {runs} runs" if len(order) < comparison.size else ""
-    draw = partial(_draw_forest, comparison=comparison, result=result, order=order[::-1], title=title)
+    draw = partial(_draw_forest, comparison=comparison, result=result, order=order, title=title)
     return Panel(draw, 1.3 * COLUMN, 0.7 + 0.16 * max(len(order), 3))
 
 
 def _draw_forest(axis: Axes, comparison: Comparison, result: MeasureComparison, order: Integers, title: str) -> Axes:
-    """The difference and interval of these pairs, the last on top, as in the tables; filled if significant."""
-    names = []
-    for row, pair in enumerate(result.pairs[p] for p in order.tolist()):
-        colour = BLUE if pair.significant else GREY
-        axis.plot([pair.low, pair.high], [row, row], color=colour)
-        filled = "full" if pair.significant else "none"
-        axis.plot(pair.estimate, row, "o", color=colour, markersize=3.5, fillstyle=filled)
-        names.append(f"{pair.run} − {pair.other}" if comparison.baseline is None else pair.run)
+    """The difference and interval of these pairs, the first on top, as in the tables; filled if significant."""
+    pairs = [[result.runs[r] for r in pair] for pair in result.places[order].tolist()]
+    names = [" − ".join(pair) if comparison.baseline is None else pair[0] for pair in pairs]
+    columns = result.estimate, result.low, result.high, result.significant
+    draw_intervals(axis, names, *(column[order] for column in columns))
     axis.axvline(0, color=ink(axis), linewidth=0.5)
-    name_rows(axis, names)
     what = quantity(comparison) if comparison.baseline is None else f"{quantity(comparison)} from {comparison.baseline}"
     axis.set_xlabel(f"{result.measure}: {what}, {interval_name(comparison)}")
     axis.set_title(title)

@@ -224,6 +224,8 @@
   // Vega keeps groups in objects, where a name such as "constructor" is taken: an invisible prefix avoids the clash.
   const safeName = (name) => `\u200b${name}`;
   const room = (id, count) => count * 12 < $(id).clientWidth - 120;
+  const LONGEST_QUERY = Math.max(...queries.map((query) => query.length));
+  const upright = (count) => count * (LONGEST_QUERY + 2) * 7 > $("chart-queries").clientWidth - 120;
   const repaint = (...ids) => ids.forEach((id) => { charts[id].stale = true; paint(id); });
 
   // Means by which higher is better, whatever the measure.
@@ -598,7 +600,8 @@
       { title: TEXT.groupMeans(measures[m]), of: (g) => data.means[matrix.order[matrix.groups[g].from]][m], show: (g) => [...new Set([mean(matrix.groups[g].from), mean(matrix.groups[g].to)])].join("–") },
     ], matrix.groups.map((_, g) => g), { sort: 0 });
     const sample = (colour, text) => h("span", { class: "sample" }, h("i", { class: colour }), text);
-    $("pairs-legend").replaceChildren(sample("accent", TEXT.rowBetter), sample("other", TEXT.rowWorse), sample("paper", TEXT.notSignificant), h("span", {}, TEXT.stronger(shown(matrix.most))));
+    $("pairs-legend").replaceChildren(...(sizes.length ? [sample("accent", TEXT.rowBetter), sample("other", TEXT.rowWorse)] : []),
+      sample("paper", TEXT.notSignificant), ...(sizes.length ? [h("span", {}, TEXT.stronger(shown(matrix.most)))] : []));
     const { top, cell } = layout();
     $("chart-pairs").style.minHeight = `${top + edge(view.count, cell) + 8}px`;
   }
@@ -622,7 +625,7 @@
       data: { values: rows },
       mark: { type: "bar", cursor: "pointer", tooltip: true },
       encoding: {
-        x: { field: "query", type: "nominal", sort: { field: "difference", order: signs[state.measure] < 0 ? "ascending" : "descending" }, title: null, axis: room("chart-queries", rows.length) ? { labelAngle: -90 } : NONE },
+        x: { field: "query", type: "nominal", sort: { field: "difference", order: signs[state.measure] < 0 ? "ascending" : "descending" }, title: null, axis: room("chart-queries", rows.length) ? { labelAngle: upright(rows.length) ? -90 : 0 } : NONE },
         y: { field: "difference", type: "quantitative", title: TEXT.differenceIn(measures[state.measure]) },
         color: { condition: { test: `datum.difference * ${signs[state.measure]} > 0`, value: t.accent }, value: t.other },
       },
