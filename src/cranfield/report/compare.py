@@ -676,8 +676,8 @@ def _draw_forest(axis: Axes, comparison: Comparison, result: MeasureComparison, 
     """The difference and interval of these pairs, the first on top, as in the tables; filled if significant."""
     pairs = [[result.runs[r] for r in pair] for pair in result.places[order].tolist()]
     names = [" − ".join(pair) if comparison.baseline is None else pair[0] for pair in pairs]
-    columns = result.estimate, result.low, result.high, result.significant
-    draw_intervals(axis, names, *(column[order] for column in columns))
+    values, low, high = (column[order] for column in (result.estimate, result.low, result.high))
+    draw_intervals(axis, names, values, low, high, result.significant[order])
     axis.axvline(0, color=ink(axis), linewidth=0.5)
     what = quantity(comparison) if comparison.baseline is None else f"{quantity(comparison)} from {comparison.baseline}"
     axis.set_xlabel(f"{result.measure}: {what}, {interval_name(comparison)}")

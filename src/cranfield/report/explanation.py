@@ -314,12 +314,10 @@ def lesson(explanation: Explanation, text: str = "", texts: Mapping[str, str] | 
     if measure.symbol not in PAGE_FORMS or given - PAGE_PARAMETERS or others:
         hint = f"it computes {', '.join(PAGE_FORMS)}, with a cutoff, rel, gain and discount, condensed and terminal"
         raise UsageError(f"the page cannot compute {measure}", hint=hint)
-    documents = [
-        entry | {"text": printable(snippet(texts.get(entry["document"], ""), PAGE_SNIPPET), lines=True)}
-        if texts
-        else entry
-        for entry in _listed(explanation)
-    ]
+    documents = _listed(explanation)
+    if texts:
+        for entry in documents:
+            entry["text"] = printable(snippet(texts.get(entry["document"], ""), PAGE_SNIPPET), lines=True)
     if len(documents) > PAGE_DOCUMENTS:
         raise UsageError(
             f"the page would have {len(documents):,} documents, more than {PAGE_DOCUMENTS}",

@@ -453,10 +453,10 @@ def page_of_data(package: str, template: str, data: Any, *, own_styles: bool = T
 
 
 def snippet(text: str, most: int) -> str:
-    """The beginning of a document: its title, if its first line is short, and its text in the next line.
+    r"""The beginning of a document: its title, if its first line is short, and its text in the next line.
 
-    >>> snippet("The horn\\nOn still days it could be heard\\nin the village.", 30)
-    'The horn\\nOn still days it coul…'
+    >>> snippet("The horn\nOn still days it could be heard\nin the village.", 30)
+    'The horn\nOn still days it coul…'
     """
     title, _, body = (" ".join(part.split()) for part in text.strip().partition("\n"))
     text = f"{title}\n{body}" if body and len(title) <= LONGEST_TITLE else f"{title} {body}".strip()
