@@ -27,7 +27,7 @@ from cranfield import native
 from cranfield.tensors import evaluate, evaluate_embeddings
 from cranfield.tensors.arrays import Arrays
 from cranfield.tensors.counting import ScoreCounts
-from cranfield.tensors.embeddings import Located, Scorer
+from cranfield.tensors.embeddings import JudgedRows, Scorer
 from cranfield.tensors.ranks import count_run, make_block_evaluator
 
 MEASURES = ["AP", "nDCG@10", "RR", "P@10", "R@1000", "Rprec"]
@@ -157,7 +157,7 @@ def collection(documents: int, dimensions: int, queries: int, device: str, round
         counts: list[Any] = []
 
         def passes(qrels: Any = qrels, names: Any = names, scorer: Any = scorer, counts: list[Any] = counts) -> None:
-            counts[:] = [Located.of(qrels, names, None).count(scorer, None, None, 0)]
+            counts[:] = [JudgedRows.of(qrels, names, None).count(scorer, None, None, 0)]
 
         if device == "cuda":
             torch.cuda.reset_peak_memory_stats()
@@ -207,7 +207,7 @@ def scaling(dimensions: int, queries: int, sizes: list[int], device: str) -> lis
         qrels = judgments(queries, size, 1)
         scorer = Scorer(given, made[:size], "dot", None)
         seconds = timed(
-            lambda qrels=qrels, scorer=scorer: Located.of(qrels, names, None).count(scorer, None, None, 0), device, 3
+            lambda qrels=qrels, scorer=scorer: JudgedRows.of(qrels, names, None).count(scorer, None, None, 0), device, 3
         )
         scores = size * queries
         results.append(
@@ -226,7 +226,7 @@ def from_counts(documents: int, queries: int, judged: int) -> dict[str, Any]:
 
     def means() -> list[float]:
         evaluator = make_block_evaluator(collection, ["AP", "RR", "nDCG@10"], ties="expected")
-        located = Located.of(evaluator.judgments, names, None)
+        located = JudgedRows.of(evaluator.judgments, names, None)
         counts = ScoreCounts(Arrays(), queries, located.query, np.zeros(len(higher), np.float32))
         counts.higher, counts.equal, counts.length = higher, equal, np.full(queries, documents)
         run = count_run(evaluator, located.rows, counts, located.query, located.document, located.number, "by_input")

@@ -26,6 +26,17 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module
 
 
+@pytest.mark.parametrize("name", sorted(path.stem for path in BENCHMARKS.glob("*.py")))
+def test_every_script_can_be_loaded(load: Any, name: str) -> None:
+    """Nothing else notices that a script names something that the package no longer has."""
+    try:
+        load(name)
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith("cranfield"):
+            raise
+        pytest.skip(f"needs {error.name}")
+
+
 def columns(text: bytes) -> list[list[bytes]]:
     assert text.endswith(b"\n")
     return [line.split(b" ") for line in text[:-1].split(b"\n")]
