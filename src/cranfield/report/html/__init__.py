@@ -40,7 +40,7 @@ from cranfield.parallel import in_background
 from cranfield.report import exposure
 from cranfield.report import groups as by_group
 from cranfield.report.audit import EFFECTS, bottom_line
-from cranfield.report.compare import interval_name, method, quantity, rank_meaning
+from cranfield.report.compare import headlines, interval_name, method, quantity, rank_meaning
 from cranfield.report.compare import notes as comparison_notes
 from cranfield.report.notebook import table
 from cranfield.report.pages import page_of_data, snippet
@@ -125,6 +125,7 @@ def contents(
         else f"Paired comparisons: {method(comparison)}; {interval_name(comparison)}.",
         "ranks": f"A rank is a range: {rank_meaning(comparison)}." if comparison is not None and ranked else "",
         "quantity": "" if comparison is None else quantity(comparison),
+        "headlines": {} if comparison is None else headlines(comparison),
         "pairs": _pairs(comparison, scores),
         "groups": groups,
         **of_rankings,
