@@ -13,6 +13,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 CHECKOUT = "Until the first release, install from a checkout:"
+OF_CHECKOUT = ", in a checkout:\n"
+UNTIL_THEN = "   # before the first release: pip install and a path to its checkout"
+PAGES = (*sorted((ROOT / "docs").rglob("*.md")), ROOT / "docs" / "papers.toml", ROOT / "docs" / "_ext" / "papers.py")
 
 
 def readme(text: str, address: str, version: str) -> str:
@@ -21,14 +24,15 @@ def readme(text: str, address: str, version: str) -> str:
     text = re.sub(r"!\[([^]]*)\]\((?!https?:)([^)]+)\)", rf"![\1]({raw}/v{version}/\2)", text)
     text = re.sub(r"(?<!!)\[([^]]*)\]\((?!https?:|#)([^)]+)\)", rf"[\1]({address}/blob/v{version}/\2)", text)
     text = text.replace(CHECKOUT, "Install it:").replace("Two commands set", "In a checkout, two commands set")
-    return installed(text)
+    return page(text, address, version)
 
 
-def installed(text: str) -> str:
-    """The same text with an installation from the index."""
-    return text.replace("pip install '.[", "pip install 'cranfield[").replace(
-        "pip install .\n", "pip install cranfield\n"
-    )
+def page(text: str, address: str, version: str) -> str:
+    """The same text with an installation from the index, and the action of this version."""
+    text = text.replace("pip install '.[", "pip install 'cranfield[")
+    text = text.replace("pip install .\n", "pip install cranfield\n").replace(OF_CHECKOUT, ":\n")
+    owner = address.removesuffix("/cranfield").rpartition("/")[2]
+    return text.replace(UNTIL_THEN, "").replace("OWNER/cranfield@main", f"{owner}/cranfield@v{version}")
 
 
 def project(text: str, address: str, version: str) -> str:
@@ -45,11 +49,10 @@ def main(address: str) -> None:
     """Change the README, the metadata, the pages and the hints."""
     found = re.search(r'__version__ = "(.+)"', (ROOT / "src/cranfield/__init__.py").read_text(encoding="utf-8"))
     assert found is not None
-    for name, change in (("README.md", readme), ("pyproject.toml", project)):
-        path = ROOT / name
+    changes = [(ROOT / "README.md", readme), (ROOT / "pyproject.toml", project)]
+    changes += [(path, page) for path in (*PAGES, ROOT / "src/cranfield/errors.py")]
+    for path, change in changes:
         path.write_text(change(path.read_text(encoding="utf-8"), address.rstrip("/"), found[1]), encoding="utf-8")
-    for path in (*sorted((ROOT / "docs").rglob("*.md")), ROOT / "src/cranfield/errors.py"):
-        path.write_text(installed(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

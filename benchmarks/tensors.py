@@ -26,9 +26,9 @@ import cranfield
 from cranfield import native
 from cranfield.tensors import evaluate, evaluate_embeddings
 from cranfield.tensors.arrays import Arrays
+from cranfield.tensors.candidates import count_run, make_block_evaluator
 from cranfield.tensors.counting import ScoreCounts
 from cranfield.tensors.embeddings import JudgedRows, Scorer
-from cranfield.tensors.ranks import count_run, make_block_evaluator
 
 MEASURES = ["AP", "nDCG@10", "RR", "P@10", "R@1000", "Rprec"]
 QUERIES, CANDIDATES, DOCUMENTS, DIMENSIONS = 6980, 1000, 8_841_823, 768

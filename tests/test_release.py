@@ -29,6 +29,18 @@ def test_the_readme_of_an_index_has_no_relative_links() -> None:
 
 
 @pytest.mark.skipif(not SCRIPT.exists(), reason="only in a checkout")
+def test_the_pages_of_a_release_install_from_the_index() -> None:
+    made = runpy.run_path(str(SCRIPT))
+    paths = [*made["PAGES"], ROOT / "src" / "cranfield" / "errors.py"]
+    texts = [
+        made["page"](path.read_text(encoding="utf-8"), "https://github.com/NAME/cranfield", "1.0") for path in paths
+    ]
+    assert "- uses: NAME/cranfield@v1.0\n" in "".join(texts)
+    for words in ("pip install .", "pip install '.", "first release", "OWNER/", ", in a checkout:"):
+        assert [path.name for path, text in zip(paths, texts, strict=True) if words in text] == []
+
+
+@pytest.mark.skipif(not SCRIPT.exists(), reason="only in a checkout")
 def test_the_metadata_of_a_release_has_addresses() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     made = tomllib.loads(runpy.run_path(str(SCRIPT))["project"](text, "https://github.com/NAME/cranfield", "1.0"))

@@ -15,19 +15,19 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
 from dataclasses import is_dataclass
-from typing import Annotated, Any, ClassVar, Self, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
 from cranfield.display import Displayed
 from cranfield.errors import CranfieldError, InputError
 from cranfield.settings import (
+    ArrayOf,
     Choice,
     Limits,
     ListOf,
     MapOf,
     OneOf,
-    Other,
     Record,
     Scalar,
     TupleOf,
@@ -245,9 +245,8 @@ def _typed(kind: Type, data: Any, what: str) -> Any:
         case Record(python):
             _expect(isinstance(data, Mapping), "names with values", data, what)
             return python.from_dict(data) if hasattr(python, "from_dict") else _from_fields(python, data)
-        case Other(python) if get_origin(python) is np.ndarray:
-            scalar = get_args(get_args(python)[1])[0]
-            return np.array(_nested(data, {np.bool_: bool, np.int64: int}.get(scalar, float), what), scalar)
+        case ArrayOf(python):
+            return np.array(_nested(data, {np.bool_: bool, np.int64: int}.get(python, float), what), python)
     return data
 
 

@@ -224,6 +224,13 @@ class Judgments:
     The documents of query q are rows ``begin[q]:begin[q + 1]``. With subtopics the grade of a document is its
     highest over them, and ``labels`` has the grades by subtopic; ``intents`` has the weights of subtopics, and
     ``navigational`` the subtopics for which one document is enough, if given.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> judgments = cf.read_qrels({"q": {"a": 2, "b": 0}})
+    >>> list(judgments.queries), list(judgments.documents), judgments.grade.tolist()
+    (['q'], ['a', 'b'], [2.0, 0.0])
     """
 
     name: str
@@ -313,6 +320,12 @@ class Run:
 
     It is a dict ``{query: {document: score}}`` or ``{query: [document, ...]}``, a `Table`, a `TableStream`, or, for
     TREC text, a function that opens it: text is joined to judgments while it is read, and is never held in memory.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> cf.read_run({"q": {"a": 2.0, "b": 1.0}}, name="bm25").name
+    'bm25'
     """
 
     name: str

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ContextDecorator, contextmanager
 from contextvars import ContextVar
-from numbers import Integral
 from typing import Any
 
 from cranfield.wording import printable
@@ -146,24 +145,7 @@ def available(module: str) -> Any:
         return None
 
 
-def check_numbers(name: str, values: Sequence[object], low: int, high: int) -> tuple[int, ...]:
-    """Return integers within bounds without duplicates, in ascending order; raise if there are none.
-
-    >>> check_numbers("rates", [50, 10, 50], 1, 100)
-    (10, 50)
-    """
-    wrong = [n for n in values if isinstance(n, bool) or not isinstance(n, Integral) or not low <= int(n) <= high]
-    if wrong or not len(values):
-        what = f"not {_format_value(wrong[0])}" if wrong else "at least one"
-        raise UsageError(f"{name} must be whole numbers from {low} to {high}, {what}")
-    return tuple(sorted({int(n) for n in values if isinstance(n, Integral)}))
-
-
 def check_choice(name: str, value: object, choices: Sequence[str | None]) -> None:
     """Raise if the value is not one of the choices, which may include None."""
     if value not in choices:
         raise UsageError(f"{name} must be one of {', '.join(filter(None, choices))}; not {value!r}")
-
-
-def _format_value(value: object) -> str:
-    return repr(float(value) if isinstance(value, float) else value)  # NumPy numbers without their type

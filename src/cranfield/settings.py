@@ -129,6 +129,13 @@ class ListOf(Type):
 
 
 @dataclass(frozen=True, eq=False)
+class ArrayOf(Type):
+    """An array of NumPy. ``python``: the type of its numbers."""
+
+    python: Any
+
+
+@dataclass(frozen=True, eq=False)
 class TupleOf(Type):
     """As many values as there are types."""
 
@@ -203,6 +210,8 @@ def walk(hint: Any, metadata: tuple[Any, ...] = ()) -> Type:
         return ListOf(walk(arguments[0]), origin, metadata=metadata)
     if origin in (dict, Mapping):
         return MapOf(*map(walk, arguments), metadata=metadata)
+    if getattr(origin, "__name__", "") == "ndarray":  # NumPy may not be loaded
+        return ArrayOf(get_args(arguments[1])[0], metadata=metadata)
     if hint in (int, float, str, bool):
         return Scalar(hint, metadata=metadata)
     is_record = isinstance(hint, type) and (is_dataclass(hint) or hasattr(hint, "_fields"))

@@ -39,3 +39,7 @@ __all__ = [
     "tau_ap",
     "urisk",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

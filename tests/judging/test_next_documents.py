@@ -182,6 +182,12 @@ def data_of(page: str) -> Any:
     return json.loads(page.partition('id="data">')[2].partition("</script>")[0])
 
 
+def test_a_page_takes_texts_by_document() -> None:
+    page = data_of(judging_page(proposals(2), texts={"d1": "a lamp"}, queries={"1": "light"}))
+    assert [document["text"] for document in page["documents"]] == [None, "a lamp"]
+    assert page["documents"][0]["topic"] == "light"
+
+
 def test_a_page_is_blind() -> None:
     blind = judging_page(proposals(3), suggestions={"1": {"d0": 2}})
     for word in ("It can change", "A – B", '"suggestion":"2"'):

@@ -72,6 +72,10 @@ def one_of_two(process: int, folder: str) -> None:
             metric = batched(RetrievalMetric(MEASURES), chosen)
             means = {label: float(mean) for label, mean in metric.compute().items()}
             results[f"metric {split}"] = metric.evaluate().scores.values.tobytes(), means
+    accumulator = Accumulator(MEASURES)
+    accumulator.update(torch.tensor([[1.0, 2.0], [1.0, np.nan]][process]), torch.ones(2), torch.tensor([0, process]))
+    with pytest.raises(cf.InputError, match="query `1` has a score that is NaN"):  # in every process
+        accumulator.compute()
     queries, documents, qrels = embeddings()
     part = documents[:13] if process == 0 else documents[13:]
     evaluation = evaluate_embeddings(

@@ -73,6 +73,15 @@ class Comparison(Saved):
     ``comparison["nDCG@10"].pairs`` are the pairs of runs. ``query_notes``, ``resolution_notes``: which queries were
     compared, and whether the test can decide; ``notes`` are both. ``predicted``: the differences by human and predicted
     judgments together. ``policy``: how ties, relevance and undefined values were treated, in words.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> qrels = {"1": {"a": 1}, "2": {"b": 1}}
+    >>> runs = {"A": {"1": ["a", "b"], "2": ["b", "a"]}, "B": {"1": ["b", "a"], "2": ["b", "a"]}}
+    >>> comparison = cf.compare(qrels, runs, "RR", test="t")
+    >>> [(pair.run, pair.other, pair.difference) for pair in comparison["RR"].pairs]
+    [('B', 'A', -0.25)]
     """
 
     _SHOWN_BY = "compare"

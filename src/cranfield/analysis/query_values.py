@@ -34,6 +34,11 @@ class QueryValues(NamedTuple):
     """The mean, and the values that it is the mean of, by query. NaN: undefined.
 
     Undefined values do not count in the mean.
+
+    Examples
+    --------
+    >>> QueryValues.of({"1": 0.5, "2": float("nan")}).mean
+    0.5
     """
 
     mean: float
@@ -174,6 +179,11 @@ class Confidence(NamedTuple):
     """How sure a system is of a ranking, by its scores.
 
     ``max``: the best score; ``std``: the standard deviation of all scores; ``diff1``: the best score minus the second.
+
+    Examples
+    --------
+    >>> Confidence.of([3.0, 1.0])
+    Confidence(max=3.0, std=1.0, diff1=2.0)
     """
 
     max: float
@@ -470,6 +480,14 @@ class Reproduction:
     experiment, divided by that in the original one; 1 if reproduced, NaN if there was no effect. ``rmse``: the root
     mean square of the differences between both scores of the advanced run; None unless the queries are the same.
     ``same_queries``: whether they are; queries are then resampled together for both.
+
+    Examples
+    --------
+    >>> first = {"bm25": {"1": 0.5, "2": 0.5}, "dense": {"1": 0.75, "2": 0.625}}
+    >>> again = {"bm25": {"1": 0.5, "2": 0.5}, "dense": {"1": 0.625, "2": 0.625}}
+    >>> found = reproduction(first, again, "dense", "bm25")
+    >>> found.improvement.value, found.improvement_again.value, found.same_queries
+    (0.375, 0.25, True)
     """
 
     improvement: Bounded

@@ -346,9 +346,14 @@ def command_of(
     return kind(name, callback=callback, params=[parameter(*field) for field in fields.items()], **facts)
 
 
+def verb_name(record: type[OptionGroup]) -> str:
+    """What the command of a record is called: ``compare`` for ``CompareVerb``."""
+    return record.__name__.removesuffix("Verb").lower()
+
+
 def verb(record: type[OptionGroup], short_help: str, kind: type[Verb] = Verb, **facts: Any) -> Verb:
     """The command of a record; ``facts`` are further arguments of click, such as a ``name`` that is not the class's."""
-    facts = {"name": record.__name__.removesuffix("Verb").lower(), "help": cleandoc(record.__doc__ or "")} | facts
+    facts = {"name": verb_name(record), "help": cleandoc(record.__doc__ or "")} | facts
     return command_of(
         fields=fields_of(record), run=lambda **values: record(**values).run(), kind=kind, short_help=short_help, **facts
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import click
 
-from cranfield.cli.commands import Argument, OptionGroup, OutputFile, OutputFolder, described, groups_of
+from cranfield.cli.commands import Argument, OptionGroup, OutputFile, OutputFolder, described, groups_of, verb_name
 from cranfield.cli.output import QUIET, colour, emit, for_file, note, progress, save_figures, width
 from cranfield.data import Repeats
 from cranfield.errors import InputError, UsageError
@@ -491,7 +491,7 @@ class Elsewhere(QueryTexts):
     def check_inputs(self) -> None:
         """Raise if there is nothing to read."""
         if not self.scores and (not self.qrels or not self.runs):
-            verb = type(self).__name__.lower()
+            verb = verb_name(type(self))
             raise UsageError(
                 f"{verb} needs judgments and runs, or --scores",
                 hint=f"cranfield {verb} QRELS RUN..., or cranfield {verb} --scores FILE...",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
@@ -26,6 +25,7 @@ from cranfield.lab.property_checks import PROPERTIES, SEVEN
 from cranfield.lab.studies import properties as property_study
 from cranfield.lab.studies import study_names
 from cranfield.lab.study import (
+    EXAMPLES,
     CollectionFiles,
     Study,
     StudyResult,
@@ -77,8 +77,8 @@ def help_of(function: Callable[..., Any]) -> dict[str, Any]:
     """The help of a command from the docstring of a function: its first sentence, and all of it."""
     text = inspect.getdoc(function) or ""
     summary = text.partition("\n")[0]
-    # Examples follow `::`, and keep their lines.
-    text, *rest = re.split(r"\s::\n\n", text, maxsplit=1)
+    # Examples keep their lines.
+    text, *rest = EXAMPLES.split(text, maxsplit=1)
     examples = "".join(rest)
     return {"short_help": summary, "help": text + ("\n\n\b\n" + inspect.cleandoc(examples) if examples else "")}
 

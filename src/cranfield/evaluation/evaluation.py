@@ -67,6 +67,13 @@ class Evaluation(Displayed):
 
     Scores, notes, audits, comparisons, rankings and curves are computed from it on demand and cached. Runs are never
     read again. `Evaluator.evaluation` creates it.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> evaluation = cf.Evaluator({"q": {"a": 1}}, "RR").evaluation({"q": {"b": 2.0, "a": 1.0}})
+    >>> evaluation.scores.values.tolist()
+    [[[0.5]]]
     """
 
     _SHOWN_BY = "scores"

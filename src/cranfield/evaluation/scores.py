@@ -266,6 +266,13 @@ class Scores(ScoreTable, Saved):
     the queries over which a run is averaged. ``notes``: facts that a reader of the means should know.
     ``attributes``: what is known of queries, by query and name. ``repeats``: the values of each repeat of a run that
     has several, (column, query, repeat), by run; the values are then means over the repeats.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> scores = cf.evaluate({"1": {"a": 1}, "2": {"b": 1}}, {"x": {"1": ["a"], "2": ["a", "b"]}}, "RR")
+    >>> scores.means, scores["RR"].per_query["x"]
+    ({'x': {'RR': 0.75}}, {'1': 1.0, '2': 0.5})
     """
 
     _KIND: ClassVar[str] = "scores"

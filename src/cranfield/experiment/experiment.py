@@ -126,6 +126,8 @@ class Inputs(NamedTuple):
 class Experiment:
     """Collections, runs, measures, comparisons, gates and outputs, as one file says them; `read` checks all of it.
 
+    Examples
+    --------
     >>> import cranfield as cf
     >>> experiment = cf.Experiment.read("cranfield.toml")  # doctest: +SKIP
     >>> experiment.run().scores.means  # doctest: +SKIP

@@ -23,7 +23,7 @@ from cranfield.ranking.alignment import ranked_lists
 from cranfield.report.canvas import BLUE, COLUMN, GREY, ORANGE, Drawings, Panel, plain
 from cranfield.report.notebook import measure_index
 from cranfield.report.pages import Page, table
-from cranfield.report.sheet import Cell, shown, signed
+from cranfield.report.sheet import Cell, interval, shown, signed
 from cranfield.statistics.agreement import (
     FalsePositives,
     Favour,
@@ -92,6 +92,11 @@ class JudgeReport(Result):
     ``labels.linear``. ``kappa_of_queries``: the mean of κ over queries, and ``defined`` of how many. ``family``: the
     runs of the judge's own family. ``false_positive``: on documents of that family only. ``warnings``: what speaks
     against using the judge.
+
+    Examples
+    --------
+    >>> judges({"q": {"a": 1, "b": 0}}, {"q": {"a": 1, "b": 1, "c": 0}})[0]
+    JudgeReport: qrels, κ 0.00 on 2 documents of 1 query
     """
 
     judge: str
@@ -122,21 +127,16 @@ class JudgeReport(Result):
         """
         if not self.measures:
             raise UsageError("there is no order of runs to draw", hint="give runs and measures to judges")
-        agreement = self.measures[measure_index([agreement.measure for agreement in self.measures], measure)]
-        return Panel(lambda axis: draw_places(axis, self, agreement), COLUMN * 1.3, self._height).on(ax)
+        index = measure_index([agreement.measure for agreement in self.measures], measure)
+        return self._panel(self.measures[index]).on(ax)
 
     def drawings(self) -> Drawings:
         """A figure for each measure, by name."""
-        draws = {
-            agreement.measure: partial(draw_places, report=self, agreement=agreement) for agreement in self.measures
-        }
-        size = COLUMN * 1.3, self._height
-        return {f"judges-{self.judge}-{measure}": Panel(draw, *size) for measure, draw in draws.items()}
+        return {f"judges-{self.judge}-{agreement.measure}": self._panel(agreement) for agreement in self.measures}
 
-    @property
-    def _height(self) -> float:
-        """The height of a figure in inches."""
-        return max(2.0, 0.14 * len(self.runs) + 0.8)
+    def _panel(self, agreement: MeasureAgreement) -> Panel:
+        draw = partial(draw_places, report=self, agreement=agreement)
+        return Panel(draw, COLUMN * 1.3, max(2.0, 0.14 * len(self.runs) + 0.8))
 
     def pages(self, digits: int = 4) -> list[Page]:
         """All tables."""
@@ -389,7 +389,7 @@ def _labels(report: JudgeReport, digits: int) -> Page:
     documents = f"{plural(report.both, 'document')} of {plural(report.queries, 'query')} judged by both"
     others = f"{report.human_only:,} by humans only, {report.judge_only:,} by the judge only"
     values = [
-        ("kappa, linear weights", labels.linear, f"[{shown(report.kappa_low, 2)}, {shown(report.kappa_high, 2)}]"),
+        ("kappa, linear weights", labels.linear, interval(report.kappa_low, report.kappa_high, 2, shown)),
         ("kappa, linear, mean over queries", report.kappa_of_queries, f"{report.defined} queries"),
         ("kappa, quadratic weights", labels.quadratic, ""),
         ("kappa, unweighted", labels.kappa, ""),
@@ -439,7 +439,7 @@ def _leaderboard(report: JudgeReport, agreement: MeasureAgreement, digits: int) 
     places = places_of(human), places_of(judge)
     rows = []
     for r in np.argsort(-human, kind="stable").tolist():
-        limits = f"[{signed(float(agreement.low[r]), digits)}, {signed(float(agreement.high[r]), digits)}]"
+        limits = interval(float(agreement.low[r]), float(agreement.high[r]), digits)
         own = " *" if report.runs[r] in report.family else ""
         means = [shown(float(side[r]), digits) for side in (human, judge)]
         texts = [*means, *(f"{side[r]}" for side in places), signed(float(agreement.bias[r]), digits), limits]
@@ -456,10 +456,11 @@ def _favour(report: JudgeReport, digits: int) -> Page:
         adjusted = (
             "" if math.isnan(own.adjusted) else f"{signed(own.adjusted, digits)} ± {shown(own.adjusted_error, digits)}"
         )
-        limits = f"[{signed(own.low, digits)}, {signed(own.high, digits)}]"
         verdict = "favours its own family" if own.favours else "no evidence of favour"
-        texts = signed(own.favour, digits), limits, f"{own.p_greater:.4f}", adjusted, verdict
-        rows.append((agreement.measure, texts))
+        limits = interval(own.low, own.high, digits)
+        rows.append(
+            (agreement.measure, [signed(own.favour, digits), limits, f"{own.p_greater:.4f}", adjusted, verdict])
+        )
     columns = ("favour", "95% interval", "p", "given the human score", "verdict")
     return table(f"{report.judge}: favour for {', '.join(report.family)}", ("measure",), columns, rows)
 

@@ -546,7 +546,7 @@ def judging_page(
     name
         The name of the collection.
     texts, queries
-        A collection with the texts of documents, and the texts of queries.
+        A collection with the texts of documents, or ``{document: text}``; and the texts of queries.
     grades
         What may be given, each a single digit; by default those of the guidelines, or 0 to 3.
     guidelines
@@ -560,6 +560,15 @@ def judging_page(
     -------
     str
         The page.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> qrels, runs = {"q": {"a": 1}}, {"A": {"q": ["a", "b"]}, "B": {"q": ["b", "c"]}}
+    >>> proposals = cf.judging.next_documents(qrels, runs, "P@2").documents
+    >>> page = judging_page(proposals, texts={"c": "A text."}, grades=["0", "1"])
+    >>> "A text." in page
+    True
     """
     guide = Guidelines({}, "") if guidelines is None else read_guidelines(guidelines)
     grades = (list(guide.grades) or ["0", "1", "2", "3"]) if grades is None else grades
@@ -569,7 +578,8 @@ def judging_page(
         raise UsageError(
             "there is no document to judge", hint="ask for a higher confidence, or for another strategy, such as depth"
         )
-    text_of = {} if texts is None else read_texts([texts], {proposal.document for proposal in proposals})
+    documents_of_page = {proposal.document for proposal in proposals}
+    text_of = texts if isinstance(texts, Mapping) else {} if texts is None else read_texts([texts], documents_of_page)
     asked = dict.fromkeys(proposal.query for proposal in proposals)
     query_text_of = {} if queries is None else read_query_texts(queries, asked)
     suggested = {} if suggestions is None or blind else mapping_of(read_qrels(suggestions))

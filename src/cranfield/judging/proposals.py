@@ -46,7 +46,7 @@ from cranfield.measures import Measure, parse
 from cranfield.ranking.alignment import ranked_lists
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report.pages import Page, table
-from cranfield.report.sheet import shown, signed
+from cranfield.report.sheet import interval, shown
 from cranfield.settings import Chance, Count, Limits, checked
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import plural
@@ -261,6 +261,12 @@ class NextDocuments(Result):
     """The documents to judge next, and how far the pairs of runs are settled.
 
     ``unjudged``: the number of unjudged documents that count. ``open_pairs``: pairs neither decided nor sure.
+
+    Examples
+    --------
+    >>> runs = {"A": {"q": {"a": 2.0, "b": 1.0}}, "B": {"q": {"b": 2.0, "c": 1.0}}}
+    >>> next_documents({"q": {"a": 1}}, runs, "P@2")
+    NextDocuments: 1 document to judge next for P@2 (mtc); 1 of 1 pair of runs are open
     """
 
     measure: str
@@ -320,12 +326,8 @@ class NextDocuments(Result):
         for number, proposal in enumerate(self.documents, 1):
             cells = [str(proposal.best_rank or "–")]
             if reasons:
-                limits = f"[{signed(proposal.low, digits)}, {signed(proposal.high, digits)}]"
-                cells += [
-                    f"{proposal.run} – {proposal.other}",
-                    shown(proposal.change, digits + 2),
-                    limits,
-                ]
+                limits = interval(proposal.low, proposal.high, digits)
+                cells += [f"{proposal.run} – {proposal.other}", shown(proposal.change, digits + 2), limits]
             rows.append(((str(number), proposal.query, proposal.document), cells))
         columns = ("best rank", *(("matters most for", "by up to", "which is within") if reasons else ()))
         title = f"Documents to judge next, for {self.measure}"

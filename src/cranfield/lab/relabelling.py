@@ -7,7 +7,7 @@ selected rows, so that scores equal those of `evaluate` with a file of these jud
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -265,6 +265,19 @@ class JudgmentStrata:
     def sample(self, position: Integers, sizes: Integers) -> Booleans:
         """The judgments whose position is below the sample size, ``sizes`` (query, 2), of their stratum."""
         return (self.stratum < 0) | (position < sizes.ravel()[self.stratum])
+
+
+def nested_samples(
+    strata: JudgmentStrata, levels: Sequence[int], sizes: Callable[[Integers, int], Integers], repeats: int, seed: int
+) -> Iterator[tuple[int, int, Booleans]]:
+    """The level, the repetition and the judgments kept; smaller samples are contained in larger ones.
+
+    ``sizes``: the number of judgments kept of each stratum, from those that there are, at a level.
+    """
+    for repeat in range(repeats):
+        position = strata.shuffle(np.random.default_rng([seed, repeat]))
+        for number, level in enumerate(levels):
+            yield number, repeat, strata.sample(position, sizes(strata.sizes, level))
 
 
 def reduced_sizes(sizes: npt.ArrayLike, rate: int, least: tuple[int, int] = (1, 10)) -> Integers:

@@ -381,6 +381,15 @@ class Simulation:
     covers all documents that any system can retrieve. ``texts`` maps document ids to texts, ``queries`` query ids to
     texts. ``systems`` holds the quality of each system; ``truth`` is the ground truth as plain data; ``settings`` are
     the arguments of `simulate`.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> simulation = cf.simulate(queries=5, systems=3, documents=500, seed=1)
+    >>> simulation
+    Simulation: 3 runs, Judgments: qrels, 223 documents of 5 queries
+    >>> len(simulation.texts), max(simulation.systems, key=lambda system: system.quality).name
+    (500, 's2')
     """
 
     settings: dict[str, Any]
@@ -445,10 +454,37 @@ def simulate(
 ) -> Simulation:
     """Simulate a test collection: systems of known quality, subtopics, texts, and judgments from a pool.
 
-    The signature describes the settings. ``ties`` and ``truncate`` are the shares of systems with few distinct scores,
-    and with lists that end early. ``nil_answers`` is the share of each system's lists that end in the document ``NIL``:
-    those whose best score is lowest, after the documents that stand out from the noise.
+    Parameters
+    ----------
+    queries, systems, documents, subtopics
+        How many there are; subtopics are those of each query.
+    relevant, grades
+        The approximate number of relevant documents of each query, and the highest grade.
+    depth, pool_depth
+        Documents per ranking, and how many of them are judged.
+    ties, truncate
+        The shares of systems with few distinct scores, and with lists that end early.
+    noise, spread
+        The amount of noise in scores, and the range of the quality of systems.
+    words, vocabulary
+        The approximate number of words per document, and the number of distinct words.
+    seed
+        The random seed.
+    nil_queries
+        The share of queries without relevant documents.
+    nil_answers
+        The share of each system's lists that end in the document ``NIL``: those whose best score is lowest, after the
+        documents that stand out from the noise.
+    progress
+        A function that is called with the number of queries done, and of all queries.
 
+    Returns
+    -------
+    Simulation
+        Runs, judgments, texts and the ground truth.
+
+    Examples
+    --------
     >>> import cranfield as cf
     >>> simulation = cf.simulate(queries=5, systems=3, documents=500, seed=1)
     >>> scores = cf.evaluate(simulation.judgments, simulation.runs, ["AP", "alpha_nDCG@20"])

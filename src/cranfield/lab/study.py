@@ -9,6 +9,7 @@ The command, the function ``cranfield.lab.power``, the checks of settings and th
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
@@ -48,6 +49,7 @@ NAMED_PARTS = {"run": "runs", "measure": "measures", "query": "queries"}  # that
 Measures = str | Measure | Sequence[str | Measure]
 Progress = Callable[[int, int], None]
 OF_COLLECTION = ("rel", "nil", "full_length")  # settings that a collection may have
+EXAMPLES = re.compile(r"\s::\n\n")  # what is before the commands of a docstring
 HIGH = 0.8  # the agreement that Hui et al. (ICTIR 2017) consider high
 
 # The inputs of studies.
@@ -109,6 +111,12 @@ class Study:
     def run(self, *given: Any, **inputs: Any) -> StudyResult:
         """Do the study."""
         raise NotImplementedError
+
+    def _ascending(self, name: str) -> tuple[int, ...]:
+        """The distinct numbers of a setting in ascending order; raises if there are none."""
+        if not (numbers := getattr(self, name)):
+            raise UsageError(f"{name} must have at least one number")
+        return tuple(sorted(set(numbers)))
 
     @classmethod
     def name(cls) -> str:
@@ -300,17 +308,18 @@ def function_of(name: str) -> Callable[..., StudyResult]:
 
 def _documentation(study: type[Study], parameters: Mapping[str, Field]) -> str:
     """The docstring of the function of a study: what it does, its parameters, and its result."""
-    text, _, commands = cleandoc(study.__doc__ or "").partition(" ::\n\n")
+    text, *commands = EXAMPLES.split(cleandoc(study.__doc__ or ""), maxsplit=1)
+    text, prompt, session = text.partition(">>> ")
     result = result_class(study.name())
     helps = {name: INPUTS.get(name) or field.type.help for name, field in parameters.items()}
     described = [f"{name}\n{indent(fill(help, 100), '    ')}" if help else name for name, help in helps.items()]
     sections = {
         "Parameters": "\n".join(described),
         "Returns": f"{result.__name__}\n{indent(cleandoc(result.__doc__ or ''), '    ')}",
-        "Examples": f"On the command line::\n\n{commands}" if commands else "",
+        "Examples": f"On the command line::\n\n{commands[0]}" if commands else f"{prompt}{session}",
     }
     titled = [f"{title}\n{'-' * len(title)}\n{content}" for title, content in sections.items() if content]
-    return "\n\n".join([text, *titled])
+    return "\n\n".join([text.rstrip(), *titled])
 
 
 def run_study(study: Study, *given: Any, **inputs: Any) -> StudyResult:

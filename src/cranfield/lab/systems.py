@@ -25,6 +25,7 @@ from cranfield.lab.simulation import variants
 from cranfield.measures import Measure
 from cranfield.settings import Count, checked
 from cranfield.statistics.correlation import critical_rho, critical_tau, pearson, rbo, spearman, tau, tau_ap
+from cranfield.statistics.intervals import t_quantile
 from cranfield.statistics.rounding import levels
 from cranfield.statistics.standardisation import Standardisation
 
@@ -303,6 +304,13 @@ class Coefficient:
     symmetric: bool = True
 
 
+def agreements(coefficient: str, reference: Floats, other: Floats, defined: Booleans) -> Floats:
+    """The agreement of scorings of systems, which are along the last axis; NaN where it is not defined."""
+    values = np.full(defined.shape, np.nan)
+    values[defined] = COEFFICIENTS[coefficient].compute(reference[defined], other[defined])
+    return values
+
+
 def _overlap(x: Floats, y: Floats) -> Floats:
     x, y = np.broadcast_arrays(x, y)
     pairs = zip(x.reshape(-1, x.shape[-1]), y.reshape(-1, y.shape[-1]), strict=True)
@@ -312,11 +320,9 @@ def _overlap(x: Floats, y: Floats) -> Floats:
 
 def _critical_pearson(systems: int, alpha: float) -> float:
     """Pearson's r, by Student's t with n - 2 degrees of freedom."""
-    from scipy.special import stdtrit
-
     if systems < 3:
         return 1.0
-    t = float(stdtrit(systems - 2, 1 - alpha / 2))
+    t = t_quantile(1 - alpha, systems - 2)
     return t / math.sqrt(systems - 2 + t**2)
 
 

@@ -416,7 +416,6 @@ def table(
 
 SCRIPT = re.compile("<script>(.*?)</script>", re.DOTALL)
 STYLE = re.compile("<style>(.*?)</style>", re.DOTALL)
-PLACE = re.compile(r"\{(data|policy|version|title|style|predicted|exposure|exposure_link|charts|app)\}")
 UNCHECKED = "'unsafe-inline'"
 LONGEST_TITLE = 120  # characters of a first line that is a title
 
@@ -434,11 +433,12 @@ def page_of_data(package: str, template: str, data: Any, *, own_styles: bool = T
     # Nothing in a script may look like its end tag.
     script = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     parts |= {"version": escape(__version__), "data": script, "policy": ""}
-    page = PLACE.sub(lambda match: parts[match[1]], text)
+    named = re.compile(r"\{(" + "|".join(parts) + r")\}")
+    page = named.sub(lambda match: parts[match[1]], text)
     scripts, styles = (" ".join(map(_digest, kind.findall(page))) for kind in (SCRIPT, STYLE))
     sources = f"script-src {scripts}; style-src {styles if own_styles else UNCHECKED}; img-src data:"
     parts["policy"] = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
-    return PLACE.sub(lambda match: parts[match[1]], text)
+    return named.sub(lambda match: parts[match[1]], text)
 
 
 def snippet(text: str, most: int) -> str:

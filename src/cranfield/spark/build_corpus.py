@@ -64,12 +64,32 @@ def corpus(
 ) -> Corpus:
     """The corpus of the texts in a Spark DataFrame: the same as ``cranfield corpus`` builds from files.
 
-    ``texts`` has one row per document; ``id`` and ``text`` are the columns with the id and the text, if they do not
-    have a usual name. ``qrels`` and ``runs`` are DataFrames, and ``columns`` and ``qrels_columns`` their columns, as in
-    `evaluate`: the words of judged documents are kept, and of those that may be in the top ``depth`` of a run.
-    ``origins`` are the sources of the texts, so that later changes can be noticed.
-
     Texts are read once and are not moved. Only the words of kept documents come to the driver.
+
+    Parameters
+    ----------
+    texts
+        A DataFrame with one row per document.
+    qrels, runs, columns, qrels_columns
+        As in `evaluate`: the words of judged documents are kept, and of those near the top of a run.
+    depth
+        How far down a run a document may be whose words are kept.
+    settings
+        What a word is, and which words are the same term.
+    id, text
+        The columns with the id and the text, if they do not have a usual name.
+    origins
+        The sources of the texts, so that later changes can be noticed.
+
+    Returns
+    -------
+    Corpus
+        The words of the kept documents, and their frequencies in all texts.
+
+    Examples
+    --------
+    >>> corpus = cf.spark.corpus(spark.read.parquet("docs"), qrels=qrels, runs=runs)  # doctest: +SKIP
+    >>> corpus.save("corpus.parquet")  # doctest: +SKIP
     """
     if qrels is None and runs is None:
         raise nothing_needed_error()

@@ -69,17 +69,39 @@ def evaluate(
 ) -> ScoreFrame:
     """The scores of the runs in one Spark DataFrame with the judgments in another, computed by Spark's tasks.
 
-    ``runs`` has one row per retrieved document, with columns for the run (optional if there is one run), the query, the
-    document and the score; ``qrels`` has one row per judgment, or is a `Collection` of such a frame. ``columns`` and
-    ``qrels_columns`` give the column for each role, if their names do not. ``show`` and ``options`` are those of
-    `cranfield.evaluate`. Of a collection, intents, NIL, the full length, the meaning of negative grades and the
-    documents are used; documents for content measures are a file that `corpus` or ``cranfield corpus`` wrote, a
-    `Corpus` or ``{document: text}``, which is sent to every task.
-    Judgments of up to ``broadcast`` bytes, and those with intents, are sent to every task; larger ones are joined with
-    the rows of their queries. ``partitions`` is the number of tasks. ``names`` are runs that come first, in this
-    order; others follow by name.
-
     The scores are computed now and persisted by Spark, so that faulty input raises here and not later.
+
+    Parameters
+    ----------
+    qrels
+        A DataFrame with one row per judgment, or a `Collection` of one. Of a collection, intents, NIL, the full length,
+        the meaning of negative grades and the documents are used; documents for content measures are a file that
+        `corpus` or ``cranfield corpus`` wrote, a `Corpus` or ``{document: text}``, which is sent to every task.
+    runs
+        A DataFrame with one row per retrieved document, with columns for the run (optional if there is one run), the
+        query, the document and the score.
+    measures, show, **options
+        As in `cranfield.evaluate`.
+    columns, qrels_columns
+        The column for each role, if their names do not say it.
+    names
+        Runs that come first, in this order; others follow by name.
+    broadcast
+        Judgments of up to so many bytes, and those with intents, are sent to every task; larger ones are joined with
+        the rows of their queries.
+    partitions
+        The number of tasks.
+
+    Returns
+    -------
+    ScoreFrame
+        Means and notes, and the values of all queries in a DataFrame.
+
+    Examples
+    --------
+    >>> scores = cf.spark.evaluate(qrels, runs, ["nDCG@10", "RR"], depth=100)  # doctest: +SKIP
+    >>> scores["nDCG@10"]["bm25"]  # doctest: +SKIP
+    0.61
     """
     collection = Collection.of(qrels)
     qrels, intents, corpus = collection.qrels, collection.intents, collection.documents
@@ -194,6 +216,12 @@ class ScoreFrame(MeanScores):
 
     ``records``: what Spark persists, one row per ranking; ``values``: the values of all columns of those that count.
     ``evaluation_notes``: the notes that do not depend on the means.
+
+    Examples
+    --------
+    >>> scores = cf.spark.evaluate(qrels, runs, ["nDCG@10"])  # doctest: +SKIP
+    >>> scores["nDCG@10"]["bm25"], scores.frame.columns  # doctest: +SKIP
+    (0.61, ['run', 'query', 'measure', 'value'])
     """
 
     plan: Plan

@@ -35,6 +35,12 @@ class Agreement:
     ``concordant``: both prefer the same system; ``discordant``: they prefer different ones; ``tied_x``, ``tied_y``:
     pairs that are tied in the first and in the second scoring. ``variance``: of concordant - discordant for independent
     scorings with these ties.
+
+    Examples
+    --------
+    >>> agreement = kendall([0.5, 0.4, 0.3], [0.5, 0.3, 0.4])
+    >>> agreement.concordant, agreement.discordant, round(agreement.tau_a, 4)
+    (2, 1, 0.3333)
     """
 
     systems: int
@@ -452,7 +458,14 @@ TieVariant = Literal["a", "b", "w"]
 
 
 class Overlap(NamedTuple):
-    """Rank-biased overlap: ``ext`` is extrapolated beyond the ends of the lists, ``min`` and ``max`` are bounds."""
+    """Rank-biased overlap: ``ext`` is extrapolated beyond the ends of the lists, ``min`` and ``max`` are bounds.
+
+    Examples
+    --------
+    >>> overlap = rbo(["a", "b", "c"], ["a", "c", "b"])
+    >>> round(overlap.min, 4), round(overlap.ext, 4), round(overlap.max, 4)
+    (0.4775, 0.955, 0.955)
+    """
 
     ext: float
     min: float

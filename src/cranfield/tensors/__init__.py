@@ -9,10 +9,9 @@ the mean over all orders, which needs none.
 
 from __future__ import annotations
 
+from cranfield.tensors.accumulators import Accumulator, RankCounter
 from cranfield.tensors.candidates import evaluate
 from cranfield.tensors.embeddings import PrecisionAudit, audit_precision, evaluate_embeddings
-from cranfield.tensors.ranks import RankCounter
-from cranfield.tensors.training import Accumulator
 
 TYPE_CHECKING = False  # as type checkers know it
 if TYPE_CHECKING:

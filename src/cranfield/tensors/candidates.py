@@ -1,23 +1,27 @@
-"""`evaluate`: grades and scores of candidates as tensors, in a table or in flat form."""
+"""`evaluate`: grades and scores of candidates, in a table or in flat form; and from counts of documents to runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from cranfield.data import Integers, Judgments, Labels, Strings
-from cranfield.errors import InputError, UsageError
+from cranfield.data import Booleans, Floats, Integers, Judgments, Labels, Run, Strings
+from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import MAX_SCORES, Evaluator, Measures, are_grades, looks_like_scores
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.io.faults import quotable
+from cranfield.io.runs import Positions, RunQueries, TopDocuments
+from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.batch import Key
+from cranfield.ranking.row_math import lexsorted
 from cranfield.ranking.tie_rules import Ties
 from cranfield.tensors.arrays import (
     Arrays,
@@ -32,16 +36,10 @@ from cranfield.tensors.arrays import (
     row_names,
     shown,
 )
-from cranfield.tensors.counting import Tables, groups
-from cranfield.tensors.ranks import (
-    POSITIONS,
-    CountedDocuments,
-    QueryRows,
-    check_nan,
-    counted_run,
-    judgments_of,
-    make_evaluator,
-)
+from cranfield.tensors.counting import ScoreCounts, Tables, groups
+
+POSITIONS = ("by_id", "by_input")  # of documents in a tie
+NO_RANKS = "needs the ranks of documents, and a collection in blocks has none"
 
 
 def evaluate(
@@ -111,7 +109,7 @@ def evaluate(
     with memory_errors("the counts of these scores", "evaluate fewer queries at a time"):
         ops, arrays = arrays_of(**given, grades=collection.qrels, mask=mask, indexes=indexes)
         tables = dict(zip(runs, (arrays[name] for name in given), strict=True))
-        candidates = _candidates(ops, tables, arrays["grades"], arrays["mask"], arrays["indexes"], ids, query_ids)
+        candidates = candidates_of(ops, tables, arrays["grades"], arrays["mask"], arrays["indexes"], ids, query_ids)
         judged = JudgedCandidates.of(candidates, missed, unjudged)
         candidates.check_argument_order(judged.judgments)
         collection = collection.changed(qrels=judged.judgments)
@@ -123,9 +121,10 @@ def evaluate(
         )
 
 
-def _candidates(
+def candidates_of(
     ops: Arrays, runs: dict[str, Any], grades: Any, mask: Any, indexes: Any, ids: Any, query_ids: Any
 ) -> Candidates:
+    """The candidates of these arrays; raise if their shapes or ids do not fit."""
     shape = tuple(int(n) for n in (next(iter(runs.values())) if indexes is None else indexes).shape)
     if indexes is None and len(shape) != 2:
         raise UsageError(
@@ -428,3 +427,164 @@ def _aligned(
     if candidates.ids is not None and (reader.collection_measures or reader.cost_aligner is not None):
         ids = candidates.document_names(at)
     return counted_run(evaluator, name, rows, length, counted, ids)
+
+
+@dataclass(frozen=True, eq=False)
+class QueryRows:
+    """The queries of tensors: the name of each row, and the row of each judged query, -1 if it has none."""
+
+    names: Strings
+    row_of_query: Integers
+
+    @cached_property
+    def number(self) -> Integers:
+        """The number of the query of each row: judged queries first, then the others."""
+        number = np.full(len(self.names), -1)
+        judged = np.flatnonzero(self.row_of_query >= 0)
+        number[self.row_of_query[judged]] = judged
+        number[self.others] = len(self.row_of_query) + np.arange(len(self.others))
+        return number
+
+    def with_queries(self, judgments: Judgments) -> QueryRows:
+        """The rows for judgments that have more queries at the end, as complete judgments may."""
+        rows = {name: row for row, name in enumerate(self.names)}
+        added = [rows.get(query, -1) for query in islice(judgments.queries, len(self.row_of_query), None)]
+        return replace(self, row_of_query=np.append(self.row_of_query, added).astype(np.int64)) if added else self
+
+    @cached_property
+    def others(self) -> Integers:
+        """The rows of queries that are not judged."""
+        judged = np.zeros(len(self.names), bool)
+        judged[self.row_of_query[self.row_of_query >= 0]] = True
+        return np.flatnonzero(~judged)
+
+
+@dataclass(frozen=True, eq=False)
+class CountedDocuments:
+    """Documents of a run with counts, one row each.
+
+    ``query``: the row of the query in the tensors. ``document``: the row in the judgments, -1 for others. ``start``,
+    ``size``: the numbers of documents with a higher score, and with an equal one. ``by_id``, ``by_input``: positions in
+    the tie group, if they were counted. ``sequence``: the input order.
+    """
+
+    query: Integers
+    document: Integers
+    start: Integers
+    size: Integers
+    sequence: Integers
+    by_id: Integers | None = None
+    by_input: Integers | None = None
+
+    def positions(self, chosen: Booleans, rows: QueryRows) -> tuple[Positions, Integers]:
+        """The positions of the chosen documents, best first, and their rows."""
+        kept = np.flatnonzero(chosen)
+        query = rows.number[self.query[kept]]
+        order = lexsorted((self.sequence[kept], self.start[kept], query))
+        kept, zero = kept[order], np.zeros_like(kept)
+        by_id, by_input = (zero if values is None else values[kept] for values in (self.by_id, self.by_input))
+        columns = query[order], self.document[kept], self.start[kept], self.size[kept]
+        return Positions(*columns, by_id, by_input), kept
+
+
+def counted_run(
+    evaluator: Evaluator,
+    name: str,
+    rows: QueryRows,
+    length: Integers,
+    counted: Mapping[Key, CountedDocuments],
+    ids: Strings | None = None,
+) -> RunScores:
+    """A run from its counts for each key; ``length``: the documents of each row; ``ids``: of all counted documents."""
+    of_judged = np.where(rows.row_of_query >= 0, length[rows.row_of_query], -1)
+    queries = RunQueries(of_judged, rows.names.take(rows.others), length[rows.others])
+    reader, alignments = evaluator.reader, dict[Key, Alignment]()
+    for key, documents in counted.items():
+        positions, _ = documents.positions(documents.document >= 0, rows)
+        positions_known = tuple(name for name in POSITIONS if getattr(documents, name) is not None)
+        alignments[key] = Alignment(reader.aligner, positions, queries, tie_positions=positions_known)
+        if ids is not None:
+            positions, kept = documents.positions(documents.start < reader.top, rows)
+            alignments[key].tops = TopDocuments(ids.take(kept), positions)
+    return reader.run_scores(Run(name, {}), alignments)
+
+
+def judgments_of(names: Strings, row: Integers, documents: Strings, grade: Floats) -> tuple[Judgments, Integers]:
+    """Judgments from documents in ascending order of the rows of their queries, and the row of each judged query."""
+    if not len(row):
+        raise InputError(["grades: no document is judged"], hint="unjudged documents have the grade NaN")
+    infinite = np.flatnonzero(~np.isfinite(grade))
+    if len(infinite):
+        example = quotable(names[int(row[infinite[0]])])
+        raise InputError([f"grades: query `{example}` has an infinite grade"], total=len(infinite))
+    begin = np.flatnonzero(np.diff(row, prepend=-1))
+    rows = row[begin]
+    begin = np.append(begin, len(row)).astype(np.int64)
+    return Judgments("grades", names.take(rows), begin, documents, np.ascontiguousarray(grade, np.float64)), rows
+
+
+def make_evaluator(collection: Collection, measures: Measures, *, ids: bool, **options: Any) -> Evaluator:
+    """An evaluator for runs whose documents, judged or not, have ``ids`` or have none; raise if it needs more."""
+    evaluator = Evaluator(collection, measures, **options)
+    for name in ("predicted", "map_documents"):
+        if name in collection.given:
+            raise UsageError(f"{name} cannot be used with tensors", hint="use cranfield.evaluate")
+    if evaluator.policy.nil is not None and not ids:
+        raise UsageError("nil needs document ids")
+    for column in evaluator.columns:
+        if column.measure.definition.content:
+            raise MeasureError(
+                f"{column.measure} needs document text, which tensors do not have",
+                hint="write the run to a file, and use cranfield.evaluate",
+            )
+        if (column.alignment.collection or column.alignment.costs or column.alignment.documents) and not ids:
+            raise MeasureError(f"{column.measure} needs document ids")
+    return evaluator
+
+
+def make_block_evaluator(
+    collection: Collection, measures: Measures, reason: str = NO_RANKS, **options: Any
+) -> Evaluator:
+    """An evaluator for counts alone: unjudged documents have no ids, and documents no ranks."""
+    evaluator = make_evaluator(collection, measures, ids=False, **options)
+    for column in evaluator.columns:
+        if column.alignment.key != "score":
+            raise MeasureError(
+                f"{column.measure}: ties={column.measure.views.ties} {reason}",
+                hint="ties=expected is the mean over all orders of tied documents",
+            )
+    return evaluator
+
+
+def count_run(
+    evaluator: Evaluator,
+    rows: QueryRows,
+    counts: ScoreCounts,
+    query: Integers,
+    document: Integers,
+    sequence: Integers,
+    position: str = "by_input",
+) -> RunScores:
+    """A run from counts alone; ``position``: what the positions are, if they were counted."""
+    higher, equal, length, bad = (counts.ops.host(x) for x in (counts.higher, counts.equal, counts.length, counts.bad))
+    check_nan(bad, rows.names)
+    absent = np.flatnonzero(equal <= 0)
+    if len(absent):
+        example = quotable(rows.names[int(query[absent[0]])])
+        raise InputError(
+            [f"query `{example}`: the score of a judged document is in none of the blocks"],
+            total=len(absent),
+            hint="compute the scores of judged documents with the same product as all others: rounding may differ",
+        )
+    before = {} if counts.before is None else {position: counts.ops.host(counts.before)}
+    counted: dict[Key, CountedDocuments] = {
+        "score": CountedDocuments(query, document, higher, equal, sequence, **before)
+    }
+    return counted_run(evaluator, "run", rows, length, counted)
+
+
+def check_nan(bad: Integers, names: Strings, run: str = "", advice: str = "") -> None:
+    """Raise if a query has a score that is NaN."""
+    if bad.any():
+        faults = [f"{run}query `{quotable(names[int(q)])}` has a score that is NaN" for q in np.flatnonzero(bad)]
+        raise InputError(faults, hint=f"NaN cannot be ordered{advice}")

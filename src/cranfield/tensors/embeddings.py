@@ -32,8 +32,8 @@ from cranfield.tensors.arrays import (
     shown,
     tensor_of,
 )
+from cranfield.tensors.candidates import QueryRows, count_run, make_block_evaluator
 from cranfield.tensors.counting import ScoreCounts, all_reduce
-from cranfield.tensors.ranks import QueryRows, count_run, make_block_evaluator
 
 Similarity = Literal["dot", "cosine"]
 QUERIES = 8192  # the most queries of one product
@@ -357,7 +357,7 @@ class JudgedRows:
         ops, like = scorer.ops, scorer.embeddings
         singly &= scorer.rounds_once
         judged = JudgedPairs(ops, self.query, self.number - first_document, like)
-        values, present = judged.single_scores(scorer) if singly else judged.scores(scorer)
+        values, present = judged.scores(scorer, singly=singly)
         if group is not None:
             all_reduce([values, present], group)
         kept = np.flatnonzero(ops.host(present))
@@ -421,25 +421,19 @@ class JudgedPairs:
         at, row, column = (x[chosen] for x in self._on_device)
         return at, row - query, column - first
 
-    def scores(self, scorer: Scorer) -> tuple[Any, Any]:
-        """The score of each pair, and 1 if it is in this part of the collection."""
-        values, present = self._empty()
+    def scores(self, scorer: Scorer, *, singly: bool) -> tuple[Any, Any]:
+        """The score of each pair, and 1 if it is in this part of the collection; ``singly``: from single products."""
+        present = self.ops.zeros(len(self.query), self.like)
+        values = self.ops.cast(present, self.like.dtype)
+        if singly:
+            for first, documents in scorer.blocks():
+                at, row, column = self.of_block(0, first, scorer.queries, len(documents))
+                values[at], present[at] = scorer.single_scores(documents, row, column), 1
+            return values, present
         for query, first, scores in scorer.scores():
             at, row, column = self.of_block(query, first, *scores.shape)
             values[at], present[at] = scores[row, column], 1
         return values, present
-
-    def single_scores(self, scorer: Scorer) -> tuple[Any, Any]:
-        """The same from single products."""
-        values, present = self._empty()
-        for first, documents in scorer.blocks():
-            at, row, column = self.of_block(0, first, scorer.queries, len(documents))
-            values[at], present[at] = scorer.single_scores(documents, row, column), 1
-        return values, present
-
-    def _empty(self) -> tuple[Any, Any]:
-        zeros = self.ops.zeros(len(self.query), self.like)
-        return self.ops.cast(zeros, self.like.dtype), zeros
 
 
 @dataclass(frozen=True, eq=False)
@@ -451,6 +445,12 @@ class PrecisionAudit:
     ``expected``, ``best``, ``worst``: the means over all orders of tied documents, and with ties in their best and
     worst order, over the whole collection. ``top_k``: the means for the order that ``torch.topk`` returned, cut at
     ``k`` documents.
+
+    Examples
+    --------
+    >>> audit = audit_precision(qrels, queries, documents, ["nDCG@10"])  # doctest: +SKIP
+    >>> audit.types, audit.tied.tolist()  # doctest: +SKIP
+    (('float32', 'float16', 'bfloat16', 'int8'), [0.003, 0.057, 0.305, 0.002])
     """
 
     types: tuple[str, ...]
@@ -512,9 +512,25 @@ def audit_precision(
 ) -> PrecisionAudit:
     """How many judged documents are tied in each number type, and which scores their order could give.
 
-    The arguments are those of `evaluate_embeddings`. ``types``: float64, float32, float16, bfloat16 or int8; products
-    have the type of the embeddings, and those of int8 are exact integers. For int8, embeddings are scaled by their
-    largest absolute value. ``k``: the documents that ``torch.topk`` keeps.
+    Parameters
+    ----------
+    qrels, query_embeddings, document_embeddings, measures, similarity, block, query_ids, document_ids, **options
+        As in `evaluate_embeddings`.
+    types
+        float64, float32, float16, bfloat16 or int8. Products have the type of the embeddings, and those of int8 are
+        exact integers. For int8, embeddings are scaled by their largest absolute value.
+    k
+        The documents that ``torch.topk`` keeps.
+
+    Returns
+    -------
+    PrecisionAudit
+        The share of tied documents, and the scores of their orders, by type.
+
+    Examples
+    --------
+    >>> audit_precision(qrels, queries, documents, ["nDCG@10"]).tied  # doctest: +SKIP
+    array([0.003, 0.057, 0.305, 0.002])
     """
     torch = optional("torch", "an audit of precision", "tensors")
 

@@ -7,7 +7,7 @@ from typing import Any
 from cranfield.errors import optional
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Measures
-from cranfield.tensors.training import Accumulator, checked, is_distributed
+from cranfield.tensors.accumulators import Accumulator, checked, is_distributed
 
 torchmetrics = optional("torchmetrics", "a metric of torchmetrics", "tensors")
 import torch  # noqa: E402 - torchmetrics needs it
@@ -18,11 +18,23 @@ STATES = ("preds", "target", "indexes")
 class RetrievalMetric(torchmetrics.Metric):  # type: ignore[misc,name-defined]
     """A metric of torchmetrics that computes any measures of Cranfield, as a dict of means.
 
-    ``measures`` and ``options``: as in `Accumulator`. ``update(preds, target, indexes)`` is that of the retrieval
-    metrics of torchmetrics; a target may be any grade, and NaN is unjudged.
+    ``update(preds, target, indexes)`` is that of the retrieval metrics of torchmetrics; a target may be any grade, and
+    NaN is unjudged. In distributed training, queries or the candidates of a query may be split over processes. Only
+    judged documents and counts are exchanged. `evaluate` has the values of each query, and notes.
 
-    In distributed training, queries or the candidates of a query may be split over processes. Only judged documents and
-    counts are exchanged. `evaluate` has the values of each query, and notes.
+    Parameters
+    ----------
+    measures, **options
+        As in `Accumulator`.
+    process_group
+        The processes that exchange counts; by default all.
+
+    Examples
+    --------
+    >>> metric = RetrievalMetric(["nDCG@10", "RR"])  # doctest: +SKIP
+    >>> metric.update(preds, target, indexes)  # doctest: +SKIP
+    >>> metric.compute()  # doctest: +SKIP
+    {'nDCG@10': tensor(0.61), 'RR': tensor(0.72)}
     """
 
     is_differentiable = False

@@ -139,9 +139,9 @@ def test_documents_that_the_corpus_lacks_are_counted(lab: Simulation) -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"rates": [0]}, "rates must be whole numbers from 1 to 100, not 0"),
-        ({"rates": [2.5]}, "each of rates must be a whole number, not 2.5"),
-        ({"rates": []}, "rates must be whole numbers from 1 to 100, at least one"),
+        ({"rates": [0]}, "each of rates must be a whole number from 1 to 100, not 0"),
+        ({"rates": [2.5]}, "each of rates must be a whole number from 1 to 100, not 2.5"),
+        ({"rates": []}, "rates must have at least one number"),
         ({"repeats": 0}, "repeats must be a whole number of at least 1, not 0"),
         ({"coefficient": "tau"}, "coefficient must be one of"),
         ({"measures": ["DELTARB@20"]}, "all requested measures read document text"),

@@ -14,9 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers
-from cranfield.errors import MeasureError, UsageError, check_numbers
+from cranfield.errors import MeasureError, UsageError
 from cranfield.evaluation.notes import SENTENCES, Note
-from cranfield.lab.relabelling import RELEVANT, JudgmentStrata, Relabeller, reduced_sizes, summarize_repeats
+from cranfield.lab.relabelling import (
+    RELEVANT,
+    JudgmentStrata,
+    Relabeller,
+    nested_samples,
+    reduced_sizes,
+    summarize_repeats,
+)
 from cranfield.lab.studies.power import resolution_notes
 from cranfield.lab.study import (
     SAKAI,
@@ -33,6 +40,7 @@ from cranfield.lab.study import (
 from cranfield.lab.systems import (
     COEFFICIENTS,
     MIN_QUERIES,
+    agreements,
     defined_for_all,
     mean_scores,
     score_systems,
@@ -45,7 +53,7 @@ from cranfield.ranking.views import Views
 from cranfield.report.canvas import PAGE, Drawings, across, legend_below, new_figure, styles
 from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import Cell, shown
-from cranfield.settings import Chance, Option, Whole
+from cranfield.settings import Chance, Count, Limits, Option, Whole
 from cranfield.statistics.resampling import bootstrap, draw_queries
 
 if TYPE_CHECKING:
@@ -82,12 +90,12 @@ class Reduction(Study):
     PAPER = SAKAI._replace(measures=tuple(m for m in SAKAI.measures if m not in ("bpref_N", "rpref_N")))
 
     rates: Annotated[
-        Sequence[int] | None,
+        Sequence[Annotated[int, Limits(1, 99)]] | None,
         "Percentages of the judgments to keep at random.",
         Option(default=",".join(map(str, RATES))),
     ] = None
     pool_depths: Annotated[
-        Sequence[int] | None,
+        Sequence[Count] | None,
         "In place of --rates: keep the judgments of documents that some run ranks in its first N.",
     ] = None
     queries: Annotated[Sequence[int] | None, "In place of --rates: keep N queries, chosen at random."] = None
@@ -114,11 +122,7 @@ class Reduction(Study):
         names = [name for name in ("rates", "pool_depths", "queries") if getattr(self, name) is not None]
         if len(names) > 1:
             raise UsageError(f"{' and '.join(names)} cannot be combined", hint="give one of them")
-        if self.by == "rates":
-            return check_numbers("rates", RATES if self.rates is None else self.rates, 1, 99)[::-1]
-        if self.by == "queries":
-            return tuple(sorted(set(self.queries or ()), reverse=True))
-        return check_numbers("pool depths", self.pool_depths or (), 1, 10**9)[::-1]
+        return self._ascending(names[0])[::-1] if names else RATES
 
     @property
     def repetitions(self) -> int:
@@ -137,8 +141,9 @@ class Reduction(Study):
         """Score the runs at every level."""
         levels, repeats = self.levels, self.repetitions
         full, relabeller = score_systems(qrels, runs, measures, corpus=corpus, seed=self.seed)
-        if self.by == "queries":
-            check_numbers("queries", levels, MIN_QUERIES, len(full.queries) - 1)
+        most = len(full.queries) - 1
+        if self.by == "queries" and (wrong := [level for level in levels if not MIN_QUERIES <= level <= most]):
+            raise UsageError(f"queries must be whole numbers from {MIN_QUERIES} to {most}, not {wrong[0]}")
         shape = len(full.measures), 1 + len(levels), repeats
         scores = np.full((*shape, len(full.runs)), np.nan)
         power, counted = np.full(shape, np.nan), np.zeros(shape, np.int64)
@@ -152,17 +157,14 @@ class Reduction(Study):
             counted[cells] = usable.sum(axis=1)[:, None]
             power[cells] = self._power(values, usable)[:, None]
             judged[cells[1:]] = _count_judged(relabeller, subset)
-        enough = counted >= MIN_QUERIES
-        agreement = np.full(shape, np.nan)
         reference = np.broadcast_to(scores[:, :1, :1], scores.shape)
-        agreement[enough] = COEFFICIENTS[self.coefficient].compute(reference[enough], scores[enough])
         result = ReductionResult(
             settings=self,
             runs=full.runs,
             measures=full.measures,
             queries=len(full.queries),
             mean=scores.mean(axis=-1),
-            agreement=agreement,
+            agreement=agreements(self.coefficient, reference, scores, counted >= MIN_QUERIES),
             power=power,
             counted=counted,
             judged=judged,
@@ -181,21 +183,21 @@ class Reduction(Study):
             for level, depth in enumerate(self.levels, 1):
                 yield level, 0, DataSubset(best <= depth, all_queries)
             return
+        if self.by == "queries":
+            for repeat in range(self.repeats):
+                position = np.random.default_rng([self.seed, repeat]).permutation(len(all_queries))
+                for level, size in enumerate(self.levels, 1):
+                    yield level, repeat, DataSubset(None, position < size)
+            return
         strata = JudgmentStrata(relabeller.judgments, relabeller.grade, self.rel)
-        if self.by == "rates" and not strata.sizes[:, RELEVANT].any():
+        if not strata.sizes[:, RELEVANT].any():
             raise UsageError(
                 f"no document has a grade of {self.rel:g} or more, so none is relevant",
                 hint=f"the highest grade is {relabeller.grade.max():g}; set the lowest relevant grade with --rel",
             )
-        for repeat in range(self.repeats):
-            rng = np.random.default_rng([self.seed, repeat])
-            position = strata.shuffle(rng) if self.by == "rates" else rng.permutation(len(all_queries))
-            for level, size in enumerate(self.levels, 1):
-                if self.by == "rates":
-                    kept = strata.sample(position, reduced_sizes(strata.sizes, size, self.least))
-                    yield level, repeat, DataSubset(kept, all_queries)
-                else:
-                    yield level, repeat, DataSubset(None, position < size)
+        sizes = partial(reduced_sizes, least=self.least)
+        for level, repeat, kept in nested_samples(strata, self.levels, sizes, self.repeats, self.seed):
+            yield level + 1, repeat, DataSubset(kept, all_queries)
 
     def _power(self, values: Floats, usable: Booleans) -> Floats:
         """The discriminative power of each measure; measures with the same queries use the same resamples."""

@@ -46,9 +46,9 @@ from cranfield.lab.study import (
     averaged,
 )
 from cranfield.lab.systems import (
-    COEFFICIENTS,
     MIN_QUERIES,
     add_variants,
+    agreements,
     defined_for_all,
     mean_scores,
     score_systems,
@@ -227,9 +227,7 @@ class Reuse(Study):
         references = candidates.reference_scores(target_means)[:, None]
         x, y = np.broadcast_arrays(references, candidates.candidate_scores(means))
         both = candidates.candidate_scores(orders) & candidates.reference_scores(target_orders)[:, None]
-        agreement = np.full(both.shape, np.nan)
-        agreement[both] = COEFFICIENTS[self.coefficient].compute(x[both], y[both])
-        return agreement
+        return agreements(self.coefficient, x, y, both)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

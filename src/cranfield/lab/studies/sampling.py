@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.data import Booleans, Floats, Integers, Judgments, Smoothing, TextView
-from cranfield.errors import MeasureError, check_numbers
+from cranfield.data import Floats, Integers, Judgments, Smoothing, TextView
+from cranfield.errors import MeasureError
 from cranfield.evaluation.notes import SENTENCES, Note
 from cranfield.evaluation.plan import AlignmentKey, Column, Policy, make_columns
 from cranfield.evaluation.scores import Scores
-from cranfield.lab.relabelling import JudgmentStrata, Relabeller, sample_sizes, summarize_repeats
+from cranfield.lab.relabelling import JudgmentStrata, Relabeller, nested_samples, sample_sizes, summarize_repeats
 from cranfield.lab.study import (
     HIGH,
     Coefficient,
@@ -39,9 +39,9 @@ from cranfield.lab.study import (
     averaged,
 )
 from cranfield.lab.systems import (
-    COEFFICIENTS,
     MIN_QUERIES,
     add_variants,
+    agreements,
     defined_for_all,
     mean_scores,
     score_systems,
@@ -55,7 +55,7 @@ from cranfield.parallel import followed
 from cranfield.report.canvas import BLACK, GREY, Drawings, one_scale, panels, styles
 from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import UNDEFINED, Cell, shown
-from cranfield.settings import Whole
+from cranfield.settings import Limits, Whole
 from cranfield.statistics.rounding import SAME
 
 if TYPE_CHECKING:
@@ -199,7 +199,9 @@ class Sampling(Study):
         cranfield study sampling qrels.txt *.run --corpus docs.jsonl -m "ERR_IA@20 DELTARB@20" --rates 1,5,15,50
     """
 
-    rates: Annotated[Sequence[int], "Percentages of the judgments of each query to sample."] = RATES
+    rates: Annotated[
+        Sequence[Annotated[int, Limits(1, 100)]], "Percentages of the judgments of each query to sample."
+    ] = RATES
     repeats: Repeats = 30
     rel: Relevant = 1.0
     coefficient: Coefficient = "tau-a"
@@ -210,7 +212,7 @@ class Sampling(Study):
     @property
     def levels(self) -> tuple[int, ...]:
         """The rates in ascending order."""
-        return check_numbers("rates", self.rates, 1, 100)
+        return self._ascending("rates")
 
     def run(
         self,
@@ -231,35 +233,26 @@ class Sampling(Study):
         )
         shape = len(candidates.columns), len(levels), self.repeats
         scores, counted = np.full((*shape, len(full.runs)), np.nan), np.zeros(shape, np.int64)
-        for level, repeat, keep in followed(self._samples(relabeller), progress, len(levels) * self.repeats):
+        strata = JudgmentStrata(relabeller.judgments, relabeller.grade, self.rel)
+        samples = nested_samples(strata, levels, sample_sizes, self.repeats, self.seed)
+        for level, repeat, keep in followed(samples, progress, len(levels) * self.repeats):
             values = full.values if keep.all() else relabeller.values(keep)
             usable = defined_for_all(values)
             scores[:, level, repeat], counted[:, level, repeat] = mean_scores(values, usable), usable.sum(axis=1)
         reference_scores = candidates.reference_scores(system_means(full))[:, None, None, None]
         reference, candidate = np.broadcast_arrays(reference_scores, candidates.candidate_scores(scores))
         enough = candidates.candidate_scores(counted) >= MIN_QUERIES
-        agreement = np.full(enough.shape, np.nan)
-        agreement[enough] = COEFFICIENTS[self.coefficient].compute(reference[enough], candidate[enough])
-        sizes = JudgmentStrata(relabeller.judgments, relabeller.grade, self.rel).sizes
         return SamplingResult(
             settings=self,
             runs=full.runs,
             queries=len(full.queries),
             references=candidates.references,
             candidates=candidates.names,
-            agreement=agreement,
-            judged=np.array([sample_sizes(sizes, rate).sum(axis=0) for rate in levels]),
+            agreement=agreements(self.coefficient, reference, candidate, enough),
+            judged=np.array([sample_sizes(strata.sizes, rate).sum(axis=0) for rate in levels]),
             claims=tuple(count_divergences(relabeller)),
             notes=(*variant_notes, *system_notes(full), *_undefined_notes(full, levels, counted)),
         )
-
-    def _samples(self, relabeller: Relabeller) -> Iterator[tuple[int, int, Booleans]]:
-        """The level, the repetition and the judgments sampled."""
-        strata = JudgmentStrata(relabeller.judgments, relabeller.grade, self.rel)
-        for repeat in range(self.repeats):
-            position = strata.shuffle(np.random.default_rng([self.seed, repeat]))
-            for level, rate in enumerate(self.levels):
-                yield level, repeat, strata.sample(position, sample_sizes(strata.sizes, rate))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,7 +18,7 @@ import numpy as np
 
 from cranfield import io
 from cranfield.data import Booleans, Floats, Integers, Judgments, Run
-from cranfield.errors import MeasureError, check_numbers
+from cranfield.errors import MeasureError
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.notes import SENTENCES, Note
@@ -259,18 +259,19 @@ class Ties(Study):
     """
 
     samples: Annotated[int, Limits(2), "Number of random orders of the tied documents of each run."] = 200
-    round_digits: Annotated[Sequence[int], "Significant digits to round scores to."] = ROUND_DIGITS
-    round_bits: Annotated[Sequence[int], "Bits of the significand to round scores to; a 32-bit float has 24."] = (
-        ROUND_BITS
+    round_digits: Annotated[Sequence[Annotated[int, Limits(1, 17)]], "Significant digits to round scores to."] = (
+        ROUND_DIGITS
     )
+    round_bits: Annotated[
+        Sequence[Annotated[int, Limits(1, 53)]], "Bits of the significand to round scores to; a 32-bit float has 24."
+    ] = ROUND_BITS
     seed: Whole = 0
 
     @property
     def roundings(self) -> list[Rounding]:
         """The roundings of scores, from the finest to the coarsest of each kind."""
-        digits = check_numbers("round_digits", self.round_digits, 1, 17) if self.round_digits else ()
-        bits = check_numbers("round_bits", self.round_bits, 1, 53) if self.round_bits else ()
-        return [*(Rounding("digits", n) for n in digits[::-1]), *(Rounding("bits", n) for n in bits[::-1])]
+        kinds = {"digits": self.round_digits, "bits": self.round_bits}
+        return [Rounding(unit, n) for unit, numbers in kinds.items() for n in sorted(set(numbers), reverse=True)]
 
     def run(
         self,
