@@ -54,7 +54,7 @@ def test_pools() -> None:
 
 def test_command_line(tmp_path: Path) -> None:
     result = CliRunner().invoke(
-        cli, ["depth-for", "RBP", "RBP(p=0.95)", "--max-residual", "0.01", "--queries", "50", "--runs", "3"]
+        cli, ["depth-for", "RBP", "RBP(p=0.95)", "--max-residual", "0.01", "--queries", "50", "--systems", "3"]
     )
     assert result.exit_code == 0, result.output
     assert "21" in result.output

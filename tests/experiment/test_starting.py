@@ -159,6 +159,28 @@ def test_a_run_that_a_collection_lacks(tmp_path: Path) -> None:
     assert run("run", str(path))[0] == 0
 
 
+def test_a_run_with_other_file_names_in_each_collection(tmp_path: Path) -> None:
+    files = {f"{c}/qrels.txt": QRELS for c in "xy"} | {"x/a.run": lines("a", "ab"), "y/a.txt": lines("a", "ba")}
+    path = folder_of(tmp_path, files)
+    assert run("run", "--init", str(path))[0] == 0
+    assert tomllib.loads(path.read_text())["runs"] == {"a": ["{collection}/a.run", "{collection}/a.txt"]}
+    code, _, err = run("run", str(path))
+    assert code == 0, err
+
+
+def test_links_to_files_elsewhere(tmp_path: Path) -> None:
+    folder_of(tmp_path, {"far/a.run": lines("a", "ab"), "far/b.run": lines("b", "ba"), "home/qrels.txt": QRELS})
+    try:
+        (tmp_path / "home/runs").symlink_to(tmp_path / "far")
+    except OSError:
+        pytest.skip("no links here")
+    path = tmp_path / "home/cranfield.toml"
+    assert run("run", "--init", str(path))[0] == 0
+    assert tomllib.loads(path.read_text())["runs"]["a"] == (path.parent / "runs/a.run").as_posix()
+    code, _, err = run("run", str(path))
+    assert code == 0, err
+
+
 def test_the_comments_are_right_when_they_are_uncommented(tmp_path: Path) -> None:
     path = write_whole(tmp_path)
     path.unlink()

@@ -13,6 +13,7 @@ import pytest
 from study_samples import call
 
 import cranfield as cf
+from cranfield.errors import UsageError
 from cranfield.lab.simulation import save
 from cranfield.lab.studies import study_names
 from cranfield.lab.study import (
@@ -80,7 +81,9 @@ def test_other_studies_say_that_they_take_one_collection(study: str, years: list
     runs = sorted((years[0] / "runs").iterdir())
     result = call("study", study, years[0] / "qrels.txt", *runs, "--also-collection", years[1])
     assert result.exit_code == 2
-    assert f"the study `{study}` takes one collection" in result.stderr
+    assert "hint: --also-collection is an option of `cranfield study" in result.stderr
+    with pytest.raises(UsageError, match=f"the study `{study}` takes one collection"):
+        cf.lab.run_on_collections(study, years)
     assert "--also-collection" not in call("study", study, "--help-all").stdout
 
 

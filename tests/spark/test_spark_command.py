@@ -275,6 +275,12 @@ def test_a_collection_file(call: Call, files: list[str], tmp_path: Path) -> None
     assert found.exit_code == 2 and "complete cannot be used on Spark" in found.stderr
 
 
+def test_the_queries_of_a_collection_file(call: Call, files: list[str], tmp_path: Path) -> None:
+    queries = tmp_path / "queries.csv"
+    queries.write_text("query,type\n" + "".join(f"q{i:04d},{'ab'[i % 2]}\n" for i in range(9)))
+    same(call, "eval", write_collection(tmp_path, qrels=files[0], queries=str(queries)), *files[1:], "-m", "AP")
+
+
 def test_a_check_of_means(call: Call, files: list[str]) -> None:
     found = call("spark", "compare", *files, "--at-least", "P@5=0.99")
     assert found.exit_code == 3 and "below 0.99" in found.stderr

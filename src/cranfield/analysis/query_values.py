@@ -21,10 +21,10 @@ from cranfield.data import Floats
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.elsewhere import read_scores
 from cranfield.evaluation.scores import Scores
+from cranfield.io.columns import by_text
 from cranfield.io.faults import quotable
 from cranfield.io.formats.json import parse_json
 from cranfield.io.streams import is_stream, open_stream
-from cranfield.io.values import by_text
 from cranfield.settings import Chance, Count, NotNegative, Whole, checked
 from cranfield.statistics.resampling import query_blocks
 from cranfield.statistics.rounding import SAME

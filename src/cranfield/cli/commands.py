@@ -93,7 +93,8 @@ class OptionGroup:
             if not value or value == param.default:
                 continue
             for item in value if param.multiple else [value]:
-                words += [max(param.opts, key=len), *([] if value is True else [str(item)])]
+                text = ",".join(map(str, item)) if isinstance(item, list) else str(item)
+                words += [max(param.opts, key=len), *([] if value is True else [text])]
         return words
 
     def run(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -78,8 +77,8 @@ class DesignOptions(OptionGroup):
     FIELDS = described(ComparisonSettings, *OF_DESIGN)
 
 
-class ShownComparison(options.Measures, Testing, gate.Regressions, gate.LimitOptions, options.Results):
-    """What is compared with what, what is checked, and how the result is shown."""
+class AgainstBaseline(Testing):
+    """What runs are compared with."""
 
     GROUP = ""
 
@@ -88,6 +87,65 @@ class ShownComparison(options.Measures, Testing, gate.Regressions, gate.LimitOpt
         "Compare every run with this one only: a file or run, saved scores (FILE.json or FILE.json#RUN), or `best`.",
         Option(metavar="RUN"),
     ] = None
+
+    @property
+    def regressions(self) -> list[str]:
+        """The measures that are checked against the baseline."""
+        return []
+
+    def baseline_name(self, runs: Sequence[str], name_of: Mapping[str, str]) -> str | None:
+        """The run that is the baseline: for checks the first run unless one is named."""
+        if not self.baseline:
+            return runs[0] if self.regressions else None
+        return name_of.get(os.path.realpath(self.baseline), self.baseline)
+
+
+class ScoresToCompare(
+    AgainstBaseline, DesignOptions, gate.Baselines, options.Elsewhere, options.Evaluating, options.Averaging
+):
+    """Scores of runs, or from elsewhere, and how they are compared."""
+
+    def source(self, measures: list[str] | None, checked: Sequence[str] = (), page: int = 0) -> ComparedScores:
+        """The scores. ``checked``: measures to compute as well; ``page``: how many documents of rankings to keep."""
+        from cranfield.analysis.compare import measures_of, saved_baseline
+        from cranfield.evaluation.evaluator import read_runs
+
+        if self.scores:
+            own = self.outside_scores(measures)
+            return ComparedScores(own, {name: own.measures[own._column_of(name)] for name in checked})
+        saved = saved_baseline(self.baseline, self.runs)
+        if saved is not None and measures is None and not checked:
+            measures = measures_of(saved)
+        chosen = self.choose(measures, checked, alone=True)
+        evaluation = None
+        if self.test_collection.judges is None:
+            evaluation = self.read(chosen.plan, page=page)
+            own, read = evaluation.scores, [scored.run for scored in evaluation.run_scores]
+        else:
+            own = self.score(chosen.plan)
+            runs, names, _ = options.named_runs(self.runs)
+            read = read_runs(runs, names=names, duplicates=self.duplicates)
+        # The first run of a file, which may have several.
+        name_of = {os.path.realpath(run.source_name): run.system or run.name for run in reversed(read)}
+        return ComparedScores(own, chosen.label_of, name_of, chosen.notes, evaluation, saved)
+
+    def with_baseline(
+        self, scores: Scores, source: ComparedScores, **settings: Any
+    ) -> tuple[Scores, ComparisonSettings]:
+        """The scores with those of a saved baseline, and how they are compared."""
+        from cranfield.analysis.compare import with_baseline
+
+        baseline = self.baseline_name(scores.runs, source.name_of)
+        given = {"seed": self.seed, "baseline": baseline, **self.values_of(Testing, DesignOptions), **settings}
+        changed = self.allow_changed_judgments
+        return with_baseline(scores, ComparisonSettings(**given), source.saved, changed_judgments=changed)
+
+
+class ShownComparison(options.Measures, AgainstBaseline, gate.Regressions, gate.LimitOptions, options.Results):
+    """What is checked, and how the result is shown."""
+
+    GROUP = ""
+
     verbose: Annotated[
         bool,
         "Also show effect sizes, wins and losses; and which runs each run beats.",
@@ -118,12 +176,6 @@ class ShownComparison(options.Measures, Testing, gate.Regressions, gate.LimitOpt
     def regressions(self) -> list[str]:
         """The measures that are checked against the baseline."""
         return gate.measures_of(self, gate.REGRESSIONS)
-
-    def baseline_name(self, runs: Sequence[str], name_of: Mapping[str, str]) -> str | None:
-        """The run that is the baseline: for checks the first run unless one is named."""
-        if not self.baseline:
-            return runs[0] if self.regressions else None
-        return name_of.get(os.path.realpath(self.baseline), self.baseline)
 
     def announce(self, notes: Iterable[str]) -> None:
         """Print notes before the work starts."""
@@ -175,15 +227,7 @@ class ShownComparison(options.Measures, Testing, gate.Regressions, gate.LimitOpt
         gate.conclude(checked, self.junit, command, gate.REMEDY if self.no_significant_loss else gate.MORE)
 
 
-class CompareVerb(
-    ShownComparison,
-    DesignOptions,
-    gate.Baselines,
-    options.Elsewhere,
-    options.Evaluating,
-    options.Standardising,
-    options.Averaging,
-):
+class CompareVerb(ShownComparison, ScoresToCompare, options.Standardising):
     """Test which differences between RUNs are significant, for every pair or against a baseline.
 
     A difference is the later run minus the earlier one, or a run minus the baseline. Checks need a baseline: the first
@@ -204,20 +248,17 @@ class CompareVerb(
     ] = True
 
     def run(self) -> None:
-        from cranfield.analysis.compare import compare_scores, resolution_of, with_baseline
+        from cranfield.analysis.compare import compare_scores, resolution_of
         from cranfield.evaluation.designs import over_collections
         from cranfield.evaluation.notes import sentences, summarised
 
         self.check_inputs()
         self.check_options()
-        settings = ComparisonSettings(seed=self.seed, audit=self.audit, **self.values_of(Testing, DesignOptions))
         with digests_for(self.format):
-            source = self._source()
+            source = self.source(self.measures, self.checked)
             own, notes = source.scores, list(source.notes)
             scores = self.averaged(own if self.standardise is None else own.standardised(self.standardise))
-            settings = replace(settings, baseline=self.baseline_name(scores.runs, source.name_of))
-            changed = self.allow_changed_judgments
-            compared, settings = with_baseline(scores, settings, source.saved, changed_judgments=changed)
+            compared, settings = self.with_baseline(scores, source, audit=self.audit)
             if self.top is not None and self.top < len(own.runs):
                 best = f"those with the highest {scores.measures[0]}"
                 notes.append(f"{self.top} of {len(own.runs)} runs are compared, {best}: {UNCORRECTED}")
@@ -245,31 +286,6 @@ class CompareVerb(
             raise UsageError(f"--standardise does not work with {checks or saved}")
         if self.top is not None and self.no_significant_loss:
             raise UsageError("--top does not work with --no-significant-loss")
-
-    def _source(self) -> ComparedScores:
-        """The scores of the runs, or scores from elsewhere."""
-        from cranfield.analysis.compare import measures_of, saved_baseline
-        from cranfield.evaluation.evaluator import read_runs
-
-        if self.scores:
-            own = self.outside_scores(self.measures)
-            return ComparedScores(own, {name: own.measures[own._column_of(name)] for name in self.checked})
-        measures, saved = self.measures, saved_baseline(self.baseline, self.runs)
-        if saved is not None and measures is None and not self.checked:
-            measures = measures_of(saved)
-        chosen = self.choose(measures, self.checked, alone=True)
-        runs, names, _ = options.named_runs(self.runs)
-        how: dict[str, Any] = {"names": names, "duplicates": self.duplicates}
-        evaluation = None
-        if self.test_collection.judges is None:
-            evaluation = self.read(chosen.plan)
-            own, read = evaluation.scores, [scored.run for scored in evaluation.run_scores]
-        else:
-            own = self.score(chosen.plan)
-            read = read_runs(runs, **how)
-        # The first run of a file, which may have several.
-        name_of = {os.path.realpath(run.source_name): run.system or run.name for run in reversed(read)}
-        return ComparedScores(own, chosen.label_of, name_of, chosen.notes, evaluation, saved)
 
 
 command = verb(CompareVerb, "Test which differences between runs are significant.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,12 +24,19 @@ REMEDY = "use more queries, another --test, or --may-drop MEASURE=VALUE, which n
 LIMITS = "at_least", "at_most"  # of means
 TEST = "no_significant_loss"
 REGRESSIONS = TEST, "may_drop", "not_worse_by"  # against a baseline
-Numbers = Annotated[dict[str, float], tuple, str]
+Gates = Annotated[dict[str, Any], tuple, str]
 
 
-def _numbers(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
-    """The number of each measure, from texts such as ``nDCG@10=0.70``; of several for one measure, the strictest."""
-    rule, numbers = str(param.name), dict[str, float]()
+def _gates(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, list[Gate]]:
+    """The gates of each measure, from texts such as ``nDCG@10=0.70``; raises for a number that does not suit it."""
+    if not values:
+        return {}
+    from cranfield.analysis.gates import Gate, check_gate
+    from cranfield.errors import MeasureError
+    from cranfield.measures import parse
+    from cranfield.settings import check_all
+
+    rule, gates = str(param.name), dict[str, list[Gate]]()
     for text in options.measure_names(values):
         measure, _, last = text.rpartition("=")
         number = math.nan
@@ -39,26 +46,12 @@ def _numbers(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
             measure, number = text, 0.0
         if not measure or not math.isfinite(number):
             raise click.BadParameter(f"`{text}` is not of the form MEASURE=VALUE, such as nDCG@10=0.70.", ctx, param)
-        _check(rule, measure, number)
-        numbers[measure] = _strictest(rule)(number, numbers.get(measure, number))
-    return numbers
-
-
-def _check(rule: str, measure: str, number: float) -> None:
-    """Raise if a number cannot be that of a rule, or does not suit the measure."""
-    from cranfield.analysis.gates import Gate, check_gate
-    from cranfield.errors import MeasureError
-    from cranfield.measures import parse
-    from cranfield.settings import check, declared
-
-    if rule != TEST:
-        check(declared(Gate)[rule].type, f"--{rule.replace('_', '-')} {measure}", number)
-    elif number < 0:
-        check(declared(Gate)["margin"].type, f"the margin of {measure}", number)
-    limit: dict[str, Any] = {rule: number}
-    if rule in LIMITS:
+        fields: dict[str, Any] = {TEST: True, "margin": number} if rule == TEST else {rule: number}
+        gate = Gate(**check_all(Gate, fields))
         with suppress(MeasureError):  # of scores from elsewhere, any text is a measure; others are refused later
-            check_gate(parse(measure), Gate(**limit))
+            check_gate(parse(measure), gate)
+        gates.setdefault(measure, []).append(gate)
+    return gates
 
 
 class Baselines(OptionGroup):
@@ -79,19 +72,19 @@ class Regressions(OptionGroup):
     GROUP = "Checks for pipelines"
 
     no_significant_loss: Annotated[
-        Numbers,
+        Gates,
         "No run may be significantly worse than the baseline; MEASURE=VALUE ignores differences up to this size.",
-        Option(metavar="MEASURE", callback=_numbers),
+        Option(metavar="MEASURE", callback=_gates),
     ] = {}  # noqa: RUF012 - the value of click's callback
     may_drop: Annotated[
-        Numbers,
+        Gates,
         "No mean may be lower than the baseline's by more; significant or not.",
-        Option(metavar="MEASURE=X", callback=_numbers),
+        Option(metavar="MEASURE=X", callback=_gates),
     ] = {}  # noqa: RUF012
     not_worse_by: Annotated[
-        Numbers,
+        Gates,
         "Each run must be shown not to be worse than the baseline by this or more.",
-        Option(metavar="MEASURE=X", callback=_numbers, rare=True),
+        Option(metavar="MEASURE=X", callback=_gates, rare=True),
     ] = {}  # noqa: RUF012
 
 
@@ -101,15 +94,15 @@ class LimitOptions(OptionGroup):
     GROUP = "Checks for pipelines"
 
     at_least: Annotated[
-        Numbers,
+        Gates,
         "The mean of no run may be below this value, such as nDCG@10=0.70; may be repeated. Exit codes of checks: 0 "
         "passed, 3 failed, 4 not decided.",
-        Option(metavar="MEASURE=X", callback=_numbers),
+        Option(metavar="MEASURE=X", callback=_gates),
     ] = {}  # noqa: RUF012
     at_most: Annotated[
-        Numbers,
+        Gates,
         "The mean of no run may be above this value, such as FalseAnswer=0.05.",
-        Option(metavar="MEASURE=X", callback=_numbers, rare=True),
+        Option(metavar="MEASURE=X", callback=_gates, rare=True),
     ] = {}  # noqa: RUF012
     junit: Annotated[options.OutputPath | None, "Write the results as JUnit XML, for CI servers.", RARE] = None
 
@@ -119,22 +112,13 @@ def measures_of(settings: OptionGroup, rules: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(measure for rule in rules for measure in getattr(settings, rule)))
 
 
-def gates_of(settings: OptionGroup, rules: Iterable[str], label_of: Mapping[str, str]) -> dict[str, Gate]:
-    """What must hold of each column; of several numbers of one measure under different names, the strictest."""
-    from cranfield.analysis.gates import Gate
-
-    fields_of: dict[str, dict[str, Any]] = {}
+def gates_of(settings: OptionGroup, rules: Iterable[str], label_of: Mapping[str, str]) -> dict[str, list[Gate]]:
+    """What must hold of each column."""
+    by_label: dict[str, list[Gate]] = {}
     for rule in rules:
-        for measure, number in getattr(settings, rule).items():
-            fields = fields_of.setdefault(label_of[measure], {})
-            name = "margin" if rule == TEST else rule
-            fields[name] = _strictest(rule)(number, fields.get(name, number))
-            fields |= {TEST: True} if rule == TEST else {}
-    return {label: Gate(**fields) for label, fields in fields_of.items()}
-
-
-def _strictest(rule: str) -> Callable[..., float]:
-    return max if rule == "at_least" else min
+        for measure, gates in getattr(settings, rule).items():
+            by_label.setdefault(label_of[measure], []).extend(gates)
+    return by_label
 
 
 def conclude(verdict: Verdict | None, junit: str | None, command: str, hint: str = "") -> None:

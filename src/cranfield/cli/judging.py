@@ -257,7 +257,7 @@ class DepthForVerb(options.ReadingRuns, options.Output):
     queries: Annotated[options.Count | None, "Number of queries.", Option(default=f"{QUERIES}, or those of --run")] = (
         None
     )
-    runs: Annotated[options.Count | None, "Number of runs to judge.", Option(default="1, or those of --run")] = None
+    systems: Annotated[options.Count | None, "Number of runs to judge.", Option(default="1, or those of --run")] = None
     files: Annotated[
         tuple[options.File, ...],
         "Count the documents of this run that must be judged; may be repeated.",
@@ -269,9 +269,9 @@ class DepthForVerb(options.ReadingRuns, options.Output):
     def run(self) -> None:
         from cranfield.analysis.collection_statistics import depths_for, judged_of, pooled_documents
 
-        files, queries, runs = self.files, self.queries or QUERIES, self.runs or 1
-        if files and (self.queries or self.runs):
-            raise UsageError("--run cannot be combined with --queries or --runs")
+        files, queries, runs = self.files, self.queries or QUERIES, self.systems or 1
+        if files and (self.queries or self.systems):
+            raise UsageError("--run cannot be combined with --queries or --systems")
         if self.qrels and not files:
             raise UsageError("--qrels needs --run")
         by_measure: dict[str, dict[str, dict[str, Any]]] = {}

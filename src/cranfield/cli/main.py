@@ -39,7 +39,7 @@ GROUPS = {
         "explain": "analysis",
         "audit": "analysis",
         "exposure": "analysis",
-        "report": "report",
+        "report": "analysis",
     },
     "Experiments and gates": {"run": "experiment", "history": "experiment"},
     "Judgments": {"judge": "judging", "judges": "judging", "sample": "judging", "depth-for": "judging"},
@@ -47,7 +47,7 @@ GROUPS = {
     "Files": {"check": "files", "convert": "files", "corpus": "files"},
     "Studies": {"study": "study", "simulate": "study"},
     "Other": {
-        "demo": "demo",
+        "demo": "catalogue",
         "spark": "spark",
         "trec_eval": "trec_eval",
         "conformance": "catalogue",

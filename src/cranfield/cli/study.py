@@ -107,23 +107,6 @@ class ScoresOrRuns(options.Elsewhere, ChosenRuns):
     """The input of a study that needs scores only."""
 
 
-def _refuse_scores(ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    if value:
-        raise UsageError(
-            f"the study `{ctx.info_name}` needs rankings, and scores have none", hint="give QRELS and RUN..."
-        )
-    return value
-
-
-def _inputs(study: type[Study]) -> dict[str, OptionField]:
-    """The fields of judgments and runs, or of scores."""
-    if not study.takes_scores():
-        return fields_of(ChosenRuns) | fields_of(options.Elsewhere, "scores")
-    fields = fields_of(ScoresOrRuns)
-    del fields["queries_file"]  # no study uses attributes of queries
-    return fields
-
-
 def _paper(study: type[Study]) -> dict[str, OptionField]:
     """The option --paper, if the study repeats a published experiment."""
     if (preset := study.PAPER) is None:
@@ -138,23 +121,18 @@ def _paper(study: type[Study]) -> dict[str, OptionField]:
 
 def study_command(name: str) -> click.Command:
     """The command of a study of runs."""
-    study, several = study_class(name), result_class(name).takes_several()
-    settings = fields_of_experiment(function_of(name))
-    fields = _inputs(study) | _paper(study) | settings | fields_of(options.Results)
+    study, settings = study_class(name), fields_of_experiment(function_of(name))
+    inputs = fields_of(ScoresOrRuns if study.takes_scores() else ChosenRuns)
+    inputs.pop("queries_file", None)  # no study uses attributes of queries
+    if not result_class(name).takes_several():
+        del inputs["also"]
+    fields = inputs | _paper(study) | settings | fields_of(options.Results)
     names = [name for name in settings if name != "measures_file"]
 
     def run(**values: Any) -> None:
         StudyOfRuns(**values).run_study(study, names)
 
-    command = command_of(name, fields, run, **help_of(study))
-    for param in command.params:
-        # What is hidden is an error that says why.
-        if isinstance(param, click.Option) and param.name == "also":
-            param.hidden = not several
-        if isinstance(param, click.Option) and param.name == "scores" and not study.takes_scores():
-            # Eager: before judgments that are missing are an error.
-            param.hidden, param.is_eager, param.callback = True, True, _refuse_scores
-    return command
+    return command_of(name, fields, run, **help_of(study))
 
 
 class StudyOfRuns(ScoresOrRuns, options.Results):

@@ -31,9 +31,8 @@ from cranfield.data import Array, Booleans, Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures import Measure
 from cranfield.measures.ties.strategies import ClosedForm
-from cranfield.ranking.batch import COLUMNS, Batch, Documents, GainSums, Preferences, Weights, penalty, ragged
+from cranfield.ranking.batch import COLUMNS, Batch, Documents, GainSums, Preferences, Weights, penalty, ragged, running
 from cranfield.ranking.rankings import Rankings
-from cranfield.ranking.row_math import running
 from cranfield.ranking.views import judge_all, with_every_document
 
 CELLS = 1 << 15  # number of cells that are processed together; they fit into the processor cache

@@ -22,7 +22,7 @@ from cranfield.errors import MeasureError
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.plan import Column, Policy
 from cranfield.evaluation.run_scores import RunScores
-from cranfield.io.values import first_rows
+from cranfield.io.columns import first_rows
 from cranfield.measures import CATALOGUE, Measure
 from cranfield.ranking.batch import CELLS
 from cranfield.ranking.rankings import from_tables

@@ -16,11 +16,9 @@ from cranfield.evaluation.run_scores import RunScores
 from cranfield.io.runs import TopDocuments
 from cranfield.measures import Measure
 from cranfield.parallel import followed
-from cranfield.ranking.alignment import Aligner, Alignment
-from cranfield.ranking.batch import Key
-from cranfield.ranking.spans import judge_chunks
-from cranfield.ranking.tie_rules import TieRule
-from cranfield.ranking.unjudged import (
+from cranfield.ranking.alignment import (
+    Aligner,
+    Alignment,
     align_collection,
     align_content,
     align_documents,
@@ -28,6 +26,9 @@ from cranfield.ranking.unjudged import (
     no_overlap_error,
     with_unjudged,
 )
+from cranfield.ranking.batch import Key
+from cranfield.ranking.spans import judge_chunks
+from cranfield.ranking.tie_rules import TieRule
 
 if TYPE_CHECKING:
     from cranfield.io.named_tables import Items
@@ -112,13 +113,14 @@ class RunReader:
                 raise error from None  # there are other faults
 
     def _read(self, run: Run) -> dict[Key, Alignment]:
-        if self.judgments.spans is None:
-            return self.aligner.read(run, self.keys, by_id=self.by_id, top=self.top)
-        aligner = Aligner(judge_chunks(self.judgments, [run]), complete=self.policy.complete)
+        judgments = judge_chunks(self.judgments, [run])
+        of_documents = judgments is self.judgments
+        aligner = self.aligner if of_documents else Aligner(judgments, complete=self.policy.complete)
         alignments = aligner.read(run, self.keys, by_id=self.by_id, top=self.top)
-        empty = [q for q, query in enumerate(self.judgments.queries) if query in set(run.empty)]
-        for alignment in alignments.values():
-            alignment.length[empty] = 0  # a table has no rows of an empty ranking
+        if run.empty:
+            empty = [q for q, query in enumerate(judgments.queries) if query in set(run.empty)]
+            for alignment in alignments.values():
+                alignment.length[empty] = 0  # a table has no rows of an empty ranking
         return alignments
 
     def scores(self, runs: Sequence[Run], progress: Progress | None = None) -> Iterator[RunScores]:

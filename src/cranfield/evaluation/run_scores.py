@@ -20,11 +20,10 @@ from cranfield.evaluation.plan import AlignmentKey, Column, last_rank_read
 from cranfield.io.runs import TopDocuments
 from cranfield.measures import Measure
 from cranfield.measures.ties.strategies import QUICK, Estimate
-from cranfield.ranking.alignment import Aligner, Alignment
+from cranfield.ranking.alignment import Aligner, Alignment, CollectionAlignment
 from cranfield.ranking.batch import Key
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.tie_rules import DEFAULT, Ties
-from cranfield.ranking.unjudged import CollectionAlignment
 from cranfield.wording import few, plural
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ import numpy as np
 from cranfield.data import Floats, Integers, JudgmentSample
 from cranfield.measures import Measure, parse
 from cranfield.measures.ties.strategies import Estimate
+from cranfield.ranking.batch import summed
 from cranfield.ranking.rankings import Judged, Pool, Rankings, probabilities, strata
-from cranfield.ranking.row_math import summed
 
 ROWS = 1 << 20  # documents of replicated pools that are held at a time
 NO_ERROR = ("statRPrec", "statNumRel", "statnDCG", "statAP_variance")

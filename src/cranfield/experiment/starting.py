@@ -59,6 +59,7 @@ baseline = {baseline}  # {guess}: every run is compared with this one
 class Draft:
     """An experiment to be: the files of collections and runs by name, and what was left out, with the reason."""
 
+    folder: Path
     collections: dict[str, dict[str, str]] = field(default_factory=dict)
     others: dict[str, list[str]] = field(default_factory=dict)  # further judgments of a collection
     runs: dict[str, dict[str, str]] = field(default_factory=dict)  # by collection
@@ -85,19 +86,25 @@ class Draft:
         )
 
     def _section(self, name: str) -> str:
-        lines = [f"{key} = {_text(file)}" for key, file in self.collections[name].items()]
-        others = [f"# qrels = {_text(file)}" for file in self.others.get(name, ())]
+        lines = [f"{key} = {_text(self._path(file))}" for key, file in self.collections[name].items()]
+        others = [f"# qrels = {_text(self._path(file))}" for file in self.others.get(name, ())]
         return "\n".join([f"[collections.{_key(name)}]", *lines, *others, ""])
 
     def _run_lines(self) -> Iterator[str]:
         for run, of_run in self.runs.items():
             files = list(dict.fromkeys(self._pattern(name, file) for name, file in of_run.items()))
-            yield f"{_key(run)} = {_text(files[0])}"
+            yield f"{_key(run)} = {_text(files[0]) if len(files) == 1 else _list(files)}"
 
     def _pattern(self, collection: str, file: str) -> str:
         """The path of a run, {collection} being the folder that has its name."""
         folder, _, name = file.partition("/")
-        return f"{{collection}}/{name}" if len(self.collections) > 1 and folder == collection else file
+        is_pattern = len(self.collections) > 1 and folder == collection
+        return self._path(file, f"{{collection}}/{name}" if is_pattern else file)
+
+    def _path(self, file: str, written: str = "") -> str:
+        """A file as it is written: relative, or absolute if it is a link to a place outside the folder."""
+        inside = (self.folder / file).resolve().is_relative_to(self.folder.resolve())
+        return (written or file) if inside else (self.folder.absolute() / (written or file)).as_posix()
 
     def _repeats(self) -> Iterator[str]:
         """Comments that propose runs whose names differ by a number as repeats."""
@@ -107,12 +114,12 @@ class Draft:
                 groups.setdefault(repeat[1], []).append(self._pattern(*next(iter(of_run.items()))))
         for name, files in groups.items():
             if len(files) > 1 and name not in self.runs:
-                yield f"# {_key(name)} = [{', '.join(map(_text, files))}]  # instead, if these are repeats of a system"
+                yield f"# {_key(name)} = {_list(files)}  # instead, if these are repeats of a system"
 
 
 def first_experiment(folder: Path) -> Draft:
     """An experiment with the judgments and runs of a folder and of the folders in it; it runs as it is."""
-    draft = Draft()
+    draft = Draft(folder)
     by_kind = _files(folder, draft.left_out)
     judged = by_kind["qrels"] or by_kind["spans"]
     if not judged or not by_kind["run"]:
@@ -260,6 +267,10 @@ def _key(name: str) -> str:
 
 def _text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
+
+
+def _list(texts: Iterable[str]) -> str:
+    return f"[{', '.join(map(_text, texts))}]"
 
 
 def schema() -> dict[str, Any]:

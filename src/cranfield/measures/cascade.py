@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.data import Array, Floats, Integers
-from cranfield.ranking.batch import Batch, Weights
-from cranfield.ranking.row_math import summed
+from cranfield.ranking.batch import Batch, Weights, summed
 from cranfield.ranking.subtopics import Aspects
 
 

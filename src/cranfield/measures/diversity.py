@@ -27,8 +27,7 @@ from cranfield.measures.precision import hits, success
 from cranfield.measures.ties.strategies import Estimate, OverOrders
 from cranfield.measures.user_model import cascade_score, ideal_cascade
 from cranfield.measures.weights import harmonic, log_discount
-from cranfield.ranking.batch import Batch, Weights
-from cranfield.ranking.row_math import ratio, running, summed
+from cranfield.ranking.batch import Batch, Weights, ratio, running, summed
 from cranfield.settings import Chance, Share
 
 Ideal = Literal["greedy", "exact"]

@@ -22,8 +22,7 @@ from cranfield.measures.ties.expectation import mean_for_nth
 from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.user_model import cascade_score, ideal_cascade, reach_probability
 from cranfield.measures.weights import count, geometric, harmonic, powers
-from cranfield.ranking.batch import CELLS, Batch, GainSums
-from cranfield.ranking.row_math import after_first, ratio, running, summed
+from cranfield.ranking.batch import CELLS, Batch, GainSums, after_first, ratio, running, summed
 from cranfield.settings import Chance
 
 blended = partial(measure, gains="graded", rewards_promotion=False)

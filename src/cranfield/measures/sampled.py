@@ -23,9 +23,8 @@ from cranfield.errors import MeasureError
 from cranfield.measures.average_precision import EPSILON
 from cranfield.measures.catalogue import CLOSED_FORM, Rank, measure
 from cranfield.measures.ties.strategies import OverOrders
-from cranfield.ranking.batch import Batch
+from cranfield.ranking.batch import Batch, summed
 from cranfield.ranking.rankings import Pool, share, strata
-from cranfield.ranking.row_math import summed
 from cranfield.settings import Share
 
 inf = math.inf

@@ -27,8 +27,7 @@ from cranfield.measures.weights import (
     inverse_square,
     inverse_squares_from,
 )
-from cranfield.ranking.batch import CELLS, Batch, GainSums, Weights
-from cranfield.ranking.row_math import after_first, running, summed
+from cranfield.ranking.batch import CELLS, Batch, GainSums, Weights, after_first, running, summed
 from cranfield.settings import Chance, Limits
 
 RankScores = Callable[[Floats, Floats], Floats]  # of gains and costs, both (query, rank)

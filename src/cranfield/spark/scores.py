@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -39,7 +39,7 @@ from cranfield.evaluation.run_notes import (
 )
 from cranfield.evaluation.scores import MeanScores, Scores
 from cranfield.io.tables import NO_SUBTOPIC, are_subtopics
-from cranfield.ranking.unjudged import no_overlap_error
+from cranfield.ranking.alignment import no_overlap_error
 from cranfield.spark import frames, shards, totals
 from cranfield.spark.frames import broadcast as broadcast_value
 from cranfield.spark.shards import Job
@@ -49,7 +49,7 @@ from cranfield.wording import one_of
 BROADCAST = 64 << 20  # judgments of up to this many bytes are sent to every task
 
 # The parts of a collection that are read here; `allow_disjoint` and `name` change no score.
-READ = ("qrels", "intents", "documents", "rel", "nil", "full_length", "negative", "allow_disjoint", "name")
+READ = ("qrels", "intents", "documents", "queries", "rel", "nil", "full_length", "negative", "allow_disjoint", "name")
 
 _RECORDS = shards.schema(shards.RECORD)
 
@@ -75,8 +75,9 @@ def evaluate(
     ----------
     qrels
         A DataFrame with one row per judgment, or a `Collection` of one. Of a collection, intents, NIL, the full length,
-        the meaning of negative grades and the documents are used; documents for content measures are a file that
-        `corpus` or ``cranfield corpus`` wrote, a `Corpus` or ``{document: text}``, which is sent to every task.
+        the meaning of negative grades, the table of queries (by `ScoreFrame.collect`) and the documents are used;
+        documents for content measures are a file that `corpus` or ``cranfield corpus`` wrote, a `Corpus` or
+        ``{document: text}``, which is sent to every task.
     runs
         A DataFrame with one row per retrieved document, with columns for the run (optional if there is one run), the
         query, the document and the score.
@@ -141,7 +142,7 @@ def evaluate(
         records = sharded.mapInArrow(partial(shards.with_own_judgments, job), _RECORDS)
     records = _persist(records)
     try:
-        return _summed_up(plan, records, judgments, tuple(notes), names)
+        return replace(_summed_up(plan, records, judgments, tuple(notes), names), queries=collection.queries)
     except BaseException:
         records.unpersist()
         raise
@@ -215,7 +216,7 @@ class ScoreFrame(MeanScores):
     """Scores in Spark: means and notes on the driver, and the values of all queries in the DataFrame ``frame``.
 
     ``records``: what Spark persists, one row per ranking; ``values``: the values of all columns of those that count.
-    ``evaluation_notes``: the notes that do not depend on the means.
+    ``evaluation_notes``: the notes that do not depend on the means. ``queries``: their texts and attributes.
 
     Examples
     --------
@@ -228,6 +229,7 @@ class ScoreFrame(MeanScores):
     records: Any
     values: Any
     evaluation_notes: tuple[Note, ...]
+    queries: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @cached_property
     def frame(self) -> Any:
@@ -259,7 +261,8 @@ class ScoreFrame(MeanScores):
         values[of_run, :, of_query] = table.reshape(-1, len(self.columns))
         counted[of_run, of_query] = True
         undefined = self.plan.policy.undefined
-        return Scores(self.runs, self.columns, tuple(queries), values, counted, undefined, notes=self.notes)
+        scores = Scores(self.runs, self.columns, tuple(queries), values, counted, undefined, notes=self.notes)
+        return scores._with_attributes(self.queries) if self.queries else scores
 
     def compare(self, baseline: str | None = None, **terms: Any) -> Comparison:
         """Significance of differences between runs: `cranfield.compare` of the collected scores, with its arguments.

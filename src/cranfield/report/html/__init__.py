@@ -33,9 +33,9 @@ from cranfield.evaluation.notes import sentences, summarised
 from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.scores import COLLECTION, Scores
+from cranfield.io.columns import passage_ids
 from cranfield.io.documents import read_texts
 from cranfield.io.spans import parse_ids
-from cranfield.io.values import passage_ids
 from cranfield.parallel import in_background
 from cranfield.report import exposure
 from cranfield.report import groups as by_group
