@@ -14,7 +14,7 @@ from study_samples import call
 
 import cranfield as cf
 from cranfield import example
-from cranfield.analysis.reproduction import reproduction
+from cranfield.analysis.query_values import reproduction
 from cranfield.analysis.significance import ComparisonSettings
 from cranfield.cli.study import study_command
 from cranfield.errors import InputError, UsageError
