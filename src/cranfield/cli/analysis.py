@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from cranfield.analysis.explain import Explanation
     from cranfield.analysis.significance import ComparisonSettings
     from cranfield.evaluation.evaluation import Evaluation
-    from cranfield.evaluation.reader import Progress
+    from cranfield.evaluation.run_scores import Progress
     from cranfield.evaluation.scores import Scores
 
 MOST_LOST = 3  # queries whose first pages are shown
