@@ -342,7 +342,7 @@ def check_strata(aligner: Aligner) -> None:
     sample, judgments = aligner.judged.sample, aligner.judgments
     if sample is None or not sample.stratified:
         return
-    query = np.repeat(np.arange(len(judgments.queries)), np.diff(judgments.begin))
+    query = judgments.query
     cell = query * (int(sample.stratum.max(initial=0)) + 1) + sample.stratum
     unknown = ~np.isin(cell, cell[aligner.grade >= 0])
     rows = [int(np.flatnonzero(cell == c)[0]) for c in np.unique(cell[unknown]).tolist()]

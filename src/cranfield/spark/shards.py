@@ -166,8 +166,7 @@ class Job:
         """Judgments from rows of a shard."""
         location = Location(self.name, "qrels", "entry", self.qrels_columns.get("grade", ""))
         if not rows.num_rows:
-            empty = Strings.of([])
-            return Judgments(self.name, empty, np.zeros(1, np.int64), empty, np.zeros(0))
+            return Judgments.none(self.name)
         roles = {role: name for role, name in QRELS_ROLES.items() if self.subtopics or role != "iteration"}
         frame, columns = _with_user_names(rows, roles, self.qrels_columns)
         return qrels_table(frame, columns, self.name, location, subtopics=self.subtopics)
