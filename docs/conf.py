@@ -51,7 +51,11 @@ html_theme = "furo"
 html_logo = html_favicon = "_static/mark.svg"
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#12395b", "color-brand-content": "#1a5c8f"},
-    "dark_css_variables": {"color-brand-primary": "#f0a63c", "color-brand-content": "#8cc1e8"},
+    "dark_css_variables": {
+        "color-brand-primary": "#f0a63c",
+        "color-brand-content": "#8cc1e8",
+        "color-sidebar-link-text--top-level": "var(--color-foreground-primary)",
+    },
 }
 html_title = f"Cranfield {release}"
 html_static_path = ["_static"]

@@ -24,6 +24,8 @@ import papers
 import tolerant
 from docutils import nodes
 from docutils.parsers.rst import directives
+from pygments.lexer import RegexLexer, bygroups
+from pygments.token import Generic, Text
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -125,6 +127,18 @@ def shown(done: list[Command]) -> str:
     return "\n\n".join("\n".join([f"$ {command}", *output]).rstrip("\n") for command, output in done)
 
 
+class SessionLexer(RegexLexer):
+    """Commands after ``$``, which may go on after a backslash, and output: no other line is taken for a prompt."""
+
+    name = "session"
+    tokens: ClassVar[dict[str, Any]] = {
+        "root": [
+            (r"^(\$ )((?:.*\\\n)*.*\n)", bygroups(Generic.Prompt, Text)),
+            (r"^.*\n", Generic.Output),
+        ]
+    }
+
+
 class Shell(SphinxDirective):
     """Runs commands; the last one must end with the status given by ``:exit:``, all others with 0."""
 
@@ -145,7 +159,7 @@ class Shell(SphinxDirective):
         if stands and not tolerant.Checker().check_output(text, "\n".join(self.content).rstrip(), 0):
             message = f"the output of these commands is not current; run `make outputs`. It is now:\n{text}"
             raise self.error(message)
-        block = nodes.literal_block(text, text, language="console")
+        block = nodes.literal_block(text, text, language="session")
         # Rows of a Markdown table that is wider than the page must not wrap.
         rows = [line for line in text.split("\n") if line.startswith("|") and len(line) > WIDTH]
         block["classes"] += ["shell", *(["wide"] if rows else [])]
@@ -235,6 +249,7 @@ def main() -> int:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives; remove the folders at the end."""
     app.cranfield_workshop = Workshop()  # type: ignore[attr-defined]
+    app.add_lexer("session", SessionLexer)
     app.add_directive("shell", Shell)
     app.add_directive("file", File)
     app.add_directive("drawing", Drawing)

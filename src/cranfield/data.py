@@ -248,6 +248,16 @@ class Judgments:
     by_position: int = 0  # the length of the list, if queries have no ids; they are then called 1, 2, 3, ...
     remarks: tuple[str, ...] = ()  # what reading them had to assume
 
+    @classmethod
+    def none(cls, name: str = "") -> Judgments:
+        """Judgments of no query."""
+        return cls(name, Strings.of([]), np.zeros(1, np.int64), Strings.of([]), np.zeros(0))
+
+    @property
+    def query(self) -> Integers:
+        """The query of each row."""
+        return np.repeat(np.arange(len(self.queries)), np.diff(self.begin))
+
     def __repr__(self) -> str:
         counts = f"{plural(len(self.grade), 'document')} of {plural(len(self.queries), 'query')}"
         return decodable(f"Judgments: {printable(self.name)}, {counts}")

@@ -7,14 +7,15 @@ Where the result has a value for each query, it is a `QueryValues`.
 from cranfield.analysis.query_values import (
     Confidence,
     QueryValues,
+    Reproduction,
     ann_recall,
     confidence,
     georisk,
     nauc,
     nugget_recall,
+    reproduction,
     urisk,
 )
-from cranfield.analysis.reproduction import Reproduction, reproduction
 from cranfield.statistics.correlation import Agreement, Overlap, kendall, pearson, rbo, spearman, swaps, tau, tau_ap
 
 __all__ = [

@@ -26,6 +26,7 @@ from cranfield.analysis.significance import ComparisonSettings
 from cranfield.cli.main import cli
 from cranfield.codec import plain
 from cranfield.evaluation.collection import split_options
+from cranfield.report.compare import pages
 from cranfield.report.html import LONGEST_LABEL, contents, cut_names, html
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -480,9 +481,10 @@ def test_a_whole_track_fits(opened: Any) -> None:
 
 def test_a_headline_says_who_is_best_and_by_how_much(opened: Any) -> None:
     browser = opened(*museum(), ["AP", "RR"])
-    means = cf.evaluate(*museum()[::-1], ["AP", "RR"])._means
+    scores = cf.evaluate(*museum()[::-1], ["AP", "RR"])
     (headline,) = texts(browser, "#headline")
-    assert headline.startswith(f"llm has the highest AP ({means[2, 0]:.4f}).")
+    assert headline == pages(cf.compare(*museum()[::-1], ["AP"]))[0].title
+    assert headline.startswith(f"llm has the highest AP, {scores._means[2, 0]:.4f}.")
     assert "significantly better" in headline
     browser.execute_script("report.select({ measure: 1 })")
     assert texts(browser, "#headline")[0].startswith("llm has the highest RR")
@@ -517,8 +519,10 @@ def test_a_page_with_a_baseline_tests_every_run_against_it(shown: Any) -> None:
     told = texts(browser, "#headline")[0]
     assert told.startswith("d has the highest faithfulness")
     assert f"{'' if d.significant else 'not '}significantly better than the baseline c (+{d.difference:.4f}" in told
-    assert f"Of 3 runs tested against c, {better} {'is' if better == 1 else 'are'} significantly better" in told
-    assert f"and {worse} significantly worse." in told
+    counts = (
+        f"of 3 runs, {better} {'is' if better == 1 else 'are'} significantly better and {worse} significantly worse."
+    )
+    assert told.endswith(counts if better or worse else "no run is significantly better or worse.")
     assert texts(browser, "#scores thead th")[3] == "faithfulness vs c"
     assert texts(browser, '#scores tr[data-run="c"] td:nth-child(4)') == ["baseline"]
     for pair in pairs:
@@ -860,7 +864,7 @@ def test_where_less_is_better_the_lowest_is_best(shown: Any) -> None:
     scores = judged_elsewhere()
     browser = shown(report(scores))
     browser.execute_script("report.select({measure: 1, a: 3, b: 0})")
-    assert texts(browser, "#headline")[0].startswith(f"d has the lowest latency ({scores['latency']['d']:.4f})")
+    assert texts(browser, "#headline")[0].startswith(f"d has the lowest latency, {scores['latency']['d']:.4f}.")
     one = cf.compare(scores)["latency"].pairs[2]
     assert (one.run, one.other) == ("d", "base")
     ends = f"difference {one.difference:.4f} [{one.low:.4f}, {one.high:.4f}]"

@@ -108,18 +108,18 @@ def test_controls_change_the_score() -> None:
     const grade = press("Grade of x");
     grade.value = "2";
     grade.acts.change();
-    shown.push(parts.score.textContent, parts.ranks.children.map((row) => row.children[5].textContent));
+    shown.push(parts.score.textContent, parts.ranks.children.map((row) => row.children[5].textContent), parts.change.textContent);
     parts.reset.acts.click();
     shown.push(parts.score.textContent, parts.change.textContent);
     console.log(JSON.stringify(shown));
     """
     script = DOCUMENT.replace("DATA", json.dumps(json.dumps(data_of(page)))) + code + act
     done = subprocess.run([str(NODE), "-"], input=script, capture_output=True, text=True, check=True)
-    *scores, adds, again, before = json.loads(done.stdout)
+    *scores, adds, before, again, unchanged = json.loads(done.stdout)
     measure = parse("nDCG@3[ties=expected]")
     rankings = [[0, (3, None)], [0, 3, None], [3, 0, None], [3, 0, 2]]
     assert scores == [f"nDCG@3 = {measure(ranking, missed=[2, 1]):.4f}" for ranking in rankings]
-    assert again == scores[0] and before == f"it was {scores[0].split()[-1]}"
+    assert again == scores[0] and before == f"it was {scores[0].split()[-1]}" and unchanged == ""
     assert sum(map(float, adds)) == pytest.approx(measure(rankings[-1], missed=[2, 1]), abs=2e-4)
 
 
@@ -154,12 +154,13 @@ def test_an_empty_list_is_a_list() -> None:
 
 def test_ties_of_the_run_and_removed_documents_are_shown() -> None:
     qrels, run = {"q": {"a": 1, "b": 0, "c": 1}}, {"q": {"x": 5.0, "a": 3.0, "b": 3.0, "c": 2.0, "y": 2.0, "z": 1.0}}
-    data = data_of(lesson(cf.explain(qrels, run, "AP"), texts={"a": "a bell " * 20}))
+    data = data_of(lesson(cf.explain(qrels, run, "AP"), texts={"a": "A bell\n" + "it rang " * 40}))
     assert [(one["document"], one["same"], one["tied"]) for one in data["documents"]] == [
         *(("x", False, False), ("b", False, False), ("a", True, False)),
         *(("y", False, False), ("c", True, False), ("z", False, False)),
     ]
-    assert data["documents"][2]["text"].endswith("...")
+    text = data["documents"][2]["text"]
+    assert text.startswith("A bell\nit rang it rang") and text.endswith("…")
     data = data_of(lesson(cf.explain(qrels, run, "AP[condensed]")))
     assert [(one["document"], one["grade"]) for one in data["documents"]] == [
         *(("x", None), ("b", 0), ("a", 1), ("y", None), ("c", 1), ("z", None)),

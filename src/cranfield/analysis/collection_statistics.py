@@ -134,7 +134,7 @@ def collection_statistics(qrels: Any, runs: Any = ()) -> CollectionStatistics:
 
 def judgment_statistics(judgments: Judgments, rel: float = 1.0) -> JudgmentStatistics:
     """Counts of judged documents by query."""
-    query = np.repeat(np.arange(len(judgments.queries)), np.diff(judgments.begin))
+    query = judgments.query
     grade = judgments.grade
 
     def count(chosen: Any) -> Integers:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from cranfield.analysis.explain import Explanation
     from cranfield.analysis.significance import ComparisonSettings
     from cranfield.evaluation.evaluation import Evaluation
-    from cranfield.evaluation.reader import Progress
+    from cranfield.evaluation.run_scores import Progress
     from cranfield.evaluation.scores import Scores
 
 MOST_LOST = 3  # queries whose first pages are shown
@@ -222,7 +222,7 @@ class AuditVerb(options.Measures, options.Evaluating, options.Results, options.V
     def run(self) -> None:
         from cranfield.analysis.audit import audit_evaluation
         from cranfield.report import audit as report
-        from cranfield.report import predicted as prediction
+        from cranfield.report.scores import predicted_notes
 
         chosen = self.choose(self.measures)
         evaluation = self.read(chosen.plan)
@@ -243,7 +243,7 @@ class AuditVerb(options.Measures, options.Evaluating, options.Results, options.V
         emit(text, self.output)
         save_figures(report.drawings(audit), self.figures)
         if self.format != "json":
-            note([*chosen.notes, *run_notes(audit.notes, verbose=self.verbose), *prediction.notes(predicted)])
+            note([*chosen.notes, *run_notes(audit.notes, verbose=self.verbose), *predicted_notes(predicted)])
 
 
 class ExposureVerb(options.ReadingRuns, options.Pages):

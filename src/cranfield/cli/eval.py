@@ -80,10 +80,10 @@ class ShownScores(options.Measures, gate.LimitOptions, options.Writing, options.
 
             text = f"{markdown(checked)}{text}"
         if means := getattr(table, "predicted", ()):
-            from cranfield.report import predicted as lines
+            from cranfield.report.scores import predicted_notes, predicted_text
 
-            text += lines.text(means, self.format, self.digits, **layout)
-            notes += lines.notes(means)
+            text += predicted_text(means, self.format, self.digits, **layout)
+            notes += predicted_notes(means)
         if group_by is not None:
             assert isinstance(table, Scores)
             text = with_groups(text, table.by(group_by), self.format, self.digits, **layout)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 import numpy as np
 
 from cranfield import io
-from cranfield.data import DailyRankings, Integers, Intents, Judgments, Labels, Navigational, Repeats, Run, Strings
+from cranfield.data import DailyRankings, Integers, Intents, Judgments, Labels, Navigational, Repeats, Run
 from cranfield.errors import InputError, UsageError, reading_objects
 from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.evaluation.plan import Depth, Inference, Negative, Plan, Policy
@@ -290,8 +290,7 @@ class Collection:
         if self.spans is not None:
             return [self._span_judgments()]
         if not self.is_judged:
-            none = Strings.of([])
-            return [Judgments("no judgments", none, np.zeros(1, np.int64), none, np.zeros(0))]
+            return [Judgments.none("no judgments")]
         if self.prefs is None and self.groups is None:
             return [io.read_qrels(self.qrels, name=self.name)]
         from cranfield.io.side_tables import read_groups, read_preferences

@@ -43,7 +43,6 @@ from cranfield.evaluation.plan import (
     keys_of,
     make_plan,
 )
-from cranfield.evaluation.reader import Progress, RunReader
 from cranfield.evaluation.run_notes import (
     check_level,
     divisor_notes,
@@ -55,6 +54,8 @@ from cranfield.evaluation.run_notes import (
 )
 from cranfield.evaluation.run_scores import (
     GroupScores,
+    Progress,
+    RunReader,
     RunScores,
     check_chunk_measures,
     check_columns,

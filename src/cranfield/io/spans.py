@@ -154,7 +154,7 @@ def read_spans(source: Any, *, name: str | None = None, texts: Texts | None = No
     unanswered: Sequence[str] = ()
     if isinstance(located, Judgments):
         passages = parse_ids(located.documents, located.name)
-        query = located.queries.take(np.repeat(np.arange(len(located.queries)), np.diff(located.begin)))
+        query = located.queries.take(located.query)
         grade, ids, title, unit = located.grade, located.documents, located.name, "entry"
         places = [f"{located.name}: `{quotable(text)}`" for text in ids]
         where_of: Callable[[int], str] = places.__getitem__

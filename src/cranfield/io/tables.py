@@ -352,8 +352,7 @@ def with_sample(
         _by_document(name, given, judgments)
         for name, given in (("strata", strata), ("inclusion", inclusion), ("method", method))
     )
-    queries, documents = list(judgments.queries), list(judgments.documents)
-    query_of = [queries[q] for q in np.repeat(np.arange(len(queries)), np.diff(judgments.begin)).tolist()]
+    documents, query_of = list(judgments.documents), list(judgments.queries.take(judgments.query))
     faults: list[str] = []
 
     def values(given: ByDocument | None) -> Iterator[tuple[int, Any]]:

@@ -71,7 +71,7 @@ def qrels_table(judgments: Judgments, path: str) -> WritableTable:
         raise InputError([f"{path}: preferences cannot be written as judgments"])
     labels = judgments.labels
     document_of = np.arange(len(judgments.grade)) if labels is None else labels.document
-    query_of = np.repeat(np.arange(len(judgments.queries)), np.diff(judgments.begin))[document_of]
+    query_of = judgments.query[document_of]
     grade = judgments.grade if labels is None else labels.grade
     names = Strings.of(["0"]) if labels is None else labels.names
     iteration_of = np.zeros(len(grade), np.int64) if labels is None else labels.subtopic

@@ -34,9 +34,8 @@ from cranfield.io.formats.trec import trec_lines
 from cranfield.io.named_tables import read_query_texts, read_table
 from cranfield.io.streams import compression_of_name, is_stream, open_stream, without_compression
 from cranfield.io.write import check_ids, qrels_table, shorten, write_pieces
-from cranfield.report.pages import Page, table
+from cranfield.report.pages import Page, page_of_data, table
 from cranfield.report.sheet import shown, signed
-from cranfield.report.web_page import page_of_data
 from cranfield.settings import checked
 from cranfield.statistics.agreement import label_agreement
 from cranfield.wording import plural

@@ -242,9 +242,7 @@ def ranked_pages(
     runs: Sequence[Run], judgments: Judgments | None = None, ties: Ties | None = None, depth: int = WHOLE_RANKING
 ) -> list[dict[str, FirstPage]]:
     """The same with the sizes of tie groups."""
-    if judgments is None:
-        none = Strings.of([])
-        judgments = Judgments("", none, np.zeros(1, np.int64), none, np.zeros(0))
+    judgments = Judgments.none() if judgments is None else judgments
     aligner, rule = Aligner(judgments), tie_rule(ties)
     pages = []
     for run in runs:
@@ -267,7 +265,7 @@ def cost_aligner(
     """The judgments, with the unjudged documents that have a cost, and the costs of all of them."""
     plain = replace(judgments, labels=None, intents=None, navigational=None)
     extended = with_unjudged(plain, {query: set(documents) for query, documents in costs.items()}, negative)
-    queries = np.repeat(np.arange(len(extended.queries)), np.diff(extended.begin)).tolist()
+    queries = extended.query.tolist()
     of_query = [costs.get(query, {}) for query in extended.queries]
     values = [of_query[q].get(document, np.nan) for q, document in zip(queries, extended.documents, strict=True)]
     return Aligner(extended, top=top_grade, costs=np.array(values, np.float64))

@@ -20,14 +20,9 @@ from cranfield.ranking.batch import lexsorted, ragged
 def span_judgments(judgments: Judgments, passages: Passages, cover: float) -> Judgments:
     """The judgments of these passages, one for each row, with the union of the relevant ones."""
     relevant = np.flatnonzero(judgments.grade > 0)
-    query, union = merged(_queries(judgments)[relevant], passages.take(relevant))
+    query, union = merged(judgments.query[relevant], passages.take(relevant))
     begin = np.searchsorted(query, np.arange(len(judgments.queries) + 1))
     return replace(judgments, spans=Spans(passages, begin, union, cover))
-
-
-def _queries(judgments: Judgments) -> Integers:
-    """The query of each row."""
-    return np.repeat(np.arange(len(judgments.queries)), np.diff(judgments.begin))
 
 
 def merged(row: Integers, passages: Passages) -> tuple[Integers, Passages]:
@@ -100,7 +95,7 @@ def judge_chunks(judgments: Judgments, runs: Sequence[Run]) -> Judgments:
     missed = judgments.grade > 0
     missed[span] = False
     uncovered = np.flatnonzero(missed)
-    of_missed = _queries(judgments)[uncovered]
+    of_missed = judgments.query[uncovered]
     missing = spans.passages.take(uncovered)
     other, other_span, _ = _covered(judgments, of_missed, missing, len(names))
     document, span = np.concatenate([chunk, other + len(query)]), np.concatenate([span, other_span])
@@ -132,7 +127,7 @@ def _covered(
     spans = judgments.spans
     assert spans is not None
     judged = spans.passages
-    key = _queries(judgments) * documents + judged.document
+    key = judgments.query * documents + judged.document
     order = np.argsort(key, kind="stable")
     mine = query * documents + passages.document
     low, high = (np.searchsorted(key[order], mine, side) for side in ("left", "right"))

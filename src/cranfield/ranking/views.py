@@ -363,7 +363,7 @@ def with_nil(judgments: Judgments, nil: str, top: float | None = None) -> tuple[
 
 def _without_nil(judgments: Judgments, nil: str) -> tuple[Judgments, Booleans]:
     """The judgments of all other documents, and the queries for which NIL is judged relevant: these have no others."""
-    query = np.repeat(np.arange(len(judgments.queries)), np.diff(judgments.begin))
+    query = judgments.query
     is_nil = np.array([document == nil for document in judgments.documents], bool)
     right = np.zeros(len(judgments.queries), bool)
     right[query[is_nil & (judgments.grade > 0)]] = True

@@ -24,10 +24,10 @@ from cranfield.evaluation.pair_bounds import CHEAP, linear_part
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.predicted import PredictedMean
 from cranfield.report import canvas
-from cranfield.report import predicted as prediction
 from cranfield.report.pages import BOLD, DIM, PROSE, Page, styled, titled, wrapped
 from cranfield.report.pages import sheet as titled_sheet
 from cranfield.report.pages import write as written
+from cranfield.report.scores import predicted_pages, predicted_text
 from cranfield.report.sheet import UNDEFINED, Cell, Layout, Row, Sheet, share
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import one_of, plural, printable
@@ -41,6 +41,7 @@ TO_JUDGE = 20  # documents that the command at the end of the bottom line asks f
 POOL = 100  # the last rank that `cranfield judge` considers by default
 ORDERED = (None, "trec", "trec9", "input", "rank")  # the tie rules that it takes
 HEADING = "What could change the order of the runs"
+HEADING_OF_ONE = "What the columns mean"
 COUNTED = "Pairs of runs with different scores, and how many of them each cause could reverse:"
 SHOWN = 4  # pairs named for each cause by default
 SHOWN_OF_MANY = 1  # the same for many runs
@@ -99,7 +100,7 @@ def pages(audit: Audit, digits: int = 4, *, all_runs: bool = False) -> list[Page
     ``all_runs``: a table for each run, however many there are.
     """
     layout = Layout(digits=digits)
-    bottom = (*bottom_line(audit, layout), *verdict(audit), audit.policy)
+    bottom = (*bottom_line(audit, layout), audit.policy)
     runs = run_pages(audit, layout, all_runs=all_runs)
     if len(audit.runs) == 1:
         return [replace(runs[0], below=bottom)]
@@ -137,7 +138,7 @@ def write(
     """
     if format != "table":
         data = audit.to_dict() | ({"predicted": codec.plain(predicted)} if predicted else {})
-        return written([*pages(audit, digits, all_runs=all_runs), *prediction.pages(predicted, digits)], data, format)
+        return written([*pages(audit, digits, all_runs=all_runs), *predicted_pages(predicted, digits)], data, format)
     layout, screen = Layout(digits=digits), Screen(width, colour=colour)
     advice, command = to_do(audit, inputs)
     lines = screen.items([*bottom_line(audit, layout), *([advice] if advice else [])])
@@ -147,7 +148,7 @@ def write(
     parts = [[*_summary(audit, layout, screen, all_pairs=all_pairs)], runs]
     blocks = [*first, *chain(*(parts if len(audit.runs) > 1 else reversed(parts))), screen.policy(audit.policy)]
     text = "\n".join(blocks)
-    return text + (prediction.text(predicted, format, digits, width=width, colour=colour) if predicted else "")
+    return text + (predicted_text(predicted, format, digits, width=width, colour=colour) if predicted else "")
 
 
 class Screen:
@@ -251,10 +252,9 @@ def lists(audit: Audit, run: int) -> str:
 
 
 def _summary(audit: Audit, layout: Layout, screen: Screen, *, all_pairs: bool) -> Iterator[str]:
-    yield screen.heading(HEADING)
+    yield screen.heading(HEADING if len(audit.runs) > 1 else HEADING_OF_ONE)
     if len(audit.runs) > 1:
         yield screen.table(Page(COUNTED, counts(audit)))
-    yield from (screen.paragraph(line) for line in verdict(audit))
     for cause, sentences in swap_sentences(audit, layout, all_pairs=all_pairs):
         meaning = screen.paragraph(f"{cause}: {_meaning(audit, cause)}", cause)
         yield meaning + screen.items(sentences)
@@ -328,6 +328,7 @@ def _bottom_of_runs(audit: Audit, layout: Layout) -> Iterator[str]:
     plausible = [len(audit.plausible_swaps(m)) for m in range(len(audit.measures))]
     worst, by_ties = (_counted(audit, cause, rows) for cause in ("unjudged", "ties"))
     if not sum(pairs):
+        yield "All runs have the same scores."
         return
     if not any(by_ties) and not any(worst):
         tried = "" if audit.complete or audit.hold[rows].all() else " that was tried"
@@ -489,23 +490,6 @@ def _unknown(audit: Audit, cause: Cause, m: int) -> bool:
     return bool(np.isnan(audit.reach(cause)[0][:, m]).all())
 
 
-def verdict(audit: Audit) -> Iterator[str]:
-    """A summary, if there are no pairs to name."""
-    if len(audit.runs) == 1:
-        yield "There is only one run, so there is no order to change."
-    elif not audit.pairs.any():
-        yield "All runs have the same scores, so there is no order to change."
-    elif not _any_pair(audit):
-        unjudged = "" if audit.complete else "unjudged documents, "
-        yield f"Nothing: no pair could be reversed by ties, {unjudged}the end of lists or other queries."
-        yield from unproven(audit)
-
-
-def _any_pair(audit: Audit) -> bool:
-    """Whether some cause could reverse some pair of runs."""
-    return any(pairs.any() for pairs in audit.reversible.values())
-
-
 def unproven(audit: Audit) -> Iterator[str]:
     """The measures for which the effect of unjudged documents is not proven or not known."""
     if audit.complete:
@@ -537,8 +521,7 @@ def swap_sentences(audit: Audit, layout: Layout, *, all_pairs: bool) -> Iterator
             gap = f"{layout.number(widest.gap)} ({widest.measure} of `{widest.higher}` and `{widest.lower}`)"
             sentences.append(more if widest in named else f"{more}; the largest difference is {gap}")
         if not number and len(audit.runs) > 1 and audit.pairs.any():
-            sentences = ["No pair of runs."] if _any_pair(audit) else []
-            sentences += unproven(audit) if _any_pair(audit) and cause == "unjudged" else ()
+            sentences = ["No pair of runs.", *(unproven(audit) if cause == "unjudged" else ())]
         yield cause, sentences
 
 

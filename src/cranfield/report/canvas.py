@@ -12,6 +12,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cranfield.data import Booleans, Floats
 from cranfield.errors import optional
 from cranfield.io.register import atomic_write, is_foreign
 from cranfield.wording import decodable
@@ -132,6 +133,18 @@ def name_rows(axis: Axes, names: Sequence[str], size: float | None = None) -> No
     style: dict[str, Any] = {} if size is None else {"fontsize": size}
     axis.set_yticks(range(len(names)), [decodable(name) for name in names], parse_math=False, **style)
     axis.set_ylim(-0.6, len(names) - 0.4)
+
+
+def draw_intervals(
+    axis: Axes, names: Sequence[str], values: Floats, low: Floats, high: Floats, decided: Booleans
+) -> None:
+    """Differences with their intervals, the first on top; blue and filled where ``decided``."""
+    rows = zip(values[::-1], low[::-1], high[::-1], decided[::-1], strict=True)
+    for row, (value, *ends, clear) in enumerate(rows):
+        colour = BLUE if clear else GREY
+        axis.plot(ends, [row, row], color=colour)
+        axis.plot(value, row, "o", color=colour, markersize=3.5, fillstyle="full" if clear else "none")
+    name_rows(axis, names[::-1])
 
 
 # What a figure of Cranfield has in its file.

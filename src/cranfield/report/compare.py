@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from string import ascii_lowercase
@@ -16,9 +17,9 @@ from cranfield.analysis.significance import SIGNIFICANCE_TESTS, MeasureCompariso
 from cranfield.data import Integers
 from cranfield.evaluation.designs import INDEPENDENT
 from cranfield.evaluation.notes import Note, sentences
-from cranfield.report import predicted
-from cranfield.report.canvas import BLUE, COLUMN, DIVERGING, GREY, PAGE, Drawings, Panel, ink, name_rows
+from cranfield.report.canvas import BLUE, COLUMN, DIVERGING, GREY, PAGE, Drawings, Panel, draw_intervals, ink
 from cranfield.report.pages import Page, sheet
+from cranfield.report.scores import predicted_notes, predicted_pages
 from cranfield.report.sheet import Cell, Row, Sheet, csv_lines, interval, shown, signed
 from cranfield.statistics.resampling import sign_patterns
 from cranfield.statistics.rounding import SAME
@@ -97,7 +98,7 @@ def pages(
     sheets = [] if table is not None else [answer(comparison, digits)]
     sheets += [means_page(comparison, digits)] if details or table == "means" else []
     sheets += pair_pages(comparison, digits) if (details and few) or table == "pairs" else []
-    return [*sheets, *predicted.pages(comparison.predicted, digits)]
+    return [*sheets, *predicted_pages(comparison.predicted, digits)]
 
 
 def most_rows(comparison: Comparison) -> int:
@@ -108,17 +109,18 @@ def most_rows(comparison: Comparison) -> int:
 
 def answer(comparison: Comparison, digits: int = 4) -> Page:
     """The answer above its table, of many runs the best; below it, how the numbers were found."""
-    order = comparison.by_measure[0].order
     against = [dict(_against(comparison, result)) for result in comparison.by_measure]
-    if len(comparison.runs) == 2:
-        below = tuple(filter(None, (_method(comparison), comparison.policy)))
-        return Page(
-            _of_two(comparison, against, digits), _table_of_two(comparison, against, digits), below, "comparison"
-        )
-    text = _of_many(comparison, against, order, digits)
-    most = most_rows(comparison)
-    below = tuple(filter(None, (_method(comparison, against), comparison.policy)))
-    return Page(text, _table_of_many(comparison, against, order, digits, most), below, "comparison")
+    two = len(comparison.runs) == 2
+    text = (_of_two if two else _of_many)(comparison, against, digits)
+    table = (_table_of_two if two else _table_of_many)(comparison, against, digits)
+    below = tuple(filter(None, (_method(comparison, [] if two else against), comparison.policy)))
+    return Page(text, table, below, "comparison")
+
+
+def headlines(comparison: Comparison, digits: int = 4) -> dict[str, str]:
+    """The answer by each measure alone."""
+    alone = {result.measure: replace(comparison, by_measure=(result,)) for result in comparison.by_measure}
+    return {measure: answer(of_measure, digits).title for measure, of_measure in alone.items()}
 
 
 def notes(
@@ -140,7 +142,7 @@ def notes(
     texts += against_the_mean(comparison)
     # The answer on two runs says what could reverse it.
     texts += reversals(comparison) if complete or len(comparison.runs) > 2 else []
-    return [*texts, *unchecked(comparison), *design_notes(comparison), *predicted.notes(comparison.predicted)]
+    return [*texts, *unchecked(comparison), *design_notes(comparison), *predicted_notes(comparison.predicted)]
 
 
 def _plain(note: Note) -> bool:
@@ -219,8 +221,9 @@ def _detectable(comparison: Comparison, digits: int) -> str:
     )
 
 
-def _of_many(comparison: Comparison, against: list[dict[int, Versus]], order: list[int], digits: int) -> str:
-    first, best, versus = comparison.by_measure[0], order[0], against[0]
+def _of_many(comparison: Comparison, against: list[dict[int, Versus]], digits: int) -> str:
+    first, versus = comparison.by_measure[0], against[0]
+    order, best = first.order, first.order[0]
     measure = first.measure
     reference = next(r for r in range(len(comparison.runs)) if r not in versus)
     extreme = "lowest" if first.better == "lower" else "highest"
@@ -300,12 +303,12 @@ def _against_baseline(
     return f"{text}; of {len(versus)} runs, {counts}."
 
 
-def _method(comparison: Comparison, against: list[dict[int, Versus]] | None = None) -> str:
+def _method(comparison: Comparison, against: list[dict[int, Versus]]) -> str:
     """How the numbers were found, and what marks mean."""
     text = f"{queries_of(comparison)}; {method(comparison)}"
     if comparison.settings.together > 1 and len(comparison.by_measure) == 1:
         text += f"; {interval_name(comparison)}"
-    marks = {versus_run.mark for versus in against or () for versus_run in versus.values()} - {""}
+    marks = {versus_run.mark for versus in against for versus_run in versus.values()} - {""}
     to = "the best" if comparison.baseline in (None, BEST) else "the baseline"
     text += "".join(f"; {mark} significantly {BELOW[mark]} than {to}" for mark in (BETTER, WORSE) if mark in marks)
     return text
@@ -335,10 +338,9 @@ def _table_of_two(comparison: Comparison, against: list[dict[int, Versus]], digi
     return sheet(("measure",), (*names, quantity(comparison), _interval_head(comparison), "p"), rows, across="")
 
 
-def _table_of_many(
-    comparison: Comparison, against: list[dict[int, Versus]], order: list[int], digits: int, most: int
-) -> Sheet:
+def _table_of_many(comparison: Comparison, against: list[dict[int, Versus]], digits: int) -> Sheet:
     """A row for each run, best first: its means, and the p-value of its difference from the best or the baseline."""
+    order, most = comparison.by_measure[0].order, most_rows(comparison)
     alone, ranked = len(comparison.measures) == 1, comparison.baseline is None
     word = "baseline" if comparison.baseline not in (None, BEST) else "best"
     rank = {run: i + 1 for i, run in enumerate(order)}
@@ -668,21 +670,17 @@ def panel(comparison: Comparison, m: int, top: int | None = None) -> Panel:
     order = np.argsort(-result.estimate if against else -np.abs(result.estimate), kind="stable")
     order = order[: top or MOST_ROWS] if against else order
     title = f"the best {len(order)} of {runs} runs" if len(order) < comparison.size else ""
-    draw = partial(_draw_forest, comparison=comparison, result=result, order=order[::-1], title=title)
+    draw = partial(_draw_forest, comparison=comparison, result=result, order=order, title=title)
     return Panel(draw, 1.3 * COLUMN, 0.7 + 0.16 * max(len(order), 3))
 
 
 def _draw_forest(axis: Axes, comparison: Comparison, result: MeasureComparison, order: Integers, title: str) -> Axes:
-    """The difference and interval of these pairs, the last on top, as in the tables; filled if significant."""
-    names = []
-    for row, pair in enumerate(result.pairs[p] for p in order.tolist()):
-        colour = BLUE if pair.significant else GREY
-        axis.plot([pair.low, pair.high], [row, row], color=colour)
-        filled = "full" if pair.significant else "none"
-        axis.plot(pair.estimate, row, "o", color=colour, markersize=3.5, fillstyle=filled)
-        names.append(f"{pair.run} − {pair.other}" if comparison.baseline is None else pair.run)
+    """The difference and interval of these pairs, the first on top, as in the tables; filled if significant."""
+    pairs = [[result.runs[r] for r in pair] for pair in result.places[order].tolist()]
+    names = [" − ".join(pair) if comparison.baseline is None else pair[0] for pair in pairs]
+    values, low, high = (column[order] for column in (result.estimate, result.low, result.high))
+    draw_intervals(axis, names, values, low, high, result.significant[order])
     axis.axvline(0, color=ink(axis), linewidth=0.5)
-    name_rows(axis, names)
     what = quantity(comparison) if comparison.baseline is None else f"{quantity(comparison)} from {comparison.baseline}"
     axis.set_xlabel(f"{result.measure}: {what}, {interval_name(comparison)}")
     axis.set_title(title)

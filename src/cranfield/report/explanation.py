@@ -21,9 +21,8 @@ from cranfield.evaluation.notes import sentences
 from cranfield.measures import Measure, parse
 from cranfield.ranking.views import Views
 from cranfield.report.canvas import BLUE, COLUMN, GREEN, GREY, ORANGE, PAGE, SKY, Drawings, Panel, new_figure
-from cranfield.report.pages import Page, sheet
+from cranfield.report.pages import Page, page_of_data, sheet, snippet
 from cranfield.report.sheet import Cell, Sheet, shown, signed
-from cranfield.report.web_page import page_of_data
 from cranfield.settings import Choice, check
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import decodable, plural, printable, shortened
@@ -293,6 +292,7 @@ PAGE_MEASURES = ("nDCG", "DCG", "P", "R", "AP", "RR", "RBP", "ERR")
 PAGE_PARAMETERS = {"rel", "gain", "max", "min", "p", "a", "b", "discount", "base", "norm"}
 PAGE_VIEWS = {"ties", "condensed", "terminal"}
 PAGE_DOCUMENTS = 100  # documents of a page
+PAGE_SNIPPET = 160  # characters of the text of a document
 PAGE_CUTOFF = 10  # of measures that need one, if the explained one has none
 # What the page calls weights and divisors.
 PAGE_WEIGHTS = {
@@ -314,10 +314,10 @@ def lesson(explanation: Explanation, text: str = "", texts: Mapping[str, str] | 
     if measure.symbol not in PAGE_FORMS or given - PAGE_PARAMETERS or others:
         hint = f"it computes {', '.join(PAGE_FORMS)}, with a cutoff, rel, gain and discount, condensed and terminal"
         raise UsageError(f"the page cannot compute {measure}", hint=hint)
-    documents = [
-        entry | {"text": shortened(texts.get(entry["document"], ""))} if texts else entry
-        for entry in _listed(explanation)
-    ]
+    documents = _listed(explanation)
+    if texts:
+        for entry in documents:
+            entry["text"] = printable(snippet(texts.get(entry["document"], ""), PAGE_SNIPPET), lines=True)
     if len(documents) > PAGE_DOCUMENTS:
         raise UsageError(
             f"the page would have {len(documents):,} documents, more than {PAGE_DOCUMENTS}",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield.evaluation.designs import Groups
-from cranfield.report.canvas import BLUE, COLUMN, GREY, Panel, ink, name_rows
+from cranfield.report.canvas import COLUMN, Panel, draw_intervals, ink
 from cranfield.report.compare import chance, chance_words
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet, csv_lines, highest_text, interval, shown, signed
@@ -98,16 +98,13 @@ def panel(by_group: Groups, m: int) -> Panel:
     rows = [(r, g) for r in runs for g in range(len(by_group.groups))]
 
     def draw(axis: Axes) -> Axes:
-        for row, (r, g) in enumerate(reversed(rows)):
-            values = by_group.means if by_group.baseline is None else by_group.difference
-            low, high = by_group.low[m, r, g], by_group.high[m, r, g]
-            decided = bool(low > 0 or high < 0)
-            colour = BLUE if decided or by_group.baseline is None else GREY
-            axis.plot([low, high], [row, row], color=colour)
-            axis.plot(values[m, r, g], row, "o", color=colour, markersize=3.5, fillstyle="full" if decided else "none")
-        if by_group.baseline is not None:
+        alone = by_group.baseline is None
+        tables = by_group.means if alone else by_group.difference, by_group.low, by_group.high
+        values, low, high = (table[m][tuple(zip(*rows, strict=True))] for table in tables)
+        names = [f"{by_group.runs[r]}, {by_group.groups[g]}" for r, g in rows]
+        draw_intervals(axis, names, values, low, high, alone | (low > 0) | (high < 0))
+        if not alone:
             axis.axvline(0, color=ink(axis), linewidth=0.5)
-        name_rows(axis, [f"{by_group.runs[r]}, {by_group.groups[g]}" for r, g in reversed(rows)])
         what = "mean" if by_group.baseline is None else f"difference from {by_group.baseline}"
         axis.set_xlabel(f"{by_group.measures[m]}: {what} by {by_group.attribute}")
         return axis

@@ -1,18 +1,21 @@
-"""Results as titled tables, in several formats: for the terminal, Markdown, LaTeX, CSV and JSON."""
+"""Results as titled tables, in several formats, for the terminal, Markdown, LaTeX, CSV and JSON; and web pages."""
 
 from __future__ import annotations
 
-import math
+import base64
+import hashlib
+import json
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from itertools import chain, count
 from typing import Any
 
 from rich.cells import cell_len
 
-from cranfield import codec
+from cranfield import __version__, codec
 from cranfield.data import Floats
 from cranfield.errors import UsageError
 from cranfield.report.sheet import UNDEFINED, Cell, Row, Sheet, csv_lines, highest_text, shown
@@ -83,7 +86,7 @@ def arranged(sheet: Sheet, width: int) -> list[Sheet]:
     forms = [sheet, folded(sheet)]
     # A sheet whose rows have a run and a query cannot be transposed.
     if sheet.square:
-        forms += [numbered(sheet), numbered(sheet, fold=True)]
+        forms.append(numbered(sheet))
     elif len(sheet.names) == 1:
         forms.append(sheet.transposed)
     return min((list(blocks(form, width)) for form in forms), key=len)
@@ -95,21 +98,11 @@ def folded(sheet: Sheet) -> Sheet:
     return replace(sheet, columns=folds)
 
 
-def numbered(sheet: Sheet, *, fold: bool = False) -> Sheet:
-    """A square sheet with numbers as headings; rows have the number and the name, a long one with its views below."""
-    digits, blank = len(str(len(sheet.rows))), (Cell(""),) * len(sheet.columns)
-    # Names without views cannot be folded: folding narrower than these saves nothing.
-    longest = max((len(row.names[0].partition("[")[0]) for row in sheet.rows), default=0) if fold else math.inf
-
-    def rows() -> Iterator[Row]:
-        for i, row in enumerate(sheet.rows, 1):
-            name = row.names[0]
-            first = name if len(name) <= longest else name.partition("[")[0]
-            yield replace(row, names=(f"{i:>{digits}} {first}",))
-            if first != name:
-                yield Row((" " * (digits + 1) + name.removeprefix(first),), blank)
-
-    return replace(sheet, columns=tuple(map(str, range(1, len(sheet.columns) + 1))), rows=tuple(rows()), folded=())
+def numbered(sheet: Sheet) -> Sheet:
+    """A square sheet with numbers as headings; rows have the number and the name."""
+    digits = len(str(len(sheet.rows)))
+    rows = (replace(row, names=(f"{i:>{digits}} {row.names[0]}",)) for i, row in enumerate(sheet.rows, 1))
+    return replace(sheet, columns=tuple(map(str, range(1, len(sheet.columns) + 1))), rows=tuple(rows), folded=())
 
 
 def blocks(sheet: Sheet, width: int) -> Iterator[Sheet]:
@@ -417,3 +410,47 @@ def table(
 ) -> Page:
     """A titled table of rows; see `sheet`."""
     return Page(title, sheet(names, columns, rows, across))
+
+
+# Web pages in one file: a template, its data, and the only scripts and styles that a browser may run.
+
+SCRIPT = re.compile("<script>(.*?)</script>", re.DOTALL)
+STYLE = re.compile("<style>(.*?)</style>", re.DOTALL)
+UNCHECKED = "'unsafe-inline'"
+LONGEST_TITLE = 120  # characters of a first line that is a title
+
+
+def page_of_data(package: str, template: str, data: Any, *, own_styles: bool = True, **parts: str) -> str:
+    """The HTML of a template of a package, with the data that its script reads, and with other ``parts`` by name.
+
+    Parts are HTML, scripts or styles of our own; everything from outside is in the data, or is escaped in a part. The
+    page loads nothing, and a browser runs only its own scripts: their digests are in its content security policy.
+    ``own_styles``: the same of its styles.
+    """
+    from importlib.resources import files
+
+    text = files(package).joinpath(template).read_text(encoding="utf-8")
+    # Nothing in a script may look like its end tag.
+    script = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    parts |= {"version": escape(__version__), "data": script, "policy": ""}
+    named = re.compile(r"\{(" + "|".join(parts) + r")\}")
+    page = named.sub(lambda match: parts[match[1]], text)
+    scripts, styles = (" ".join(map(_digest, kind.findall(page))) for kind in (SCRIPT, STYLE))
+    sources = f"script-src {scripts}; style-src {styles if own_styles else UNCHECKED}; img-src data:"
+    parts["policy"] = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
+    return named.sub(lambda match: parts[match[1]], text)
+
+
+def snippet(text: str, most: int) -> str:
+    r"""The beginning of a document: its title, if its first line is short, and its text in the next line.
+
+    >>> snippet("The horn\nOn still days it could be heard\nin the village.", 30)
+    'The horn\nOn still days it coul…'
+    """
+    title, _, body = (" ".join(part.split()) for part in text.strip().partition("\n"))
+    text = f"{title}\n{body}" if body and len(title) <= LONGEST_TITLE else f"{title} {body}".strip()
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _digest(content: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"

@@ -21,7 +21,6 @@ from cranfield.corpus.corpus_file import REBUILD_HINT
 from cranfield.data import Booleans, Integers, Judgments, Run, Strings, Table, TextView
 from cranfield.errors import CranfieldError, InputError, UsageError
 from cranfield.evaluation.plan import Column, Plan
-from cranfield.evaluation.reader import RunReader
 from cranfield.evaluation.run_notes import (
     documents_read,
     judged_above,
@@ -29,7 +28,7 @@ from cranfield.evaluation.run_notes import (
     noted_depths,
     unknown_tie_effect,
 )
-from cranfield.evaluation.run_scores import RunScores
+from cranfield.evaluation.run_scores import RunReader, RunScores
 from cranfield.io.columns import Columns, arrow_binary
 from cranfield.io.faults import Location, quotable
 from cranfield.io.tables import qrels_table, run_table
@@ -167,8 +166,7 @@ class Job:
         """Judgments from rows of a shard."""
         location = Location(self.name, "qrels", "entry", self.qrels_columns.get("grade", ""))
         if not rows.num_rows:
-            empty = Strings.of([])
-            return Judgments(self.name, empty, np.zeros(1, np.int64), empty, np.zeros(0))
+            return Judgments.none(self.name)
         roles = {role: name for role, name in QRELS_ROLES.items() if self.subtopics or role != "iteration"}
         frame, columns = _with_user_names(rows, roles, self.qrels_columns)
         return qrels_table(frame, columns, self.name, location, subtopics=self.subtopics)

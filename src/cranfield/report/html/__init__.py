@@ -6,18 +6,13 @@ Charts use Vega-Lite, which is under 1 MB, draws SVG that prints well, and comes
 from __future__ import annotations
 
 import base64
-import hashlib
-import os
-import stat
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from html import escape
-from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
 from itertools import chain, count
 from pathlib import Path
@@ -34,24 +29,22 @@ from cranfield.codec import plain
 from cranfield.data import Floats, Passages, Strings
 from cranfield.errors import optional
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.notes import sentences, summarised
-from cranfield.evaluation.policy_line import policy_line
+from cranfield.evaluation.notes import policy_line, sentences, summarised
 from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.columns import passage_ids
 from cranfield.io.documents import read_texts
-from cranfield.io.register import atomic_write
 from cranfield.io.spans import parse_ids
 from cranfield.parallel import in_background
 from cranfield.report import exposure
 from cranfield.report import groups as by_group
-from cranfield.report import predicted as prediction
 from cranfield.report.audit import EFFECTS, bottom_line
-from cranfield.report.compare import interval_name, method, quantity, rank_meaning
+from cranfield.report.compare import headlines, interval_name, method, quantity, rank_meaning
 from cranfield.report.compare import notes as comparison_notes
 from cranfield.report.notebook import table
+from cranfield.report.pages import page_of_data, snippet
+from cranfield.report.scores import predicted_notes, predicted_pages
 from cranfield.report.sheet import Layout
-from cranfield.report.web_page import page_of_data
 from cranfield.statistics.correlation import tau
 from cranfield.statistics.design import Sample
 from cranfield.statistics.intervals import bca
@@ -64,7 +57,6 @@ LONGEST_LABEL = 30  # characters of a label
 LONGEST_TAG = 80  # characters of the tag of a run
 SHOWN = 10  # documents of a list that the section on exposure looks at
 MOST_GROUPS = 12  # values of an attribute that make groups of documents
-LONGEST_TITLE = 120  # characters of a first line that is a title
 SNIPPET = 400  # characters of a document's text
 
 
@@ -132,6 +124,7 @@ def contents(
         else f"Paired comparisons: {method(comparison)}; {interval_name(comparison)}.",
         "ranks": f"A rank is a range: {rank_meaning(comparison)}." if comparison is not None and ranked else "",
         "quantity": "" if comparison is None else quantity(comparison),
+        "headlines": {} if comparison is None else headlines(comparison),
         "pairs": _pairs(comparison, scores),
         "groups": groups,
         **of_rankings,
@@ -140,12 +133,12 @@ def contents(
         "predicted": [
             f"<h3>{escape(page.title)}</h3>{table(page.sheet)}"
             for page in (
-                *prediction.pages(scores.predicted),
-                *prediction.pages(comparison.predicted if comparison else ()),
+                *predicted_pages(scores.predicted),
+                *predicted_pages(comparison.predicted if comparison else ()),
             )
         ],
         "notes": [
-            *prediction.notes(scores.predicted),
+            *predicted_notes(scores.predicted),
             *summarised(scores.notes)[0],
             *([] if comparison is None else sentences(comparison.resolution_notes)),
             *([] if comparison is None else comparison_notes(comparison, table="pairs")),
@@ -211,7 +204,7 @@ def _of_rankings(
         chunks = parse_ids(Strings.of(sorted(shown)), "")
         shown = set(chunks.names)
     text_of = texts if isinstance(texts, Mapping) else read_texts(texts, shown)
-    snippets: dict[str, Any] = {name: _snippet(text) for name, text in text_of.items() if name in shown}
+    snippets: dict[str, Any] = {name: snippet(text, SNIPPET) for name, text in text_of.items() if name in shown}
     if chunks is not None:
         snippets = _marked_chunks(evaluation, chunks, text_of)
 
@@ -438,13 +431,6 @@ def _grade(grade: float | None) -> float | int | None:
     return int(grade) if float(grade).is_integer() else grade
 
 
-def _snippet(text: str) -> str:
-    """The beginning of a document: its title, if its first line is short, and its text in the next line."""
-    title, _, body = (" ".join(part.split()) for part in text.strip().partition("\n"))
-    text = f"{title}\n{body}" if body and len(title) <= LONGEST_TITLE else f"{title} {body}".strip()
-    return text if len(text) <= SNIPPET else f"{text[:SNIPPET]}…"
-
-
 def _marked_chunks(evaluation: Evaluation, chunks: Passages, texts: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """The texts of chunks by query, as parts: every second part is in a relevant passage."""
     judgments, names = evaluation.judgments, list(chunks.names)
@@ -512,24 +498,11 @@ def _asset(name: str) -> str:
     return files("cranfield.report.html").joinpath(name).read_text(encoding="utf-8")
 
 
-# The script of the chart library: made by a package in seconds, and kept in the user's cache folder.
-#
-# The script goes into reports that other people open. What is kept is used only if it is a regular file of this user
-# that no one else can write, and its seal is that of the installed package; otherwise it is made and replaced.
-
-MAX_BYTES = 1 << 26
-
-
 @cache
 def chart_library() -> Future[str]:
-    """The script, read or made in a thread while runs are read; raises if the package is not installed."""
-    vl_convert = optional("vl_convert", "the HTML report", "report")
-    version = str(vl_convert.__version__)
-    try:
-        installed = distribution("vl-convert-python").read_text("RECORD") or version  # digests of its files
-    except PackageNotFoundError:
-        installed = version
-    return in_background(lambda: kept(f"vega-{version}.js", installed, _made))
+    """The script of the chart library, made in a thread while runs are read; raises if the package is not installed."""
+    optional("vl_convert", "the HTML report", "report")
+    return in_background(_made)
 
 
 def _made() -> str:
@@ -542,45 +515,3 @@ def _made() -> str:
     except (OSError, subprocess.SubprocessError):  # Python is part of another program
         return str(optional("vl_convert", "the HTML report", "report").javascript_bundle())
     return made.stdout.decode()
-
-
-def kept(name: str, installed: str, make: Callable[[], str]) -> str:
-    """A text from the user's cache folder, sealed for what is installed; without one it is made, and kept there."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    try:
-        file = (folder if folder.is_absolute() else Path.home() / ".cache") / "cranfield" / name
-    except RuntimeError:  # no home
-        return make()
-    with suppress(OSError, ValueError):
-        first, _, text = _read_own(file).partition("\n")
-        if first == _seal(installed, text):
-            return text
-    text = make()
-    with suppress(OSError):
-        _replace(file, f"{_seal(installed, text)}\n{text}")
-    return text
-
-
-def _seal(installed: str, text: str) -> str:
-    return "// " + hashlib.sha256(b"\0".join(part.encode() for part in (installed, text))).hexdigest()
-
-
-def _read_own(file: Path) -> str:
-    """The text of a regular file that belongs to this user, and that no one else can write; `OSError` for others."""
-    # Neither a link is followed, nor does a pipe wait for its other end.
-    number = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    with os.fdopen(number, "rb") as opened:
-        status = os.fstat(number)
-        own = not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
-        if not stat.S_ISREG(status.st_mode) or not own or status.st_size > MAX_BYTES:
-            raise OSError(f"{file} is not a file of this user alone")
-        return opened.read().decode("utf-8")
-
-
-def _replace(file: Path, text: str) -> None:
-    """Put a file that only this user can read in place of whatever is there, even a link."""
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    file.unlink(missing_ok=True)
-    with atomic_write(file) as beside:
-        beside.touch(mode=0o600)
-        beside.write_text(text, encoding="utf-8")

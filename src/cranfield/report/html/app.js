@@ -18,18 +18,12 @@
   const chance = (p) => (p === null ? "–" : p < 0.0001 ? "<0.0001" : p.toFixed(4));
   // Every sentence and label of the page that is not in page.html.
   const TEXT = {
-    headline: (run, measure, mean, lower) => `${run} has the ${lower ? "lowest" : "highest"} ${measure} (${mean}).`,
+    headline: (run, measure, mean, lower) => `${run} has the ${lower ? "lowest" : "highest"} ${measure}, ${mean}.`,
     headlineOne: (run, measure, mean, n) => `${run}: ${measure} ${mean} over ${n} ${n === 1 ? "query" : "queries"}.`,
-    beats: (n, all) => (n === all ? ` It is significantly better than ${all === 1 ? "the other run" : all === 2 ? "both other runs" : `all ${all} other runs`}.` : n ? ` It is significantly better than ${n} of the ${all} other runs.` : " It is not significantly better than any other run."),
-    notBeaten: (names, more) => ` It does not differ significantly from ${names.join(", ")}${more ? ` and ${more} more` : ""}.`,
-    headlineReversible: (n, won) => ` Ties or unjudged documents could reverse ${won === 1 ? "this difference" : `${n === won ? "all" : n} of these ${won} differences`}.`,
     rank: (measure) => `rank in ${measure}`,
     baseline: "baseline",
     againstBaseline: (measure, run) => `${measure} vs ${run}`,
     tested: (difference, p, better) => `${better === null ? "" : better ? "▲ " : "▼ "}${difference}, p ${p}`,
-    bestAgainst: (run, better, difference, p) => ` It is ${better ? "" : "not "}significantly better than the baseline ${run} (${difference}, corrected p ${p}).`,
-    bestIsBaseline: " It is the baseline.",
-    countsAgainst: (better, worse, n, run) => (n === 1 && !better && !worse ? "" : ` Of ${n} ${n === 1 ? "run" : "runs"} tested against ${run}, ${better} ${better === 1 ? "is" : "are"} significantly better and ${worse} significantly worse.`),
     onlyBaseline: (run) => `Every run is tested against the baseline ${run}: select it as one of the two runs.`,
     notAudited: " Not checked: whether ties or unjudged documents could reverse this difference.",
     unchecked: "not audited",
@@ -224,6 +218,8 @@
   // Vega keeps groups in objects, where a name such as "constructor" is taken: an invisible prefix avoids the clash.
   const safeName = (name) => `\u200b${name}`;
   const room = (id, count) => count * 12 < $(id).clientWidth - 120;
+  const LONGEST_QUERY = Math.max(...queries.map((query) => query.length));
+  const upright = (count) => count * (LONGEST_QUERY + 2) * 7 > $("chart-queries").clientWidth - 120;
   const repaint = (...ids) => ids.forEach((id) => { charts[id].stale = true; paint(id); });
 
   // Means by which higher is better, whatever the measure.
@@ -251,12 +247,10 @@
   const tallies = {};
   function tally(m, r) {
     tallies[m] ??= runs.map((_, a) => {
-      const found = { won: 0, lost: 0, open: [], doubtful: 0 };
+      const found = { won: 0, lost: 0 };
       runs.forEach((_, b) => {
         const pair = a === b ? null : pairResult(m, a, b);
-        if (!pair) return;
-        if (!pair.significant) found.open.push(b);
-        else if (pair.better) { found.won += 1; found.doubtful += pair.doubts ? 1 : 0; } else found.lost += 1;
+        if (pair && pair.significant) found[pair.better ? "won" : "lost"] += 1;
       });
       return found;
     });
@@ -342,22 +336,8 @@
   }
   function showHeadline() {
     const m = state.measure, [top] = byMean(m), mean = shown(data.means[top][m]);
-    if (runs.length < 2) { $("headline").textContent = TEXT.headlineOne(runs[0], measures[m], mean, data.sizes[0][m]); return; }
-    if (pairs.baseline) { $("headline").textContent = headlineAgainst(m, top, mean); return; }
-    const { won, open, doubtful } = tally(m, top), tested = pairResult(m, top, top ? 0 : 1);
-    const near = byMean(m).filter((r) => open.includes(r));
-    const words = TEXT.headline(runs[top], measures[m], mean, signs[m] < 0);
-    if (!tested) { $("headline").textContent = words; return; }
-    $("headline").textContent = words + TEXT.beats(won, runs.length - 1) + (won && near.length ? TEXT.notBeaten(near.slice(0, 3).map((r) => runs[r]), Math.max(0, near.length - 3)) : "") + (doubtful ? TEXT.headlineReversible(doubtful, won) : "");
-  }
-  function headlineAgainst(m, top, mean) {
-    const base = baselineOf(m), words = TEXT.headline(runs[top], measures[m], mean, signs[m] < 0), pair = pairResult(m, top, base);
-    const tested = base === null ? [] : runs.map((_, r) => pairResult(m, r, base)).filter((one) => one);
-    const of = (better) => tested.filter((one) => one.significant && one.better === better).length;
-    if (!tested.length) return words;
-    const doubtful = tested.filter((one) => one.significant && one.better && one.doubts).length;
-    const counts = TEXT.countsAgainst(of(true), of(false), tested.length, runs[base]) + (doubtful ? TEXT.headlineReversible(doubtful, of(true)) : "");
-    return words + (pair ? TEXT.bestAgainst(runs[base], pair.significant && pair.better, signed(pair.difference), chance(pair.corrected)) : TEXT.bestIsBaseline) + counts;
+    const alone = runs.length < 2 ? TEXT.headlineOne(runs[0], measures[m], mean, data.sizes[0][m]) : TEXT.headline(runs[top], measures[m], mean, signs[m] < 0);
+    $("headline").textContent = data.headlines[measures[m]] || alone;
   }
   // The matrix of all pairs is drawn on a canvas: 126 runs are 15,750 cells, too many for elements of a page.
   // `view` holds the first row, the first column and the number of both.
@@ -598,7 +578,8 @@
       { title: TEXT.groupMeans(measures[m]), of: (g) => data.means[matrix.order[matrix.groups[g].from]][m], show: (g) => [...new Set([mean(matrix.groups[g].from), mean(matrix.groups[g].to)])].join("–") },
     ], matrix.groups.map((_, g) => g), { sort: 0 });
     const sample = (colour, text) => h("span", { class: "sample" }, h("i", { class: colour }), text);
-    $("pairs-legend").replaceChildren(sample("accent", TEXT.rowBetter), sample("other", TEXT.rowWorse), sample("paper", TEXT.notSignificant), h("span", {}, TEXT.stronger(shown(matrix.most))));
+    $("pairs-legend").replaceChildren(...(sizes.length ? [sample("accent", TEXT.rowBetter), sample("other", TEXT.rowWorse)] : []),
+      sample("paper", TEXT.notSignificant), ...(sizes.length ? [h("span", {}, TEXT.stronger(shown(matrix.most)))] : []));
     const { top, cell } = layout();
     $("chart-pairs").style.minHeight = `${top + edge(view.count, cell) + 8}px`;
   }
@@ -622,7 +603,7 @@
       data: { values: rows },
       mark: { type: "bar", cursor: "pointer", tooltip: true },
       encoding: {
-        x: { field: "query", type: "nominal", sort: { field: "difference", order: signs[state.measure] < 0 ? "ascending" : "descending" }, title: null, axis: room("chart-queries", rows.length) ? { labelAngle: -90 } : NONE },
+        x: { field: "query", type: "nominal", sort: { field: "difference", order: signs[state.measure] < 0 ? "ascending" : "descending" }, title: null, axis: room("chart-queries", rows.length) ? { labelAngle: upright(rows.length) ? -90 : 0 } : NONE },
         y: { field: "difference", type: "quantitative", title: TEXT.differenceIn(measures[state.measure]) },
         color: { condition: { test: `datum.difference * ${signs[state.measure]} > 0`, value: t.accent }, value: t.other },
       },
