@@ -101,7 +101,10 @@ def test_examples_of_the_documentation_run(page: Path) -> None:
     test = doctest.DocTestParser().get_doctest("\n".join(blocks), names, page.name, str(page), 0)
     said: list[str] = []
     with patch.dict(CATALOGUE):  # a page may define measures
-        doctest.DocTestRunner(checker=Checker(), optionflags=FLAGS).run(test, out=said.append)
+        runner = doctest.DocTestRunner(
+            checker=Checker(), verbose=False, optionflags=FLAGS
+        )  # else `pytest -v` makes it so
+        runner.run(test, out=said.append)
     assert not said, "".join(said)
 
 
@@ -202,6 +205,8 @@ def pytrec(run: Any, qrels: Any, measure: str) -> dict[str, float]:
 
 def ir_measures(run: Any, qrels: Any, measure: str) -> float:
     tool = pytest.importorskip("ir_measures")
+    if sys.version_info >= (3, 14):
+        pytest.skip("ir_measures 0.4.3 does not read names of measures with parameters on Python 3.14")
     return float(tool.calc_aggregate([tool.parse_measure(measure)], qrels, run).popitem()[1])
 
 
