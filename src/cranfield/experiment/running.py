@@ -140,8 +140,8 @@ class Running:
 
     def _gated(self, measures: Sequence[str], policy: Policy) -> list[Any]:
         """The columns of measures that only gates name."""
-        asked = make_columns([name for name in self.of.gates if name not in self.of.scores], policy)
-        return absent_columns(asked, make_columns(measures, policy))
+        asked = [name for name in self.of.gates if name not in self.of.scores]
+        return absent_columns(make_columns(asked, policy), make_columns(measures, policy)) if asked else []
 
     def _scores_alone(self) -> Scores:
         """Scores from elsewhere, without any ranking."""
