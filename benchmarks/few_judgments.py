@@ -27,11 +27,12 @@ from cranfield.data import Floats, Integers
 from cranfield.errors import InputError
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.notes import Note
-from cranfield.evaluation.pair_bounds import DECIMALS, lowest_differences, rank_weights
+from cranfield.evaluation.pair_bounds import DECIMALS, lowest_differences
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.judging.proposals import judging_order
 from cranfield.lab.study import Progress, Relevant, Study, StudyResult, Threshold
 from cranfield.measures import parse
+from cranfield.measures.weights import rank_weights
 from cranfield.parallel import followed
 from cranfield.ranking.alignment import ranked_lists
 from cranfield.report.canvas import (

@@ -15,8 +15,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from cranfield.data import Floats, Integers
-from cranfield.evaluation.pair_bounds import DECIMALS, rank_weights
+from cranfield.evaluation.pair_bounds import DECIMALS
 from cranfield.measures import Measure, parse
+from cranfield.measures.weights import rank_weights
 from cranfield.statistics.rounding import SAME
 
 ENUMERATED = 20  # the most unjudged documents whose completions are enumerated

@@ -113,7 +113,7 @@ def test_other_versions_and_damage(tmp_path: Path) -> None:
     assert refused(path) == "c.parquet: the corpus is damaged (the columns contradict each other)"
     Corpus.of(TEXTS).save(path)
     rewritten(path, lambda table, described: described["settings"].update(split="sentence"))
-    assert refused(path) == "c.parquet: the corpus is damaged (unknown value of split: `sentence`)"
+    assert refused(path) == "c.parquet: the corpus is damaged (split must be one of word, space; not 'sentence')"
     Corpus.of(TEXTS).save(path)
     rewritten(path, lambda table, described: described.update(version=99))
     assert refused(path) == "c.parquet: the corpus has version 99; this program reads version 1"

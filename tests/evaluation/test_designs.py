@@ -433,3 +433,38 @@ def test_queries_of_several_collections_with_one_id_are_refused() -> None:
     run = {"a": {"b/q": ["y", "x"]}, "a/b": {"q": ["x", "y"]}}
     with pytest.raises(cf.CranfieldError, match="two queries have the id `a/b/q`"):
         cf.evaluate(collections, {"r": run}, ["RR"])
+
+
+def test_several_collections_have_one_answer_whatever_the_aggregate() -> None:
+    """The difference is that of the means, and the interval that of the mean: credit is given within a collection."""
+    qrels = {"x": {str(i): {"a": 1} for i in range(10)}, "y": {str(i): {"a": 1} for i in range(6)}}
+    answers = {"old": {"x": "aaaabbb", "y": "aabab"}, "new": {"x": "aaab", "y": "abaa"}}
+    runs = {
+        run: {name: {str(i): [document] for i, document in enumerate(of)} for name, of in by_collection.items()}
+        for run, by_collection in answers.items()
+    }
+    scores = cf.evaluate(qrels, runs, ["c@1", "NumRelRet", "GMAP"])
+    pair = cf.compare(scores.only(measures="c@1"), baseline="old", test="t").pairs[0]
+    assert pair.difference == pytest.approx(scores.means["new"]["c@1"] - scores.means["old"]["c@1"])
+    for measure in ("c@1", "NumRelRet"):
+        low, high = scores.interval("new", measure, method="t")
+        mean = scores.means["new"][measure]
+        assert low < mean < high
+        if measure == "NumRelRet":  # which has no upper bound
+            assert (low + high) / 2 == pytest.approx(mean)
+    assert all(np.isnan(scores.interval("new", "GMAP")))
+
+
+def test_unanswered_questions_of_a_repeat_have_its_credit() -> None:
+    """C@1 of a system is the mean of that of its repeats, in scores and in comparisons."""
+    qrels = {str(i): {"a": 1} for i in range(8)}
+    old, *repeats = (
+        {str(i): [document] for i, document in enumerate(answers) if document != "-"}
+        for answers in ("aaab-abb", "aaaabb--", "aab-aabb", "a-aaa-ab")
+    )
+    scores = cf.evaluate(qrels, {"new": cf.Repeats(repeats), "old": old}, "c@1")
+    alone = [float(cf.evaluate(qrels, run, "c@1")) for run in (old, *repeats)]
+    assert scores.means["new"]["c@1"] == pytest.approx(fmean(alone[1:]))
+    for how in ("random", "fixed"):
+        pair = cf.compare(scores, baseline="old", test="t", repeats=how).pairs[0]
+        assert pair.difference == pytest.approx(fmean(alone[1:]) - alone[0])

@@ -293,6 +293,20 @@ def test_totals_and_geometric_means() -> None:
     assert nothing._means[0, 0] == pytest.approx(np.sqrt(1e-5 * 0.5))
 
 
+def test_the_interval_of_a_geometric_mean_is_that_of_the_logarithms() -> None:
+    from scipy import stats
+
+    rng = np.random.default_rng(2)
+    qrels = {f"q{i}": {"a": 1} for i in range(30)}
+    run = {query: {"a": 0.0} | {f"x{j}": 1.0 for j in range(rng.integers(0, 5))} for query in qrels}
+    low, high = cf.evaluate(qrels, run, "GMAP").interval("run", "GMAP")
+    values = np.array([1 / len(ranking) for ranking in run.values()])
+    expected = stats.bootstrap((values,), stats.gmean, method="BCa", rng=np.random.default_rng(1)).confidence_interval
+    assert (low, high) == pytest.approx((expected.low, expected.high), abs=0.01)
+    same = cf.evaluate({"1": {"a": 1}, "2": {"a": 1}}, {"1": ["b", "a"], "2": ["b", "a"]}, "GMAP")
+    assert same.interval("run", "GMAP") == (0.5, 0.5)
+
+
 def test_intervals() -> None:
     rng = np.random.default_rng(5)
     qrels = {f"q{i}": {"a": 1} for i in range(60)}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import cranfield as cf
+from cranfield.evaluation.notes import policy_line
 from cranfield.evaluation.plan import Policy, make_columns
-from cranfield.evaluation.policy_line import policy_line
 from cranfield.measures import CATALOGUE
 
 QRELS = {"q": {"a": 1, "b": 2}, "r": {"a": 3, "b": 1}}

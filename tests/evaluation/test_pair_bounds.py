@@ -13,8 +13,9 @@ import pytest
 
 import cranfield as cf
 from cranfield.errors import MeasureError
-from cranfield.evaluation.pair_bounds import differences_of_runs, rank_weights
+from cranfield.evaluation.pair_bounds import differences_of_runs
 from cranfield.measures import parse
+from cranfield.measures.weights import rank_weights
 from golden_cases import STRUCTURED
 from pair_oracles import judge_until_decided, linear_difference, precision_difference
 
@@ -223,7 +224,7 @@ def test_shared_documents_cannot_reverse_a_pair() -> None:
 
 
 def test_weights_of_ranks_without_the_native_core() -> None:
-    code = "import cranfield as cf; from cranfield.evaluation.pair_bounds import rank_weights; "
+    code = "import cranfield as cf; from cranfield.measures.weights import rank_weights; "
     code += "print(rank_weights(cf.parse('P@2'), 3, 1).tolist())"
     command = [sys.executable, "-W", "error", "-c", code]
     done = subprocess.run(command, env=os.environ | {"CRANFIELD_PLAIN": "1"}, capture_output=True, text=True)

@@ -9,7 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield import example, report
-from cranfield.evaluation.policy_line import policy_line
+from cranfield.evaluation.notes import policy_line
 
 QRELS = str(example.path("qrels.txt"))
 RUNS = [str(example.path(name)) for name in ("bm25.run", "quiet.run")]

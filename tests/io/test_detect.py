@@ -15,7 +15,7 @@ from cranfield.io.streams import open_stream, short_name
 
 MODULE = """
 from cranfield.io.streams import FileFormat
-from cranfield.io.objects import run_from_object
+from cranfield.io.tables import run_from_object
 
 
 def recognises(stream, kind, columns):

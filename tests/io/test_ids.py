@@ -16,7 +16,7 @@ import cranfield as cf
 from cranfield import io, native
 from cranfield.data import Strings
 from cranfield.errors import InputError
-from cranfield.io import values as duplicates
+from cranfield.io import columns as duplicates
 from cranfield.native import plain
 
 pairs = st.lists(st.tuples(st.integers(0, 2), st.text("ab\x00", max_size=3)), max_size=30)

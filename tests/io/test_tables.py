@@ -57,8 +57,10 @@ FRAMES = {
     "arrow slices and chunks": chunked,
     "arrow dictionary": dictionary,
     "arrow binary": binary,
-    "arrow view": lambda f: pa.table(pl.from_pandas(f)),
 }
+ARROW_OF_POLARS = hasattr(pl.DataFrame, "__arrow_c_stream__")  # since Polars 1.3
+if ARROW_OF_POLARS:
+    FRAMES["arrow view"] = lambda f: pa.table(pl.from_pandas(f))
 
 
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
@@ -81,7 +83,7 @@ def test_null_scores_of_every_frame(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = {"qid": ["q", "q"], "docno": ["d", "e"], "score": [1.5, None]}
     expected = "row 2, query `q`: the score is not a number: null\n\nhint: give the document a score, or leave it out"
     assert str(io.check_run(pa.table(columns))) == expected
-    assert str(io.check_run(pl.DataFrame(columns))) == expected
+    assert str(io.check_run(pl.DataFrame(columns))) == expected.replace("null", "null" if ARROW_OF_POLARS else "None")
     # What is missing and what is NaN is the same to pandas.
     assert str(io.check_run(pd.DataFrame(columns).convert_dtypes())).startswith("row 2, query `q`: the score is NaN\n")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -157,6 +159,7 @@ def test_an_iteration_zero_is_no_subtopic(tmp_path: Path) -> None:
     assert cf.read_qrels(path).labels is None
 
 
+@pytest.mark.skipif(not hasattr(pl, "Int128"), reason="Polars has these numbers since 1.18")
 def test_numbers_of_polars_that_arrow_does_not_have() -> None:
     frame = pl.DataFrame({"query_id": ["q", "q"], "doc_id": [1, 2], "score": [1, 2]})
     for column in ("doc_id", "score"):

@@ -70,12 +70,27 @@ def by_hand(name: str, documents: list[str], qrels: dict[str, int], nil: str | N
     return None if values[name] is None else float(values[name])
 
 
-def value_of(name: str, run: dict[str, float], qrels: dict[str, int], nil: str | None, **views: Any) -> float | None:
-    scores = cf.evaluate(cf.Collection({"q": qrels}, nil=nil), {"q": run}, name, **views).to_dict()
-    return scores["runs"]["run"][name]["queries"]["q"]
-
-
 NAMES = ("Answered", "FalseAnswer", "MissedAnswer", "AnswerAccuracy")
+
+
+def values_of(
+    rankings: list[dict[str, float]], qrels: dict[str, int], nil: str | None, **views: Any
+) -> dict[str, list[float | None]]:
+    """The values of all measures for some rankings of the same documents."""
+    run = {f"q{i}": ranking for i, ranking in enumerate(rankings)}
+    scores = cf.evaluate(cf.Collection(dict.fromkeys(run, qrels), nil=nil), run, NAMES, **views).to_dict()
+    return {name: [scores["runs"]["run"][name]["queries"][q] for q in run] for name in NAMES}
+
+
+def check_orders(
+    expected: dict[str, list[float | None]], run: dict[str, float], qrels: dict[str, int], nil: str | None, **views: Any
+) -> None:
+    """The values of a run with ties are the mean, the highest and the lowest over its orders."""
+    for ties, take in (("expected", np.mean), ("best", max), ("worst", min)):
+        for name, (found,) in values_of([run], qrels, nil, ties=ties, **views).items():
+            values = expected[name]
+            assert (found is None) == (values[0] is None)
+            assert found is None or found == pytest.approx(take(values), abs=1e-12), (name, ties)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -93,12 +108,8 @@ def test_ties_by_enumeration(seed: int) -> None:
         for order in itertools.permutations(run)
         if all(run[x] >= run[y] for x, y in itertools.pairwise(order))
     ]
-    for name in NAMES:
-        values = [by_hand(name, order, qrels, nil) for order in orders]
-        for ties, take in (("expected", np.mean), ("best", max), ("worst", min)):
-            found = value_of(name, run, qrels, nil, ties=ties)
-            assert (found is None) == (values[0] is None)
-            assert found is None or found == pytest.approx(take(values), abs=1e-12), (name, ties)
+    expected = {name: [by_hand(name, order, qrels, nil) for order in orders] for name in NAMES}
+    check_orders(expected, run, qrels, nil)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -112,19 +123,14 @@ def test_views_by_enumeration(seed: int, views: dict[str, Any]) -> None:
     qrels = {"a": int(rng.integers(0, 2)), "b": 0, "c": int(rng.integers(0, 2))}
     orders = [o for o in itertools.permutations(run) if all(run[x] >= run[y] for x, y in itertools.pairwise(o))]
     untied = [{document: -float(rank) for rank, document in enumerate(order)} for order in orders]
-    for name in NAMES:
-        values = [value_of(name, order, qrels, "NIL", **views) for order in untied]
-        for ties, take in (("expected", np.mean), ("best", max), ("worst", min)):
-            found = value_of(name, run, qrels, "NIL", ties=ties, **views)
-            assert (found is None) == (values[0] is None)
-            assert found is None or found == pytest.approx(take(values), abs=1e-12), (name, ties)
+    check_orders(values_of(untied, qrels, "NIL", **views), run, qrels, "NIL", **views)
 
 
 def test_a_large_tie_with_nil_has_exact_limits() -> None:
     run = {"NIL": 1.0} | {f"d{i}": 1.0 for i in range(20_000)}
     qrels = {f"d{i}": int(i < 40) for i in range(60)}
-    values = [value_of("MissedAnswer", run, qrels, "NIL", ties=ties) for ties in ("best", "worst", "expected")]
-    assert values == [1.0, 0.0, pytest.approx(1 / 20_001)]
+    values = [values_of([run], qrels, "NIL", ties=ties)["MissedAnswer"] for ties in ("best", "worst", "expected")]
+    assert values == [[1.0], [0.0], [pytest.approx(1 / 20_001)]]
 
 
 def test_queries_that_are_missing_or_not_judged() -> None:

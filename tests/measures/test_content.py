@@ -15,7 +15,7 @@ import cranfield as cf
 from corpus_samples import NAMES, QRELS, TEXTS, Printed, by_formula, documents, judged, texts
 from cranfield.corpus import Corpus, models
 from cranfield.evaluation.notes import sentences
-from golden_cases import STRUCTURED
+from golden_cases import STRUCTURED, without_notes
 
 GOLDEN = STRUCTURED
 CASES = [case for case in GOLDEN if case["measure"] == "divergence-gains"]
@@ -27,7 +27,7 @@ def descending(ranking: list[str]) -> dict[str, dict[str, float]]:
 
 
 def value(run: Any, qrels: Any, name: str, corpus: Any = TEXTS, **how: Any) -> float:
-    return float(cf.evaluate(cf.Collection(qrels, documents=corpus, **how), run, name).values[0, 0, 0])
+    return float(without_notes(cf.Collection(qrels, documents=corpus, **how), run, name).values[0, 0, 0])
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])

@@ -16,11 +16,9 @@ def test_golden(case: dict[str, Any]) -> None:
     check(case)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, d in cf.measures.CATALOGUE.items() if not d.content]
-)  # these have texts
-def test_every_measure_has_a_case(name: str) -> None:
-    assert any(symbol(case) == name for case in (*CASES, *SPANS))
+def test_every_measure_has_a_case() -> None:
+    needed = {name for name, definition in cf.measures.CATALOGUE.items() if not definition.content}  # these have texts
+    assert needed <= {symbol(case) for case in (*CASES, *SPANS)}
 
 
 def test_cases_are_of_known_families() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cranfield.ranking.row_math import NARROW, cells, reorder, running, scatter, summed, take_rows
+from cranfield.ranking.batch import NARROW, cells, reorder, running, scatter, summed, take_rows
 
 WIDTHS = [*range(1, 2 * NARROW + 2), 127, 129, 300]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield import io
 from cranfield.corpus.corpus import top_documents
-from cranfield.evaluation.reader import documents_read_by
+from cranfield.evaluation.run_scores import documents_read_by
 from cranfield.ranking.alignment import Aligner
 
 rows = st.lists(

@@ -25,7 +25,7 @@ PRODUCTS |= {"chebinterpolate", "chebfit", "polyfit", "convolve", "correlate", "
 ALLOWED = {
     "corpus/judged.py: nearness": "sparse matrices, whose products SciPy computes itself",
     "corpus/judged.py: _chunk": "sparse matrices",
-    "ranking/preferences.py: _closed": "whole numbers",
+    "io/side_tables.py: _closed": "whole numbers",
     "ranking/subtopics.py: _exact": "whole numbers",
     "statistics/design.py: resampled_means": "addable numbers, and whole ones",
     "statistics/intervals.py: subset_means": "addable numbers",

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cranfield.evaluation.pair_bounds import rank_weights
 from cranfield.measures import parse
+from cranfield.measures.weights import rank_weights
 from cranfield.statistics import survey
 from golden_cases import STRUCTURED
 

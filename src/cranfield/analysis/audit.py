@@ -18,14 +18,12 @@ from cranfield.display import Displayed
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
-from cranfield.evaluation.notes import Kind, Note, sentences
+from cranfield.evaluation.notes import Kind, Note, policy_line, sentences
 from cranfield.evaluation.pair_bounds import differences_of_runs
 from cranfield.evaluation.plan import Aggregate, AlignmentKey, Column
 from cranfield.evaluation.plausible import Deck, plausible
-from cranfield.evaluation.policy_line import policy_line
-from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.run_notes import judged_documents, unknown_tie_effect
-from cranfield.evaluation.run_scores import RunScores
+from cranfield.evaluation.run_scores import Progress, RunScores
 from cranfield.evaluation.scores import Interval, check_rankings
 from cranfield.measures import Measure
 from cranfield.measures.answering import false_answer_rate, missed_answer_rate

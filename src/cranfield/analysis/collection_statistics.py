@@ -19,8 +19,8 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.run_notes import judged_documents
+from cranfield.io.columns import Duplicates, codes_of
 from cranfield.io.runs import empty_index
-from cranfield.io.values import Duplicates, codes_of
 from cranfield.measures import Measure, parse
 from cranfield.ranking.alignment import Aligner
 from cranfield.ranking.rankings import Judged, Pool, Rankings

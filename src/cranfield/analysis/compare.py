@@ -35,12 +35,11 @@ from cranfield.evaluation.collection import Collection, check_options, is_severa
 from cranfield.evaluation.designs import INDEPENDENT, QUERY, cluster_of, matched_sample
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures, evaluate
-from cranfield.evaluation.notes import Note, QueryNames, sentences
+from cranfield.evaluation.notes import Note, QueryNames, policy_line, sentences
 from cranfield.evaluation.plan import Column
-from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.predicted import PredictedMean
 from cranfield.evaluation.provenance import Provenance
-from cranfield.evaluation.reader import Progress
+from cranfield.evaluation.run_scores import Progress
 from cranfield.evaluation.scores import Scores
 from cranfield.measures import parse
 from cranfield.parallel import followed, in_background

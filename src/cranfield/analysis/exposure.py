@@ -19,10 +19,10 @@ from cranfield.display import Displayed
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import read_runs
+from cranfield.io.columns import Duplicates, first_rows, is_missing
 from cranfield.io.faults import quotable
 from cranfield.io.named_tables import Items, read_items
 from cranfield.io.runs import Piece, for_each_piece
-from cranfield.io.values import Duplicates, first_rows, is_missing
 from cranfield.ranking.tie_rules import DEFAULT, tie_rule
 from cranfield.settings import Count, checked
 from cranfield.statistics.intervals import t_quantile

@@ -17,10 +17,10 @@ from cranfield.data import Floats
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.elsewhere import read_scores
 from cranfield.evaluation.scores import Scores
+from cranfield.io.columns import by_text
 from cranfield.io.faults import quotable
 from cranfield.io.formats.json import parse_json
 from cranfield.io.streams import is_stream, open_stream
-from cranfield.io.values import by_text
 from cranfield.settings import Count, NotNegative, checked
 from cranfield.statistics.rounding import SAME
 

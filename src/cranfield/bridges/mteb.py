@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.analysis.query_values import nauc
-from cranfield.data import Floats
+from cranfield.analysis.query_values import Confidence, nauc
 from cranfield.evaluation.evaluator import Evaluator
 
 K_VALUES = (1, 3, 5, 10, 20, 100, 1000)
@@ -45,20 +44,9 @@ def retrieval_scores(
     scores = {f"{key}_at_{k}": float(row.mean()) for (key, k), row in zip(names, values, strict=True)}
     if "recall_at_1" in scores:
         scores["accuracy"] = scores["recall_at_1"]
-    confidence = _confidence([results[query] for query in answered])
+    confidence = np.array([Confidence.of([*results[query].values()] or [0.0]) for query in answered]).reshape(-1, 3)
     for (key, k), row in zip(names, values, strict=True):
         if key not in WITHOUT_NAUC:
-            for name, scale in confidence.items():
+            for name, scale in zip(Confidence._fields, confidence.T, strict=True):
                 scores[f"nauc_{key}_at_{k}_{name}"] = nauc(scale, row)
     return scores
-
-
-def _confidence(rankings: Sequence[Mapping[str, float]]) -> dict[str, Floats]:
-    """How confident a system is in each ranking: its highest score, their deviation, and the first gap."""
-    table = np.zeros((3, len(rankings)))
-    for q, ranking in enumerate(rankings):
-        scores = np.fromiter(ranking.values(), np.float64, len(ranking))
-        if len(scores):
-            top = np.partition(scores, -2)[-2:] if len(scores) > 1 else np.repeat(scores, 2)
-            table[:, q] = top[-1], np.std(scores), top[-1] - top[0]
-    return {"max": table[0], "std": table[1], "diff1": table[2]}

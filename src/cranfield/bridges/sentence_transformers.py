@@ -11,7 +11,7 @@ from cranfield.data import Run, Strings, Table
 from cranfield.errors import optional
 from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.evaluation.plan import Keys, keys_of
-from cranfield.io.values import by_text
+from cranfield.io.columns import by_text
 from cranfield.ranking.tie_rules import Ties
 
 _package = optional("sentence_transformers", "the bridge to sentence-transformers", "sentence-transformers")

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from cranfield.analysis.explain import Explanation
     from cranfield.analysis.significance import ComparisonSettings
     from cranfield.evaluation.evaluation import Evaluation
-    from cranfield.evaluation.reader import Progress
+    from cranfield.evaluation.run_scores import Progress
     from cranfield.evaluation.scores import Scores
 
 MOST_LOST = 3  # queries whose first pages are shown
@@ -169,7 +169,6 @@ class ExplainVerb(
     def run(self) -> None:
         from cranfield import explain, read_run
         from cranfield.io.named_tables import TEXT
-        from cranfield.io.spans import read_chunks
         from cranfield.report.explanation import drawings, pages
 
         if self.texts is not None and self.page is None:
@@ -178,7 +177,7 @@ class ExplainVerb(
         passages = collection.spans is not None
         measure = self.measure or ("nDCG@10" if collection.documents is None or passages else "DELTARB@20")
         chosen = self.values_of(options.Ordering)
-        run = (read_chunks if passages else read_run)(self.ranking, duplicates=self.duplicates)
+        run = (collection.read_chunks or read_run)(self.ranking, duplicates=self.duplicates)
         note_remarks([run])
         explanation = explain(collection, run, measure, query=self.query, **chosen)
         text = collection.queries.get(explanation.query, {}).get(TEXT, "")

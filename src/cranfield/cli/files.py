@@ -27,10 +27,9 @@ from cranfield.evaluation.evaluator import check_argument_order
 from cranfield.evaluation.notes import percent, scores_against_ranks
 from cranfield.evaluation.overlap import RISING, check_identity, check_query_overlap, find_disjoint
 from cranfield.evaluation.run_notes import judged_documents
+from cranfield.io.columns import Duplicates
 from cranfield.io.named_tables import kind_of
-from cranfield.io.spans import read_chunks
 from cranfield.io.toml_file import TomlFile
-from cranfield.io.values import Duplicates
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.spans import judge_chunks
 from cranfield.report.pages import FORMATS, write
@@ -255,10 +254,8 @@ def _check_run_file(
 ) -> Iterator[FileReport]:
     """A report on a file, or on each of its runs, which are added to ``opened``."""
     try:
-        if collection.spans is None:
-            runs = io.read_runs(path, duplicates=duplicates)
-        else:
-            runs = [read_chunks(path, duplicates=duplicates, texts=collection.texts)]
+        chunks = collection.read_chunks
+        runs = [chunks(path, duplicates=duplicates)] if chunks else io.read_runs(path, duplicates=duplicates)
     except InputError as error:
         yield FileReport(path, error)
         return
@@ -274,8 +271,8 @@ def _check_run_file(
             judged = aligner.judgments
             check_identity(judged, run)
             warnings += [RISING] if run.rising else []
-            if judged.spans is not None:
-                aligner = Aligner(judge_chunks(judged, [run]), complete=collection.complete)
+            if (of_run := judge_chunks(judged, [run])) is not judged:
+                aligner = Aligner(of_run, complete=collection.complete)
             alignment = aligner.align(run, by_id=False)
             check_query_overlap(run, alignment)
             warnings += run_warnings(alignment)

@@ -14,7 +14,7 @@ from cranfield.cli.output import QUIET, colour, emit, for_file, note, progress, 
 from cranfield.data import Repeats
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.plan import DEFAULT_MEASURES, DIVERSITY_MEASURES, Policy, Shown, Undefined, default_measures
-from cranfield.io.values import DuplicateRule
+from cranfield.io.columns import DuplicateRule
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report import FORMATS
 from cranfield.report.pages import FORMATS as PAGE_FORMATS

@@ -190,17 +190,10 @@ def _read_judgments(source: Any, format: str) -> list[Judgments]:
     if format == "qrels":
         return [read_qrels(source)]
     from cranfield.io.side_tables import read_groups, read_preferences
-    from cranfield.ranking.preferences import group_layers, preference_judgments
 
     if format == "qrels_jg":
-        name, lines = read_groups(source)
-        layers = [read_qrels(layer, name=name) for layer in group_layers(lines)]
-    else:
-        name, lines = read_preferences(source, "prefs" if format == "prefs" else "qrels_prefs")
-        layers = [preference_judgments(name, lines)] if lines else []
-    if not layers:
-        raise InputError([f"{name}: no judgments"])
-    return layers
+        return read_groups(source)
+    return [read_preferences(source, "prefs" if format == "prefs" else "qrels_prefs")]
 
 
 def _aligned(aligner: Aligner, run: Run, end: _RunEnd | None, views: Views, *, blank: bool) -> Alignment:

@@ -18,11 +18,11 @@ from cranfield.corpus.models import Settings
 from cranfield.data import Integers, Judgments, Run, Strings
 from cranfield.errors import InputError, UsageError
 from cranfield.io import join, read_qrels, read_run
+from cranfield.io.columns import by_text
 from cranfield.io.documents import Documents, FieldChoice, encode_text
 from cranfield.io.faults import quotable
 from cranfield.io.runs import WHOLE_RANKING, empty_index
 from cranfield.io.streams import is_stream
-from cranfield.io.values import by_text
 from cranfield.wording import few, plural
 
 

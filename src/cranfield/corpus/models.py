@@ -18,13 +18,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from cranfield.data import Bytes, Floats, Integers
 from cranfield.errors import UsageError, optional
 from cranfield.io.streams import open_stream
+from cranfield.settings import check_fields
 
 if TYPE_CHECKING:
     from cranfield.corpus.corpus import Corpus
@@ -331,8 +332,7 @@ class Settings:
     stemmer: str = "none"
 
     def __post_init__(self) -> None:
-        if self.split not in get_args(Split):
-            raise UsageError(f"unknown value of split: `{self.split}`", hint=f"use one of {', '.join(get_args(Split))}")
+        check_fields(self)
         if self.stemmer != "none":
             _stemmer(self.stemmer)
 

@@ -22,21 +22,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from cranfield.data import Array, Booleans, Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures import Measure
 from cranfield.measures.ties.strategies import ClosedForm
-from cranfield.ranking.batch import COLUMNS, Batch, Documents, GainSums, Preferences, Weights, penalty, ragged
+from cranfield.ranking.batch import Batch, Documents, GainSums, Preferences, Weights, constant, penalty, ragged, running
 from cranfield.ranking.rankings import Rankings
-from cranfield.ranking.row_math import running
 from cranfield.ranking.views import judge_all, with_every_document
 
 CELLS = 1 << 15  # number of cells that are processed together; they fit into the processor cache
+NO_BOUNDS = {  # facts of a measure, and why it has no bounds then
+    "subtopics": "the subtopics of unjudged documents are unknown",
+    "spans": "it knows which part of each chunk is relevant",
+    "preferences": "documents without a preference do not count",
+    "sampled": "it estimates the grades of unjudged documents from a sample",
+    "content": "it uses the text of unjudged documents",
+    "by_document": "documents of equal grade differ",
+}
 TRIED = 257  # the most numbers of relevant documents that are tried; with more, the result is a range
 
 
@@ -54,18 +59,9 @@ class Bounds:
 
 def bounds(measure: Measure, rankings: Rankings, *, seed: int = 0) -> Bounds:
     """The lowest and highest score of each query over the possible grades of its unjudged documents."""
-    if measure.definition.subtopics:
-        raise MeasureError(f"{measure} has no bounds: the subtopics of unjudged documents are unknown")
-    if measure.definition.spans:
-        raise MeasureError(f"{measure} has no bounds: it knows which part of each chunk is relevant")
-    if measure.definition.preferences:
-        raise MeasureError(f"{measure} has no bounds: documents without a preference do not count")
-    if measure.definition.sampled or measure.views.sampled:
-        raise MeasureError(f"{measure} has no bounds: it estimates the grades of unjudged documents from a sample")
-    if measure.definition.content:
-        raise MeasureError(f"{measure} has no bounds: it uses the text of unjudged documents")
-    if measure.definition.by_document:
-        raise MeasureError(f"{measure} has no bounds: documents of equal grade differ")
+    for fact, reason in NO_BOUNDS.items():
+        if getattr(measure.definition, fact) or (fact == "sampled" and measure.views.sampled):
+            raise MeasureError(f"{measure} has no bounds: {reason}")
     if measure.definition.documents:  # what is judged has no effect
         value = measure.values(rankings, seed=seed).value
         return Bounds(value, value, np.ones(len(value), bool))
@@ -151,142 +147,48 @@ def _bounds_from_assignments(measure: Measure, seed: int, full: Batch) -> tuple[
 
 def _assignments(measure: Measure, full: Batch) -> Iterator[tuple[Integers, Batch]]:
     """Batches of queries in which the topmost or bottommost unjudged documents are relevant."""
-    definition = measure.definition
-    cutoff = measure.rank_cutoff
+    definition, cutoff = measure.definition, None if measure.views.terminal else measure.rank_cutoff
     affects_score = (full.judged if definition.uses_nonrelevant else full.relevant | full.nil) | (full.grade < 0)
-    if definition.retrieved_only and cutoff is not None and not measure.views.terminal:
-        affects_score &= full.start < cutoff
+    if cutoff is not None:
+        affects_score &= full.start < cutoff  # below, only totals matter
+    unjudged = full.grade < 0 if cutoff is None or not definition.retrieved_only else affects_score & (full.grade < 0)
+    total = unjudged.sum(axis=1)
     full = full.compact(affects_score)
-    # An empty column at the end, as padding.
-    wider: dict[str, Any] = {
-        name: np.concatenate([getattr(full, name), np.full((len(full.R), 1), empty)], axis=1)
-        for name, empty in COLUMNS.items()
-    }
-    assignments = Assignments(full.changed(**wider), definition.uses_nonrelevant)
-    unjudged = assignments.unjudged_count
-    counts = np.minimum(unjudged + 1, TRIED)
+    full = full.changed(document=constant(-1, full.grade.shape))
+    counts = np.minimum(total + 1, TRIED)
     query, i = ragged(counts)
-    number = i * unjudged[query] // np.maximum(counts[query] - 1, 1)
+    number = i * total[query] // np.maximum(counts[query] - 1, 1)
     # If none or all are relevant, topmost and bottommost are the same. If none is, the score is the actual one, unless
     # the measure depends on which documents are judged.
-    needed = (number > 0) | definition.uses_nonrelevant, (number > 0) & (number < unjudged[query])
+    needed = (number > 0) | definition.uses_nonrelevant, (number > 0) & (number < total[query])
+    depth = 1 if definition.retrieved_only else cutoff  # of ideal rankings, if they are used
+    step = max(1, CELLS // full.grade.shape[1])
     for chosen, topmost in zip(needed, (True, False), strict=True):
         rows, n = query[chosen], number[chosen]
-        shape = assignments.shape(rows, n, cutoff)
-        if definition.retrieved_only:
-            shape[1] = 0  # the measure does not use the ideal ranking
-        for part in _parts(shape.sum(axis=0)):
-            size = shape[:, part].max(axis=1)
-            yield rows[part], assignments.batch(rows[part], n[part], size, topmost=topmost)
+        for part in (slice(begin, begin + step) for begin in range(0, len(rows), step)):
+            others = total[rows[part]] - n[part]
+            assigned = _with_relevant(full.rows(rows[part]), n[part], others, depth, topmost=topmost)
+            yield rows[part], assigned if definition.uses_nonrelevant else assigned.compact(assigned.gain > 0)
 
 
-def _parts(cells: Integers) -> Iterator[Integers]:
-    """Rows of similar size in chunks that fit into the processor cache."""
-    order = np.argsort(-cells, kind="stable")
-    i = 0
-    while i < len(order):
-        step = max(1, CELLS // int(cells[order[i]]))
-        yield order[i : i + step]
-        i += step
+def _with_relevant(full: Batch, number: Integers, others: Integers, depth: int | None, *, topmost: bool) -> Batch:
+    """The rankings in which so many unjudged documents, the topmost or bottommost, are relevant, and the others not.
 
-
-@dataclass(frozen=True, eq=False)
-class Assignments:
-    """Builds batches in which some of the unjudged documents are relevant, and the others are not.
-
-    ``full`` has an empty column at its end. ``nonrelevant``: whether non-relevant documents need a column.
+    ``depth``: of ideal rankings, in which the relevant unjudged documents come first, as they have the highest gain.
     """
-
-    full: Batch
-    nonrelevant: bool
-
-    @cached_property
-    def unjudged(self) -> Booleans:
-        return self.full.grade < 0
-
-    @cached_property
-    def unjudged_count(self) -> Integers:
-        """The number of unjudged documents of each query."""
-        return self.unjudged.sum(axis=1)
-
-    @cached_property
-    def _columns(self) -> tuple[Integers, Integers]:
-        """The columns of the unjudged and of the judged documents, padded with the empty column."""
-        return _columns(self.unjudged), _columns(self.full.judged)
-
-    @cached_property
-    def _relevant(self) -> tuple[Floats, Floats]:
-        """Grades and gains if all unjudged documents are relevant."""
-        full = judge_all(self.full, relevant=True)
-        return full.grade, full.gain
-
-    @cached_property
-    def _ideal(self) -> Floats:
-        """Ideal rankings preceded by the highest gain, as often as any query has unjudged documents."""
-        most = int(self.unjudged_count.max(initial=0))
-        zeros = np.zeros((len(self.unjudged_count), most))
-        return np.concatenate([zeros + self.full.top, self.full.ideal, zeros], axis=1)
-
-    def ideal(self, rows: Integers, number: Integers, depth: int) -> Floats:
-        """The top of ideal rankings; relevant unjudged documents come first, because they have the highest gain."""
-        if not depth:
-            return np.zeros((len(rows), 1))
-        return sliding_window_view(self._ideal, depth, axis=1)[rows, self.unjudged_count.max() - number]
-
-    def shape(self, rows: Integers, number: Integers, cutoff: int | None) -> Integers:
-        """The number of columns and the depth of the ideal ranking that each assignment needs."""
-        kept = self.unjudged_count[rows] if self.nonrelevant else number
-        judged = self.full.judged.sum(axis=1)[rows]
-        shape = np.stack([judged + kept, (self.full.R[rows] + number).astype(np.int64)])
-        if cutoff is not None:
-            # Below the cutoff only totals matter.
-            near = (~np.isnan(self.full.grade) & (self.full.start < cutoff)).sum(axis=1)
-            shape = np.minimum(shape, [near[rows], np.full_like(rows, cutoff)])
-        return np.maximum(shape, 1)
-
-    def batch(self, rows: Integers, number: Integers, shape: Integers, *, topmost: bool) -> Batch:
-        """The batch in which this number of unjudged documents of each query is relevant, topmost or bottommost."""
-        full, (unjudged, judged) = self.full, self._columns
-        (width, depth), columns = shape.tolist(), full.gain.shape[1]
-        row, n, others = rows[:, None], number[:, None], (self.unjudged_count[rows] - number)[:, None]
-        column = np.broadcast_to(np.arange(width), (len(rows), width))
-        # The unjudged documents above this column, or from it on, are relevant.
-        edge = np.where(n > 0, unjudged[row, n - 1] + 1, 0) if topmost else unjudged[row, others]
-        if not self.nonrelevant and topmost:
-            next_judged = judged.ravel().take(np.maximum(column - n, 0) + row * columns)
-            column = np.where(column < edge, column, next_judged)
-        elif not self.nonrelevant:
-            column = np.where(column < edge - others, judged[rows, :width], np.minimum(column + others, columns - 1))
-        cell = row * columns + column
-        grade, gain = (table.ravel().take(cell) for table in self._relevant)
-        if self.nonrelevant:
-            relevant = (column < edge) == topmost
-            grade = np.where(relevant, grade, np.maximum(full.grade.ravel().take(cell), 0))
-            gain = np.where(relevant, gain, full.gain.ravel().take(cell))
-        zeros = np.broadcast_to(np.int64(0), cell.shape)
-        return full.changed(
-            grade=grade,
-            gain=gain,
-            start=full.start.ravel().take(cell),
-            size=full.size.ravel().take(cell) if full.tied.any() else np.broadcast_to(np.int64(1), cell.shape),
-            nil=full.nil.ravel().take(cell) if full.nil.any() else np.broadcast_to(np.False_, cell.shape),
-            document=zeros,
-            length=full.length[rows],
-            ideal=self.ideal(rows, number, depth),
-            R=full.R[rows] + number,
-            N=full.N[rows] + others[:, 0],
-            mass=full.mass[rows] + number * full.top,
-            tail=full.tail[rows],
-            nil_grade=full.nil_grade[rows],
-            query=full.query[rows],
-        )
-
-
-def _columns(chosen: Booleans) -> Integers:
-    """The columns of the chosen documents, padded with the last column."""
-    column = np.argsort(~chosen, axis=1, kind="stable")
-    last = chosen.shape[1] - 1
-    return np.where(np.arange(last + 1) < chosen.sum(axis=1)[:, None], column, last)
+    unjudged = full.grade < 0
+    nth = running(unjudged)
+    relevant = unjudged & (nth <= number[:, None] if topmost else nth > others[:, None])
+    rank = np.arange(full.ideal.shape[1] + int(number.max(initial=0)))[:depth] - number[:, None]
+    ideal = np.pad(full.ideal, ((0, 0), (0, max(rank.shape[1] - full.ideal.shape[1], 0))))
+    return full.changed(
+        grade=np.where(relevant, np.inf, np.where(unjudged, 0, full.grade)),
+        gain=np.where(relevant, full.top, full.gain),
+        ideal=np.where(rank < 0, full.top, np.take_along_axis(ideal, np.maximum(rank, 0), axis=1)),
+        R=full.R + number,
+        N=full.N + others,
+        mass=full.mass + number * full.top,
+    )
 
 
 # The sums that measures depend on, for each number of relevant unjudged documents of a ranking.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
@@ -295,20 +295,23 @@ class Collection:
         if self.prefs is None and self.groups is None:
             return [io.read_qrels(self.qrels, name=self.name)]
         from cranfield.io.side_tables import read_groups, read_preferences
-        from cranfield.ranking.preferences import group_layers, preference_judgments
 
-        if self.prefs is not None:
-            return [preference_judgments(*read_preferences(self.prefs))]
-        name, lines = read_groups(self.groups)
-        if not lines:
-            raise InputError([f"{name}: no judgments"])
-        return [io.read_qrels(layer, name=name) for layer in group_layers(lines)]
+        return read_groups(self.groups) if self.prefs is None else [read_preferences(self.prefs)]
 
     def _span_judgments(self) -> Judgments:
         from cranfield.io.spans import read_spans
         from cranfield.ranking.spans import span_judgments
 
         return span_judgments(*read_spans(self.spans, name=self.name, texts=self.texts), self.cover)
+
+    @property
+    def read_chunks(self) -> Callable[..., Run] | None:
+        """The reader of runs of chunks, where passages are judged; None where documents are."""
+        if self.spans is None:
+            return None
+        from cranfield.io.spans import read_chunks
+
+        return partial(read_chunks, texts=self.texts)
 
     @cached_property
     def texts(self) -> Texts | None:
@@ -329,7 +332,7 @@ class Collection:
         if not len(judgments.queries) and self.is_judged:
             raise InputError([f"{judgments.name}: no judgments"])
         if self._sample is not None:
-            from cranfield.io.side_tables import with_sample
+            from cranfield.io.tables import with_sample
 
             judgments = with_sample(judgments, **self._sample)
         if self.intents is not None:

@@ -15,9 +15,8 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.notes import Note
 from cranfield.evaluation.plan import Column, Plan, Policy, make_columns
-from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.run_notes import remark_notes, run_notes, score_notes
-from cranfield.evaluation.run_scores import GroupScores, RunScores, check_columns, group_notes
+from cranfield.evaluation.run_scores import GroupScores, Progress, RunScores, check_columns, group_notes
 from cranfield.evaluation.scores import Scores
 from cranfield.parallel import followed, parallel
 from cranfield.ranking.alignment import FirstPage, first_pages

@@ -43,7 +43,6 @@ from cranfield.evaluation.plan import (
     keys_of,
     make_plan,
 )
-from cranfield.evaluation.reader import Progress, RunReader
 from cranfield.evaluation.run_notes import (
     check_level,
     divisor_notes,
@@ -55,6 +54,8 @@ from cranfield.evaluation.run_notes import (
 )
 from cranfield.evaluation.run_scores import (
     GroupScores,
+    Progress,
+    RunReader,
     RunScores,
     check_chunk_measures,
     check_columns,
@@ -62,9 +63,9 @@ from cranfield.evaluation.run_scores import (
     without_groups,
 )
 from cranfield.evaluation.scores import Scores, check_rankings, handle_undefined, summary_of
-from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
+from cranfield.io import is_list_of_runs, is_mapping_of_runs
+from cranfield.io.columns import Duplicates
 from cranfield.io.streams import short_name
-from cranfield.io.values import Duplicates
 from cranfield.measures import Measure
 from cranfield.parallel import ProgressLine, followed
 from cranfield.ranking.spans import judge_chunks
@@ -392,13 +393,12 @@ class Evaluator:
         readers = self._make_readers(columns, page=kept, rules=rules)
         runs = self.read_runs(run, names, duplicates)
         scores = self._with_overlap(self._scores(runs, readers, progress))
-        evaluation = self._evaluation(scores, page)
-        if self.judgments.spans is not None:
-            evaluation.judgments = judge_chunks(self.judgments, runs)
-        return evaluation
+        return self._evaluation(scores, page)
 
     def _evaluation(self, runs: Iterable[RunScores], page: int = 0) -> Evaluation:
-        return Evaluation(self.plan, self.collection, self.judgments, [*runs], self._queries, self._notes, page)
+        scores = list(runs)
+        judgments = judge_chunks(self.judgments, [of_run.run for of_run in scores])
+        return Evaluation(self.plan, self.collection, judgments, scores, self._queries, self._notes, page)
 
     @property
     def reader(self) -> RunReader:
@@ -443,7 +443,8 @@ class Evaluator:
 
     def _single(self, run: Any, method: SingleRun) -> Any:
         """What a method of the native program gives for one run, or `of_aligned` if it cannot read the run."""
-        (read,) = self._checked([self._read_run(run)])
+        read_run = self.collection.read_chunks or io.read_run
+        (read,) = self._checked([read_run(run)])
         if self._program is not None and callable(read.source):
             with reading(read.source_name):
                 result = getattr(self._program, method)(read.source)
@@ -489,27 +490,17 @@ class Evaluator:
         """
         if self._layers:
             raise UsageError("documents cannot be re-scored for judgments by group", hint="call the evaluator itself")
-        if self.judgments.spans is not None:
+        if self.collection.read_chunks is not None:
             raise UsageError("chunks cannot be re-scored", hint="call the evaluator itself")
         read = io.read_run(run)
         check_identity(self.judgments, read)
         return Rescorer(self, self._readers[0], read)
 
-    @property
-    def _read_run(self) -> Callable[..., Run]:
-        """The reader of one run: of documents, or of chunks."""
-        if self.judgments.spans is None:
-            return io.read_run
-        from cranfield.io.spans import read_chunks
-
-        return partial(read_chunks, texts=self.collection.texts)
-
     def read_runs(
         self, run: Any, names: Sequence[str | None] | None = None, duplicates: Duplicates = "error"
     ) -> list[Run]:
         """The runs of an argument, with unique names, not yet aligned."""
-        read = None if self.judgments.spans is None else self._read_run
-        return self._checked(read_runs(run, names, duplicates, read))
+        return self._checked(read_runs(run, names, duplicates, self.collection.read_chunks))
 
     def _checked(self, runs: list[Run]) -> list[Run]:
         """The runs; an error if judgments and runs are swapped, or cannot belong together."""

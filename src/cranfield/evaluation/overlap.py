@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.data import Judgments, Run, Strings, Table
 from cranfield.errors import InputError
+from cranfield.io.columns import codes_of, id_text, passage_ids
 from cranfield.io.faults import quotable
 from cranfield.io.runs import load, load_unchecked
-from cranfield.io.values import codes_of, id_text, passage_ids
 from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.tie_rules import TieRule
 

@@ -13,19 +13,17 @@ runs, and which is taken as it is judged so far. For other measures nothing is k
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 
 from cranfield.data import Floats, Integers, Strings
-from cranfield.errors import MeasureError
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.plan import Column, Policy
 from cranfield.evaluation.run_scores import RunScores
-from cranfield.io.values import first_rows
-from cranfield.measures import CATALOGUE, Measure
+from cranfield.io.columns import first_rows
+from cranfield.measures import Measure
+from cranfield.measures.weights import is_linear, rank_weights
 from cranfield.ranking.batch import CELLS
-from cranfield.ranking.rankings import from_tables
 from cranfield.ranking.views import Views
 
 DECIMALS = 12  # weights equal to this number of decimals are tied
@@ -67,21 +65,6 @@ def shared_gain(run: Integers, document: Integers, weight: Floats, runs: int) ->
     return shared
 
 
-def is_linear(measure: Measure) -> bool:
-    """Whether the score of a ranking is a sum over documents of gain times a weight of the rank."""
-    views = measure.views
-    return measure.definition.linear and not (views.terminal or views.condensed)
-
-
-def check_linear(measure: Measure) -> None:
-    """Raise if the measure is not linear in the gains."""
-    if not is_linear(measure):
-        symbols = ", ".join(definition.symbol for definition in CATALOGUE.values() if definition.linear)
-        raise MeasureError(
-            f"{measure} is not linear in the gains of documents", hint=f"measures that are linear: {symbols}"
-        )
-
-
 def linear_part(measure: Measure) -> Measure | None:
     """The linear measure that this one is, or that it divides by the ideal ranking of the query; None otherwise."""
     views = measure.views
@@ -109,25 +92,6 @@ def ideal_scores(measure: Measure, begin: Integers, grade: Floats, top: float) -
     weight = rank_weights(replace(part, views=Views()), max(int(count.max(initial=0)), 1), top)
     weighted = gain * weight[np.arange(len(gain)) - begin[query]]
     return np.asarray(np.bincount(query, weighted, len(count)), np.float64)
-
-
-@lru_cache(maxsize=256)
-def _rank_weights(measure: Measure, length: int, top: float) -> Floats:
-    ranks = np.arange(length)[:, None]
-    ones = np.ones_like(ranks)
-    grades = np.full((length, 1), float(top))
-    rankings = from_tables(grades, ranks, ones, ones - 1, np.full(length, length), top)
-    return measure.values(rankings).value / measure.highest_gain(top)
-
-
-def rank_weights(measure: Measure, length: int, top: float = 1.0) -> Floats:
-    """The weight of each rank of a ranking of this length, for gains as the measure maps them.
-
-    >>> rank_weights(cf.parse("P@2"), 3).tolist()
-    [0.5, 0.5, 0.0]
-    """
-    check_linear(measure)
-    return _rank_weights(measure, length, top) if length else np.zeros(0)
 
 
 def pair_depth(column: Column, policy: Policy) -> int:

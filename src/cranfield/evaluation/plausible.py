@@ -19,9 +19,8 @@ from cranfield.data import Floats, Integers
 from cranfield.measures import Measure
 from cranfield.measures.ties.strategies import ClosedForm
 from cranfield.ranking.alignment import Alignment
-from cranfield.ranking.batch import COLUMNS, Batch, ragged
+from cranfield.ranking.batch import COLUMNS, Batch, cells, constant, ragged, scatter
 from cranfield.ranking.rankings import Position, Rankings
-from cranfield.ranking.row_math import cells, constant, scatter
 from cranfield.ranking.views import with_every_document
 
 LAST_RANKS = np.array([5, 10, 20, 50, 100, 200, 500, 1000])  # the last rank of each depth; below is one more

@@ -20,10 +20,10 @@ import numpy as np
 from cranfield.codec import of_fields
 from cranfield.data import Floats, Judgments, Run
 from cranfield.errors import InputError
-from cranfield.evaluation.pair_bounds import is_linear, rank_weights
 from cranfield.evaluation.plan import Column, Inference, Plan
 from cranfield.evaluation.scores import Scores, substituted
 from cranfield.measures import Measure
+from cranfield.measures.weights import is_linear, rank_weights
 from cranfield.ranking.alignment import Aligner, FirstPage, ranked_pages
 from cranfield.ranking.rankings import probabilities
 from cranfield.settings import check_fields

@@ -18,8 +18,8 @@ from cranfield.codec import plain, typed
 from cranfield.data import Judgments, Run
 from cranfield.errors import UsageError
 from cranfield.evaluation.plan import NO_POLICY, Column, Policy
+from cranfield.io.columns import id_text
 from cranfield.io.streams import Digests, active, digest_of_file, text_digest
-from cranfield.io.values import id_text
 from cranfield.ranking.tie_rules import DEFAULT
 from cranfield.wording import few, plural
 

@@ -19,9 +19,8 @@ from cranfield import native
 from cranfield.data import Floats, Integers
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.plan import Column, Queries
-from cranfield.evaluation.reader import RunReader
-from cranfield.evaluation.run_scores import check_judgments
-from cranfield.io.objects import may_be_fields
+from cranfield.evaluation.run_scores import RunReader, check_judgments
+from cranfield.io.tables import may_be_fields
 from cranfield.measures.ties.strategies import ClosedForm, OverCuts, OverOrdersIfCosts
 from cranfield.ranking.batch import Batch, Documents, GainSums, Preferences, Weights
 from cranfield.ranking.rankings import Pool, Rankings

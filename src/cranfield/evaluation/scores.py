@@ -337,15 +337,21 @@ class Scores(ScoreTable, Saved):
 
         Undefined values are handled by the policy.
         """
-        values = self.values[:, measure]
-        if self.columns[measure].aggregate == "credit":
-            values = values.copy()
-            for r, counted in enumerate(self.counted):
-                values[r, counted] = handle_undefined(values[r, counted], self.undefined, "credit")
-        else:
-            values = substituted(values, self.undefined)
+        values = self._filled(measure)
         common = np.flatnonzero(self.counted.all(axis=0) & ~np.isnan(values).any(axis=0))
         return values[:, common], common
+
+    def _filled(self, measure: int) -> Floats:
+        """One measure by (run, query), undefined values as the policy has them; credit is given within a collection."""
+        values = self.values[:, measure]
+        if self.columns[measure].aggregate != "credit":
+            return substituted(values, self.undefined)
+        values = values.copy()
+        for rows in self._rows_of_collections.values() if self.by_collection else [np.arange(len(self.queries))]:
+            for r, counted in enumerate(self.counted):
+                chosen = rows[counted[rows]]
+                values[r, chosen] = handle_undefined(values[r, chosen], self.undefined, "credit")
+        return values
 
     def _summary(self, run: int, measure: int, *, instead: Floats | None = None) -> float:
         """The mean over queries; the geometric mean or the sum for measures that declare it."""
@@ -356,12 +362,17 @@ class Scores(ScoreTable, Saved):
         return summary_of(np.array([mean for mean in means if not math.isnan(mean)]), "mean")
 
     @cached_property
-    def _collections(self) -> dict[str, Scores]:
-        """The scores on each collection, if there are several."""
+    def _rows_of_collections(self) -> dict[str, Integers]:
+        """The queries of each collection, if there are several."""
         rows: dict[str, list[int]] = {}
         for q, query in enumerate(self.queries) if self.by_collection else ():
             rows.setdefault(self.attributes[query][COLLECTION], []).append(q)
-        return {name: self._part(queries) for name, queries in rows.items()}
+        return {name: np.array(queries, np.int64) for name, queries in rows.items()}
+
+    @cached_property
+    def _collections(self) -> dict[str, Scores]:
+        """The scores on each collection, if there are several."""
+        return {name: self._part(rows.tolist()) for name, rows in self._rows_of_collections.items()}
 
     def _part(self, queries: Sequence[int]) -> Scores:
         """The scores of these queries."""
@@ -389,15 +400,19 @@ class Scores(ScoreTable, Saved):
         for system, members_of in zip(members, rows, strict=True):
             if (self.counted[members_of] != self.counted[members_of[0]]).any():
                 raise UsageError(f"the repeats of `{system}` do not answer the same queries", hint="use queries=judged")
+        tables = [self.values[members_of] for members_of in rows]
+        for m, column in enumerate(self.columns):
+            if column.aggregate == "credit":  # each repeat has a credit of its own
+                filled = self._filled(m)
+                for table, members_of in zip(tables, rows, strict=True):
+                    table[:, m] = filled[members_of] if len(members_of) > 1 else table[:, m]
         return replace(
             self,
             runs=tuple(members),
-            values=np.stack([self.values[members_of].mean(axis=0) for members_of in rows]),
+            values=np.stack([table.mean(axis=0) for table in tables]),
             counted=np.stack([self.counted[members_of[0]] for members_of in rows]),
             repeats={
-                run: np.moveaxis(self.values[members_of], 0, 2)
-                for run, members_of in members.items()
-                if len(members_of) > 1
+                run: np.moveaxis(table, 0, 2) for run, table in zip(members, tables, strict=True) if len(table) > 1
             },
         )
 
@@ -625,33 +640,24 @@ class Scores(ScoreTable, Saved):
             return np.nan, np.nan
         if self.by_collection:
             return self._interval_over_collections(run, measure, level=level, method=method, seed=seed)
-        if len(sample) < 2 or np.ptp(sample) == 0:
-            value = float(aggregate(sample, kind))
-            return (np.nan, np.nan) if len(sample) < 2 else (value, value)
+        if len(sample) < 2:
+            return np.nan, np.nan
+        if np.ptp(sample) == 0:
+            value = summary_of(sample, kind)
+            return value, value
         if method == "t" and kind == "mean":
             from cranfield.statistics.intervals import t_quantile
 
             half = t_quantile(level, len(sample) - 1) * sample.std(ddof=1) / np.sqrt(len(sample))
             return self._within_bounds(measure, float(sample.mean() - half), float(sample.mean() + half))
-        if kind != "geometric":
-            from cranfield.statistics.design import Sample
-            from cranfield.statistics.intervals import bca
+        from cranfield.statistics.design import Sample
+        from cranfield.statistics.intervals import bca
 
-            ends = bca(Sample(np.stack([sample, np.zeros_like(sample)])), np.array([[0, 1]]), level=level, seed=seed)[0]
-            low, high = (ends * (len(sample) if kind == "sum" else 1)).tolist()
-            return low, high
-        from scipy import stats
-
-        limits = stats.bootstrap(
-            (sample,),
-            lambda x, axis: aggregate(x, kind, axis),
-            confidence_level=level,
-            n_resamples=9999,
-            method="BCa",
-            rng=np.random.default_rng(seed),
-            vectorized=True,
-        ).confidence_interval
-        return float(limits.low), float(limits.high)
+        # BCa limits follow a change of scale: those of a geometric mean are those of the mean of logarithms.
+        terms = np.log(np.maximum(sample, SMALLEST)) if kind == "geometric" else sample
+        ends = bca(Sample(np.stack([terms, np.zeros_like(terms)])), np.array([[0, 1]]), level=level, seed=seed)[0]
+        low, high = (np.exp(ends) if kind == "geometric" else ends * (len(sample) if kind == "sum" else 1)).tolist()
+        return low, high
 
     def _within_bounds(self, measure: int, low: float, high: float) -> tuple[float, float]:
         """An interval by Student's t, which knows nothing of the bounds of the measure, cut at these."""
@@ -666,12 +672,14 @@ class Scores(ScoreTable, Saved):
         from cranfield.statistics.design import Design, Sample
         from cranfield.statistics.intervals import bca
 
-        values = np.where(self.counted[run], substituted(self.values[run, measure], self.undefined), np.nan)
+        values = np.where(self.counted[run], self._filled(measure)[run], np.nan)
         defined = np.flatnonzero(~np.isnan(values))
         names = [self.attributes[self.queries[q]][COLLECTION] for q in defined.tolist()]
-        if min((names.count(name) for name in names), default=0) < 2:
+        sizes = np.array([names.count(name) for name in names])
+        kind = self.columns[measure].aggregate
+        if not len(sizes) or sizes.min() < 2 or kind == "geometric":  # a mean of geometric means has no sample
             return np.nan, np.nan
-        x = np.stack([values[defined], np.zeros(len(defined))])
+        x = np.stack([values[defined] * (sizes if kind == "sum" else 1), np.zeros(len(defined))])
         sample, pair = Sample(x, Design.of(len(defined), names)), np.array([[0, 1]])
         ends = sample.error(pair).interval(level) if method == "t" else bca(sample, pair, level=level, seed=seed)
         low, high = ends[0].tolist()
@@ -930,7 +938,7 @@ def substituted(values: Floats, undefined: Undefined) -> Floats:
 
 
 def summary_of(sample: Floats, kind: Aggregate) -> float:
-    """`aggregate` of one sample, rounded once: the result does not depend on the order of values."""
+    """The mean of a sample, or another aggregate, rounded once: the result does not depend on the order of values."""
     added = np.log(np.maximum(sample, SMALLEST)) if kind == "geometric" else sample**2 if kind == "error" else sample
     try:
         total = math.fsum(added.tolist())
@@ -951,19 +959,6 @@ def averaged(total: float, count: int, kind: Aggregate) -> float:
     if kind == "error":
         return math.sqrt(max(total, 0.0)) / count
     return math.exp(total / count) if kind == "geometric" else total / count
-
-
-def aggregate(sample: Floats, kind: Aggregate, axis: int = -1) -> Floats:
-    """The mean, geometric mean or sum along an axis; a mean of no values is undefined."""
-    if kind == "sum":
-        return sample.sum(axis=axis)
-    if sample.shape[axis] == 0:
-        return np.full(np.delete(sample.shape, axis), np.nan)
-    if kind == "geometric":
-        return np.exp(np.log(np.maximum(sample, SMALLEST)).mean(axis=axis))
-    if kind == "error":
-        return np.sqrt((sample**2).sum(axis=axis)) / sample.shape[axis]
-    return sample.mean(axis=axis)
 
 
 def number(value: float) -> float | None:

@@ -20,10 +20,10 @@ from cranfield.evaluation.collection_file import KEYS, collection_of
 from cranfield.evaluation.evaluator import Missing
 from cranfield.evaluation.plan import Policy
 from cranfield.io import register
+from cranfield.io.columns import DuplicateRule
 from cranfield.io.register import REPORT_MARK, is_foreign, replaced_input
 from cranfield.io.streams import digesting
 from cranfield.io.toml_file import File, KeyPath, Output, Pattern, TomlFile, cut, keywords_of
-from cranfield.io.values import DuplicateRule
 from cranfield.measures import parse
 from cranfield.settings import Field, Limits, Record, declared, walk
 from cranfield.statistics.design import Repeated

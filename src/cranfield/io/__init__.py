@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, get_args
 
 from cranfield.data import Judgments, Repeats, Run
 from cranfield.errors import InputError, check_choice, reading_objects
-from cranfield.io.faults import TableKind
-from cranfield.io.objects import from_object, run_from_object
+from cranfield.io.columns import Duplicates, check_duplicates, is_frame, is_id, is_lazy, is_scalar
+from cranfield.io.faults import TableKind, quotable
 from cranfield.io.runs import ScoreKind, directed, empty_index, held, join, load, load_unchecked, with_query_ids
 from cranfield.io.streams import Roles, detect_file, detect_source, is_stream, open_stream, reject_columns
-from cranfield.io.values import Duplicates, check_duplicates
+from cranfield.io.tables import from_object, run_from_object
 from cranfield.io.write import write_qrels, write_run
 
 __all__ = [
@@ -87,15 +87,13 @@ def read_run(
     check_duplicates(duplicates)
     if scores is not None:
         check_choice("scores", scores, get_args(ScoreKind))
-    if duplicates == "error":
+    if isinstance(source, Run) or is_stream(source):
         run: Run = _read("run", source, name, columns)
     else:
+        run = run_from_object(source, name or "run", columns, duplicates=duplicates)
+    if duplicates != "error":
         from cranfield.io.records import without_repeats
 
-        if isinstance(source, Run) or is_stream(source):
-            run = _read("run", source, name, columns)
-        else:
-            run = run_from_object(source, name or "run", columns, duplicates=duplicates)
         run = without_repeats(run, duplicates, load_unchecked)
     if query_ids is not None:
         run = with_query_ids(run, query_ids)
@@ -197,3 +195,79 @@ def check_qrels(source: Any, *, columns: Roles = None) -> InputError | None:
     except InputError as error:
         return error
     return None
+
+
+# An argument may be one run or several: ``[run, run]`` and ``{name: run}`` stand beside the shapes of one run.
+
+
+def is_list_of_runs(run: Any) -> bool:
+    """Whether this is a list of runs and not a list of rankings or records."""
+    if not isinstance(run, list | tuple) or hasattr(run, "_fields"):
+        return False
+    if len(run) > 1 and all(isinstance(item, str) and "." not in item and not _is_path(item) for item in run):
+        hint = "in Python, one ranking is {query: [document, ...]} or [[document, ...]]"
+        raise InputError([f"{quotable(run[0])}: there is no such file"], hint=hint)
+    return not run or _is_run(run[0])
+
+
+def _is_run(item: Any) -> bool:
+    """Whether an item of a list or of a dict is a run; lists are none here."""
+    if isinstance(item, str | os.PathLike | Run | Repeats) or hasattr(item, "read"):
+        return True
+    if isinstance(item, Mapping) and (not item or _is_one_value(next(iter(item.values())))):
+        return False
+    from cranfield.io.records import is_object, is_response, is_search_result, rankings_of_records
+
+    if isinstance(item, Mapping):
+        return not is_response(item) and rankings_of_records([item]) is None
+    # A record may have a field that is called columns.
+    is_table = is_lazy(item) or hasattr(item, "to_batches") or hasattr(item, "__arrow_c_stream__")
+    return is_search_result(item) or (is_frame(item) and (is_table or not is_object(item)))
+
+
+@reading_objects()
+def is_mapping_of_runs(run: Any, *, chunks: bool = False) -> bool:
+    """Whether this is ``{name: run}`` and not ``{query: ranking}``; ``chunks``: a list or array is one ranking."""
+    if not isinstance(run, Mapping) or not run:
+        return False
+    name, first = next(((key, value) for key, value in run.items() if not isinstance(value, Mapping) or value), ("", 0))
+    if isinstance(first, list | tuple) and first and not chunks:
+        from cranfield.io.records import is_search_result, unwrap
+
+        if is_search_result(first):
+            return True
+        return unwrap(run) is run and _is_list_of_rankings(first, quotable(str(name)))
+    if isinstance(first, str) and not any(map(_is_path, run.values())):
+        problem = f"expected [document, ...], found the text {quotable(repr(first))}, which is not a file either"
+        raise InputError([f"query `{quotable(str(name))}`: {problem}"], hint=f"write [{quotable(repr(first))}]")
+    # An array of two dimensions has a row for each query, or for each chunk.
+    return is_frame(first) or (not chunks and getattr(first, "ndim", 0) == 2) or _is_run(first)
+
+
+def _is_path(value: Any) -> bool:
+    return not isinstance(value, str) or value == "-" or ":" in value or os.path.exists(value) or os.sep in value
+
+
+def _is_one_value(value: Any) -> bool:
+    """Whether this is a score or an id, and not a ranking."""
+    return is_scalar(value) or is_id(value)
+
+
+def _is_list_of_rankings(value: Sequence[Any], name: str) -> bool:
+    """Whether a value of a dict is a list of rankings, as a run is, and not one ranking; ``name`` is its key."""
+    from cranfield.io.records import is_pair, is_response
+
+    first = value[0]
+    if isinstance(first, Mapping):
+        return is_response(first)
+    if isinstance(first, set | frozenset) or not isinstance(first, list | tuple) or hasattr(first, "_fields"):
+        return False
+    if any(isinstance(item, float) for item in first) and not is_pair(first):
+        message = f"query `{name}`, position 1: expected (document, score), found {quotable(repr(first))}"
+        raise InputError([message], hint="write a pair with the id first, then the score, and nothing else")
+    if isinstance(first, tuple) or not is_pair(first) or not all(map(is_pair, value)):
+        return not is_pair(first)
+    if isinstance(first[1], int) and is_id(first[0]) and not isinstance(first[0], str):
+        message = f"`{name}`: {first!r} may be a document with its score, or a ranking of two documents"
+        raise InputError([message], hint="write a pair as a tuple (document, score), or give ids as text")
+    return False

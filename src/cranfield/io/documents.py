@@ -375,7 +375,7 @@ class TextFiles:
         return documents.build()
 
 
-def read_texts(sources: Sequence[Any], names: Collection[str], choice: FieldChoice | None = None) -> dict[str, str]:
+def read_texts(sources: Sequence[Any], names: Collection[str]) -> dict[str, str]:
     r"""The texts of these documents, as far as the sources have them. Reading stops when all are found.
 
     >>> from io import BytesIO
@@ -384,7 +384,7 @@ def read_texts(sources: Sequence[Any], names: Collection[str], choice: FieldChoi
     """
     texts: dict[str, str] = {}
     for source in sources:
-        for reader in document_readers(source, choice or FieldChoice()):
+        for reader in document_readers(source, FieldChoice()):
             for block in reader.blocks():
                 documents = reader.parse(block)
                 if documents.faults:

@@ -16,14 +16,27 @@ import numpy as np
 
 from cranfield.data import Floats, Integers, Strings
 from cranfield.errors import InputError, UsageError, reading_objects
-from cranfield.io.columns import COLUMN_NAMES, Columns, columns_of_roles, frame_of, is_frame, no_column, normalise_name
+from cranfield.io.columns import (
+    COLUMN_NAMES,
+    MAX_NUMBER,
+    Columns,
+    by_text,
+    first_rows,
+    frame_of,
+    id_text,
+    is_encodable,
+    is_frame,
+    is_missing,
+    no_column,
+    normalise_name,
+    number,
+)
 from cranfield.io.faults import FaultList, Location, TableKind, quotable
 from cranfield.io.formats.delimited import DELIMITERS, delimiter_of, parse_delimited
 from cranfield.io.formats.json import is_json, is_json_lines, parse_json, parse_json_lines
 from cranfield.io.formats.parquet import column_names, is_parquet, read_columns
 from cranfield.io.formats.trec import elements, without_tags
 from cranfield.io.streams import Roles, Stream, detect_source, is_stream, open_stream, reject_columns, short_name
-from cranfield.io.values import MAX_NUMBER, by_text, first_rows, id_text, is_encodable, is_missing, number
 from cranfield.wording import did_you_mean, few
 
 # Usual names of the columns with the id and with the text of a query, the most reliable ones first.
@@ -202,14 +215,8 @@ def _texts(attributes: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def _queries_of_table(table: Columns, columns: Roles) -> dict[str, dict[str, str]]:
-    chosen = columns_of_roles(table.names, {"query": QUERY_COLUMNS, "text": ()}, columns, table.source_name)
-    if "query" not in chosen:
-        raise no_column(
-            table.names,
-            table.source_name,
-            "no column for the query",
-            'name it query, or use cf.read_queries(..., columns={"query": ...})',
-        )
+    hint = 'name it query, or use cf.read_queries(..., columns={"query": ...})'
+    chosen = table.of_roles({"query": QUERY_COLUMNS, "text": ()}, columns, query=hint)
     query = chosen["query"]
     text = chosen.get("text") or table.usual([name for name in TEXT_COLUMNS if name != normalise_name(query)])
     copied: dict[str, str] = {}
@@ -360,14 +367,8 @@ def read_items(source: Any, *, columns: Roles = None) -> Items:
 
 
 def _items_of_table(table: Columns, columns: Roles) -> Items:
-    document = columns_of_roles(table.names, {"document": ITEM_COLUMNS}, columns, table.source_name).get("document")
-    if document is None:
-        raise no_column(
-            table.names,
-            table.source_name,
-            "no column for the document",
-            'name it document, or use cf.read_items(..., columns={"document": ...})',
-        )
+    hint = 'name it document, or use cf.read_items(..., columns={"document": ...})'
+    document = table.of_roles({"document": ITEM_COLUMNS}, columns, document=hint)["document"]
     given = table.values(document)
     ids = [_id_of(value) for value in given]
     present = [name for name in ids if name is not None]
@@ -494,32 +495,18 @@ class Cells:
 
     def _table(self, table: Columns, run: str) -> None:
         """A long table (measure and value in columns), or a wide one (a column for each measure)."""
-        chosen = columns_of_roles(table.names, SCORE_COLUMNS, self.columns, table.source_name)
+        chosen = table.of_roles(SCORE_COLUMNS, self.columns)
         if not any(table.values(name) for name in table.names):
             raise InputError([f"{table.source_name}: there are no scores"], hint=SHAPE)
-        if "query" not in chosen:
-            raise no_column(
-                table.names,
-                table.source_name,
-                "no column for the query",
-                'name it query, or pass columns={"query": ...}',
-            )
+        table.check_roles(chosen, query='name it query, or pass columns={"query": ...}')
         ids = {chosen[role] for role in ("run", "query", "repeat", "collection") if role in chosen}
-        if "measure" in chosen and "value" not in chosen:
-            raise no_column(
-                table.names,
-                table.source_name,
-                "no column for the value",
-                'name it value, or pass columns={"value": ...}',
-            )
-        measures = [] if "measure" in chosen else [name for name in table.names if name not in ids]
-        if not measures and "measure" not in chosen:
-            raise no_column(
-                table.names,
-                table.source_name,
-                "no column with scores",
-                "give a column for each measure, or measure and value",
-            )
+        measures = [name for name in table.names if name not in ids]
+        if "measure" in chosen:
+            measures = []
+            table.check_roles(chosen, value='name it value, or pass columns={"value": ...}')
+        elif not measures:
+            hint = "give a column for each measure, or measure and value"
+            raise no_column(table.names, table.source_name, "no column with scores", hint)
         for where, row in table.rows():
             query = row[chosen["query"]]
             if isinstance(query, str) and query == ALL:

@@ -21,19 +21,24 @@ import numpy as np
 
 from cranfield.data import Run, Table
 from cranfield.errors import InputError, UsageError, reading_objects
-from cranfield.io.columns import COLUMN_NAMES, RANKINGS, Columns, is_column, list_of, normalise_name
-from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, quotable
-from cranfield.io.values import (
+from cranfield.io.columns import (
+    COLUMN_NAMES,
+    RANKINGS,
+    Columns,
     Duplicates,
     check_duplicates,
     codes_of,
     first_rows,
     id_text,
+    is_column,
     is_id,
     is_scalar,
+    list_of,
+    normalise_name,
     number,
     texts_of,
 )
+from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, quotable
 
 Accessor = str | Callable[[Any], Any] | None
 
@@ -209,10 +214,14 @@ def records(
     return listed_run(name, shaped, rankings)
 
 
+def _body(response: Any) -> Any:
+    """The plain content of a response of Elasticsearch's client, or the value itself."""
+    return response.body if type(response).__module__.startswith("elastic_transport") else response
+
+
 def unwrap(response: Any) -> Any:
     """The plain content of a response of a client, or the value itself; ``_msearch`` becomes a list of responses."""
-    if type(response).__module__.startswith("elastic_transport"):
-        response = response.body
+    response = _body(response)
     if type(response).__module__.startswith("ranx."):
         return response.to_dict()
     if isinstance(response, Mapping) and isinstance(response.get("responses"), list):
@@ -232,8 +241,7 @@ def hits_of(response: Any, where: str = "") -> list[Any] | None:
 
     ``where``: the beginning of the sentence that says that the search failed.
     """
-    if type(response).__module__.startswith("elastic_transport"):
-        response = response.body
+    response = _body(response)
     if not isinstance(response, Mapping):
         return _results_of(response)
     hits = response.get("hits")
@@ -257,8 +265,7 @@ def response_remarks(source: Mapping[Any, Any]) -> tuple[str, ...]:
 
 def _is_partial(response: Any) -> bool:
     """Whether a response of Elasticsearch or OpenSearch lacks hits that a complete search would have."""
-    if type(response).__module__.startswith("elastic_transport"):
-        response = response.body
+    response = _body(response)
     if not isinstance(response, Mapping) or not isinstance(response.get("hits"), Mapping):
         return False
     shards, clusters = response.get("_shards") or {}, response.get("_clusters") or {}
@@ -381,6 +388,7 @@ def read_chunk_records(
 
 
 def _is_two(item: Any) -> bool:
+    """Whether this is a pair, which is no named tuple."""
     return isinstance(item, tuple | list) and len(item) == 2 and not is_record(item)
 
 
@@ -829,7 +837,7 @@ def pairs_of(series: Any) -> list[tuple[Any, Any]]:
 
 def is_pair(value: Any) -> bool:
     """Whether this is ``(document, number)``, or has in its place a value that is neither a number nor text."""
-    if not isinstance(value, tuple | list) or len(value) != 2 or is_record(value):
+    if not _is_two(value):
         return False
     return _is_number(value[1]) or (isinstance(value, tuple) and is_scalar(value[1]) and not is_id(value[1]))
 

@@ -14,10 +14,9 @@ import numpy as np
 from cranfield import native
 from cranfield.data import Integers, Opener, Run, Strings, Table, TableStream
 from cranfield.errors import InputError, UsageError, max_faults, reading, reading_objects
+from cranfield.io.columns import check_marks, codes_of, first_rows, texts_of
 from cranfield.io.faults import Fault, FaultList, Location, input_error, quotable
-from cranfield.io.objects import document_at
-from cranfield.io.tables import concatenate
-from cranfield.io.values import check_marks, codes_of, first_rows, texts_of
+from cranfield.io.tables import concatenate, document_at
 
 WHOLE_RANKING = 1 << 62  # a rank below the end of every ranking
 

@@ -8,19 +8,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from cranfield.data import Integers, Judgments, JudgmentSample, Strings
+from cranfield.data import Booleans, Integers, Judgments, PreferenceJudgments, Strings
 from cranfield.errors import InputError, UsageError, reading_objects
-from cranfield.io.columns import COLUMN_NAMES, Columns, no_column, normalise_name
-from cranfield.io.faults import Fault, fault_text, quotable
+from cranfield.io.columns import (
+    COLUMN_NAMES,
+    MAX_NUMBER,
+    Columns,
+    by_text,
+    id_text,
+    is_missing,
+    normalise_name,
+    quantity,
+)
+from cranfield.io.faults import Location, quotable
 from cranfield.io.streams import Stream, is_stream, open_stream
-from cranfield.io.tables import read_rows as read_table_rows
-from cranfield.io.values import MAX_NUMBER, by_text, id_text, is_missing, number
+from cranfield.io.tables import qrels_from_dict
 from cranfield.wording import NO_BYTE
 
 
@@ -113,19 +121,13 @@ def _check_rows(rows: Iterable[Row], check: Check, hint: str = "") -> None:
 
 
 def _rows_of_table(columns: Columns, table: SideTable) -> Iterator[Row]:
-    named: list[str] = []
+    chosen: dict[str, str] = {}
     for role in (*table.columns, *(("type",) if table.optional else ())):
-        taken = set(map(normalise_name, named))
+        taken = set(map(normalise_name, chosen.values()))
         name = columns.usual([name for name in USUAL_NAMES.get(role, (role,)) if name not in taken])
-        if name is not None:
-            named.append(name)
-        elif role in table.columns:
-            raise no_column(
-                columns.names,
-                columns.source_name,
-                f"no column for the {role}",
-                f"name the columns {', '.join(table.columns)}",
-            )
+        chosen |= {} if name is None else {role: name}
+    columns.check_roles(chosen, **dict.fromkeys(table.columns, f"name the columns {', '.join(table.columns)}"))
+    named = list(chosen.values())
     width = len(table.columns)
     for where, row in columns.rows():
         *ids, value = (row[name] for name in named[:width])
@@ -172,12 +174,6 @@ def _rows_of_mapping(
             yield where, path, f"expected {expected}, found {type(inner).__name__}"
 
 
-def _number(given: Any) -> float:
-    """A number, which may be text; NaN for everything else. No quantity of these tables is a yes or no."""
-    value = None if isinstance(given, bool) else number(given, text=True)
-    return math.nan if value is None else value
-
-
 def _pair(member: str, name: str, query: str) -> str:
     return f"{member} `{quotable(name)}` of query `{quotable(query)}`"
 
@@ -192,7 +188,7 @@ def read_costs(source: Any) -> dict[str, dict[str, float]]:
     costs: dict[str, dict[str, float]] = {}
 
     def check(_: str, query: str, document: str, given: Any) -> str:
-        cost, of_query = _number(given), costs.setdefault(query, {})
+        cost, of_query = quantity(given), costs.setdefault(query, {})
         if not 1 / MAX_NUMBER <= cost <= MAX_NUMBER:
             return f'the cost is not a positive number: "{quotable(str(given))}"'
         if of_query.setdefault(document, cost) != cost:
@@ -275,7 +271,7 @@ def read_weights(source: Any) -> tuple[str, list[Weight]]:
     first: dict[tuple[str, str], str] = {}
 
     def check(location: str, query: str, subtopic: str, given: Any, intent_type: str = "inf") -> str:
-        value, earlier = _number(given), first.setdefault((query, subtopic), location)
+        value, earlier = quantity(given), first.setdefault((query, subtopic), location)
         if intent_type not in TYPES:
             return _type_fault(intent_type)
         if not math.isfinite(value):
@@ -312,50 +308,171 @@ class PreferenceLine:
     level: float
 
 
-def read_preferences(
-    source: Any, format: Literal["prefs", "qrels_prefs"] = "prefs"
-) -> tuple[str, list[PreferenceLine]]:
-    """The name of the source, and its lines.
+def read_preferences(source: Any, format: Literal["prefs", "qrels_prefs"] = "prefs") -> Judgments:
+    """Judgments that are preferences.
 
     ``source``: ``{query: [[group, subgroup, document, level], ...]}``, or a file; a text file is read in ``format``.
     """
-    lines: list[PreferenceLine] = []
+    queries: dict[str, dict[str, list[PreferenceLine]]] = {}
 
     def check(location: str, *values: Any) -> str:
         line = _preference_line(location, values)
-        lines.append(line)
+        queries.setdefault(line.query, {}).setdefault(line.group, []).append(line)
         return f"the level is negative: {line.level:g}" if line.level < 0 else _finite("level", values)
 
-    text = PREFS if format == "prefs" else QRELS_PREFS
-    return read_rows(source, PREFS, check, text=text)[0], lines
+    name = read_rows(source, PREFS, check, text=PREFS if format == "prefs" else QRELS_PREFS)[0]
+    return _preference_judgments(name, _given(queries, name))
 
 
-def read_groups(source: Any) -> tuple[str, list[PreferenceLine]]:
-    """The same for judgments by group: ``{query: {group: {document: grade}}}``, or a file in the format qrels_jg."""
-    lines: dict[tuple[str, str, str], PreferenceLine] = {}
+def read_groups(source: Any) -> list[Judgments]:
+    """Judgments by group, in layers: of the first group of each query by name, of the second one, and so on.
+
+    ``source``: ``{query: {group: {document: grade}}}``, or a file in the format qrels_jg.
+    """
+    queries: dict[str, dict[str, dict[str, float]]] = {}
 
     def check(location: str, *values: Any) -> str:
         line = _preference_line(location, values)
-        first = lines.setdefault((line.query, line.group, line.document), line)
-        problem = _finite("grade", values)
-        if not problem and first.level != line.level:
-            problem = f"{_pair('document', line.document, line.query)} already has grade {first.level:g} in this group"
+        grades = queries.setdefault(line.query, {}).setdefault(line.group, {})
+        first, problem = grades.setdefault(line.document, line.level), _finite("grade", values)
+        if not problem and first != line.level:
+            problem = f"{_pair('document', line.document, line.query)} already has grade {first:g} in this group"
         return problem
 
-    return read_rows(source, QRELS_JG, check)[0], list(lines.values())
+    name = read_rows(source, QRELS_JG, check)[0]
+    layers: list[dict[str, dict[str, float]]] = []
+    for query, groups in _given(queries, name).items():
+        for layer, group in enumerate(sorted(groups, key=_bytes)):
+            if layer == len(layers):
+                layers.append({})
+            layers[layer][query] = groups[group]
+    return [qrels_from_dict(layer, name, Location("", "qrels", "entry")) for layer in layers]
+
+
+def _given(queries: dict[str, Any], name: str) -> dict[str, Any]:
+    if not queries:
+        raise InputError([f"{name}: no judgments"])
+    return queries
 
 
 def _preference_line(location: str, values: Sequence[Any]) -> PreferenceLine:
     query, group, *subgroup, document, given = values
     names = (query, group, subgroup[0] if subgroup else "", document)
     query, group, within, document = (id_text(name) or "" for name in names)
-    return PreferenceLine(location, query, group, within, document, _number(given))
+    return PreferenceLine(location, query, group, within, document, quantity(given))
 
 
 def _finite(what: str, values: Sequence[Any]) -> str:
     """The fault of a last value that is not a finite number."""
     given = values[-1]
-    return "" if math.isfinite(_number(given)) else f'the {what} is not a finite number: "{quotable(str(given))}"'
+    return "" if math.isfinite(quantity(given)) else f'the {what} is not a finite number: "{quotable(str(given))}"'
+
+
+# Preference judgments: which of two documents a judge prefers, instead of a grade for each.
+#
+# A line has a query, a group (a judge, or an information need), a subgroup, a document and a level. In one subgroup a
+# document of a higher level is preferred to each of a lower level. The preferences of a group are those of all its
+# subgroups and what follows from them: if a is preferred to b and b to c, then a to c. Groups may contradict each
+# other.
+
+
+class _Group(NamedTuple):
+    """The documents of one group, whether their levels are above 0, its pairs, and whether it has one subgroup."""
+
+    member: Integers
+    relevant: Booleans
+    better: Integers
+    worse: Integers
+    single: bool
+
+
+def _preference_judgments(name: str, queries: Mapping[str, Mapping[str, Sequence[PreferenceLine]]]) -> Judgments:
+    """Judgments with preferences; the grade of a document is its highest level."""
+    faults: list[str] = []
+    grade: dict[tuple[str, str], float] = {}
+    groups: list[_Group] = []
+    number, share = [np.zeros(0, np.int64)], [np.zeros(0)]
+    begin, first_pair, first_group = [0], [0], [0]
+    for query, of_query in queries.items():
+        levels: dict[str, float] = {}
+        for line in (line for of_group in of_query.values() for line in of_group):
+            levels[line.document] = max(levels.get(line.document, 0.0), line.level)
+        # Bytewise: the order of documents that are not retrieved.
+        rows = {document: len(grade) + i for i, document in enumerate(sorted(levels, key=_bytes))}
+        grade |= {(query, document): levels[document] for document in rows}
+        new = [_group(of_query[name], rows, faults) for name in sorted(of_query, key=_bytes)]
+        better, worse = np.concatenate([[group.better, group.worse] for group in new], axis=1)
+        unordered = np.stack([np.minimum(better, worse), np.maximum(better, worse)], axis=1)
+        _, which, count = np.unique(unordered, axis=0, return_inverse=True, return_counts=True)
+        share.append(1 / count[which.reshape(-1)])
+        number.append(np.repeat(np.arange(len(new)) + len(groups), [len(group.better) for group in new]))
+        groups += new
+        begin.append(len(grade))
+        first_pair.append(first_pair[-1] + len(better))
+        first_group.append(len(groups))
+    if faults:
+        raise InputError(faults)
+    member, relevant, better, worse = (
+        np.concatenate([np.zeros(0, dtype), *(group[column] for group in groups)])
+        for column, dtype in enumerate((np.int64, bool, np.int64, np.int64))
+    )
+    preferences = PreferenceJudgments(
+        np.array(first_pair),
+        better,
+        worse,
+        np.concatenate(number),
+        np.concatenate(share),
+        np.array(first_group),
+        np.cumsum([0, *(len(group.member) for group in groups)]),
+        member,
+        relevant,
+        np.array([group.single for group in groups], bool),
+    )
+    documents, grades = Strings.of([document for _, document in grade]), np.array(list(grade.values()), np.float64)
+    return Judgments(name, Strings.of(queries), np.array(begin), documents, grades, preferences=preferences)
+
+
+def _group(lines: Sequence[PreferenceLine], rows: dict[str, int], faults: list[str]) -> _Group:
+    number = {document: i for i, document in enumerate(sorted({line.document for line in lines}, key=_bytes))}
+    subgroups: dict[str, dict[int, float]] = {}
+    relevant: dict[int, bool] = {}
+    for line in lines:
+        document = number[line.document]
+        levels = subgroups.setdefault(line.subgroup, {})
+        what = f"{line.location}: document `{quotable(line.document)}` of query `{quotable(line.query)}`"
+        if levels.setdefault(document, line.level) != line.level:
+            faults.append(f"{what} has two levels, {levels[document]:g} and {line.level:g}, in one subgroup")
+        elif relevant.setdefault(document, line.level > 0) != (line.level > 0):
+            faults.append(f"{what} has level 0 in one subgroup of group `{quotable(line.group)}`, not in another")
+    preferred = np.zeros((len(number), len(number)), bool)
+    for levels in subgroups.values():
+        members, level = np.array(list(levels)), np.array(list(levels.values()))
+        preferred[np.ix_(members, members)] |= level[:, None] > level
+    if len(subgroups) > 1:
+        preferred = _closed(preferred)
+        if preferred.diagonal().any():
+            first = list(number)[int(np.flatnonzero(preferred.diagonal())[0])]
+            faults.append(
+                f"{lines[0].location}: the preferences of group `{quotable(lines[0].group)}` of query "
+                f"`{quotable(lines[0].query)}` form a cycle through document `{quotable(first)}`"
+            )
+    row = np.array([rows[document] for document in number])
+    better, worse = np.nonzero(preferred)
+    levels_above_0 = np.array([relevant[i] for i in range(len(number))])
+    return _Group(row, levels_above_0, row[better], row[worse], len(subgroups) == 1)
+
+
+def _bytes(name: str) -> bytes:
+    return name.encode("utf-8", "surrogateescape")
+
+
+def _closed(preferred: Booleans) -> Booleans:
+    """The transitive closure."""
+    while True:
+        longer = preferred | (preferred.astype(np.float32) @ preferred.astype(np.float32) > 0)
+        if (longer == preferred).all():
+            return longer
+        preferred = longer
 
 
 # Groups of runs, or of other things
@@ -388,131 +505,3 @@ def read_run_groups(source: Any, member: str = "run", kind: str = "group") -> di
     )
     _check_rows(rows, check)
     return groups
-
-
-# Samples of judgments
-
-ByDocument = Mapping[str, Mapping[str, Any]]  # {query: {document: value}}
-ITERATIONS = frozenset(("0", "Q0", "q0"))
-METHODS = frozenset(("0", "1", "2", "4"))
-SAMPLED = ("query", "Q0", "document", "stratum", "grade")  # the second one is no subtopic
-PROBABILITIES = ("query", "document", "grade", "method", "probability")
-
-
-@reading_objects()
-def with_sample(
-    judgments: Judgments,
-    strata: ByDocument | None = None,
-    inclusion: ByDocument | None = None,
-    method: ByDocument | None = None,
-) -> Judgments:
-    """The judgments with the stratum, the inclusion probability and the method of each document.
-
-    A probability of None is not known. A document without a stratum is an error.
-    """
-    if judgments.labels is not None or judgments.preferences is not None:
-        raise UsageError("samples cannot be combined with subtopics or preferences")
-    strata, inclusion, method = (
-        _by_document(name, given, judgments)
-        for name, given in (("strata", strata), ("inclusion", inclusion), ("method", method))
-    )
-    queries, documents = list(judgments.queries), list(judgments.documents)
-    query_of = [queries[q] for q in np.repeat(np.arange(len(queries)), np.diff(judgments.begin)).tolist()]
-    faults: list[str] = []
-
-    def values(given: ByDocument | None) -> Iterator[tuple[int, Any]]:
-        rows = zip(query_of, documents, strict=True) if given is not None else ()
-        return enumerate((given or {}).get(query, {}).get(name) for query, name in rows)
-
-    def add_fault(row: int, problem: str) -> None:
-        faults.append(f"{judgments.name}: {_pair('document', documents[row], query_of[row])} {problem}")
-
-    names, codes = [""] * len(documents), np.ones(len(documents), np.int64)
-    probability = np.full(len(documents), np.nan)
-    for row, stratum in values(strata):
-        if stratum is None:
-            add_fault(row, "has no stratum")
-        names[row] = str(stratum)
-    for row, code in values(method):
-        if code is not None and str(code) not in METHODS:
-            add_fault(row, f"has the method `{quotable(str(code))}`, not 0, 1, 2 or 4")
-        elif code is not None:
-            codes[row] = int(code)
-    for row, value in values(inclusion):
-        if value is None or value == "NA" or (isinstance(value, float) and math.isnan(value)):
-            continue
-        probability[row] = _number(value)
-        if not 0 <= probability[row] <= 1:
-            add_fault(row, f"has the probability {quotable(str(value))}, which is not between 0 and 1")
-        elif probability[row] == 0 and judgments.grade[row] > 0 and codes[row] not in (0, 2):
-            add_fault(row, "is relevant and has the probability 0: a document that cannot be drawn")
-    if faults:
-        raise InputError(faults)
-    sample = JudgmentSample(
-        _numbers_within_queries(names, judgments.begin),
-        Strings.of(names),
-        None if inclusion is None else probability,
-        None if method is None else codes,
-    )
-    return replace(judgments, sample=sample)
-
-
-def _by_document(name: str, given: ByDocument | None, judgments: Judgments) -> ByDocument | None:
-    """The values by query and document, with ids as text; an error if none of the queries is judged."""
-    if given is None:
-        return None
-    if not isinstance(given, Mapping) or not all(isinstance(of_query, Mapping) for of_query in given.values()):
-        raise UsageError(f"{name} must be {{query: {{document: value}}}}, not {type(given).__name__}")
-    queries = by_text(given, name)
-    given = {query: by_text(values, f"{name}: query `{quotable(query)}`") for query, values in queries.items()}
-    if given and not set(given) & set(judgments.queries):
-        example = quotable(next(iter(given)))
-        raise InputError(
-            [f"{name}: none of the queries is judged (first query: `{example}`)"],
-            hint=f"the judgments cover queries such as `{judgments.queries[0]}`",
-        )
-    return given
-
-
-def _numbers_within_queries(names: list[str], begin: Integers) -> Integers:
-    """The number of each name among those of its query, bytewise in order."""
-    numbers = np.zeros(len(names), np.int64)
-    for first, end in zip(begin[:-1].tolist(), begin[1:].tolist(), strict=True):
-        of_query = names[first:end]
-        order = sorted(set(of_query), key=lambda name: name.encode("utf-8", "surrogateescape"))
-        if len(order) > 1:
-            number = {name: i for i, name in enumerate(order)}
-            numbers[first:end] = [number[name] for name in of_query]
-    return numbers
-
-
-def read_sampled(stream: Stream, name: str) -> Judgments:
-    """Judgments of a sample, from TREC's five columns (with strata) or from statAP's (with probabilities).
-
-    The order of the columns tells them apart: the document is the third or the second.
-    """
-    lines = list(stream.columns())
-    names = PROBABILITIES if _has_probabilities([columns for _, columns, _ in lines]) else SAMPLED
-    faults = [
-        Fault(at, "syntax", b"", fault_text(f"{len(columns)} columns, expected {' '.join(names)}"), 0)
-        for at, columns, _ in lines
-        if len(columns) != len(names)
-    ]
-    complete = [(at, columns) for at, columns, _ in lines if len(columns) == len(names)]
-    frame = Columns.of_text(names, [row for _, row in complete], np.array([at for at, _ in complete], np.int64))
-    roles = {"method": "method"} if "method" in names else {}
-    return read_table_rows("qrels", lambda: iter([(frame, faults)]), name, roles, stream.source_name)
-
-
-def _has_probabilities(lines: list[list[str]]) -> bool:
-    """Whether these are statAP's columns: the second one names documents, and the last one is a probability."""
-    complete = [fields for fields in lines if len(fields) == len(SAMPLED)]
-    if {fields[1] for fields in complete} <= ITERATIONS:
-        return False
-    fits = [
-        math.isfinite(_number(grade)) and method in METHODS and (share == "NA" or 0 <= _number(share) < math.inf)
-        for _, _, grade, method, share in complete
-    ]
-    pairs = {(fields[0], fields[1]) for fields in complete}
-    # A few faulty lines do not make another format.
-    return 2 * sum(fits) > len(complete) and 2 * len(pairs) > len(complete)

@@ -18,20 +18,25 @@ import numpy as np
 from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Passages, Run, Strings, Table
 from cranfield.errors import InputError, UsageError, reading_objects
-from cranfield.io.columns import COLUMN_NAMES, PASSAGE_IDS, Columns, RowFaults, ids_of, no_column, numbers_of
+from cranfield.io.columns import (
+    COLUMN_NAMES,
+    PASSAGE_IDS,
+    Columns,
+    Duplicates,
+    RowFaults,
+    check_duplicates,
+    codes_of,
+    id_text,
+    ids_of,
+    numbers_of,
+    passage_ids,
+)
 from cranfield.io.faults import FaultList, Location, TableKind, Unit, quotable
 from cranfield.io.named_tables import read_table
 from cranfield.io.records import FIELDS, Accessors, columns_of, read_chunk_records, without_repeats
 from cranfield.io.runs import load, load_unchecked
 from cranfield.io.streams import Stream, detect_file, is_stream, open_stream
 from cranfield.io.tables import Rows, group_judgments, with_queries
-from cranfield.io.values import (
-    Duplicates,
-    check_duplicates,
-    codes_of,
-    id_text,
-    passage_ids,
-)
 from cranfield.wording import plural
 
 # Usual names of columns. Grades are not called `score` here, because a table of chunks has scores.
@@ -54,29 +59,20 @@ SHAPES = {
 }
 
 
-@dataclass
-class Given:
-    """Passages as they were given.
-
-    Columns are query and document; start and end, or quote in their place; value (scores or grades) and rank, if given.
-    """
+@dataclass(frozen=True, eq=False)
+class Located:
+    """Passages by query, with their scores or grades and their ranks, if there are any; ``where``: where a row is."""
 
     name: str
     source_name: str
-    frame: Columns
-    empty: Sequence[str] = ()  # queries without passages
-    listed: bool = False  # in lists by query, which have an order
-
-
-@dataclass(frozen=True, eq=False)
-class Located:
-    """The same as arrays: passages by query, with their scores or grades and their ranks, if there are any."""
-
-    given: Given
+    where: Callable[[int], str]
     query: Strings
     passages: Passages
     values: Floats | None
     ranks: Floats | None = None
+    line: Integers | None = None
+    empty: Sequence[str] = ()  # queries without passages
+    listed: bool = False  # in lists by query, which have an order
 
 
 @reading_objects()
@@ -104,23 +100,23 @@ def read_chunks(
     if texts is not None:
         title = run.source_name or run.name
         of_id = lambda row: f"{title}: `{quotable(table.document[row])}`"  # noqa: E731
-        texts.check(passages, located.given.frame.where if isinstance(located, Located) else of_id)
+        texts.check(passages, located.where if isinstance(located, Located) else of_id)
     return run if duplicates == "error" else without_repeats(run, duplicates, load_unchecked)
 
 
 def _run(located: Located) -> Run:
-    given, scores = located.given, -np.arange(float(len(located.query))) if located.values is None else located.values
+    scores = -np.arange(float(len(located.query))) if located.values is None else located.values
     table = Table(
         located.query,
         passage_ids(located.passages),
         scores,
         located.ranks,
-        unit="row" if given.frame.line is None else "line",
-        line=given.frame.line,
+        unit="row" if located.line is None else "line",
+        line=located.line,
         passages=located.passages,
     )
-    rising = given.listed and located.values is not None and _rise(located.query, located.values)
-    return Run(given.name, table, given.source_name, empty=tuple(given.empty), rising=rising)
+    rising = located.listed and located.values is not None and _rise(located.query, located.values)
+    return Run(located.name, table, located.source_name, empty=tuple(located.empty), rising=rising)
 
 
 def _rise(query: Strings, score: Floats) -> bool:
@@ -154,7 +150,8 @@ def read_spans(source: Any, *, name: str | None = None, texts: Texts | None = No
     """
     located = _located(source, "qrels", name, texts=texts)
     unit: Unit = "row"
-    line: Integers = np.zeros(0, np.int64)
+    line: Integers | None = None
+    unanswered: Sequence[str] = ()
     if isinstance(located, Judgments):
         passages = parse_ids(located.documents, located.name)
         query = located.queries.take(np.repeat(np.arange(len(located.queries)), np.diff(located.begin)))
@@ -162,21 +159,17 @@ def read_spans(source: Any, *, name: str | None = None, texts: Texts | None = No
         places = [f"{located.name}: `{quotable(text)}`" for text in ids]
         where_of: Callable[[int], str] = places.__getitem__
     else:
-        given, passages, query = located.given, located.passages, located.query
-        where_of, title = given.frame.where, given.source_name
+        passages, query, where_of, title = located.passages, located.query, located.where, located.source_name
         grade, ids = np.ones(len(query)) if located.values is None else located.values, passage_ids(passages)
-        if given.frame.line is not None:
-            unit, line = "line", given.frame.line
+        line, unanswered = located.line, located.empty
+        unit = "row" if line is None else "line"
     if texts is not None:
         texts.check(passages, where_of)
     if len(empty := np.flatnonzero(passages.start == passages.end)):
         raise InputError([f"{where_of(row)}: the passage is empty" for row in empty.tolist()])
-    line = line if unit == "line" else np.arange(1, len(grade) + 1)
-    location = Location(title, "qrels", unit)
-    own_name = located.name if isinstance(located, Judgments) else given.name
-    judgments = group_judgments(own_name, Rows.of(query, ids, grade, line, ids), location, subtopics=True)
-    if not isinstance(located, Judgments) and given.empty:  # judged, and nothing is relevant
-        judgments = with_queries(judgments, given.empty)
+    rows = Rows.of(query, ids, grade, np.arange(1, len(grade) + 1) if line is None else line, ids)
+    judgments = group_judgments(located.name, rows, Location(title, "qrels", unit), subtopics=True)
+    judgments = with_queries(judgments, unanswered)  # judged, and nothing is relevant
     judgments = replace(judgments, by_position=by_position(source))
     row_of = {text: row for row, text in enumerate(ids)}
     return judgments, passages.take(np.array([row_of[text] for text in judgments.documents], np.int64))
@@ -188,8 +181,7 @@ def _located(
     """The passages of a source; or a plain run or plain judgments, whose ids are those of passages."""
     columns = native.scan_passages(source) if type(source) is dict and accessors is None else None
     if columns is None or not len(columns["start"]) or (kind == "qrels" and np.isinf(columns.get("value", 0)).any()):
-        given = _given(source, kind, name, accessors, quotes=kind == "qrels" or texts is not None)
-        return _checked(given, kind, texts) if isinstance(given, Given) else given
+        return _given(source, kind, name, accessors, texts)
     begin, queries = columns["begin"], Strings(*columns["query"])
     passages = Passages(Strings(*columns["name"]), *(columns[role] for role in ("document", "start", "end")))
     row_query = np.repeat(np.arange(len(queries)), np.diff(begin))
@@ -198,18 +190,18 @@ def _located(
         query = int(row_query[row])
         return f"query `{quotable(queries[query])}`, position {row - int(begin[query]) + 1}"
 
-    empty = list(queries.take(np.flatnonzero(np.diff(begin) == 0)))
-    frame = Columns.of({}, where_of=where_of)
-    given = Given(name or ("run" if kind == "run" else "spans"), "", frame, empty=empty, listed=True)
-    return Located(given, queries.take(row_query), passages, columns.get("value"))
+    empty, title = list(queries.take(np.flatnonzero(np.diff(begin) == 0))), name or _what(kind)
+    query, values = queries.take(row_query), columns.get("value")
+    return Located(title, "", where_of, query, passages, values, empty=empty, listed=True)
 
 
-def _given(source: Any, kind: TableKind, name: str | None, accessors: Accessors | None, *, quotes: bool) -> Given | Any:
-    """The passages of a source in columns; or a plain run or plain judgments, whose ids are those of passages.
+def _what(kind: TableKind) -> str:
+    return "run" if kind == "run" else "spans"
 
-    ``quotes``: whether texts may stand for offsets.
-    """
-    what = "run" if kind == "run" else "spans"
+
+def _given(source: Any, kind: TableKind, name: str | None, accessors: Accessors | None, texts: Texts | None) -> Any:
+    """`_located` for sources of all kinds."""
+    what, quotes = _what(kind), kind == "qrels" or texts is not None
     if isinstance(source, Run) and source.records is not None:
         source, accessors = source.records[0], replace(source.records[1], field_of={}, scored=None)
     stream = open_stream(source, what) if is_stream(source) else None
@@ -222,15 +214,17 @@ def _given(source: Any, kind: TableKind, name: str | None, accessors: Accessors 
     if isinstance(table, Mapping) and columns_of(table) is not None:
         table = Columns.of({str(column): list(cells) for column, cells in table.items()}, source_name=what)
     by_query = _by_query(table) if isinstance(table, Columns) else table
-    given: Given | None = None
+    empty: list[str] = []
+    frame = None
     if by_query is None:
-        given = _of_table(table, kind, title, source_name, quotes=quotes)
+        frame = _of_table(table, kind, source_name, quotes=quotes)
     else:
         first = next((value for value in by_query.values() if not _is_empty(value)), None)
         if not isinstance(first, Mapping) and not _is_text(first):
-            given = _of_mapping(by_query, kind, title, accessors or Accessors(), source_name, quotes=quotes)
-    if given is not None:
-        return given
+            frame = _of_mapping(by_query, kind, accessors or Accessors(), source_name, quotes=quotes)
+            empty = [id_text(query) or str(query) for query, ranking in by_query.items() if _is_empty(ranking)]
+    if frame is not None:
+        return _checked(frame, kind, title, source_name, texts, empty, listed=by_query is not None)
     return (io.read_run if kind == "run" else io.read_qrels)(source if stream is None else stream, name=name)
 
 
@@ -266,30 +260,25 @@ def _is_text(ranking: Any) -> bool:
     return isinstance(ranking, list | tuple | set | frozenset) and isinstance(next(iter(ranking)), str)
 
 
-def _of_table(table: Columns, kind: TableKind, name: str, source_name: str, *, quotes: bool) -> Given | None:
+def _of_table(table: Columns, kind: TableKind, source_name: str, *, quotes: bool) -> Columns | None:
+    """The columns query and document; start and end, or quote in their place; value (scores or grades) and rank."""
     columns = {role: table.usual(names) for role, names in COLUMNS.items()}
     quotes = quotes and columns["start"] is None and columns["quote"] is not None
     if not quotes and columns["start"] is columns["end"] is None:
         if columns["query"] is not None and _has_fields(table):
-            return _of_records(table, table.values(columns["query"]), kind, name, source_name)
+            return _of_records(table, table.values(columns["query"]), kind, source_name)
         if source_name:
             return None
     needed = ["query", "document", "quote"] if quotes else ["query", "document", "start", "end"]
-    missing = [role for role in needed if columns[role] is None]
-    if missing:
-        more = ", or query, document and quote" if kind == "qrels" else ""
-        raise no_column(
-            table.names,
-            table.source_name,
-            f"no column for the {missing[0]}",
-            f"a table of passages has the columns query, document, start and end{more}",
-        )
     chosen = {role: columns[role] for role in (*needed, "rank")}
     chosen["value"] = columns["score" if kind == "run" else "grade"]
     roles = {role: column for role, column in chosen.items() if column is not None}
+    more = ", or query, document and quote" if kind == "qrels" else ""
+    hint = f"a table of passages has the columns query, document, start and end{more}"
+    table.check_roles(roles, **dict.fromkeys(needed, hint))
     frame = Columns(roles, lambda role: table.column(roles[role]), table.line, text=table.text)
     frame.source_name = table.source_name
-    return Given(name, source_name, frame)
+    return frame
 
 
 def _has_fields(table: Columns) -> bool:
@@ -297,14 +286,12 @@ def _has_fields(table: Columns) -> bool:
     return any(isinstance(cell, Mapping) for name in table.names for cell in table.values(name)[:1])
 
 
-def _of_records(table: Columns, queries: list[Any], kind: TableKind, name: str, source_name: str) -> Given:
+def _of_records(table: Columns, queries: list[Any], kind: TableKind, source_name: str) -> Columns:
     """The rows of a table as records, whose fields may be nested."""
     with _in(source_name):
         rows = read_chunk_records([row for _, row in table.rows()], "", kind, Accessors())
     columns = dict(zip(("document", "start", "end", "value"), map(list, zip(*rows, strict=True)), strict=False))
-    return Given(
-        name, source_name, Columns.of({"query": queries, **columns}, table.line, source_name=table.source_name)
-    )
+    return Columns.of({"query": queries, **columns}, table.line, source_name=table.source_name)
 
 
 @contextmanager
@@ -318,8 +305,8 @@ def _in(source_name: str) -> Iterator[None]:
 
 
 def _of_mapping(
-    source: Mapping[Any, Any], kind: TableKind, name: str, accessors: Accessors, source_name: str, *, quotes: bool
-) -> Given:
+    source: Mapping[Any, Any], kind: TableKind, accessors: Accessors, source_name: str, *, quotes: bool
+) -> Columns:
     """Lists of tuples or of records by query."""
     queries: list[Any] = []
     rows: list[Any] = []
@@ -355,9 +342,7 @@ def _of_mapping(
     names = ("document", "quote", "value") if quoted else ("document", "start", "end", "value")
     width = max(widths, default=min(usual))
     columns = {role: [row[i] for row in rows] for i, role in enumerate(names[:width])}
-    empty = [id_text(query) or str(query) for query, ranking in source.items() if _is_empty(ranking)]
-    frame = Columns.of({"query": queries, **columns}, where_of=where_of)
-    return Given(name, source_name, frame, empty=empty, listed=True)
+    return Columns.of({"query": queries, **columns}, where_of=where_of)
 
 
 def _is_record(item: Any, accessors: Accessors) -> bool:
@@ -378,9 +363,18 @@ def _listed(query: Any, ranking: Any, kind: TableKind) -> list[Any]:
     return ranking if type(ranking) is list else list(ranking)
 
 
-def _checked(given: Given, kind: TableKind, texts: Texts | None = None) -> Located:
+def _checked(
+    frame: Columns,
+    kind: TableKind,
+    name: str,
+    source_name: str,
+    texts: Texts | None,
+    empty: Sequence[str],
+    *,
+    listed: bool,
+) -> Located:
     """The passages as arrays of ids and numbers."""
-    frame, faults = given.frame, RowFaults(in_columns=not given.listed)
+    faults = RowFaults(in_columns=not listed)
     query, document = (ids_of(frame, role, faults) for role in ("query", "document"))
     if "quote" in frame.names:
         starts, ends = _located_quotes(frame, list(document), texts, faults)
@@ -394,13 +388,14 @@ def _checked(given: Given, kind: TableKind, texts: Texts | None = None) -> Locat
         _numbers(frame, column, what, faults)
         for column, what in (("value", "score" if kind == "run" else "grade"), ("rank", "rank"))
     )
-    location = Location(given.source_name, kind, "row", where_of=lambda row: frame.where(row - 1))
+    location = Location(source_name, kind, "row", where_of=lambda row: frame.where(row - 1))
     FaultList(faults.first(query), len(faults.by_row)).raise_if_any(location)
-    if not len(query) and not given.empty:
-        raise InputError([f"{given.source_name or given.name}: no passages"])
+    if not len(query) and not empty:
+        raise InputError([f"{source_name or name}: no passages"])
     if kind == "run" and values is None and ranks is not None:
         values = -ranks
-    return Located(given, query, Passages(*codes_of(document), starts, ends), values, ranks)
+    passages = Passages(*codes_of(document), starts, ends)
+    return Located(name, source_name, frame.where, query, passages, values, ranks, frame.line, empty, listed)
 
 
 def _numbers(frame: Columns, column: str, what: str, faults: RowFaults) -> Floats | None:

@@ -759,7 +759,19 @@ class Digests:
         if len(waiting) >= MAX_PENDING:
             waiting[0].result()
         own = os.dup(descriptor)
-        self._found[path] = in_background(lambda: _digest(_Positioned(own), method, path))
+
+        def read_at(position: int, view: memoryview) -> int:
+            data = os.pread(own, len(view), position)
+            view[: len(data)] = data
+            return len(data)
+
+        def digest() -> str:
+            try:
+                return _digest(_StoreReader(read_at), method, path)
+            finally:
+                os.close(own)
+
+        self._found[path] = in_background(digest)
 
     def get(self, path: str) -> str | None:
         """The digest of a file that was opened."""
@@ -816,26 +828,3 @@ def _digest(file: Any, method: str, path: str) -> str:
         while count := content.readinto(buffer):
             hasher.update(memoryview(buffer)[:count])
     return f"sha256:{hasher.hexdigest()}"
-
-
-class _Positioned(io.RawIOBase):
-    """A descriptor read from its beginning, whatever position others have moved it to; closed at the end."""
-
-    def __init__(self, descriptor: int) -> None:
-        super().__init__()
-        self._descriptor, self._position = descriptor, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        view = memoryview(buffer).cast("B")
-        data = os.pread(self._descriptor, len(view), self._position)
-        view[: len(data)] = data
-        self._position += len(data)
-        return len(data)
-
-    def close(self) -> None:
-        if not self.closed:
-            os.close(self._descriptor)
-        super().close()

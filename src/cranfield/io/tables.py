@@ -1,4 +1,4 @@
-"""Runs and judgments from columns: in memory, or read piece by piece.
+"""Runs and judgments from columns and from objects of Python: in memory, or read piece by piece.
 
 Long tables and text files with named columns (CSV, JSON Lines) are read piece by piece: a run whose queries are
 contiguous is joined to judgments meanwhile, so that memory is bounded by its largest query. If a query appears again
@@ -11,16 +11,38 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.data import Floats, Integers, Judgments, Labels, Run, Strings, Table, TableStream
-from cranfield.errors import InputError, UsageError, available, max_faults
-from cranfield.io.columns import QRELS_COLUMNS, RUN_COLUMNS, Columns, RowFaults, choose_columns, ids_of, numbers_of
-from cranfield.io.faults import Fault, FaultList, Location, TableKind, Unit, input_error, quotable
-from cranfield.io.streams import Roles
-from cranfield.io.values import check_marks, codes_of, first_rows, is_missing
+from cranfield import native
+from cranfield.data import Floats, Integers, Judgments, JudgmentSample, Labels, Run, Strings, Table, TableStream
+from cranfield.errors import InputError, UsageError, available, max_faults, reading_objects
+from cranfield.io.columns import (
+    COLUMN_NAMES,
+    QRELS_COLUMNS,
+    RUN_COLUMNS,
+    Columns,
+    RowFaults,
+    by_text,
+    check_marks,
+    choose_columns,
+    codes_of,
+    first_rows,
+    frame_of,
+    ids_of,
+    is_frame,
+    is_missing,
+    normalise_name,
+    numbers_of,
+    quantity,
+    texts_of,
+)
+from cranfield.io.faults import Fault, FaultList, Location, TableKind, Unit, fault_text, input_error, quotable
+from cranfield.io.streams import Roles, reject_columns
+
+if TYPE_CHECKING:
+    from cranfield.io.columns import Duplicates
 
 SAMPLE_ROLES = ("stratum", "probability", "method")
 
@@ -141,8 +163,6 @@ def _together(parts: Sequence[Any]) -> Any:
 
 
 def _with_sample(judgments: Judgments, judged: Mapping[str, Any]) -> Judgments:
-    from cranfield.io.side_tables import with_sample
-
     given: dict[str, dict[str, dict[str, Any]] | None] = dict.fromkeys(SAMPLE_ROLES)
     faults = []
     for role in [role for role in SAMPLE_ROLES if role in judged and len(judged["query"])]:
@@ -150,12 +170,14 @@ def _with_sample(judgments: Judgments, judged: Mapping[str, Any]) -> Judgments:
         for q, d, cell in zip(judged["query"], judged["document"], judged[role], strict=True):
             value = None if is_missing(cell) else cell
             if by_query.setdefault(q, {}).setdefault(d, value) != value:
-                faults.append(
-                    f"{judgments.name}: document `{quotable(d)}` of query `{quotable(q)}` has two {PLURAL[role]}"
-                )
+                faults.append(f"{judgments.name}: {_of_query(d, q)} has two {PLURAL[role]}")
     if faults:
         raise InputError(faults)
     return with_sample(judgments, *given.values())
+
+
+def _of_query(document: str, query: str) -> str:
+    return f"document `{quotable(document)}` of query `{quotable(query)}`"
 
 
 PLURAL = {"stratum": "strata", "probability": "probabilities", "method": "methods"}
@@ -307,6 +329,99 @@ def concatenate(tables: Sequence[Table]) -> Table:
     )
 
 
+# Samples of judgments
+
+ByDocument = Mapping[str, Mapping[str, Any]]  # {query: {document: value}}
+METHODS = frozenset(("0", "1", "2", "4"))
+
+
+@reading_objects()
+def with_sample(
+    judgments: Judgments,
+    strata: ByDocument | None = None,
+    inclusion: ByDocument | None = None,
+    method: ByDocument | None = None,
+) -> Judgments:
+    """The judgments with the stratum, the inclusion probability and the method of each document.
+
+    A probability of None is not known. A document without a stratum is an error.
+    """
+    if judgments.labels is not None or judgments.preferences is not None:
+        raise UsageError("samples cannot be combined with subtopics or preferences")
+    strata, inclusion, method = (
+        _by_document(name, given, judgments)
+        for name, given in (("strata", strata), ("inclusion", inclusion), ("method", method))
+    )
+    queries, documents = list(judgments.queries), list(judgments.documents)
+    query_of = [queries[q] for q in np.repeat(np.arange(len(queries)), np.diff(judgments.begin)).tolist()]
+    faults: list[str] = []
+
+    def values(given: ByDocument | None) -> Iterator[tuple[int, Any]]:
+        rows = zip(query_of, documents, strict=True) if given is not None else ()
+        return enumerate((given or {}).get(query, {}).get(name) for query, name in rows)
+
+    def add_fault(row: int, problem: str) -> None:
+        faults.append(f"{judgments.name}: {_of_query(documents[row], query_of[row])} {problem}")
+
+    names, codes = [""] * len(documents), np.ones(len(documents), np.int64)
+    probability = np.full(len(documents), np.nan)
+    for row, stratum in values(strata):
+        if stratum is None:
+            add_fault(row, "has no stratum")
+        names[row] = str(stratum)
+    for row, code in values(method):
+        if code is not None and str(code) not in METHODS:
+            add_fault(row, f"has the method `{quotable(str(code))}`, not 0, 1, 2 or 4")
+        elif code is not None:
+            codes[row] = int(code)
+    for row, value in values(inclusion):
+        if value is None or value == "NA" or (isinstance(value, float) and np.isnan(value)):
+            continue
+        probability[row] = quantity(value)
+        if not 0 <= probability[row] <= 1:
+            add_fault(row, f"has the probability {quotable(str(value))}, which is not between 0 and 1")
+        elif probability[row] == 0 and judgments.grade[row] > 0 and codes[row] not in (0, 2):
+            add_fault(row, "is relevant and has the probability 0: a document that cannot be drawn")
+    if faults:
+        raise InputError(faults)
+    sample = JudgmentSample(
+        _numbers_within_queries(names, judgments.begin),
+        Strings.of(names),
+        None if inclusion is None else probability,
+        None if method is None else codes,
+    )
+    return replace(judgments, sample=sample)
+
+
+def _by_document(name: str, given: ByDocument | None, judgments: Judgments) -> ByDocument | None:
+    """The values by query and document, with ids as text; an error if none of the queries is judged."""
+    if given is None:
+        return None
+    if not isinstance(given, Mapping) or not all(isinstance(of_query, Mapping) for of_query in given.values()):
+        raise UsageError(f"{name} must be {{query: {{document: value}}}}, not {type(given).__name__}")
+    queries = by_text(given, name)
+    given = {query: by_text(values, f"{name}: query `{quotable(query)}`") for query, values in queries.items()}
+    if given and not set(given) & set(judgments.queries):
+        example = quotable(next(iter(given)))
+        raise InputError(
+            [f"{name}: none of the queries is judged (first query: `{example}`)"],
+            hint=f"the judgments cover queries such as `{judgments.queries[0]}`",
+        )
+    return given
+
+
+def _numbers_within_queries(names: list[str], begin: Integers) -> Integers:
+    """The number of each name among those of its query, bytewise in order."""
+    numbers = np.zeros(len(names), np.int64)
+    for first, end in zip(begin[:-1].tolist(), begin[1:].tolist(), strict=True):
+        of_query = names[first:end]
+        order = sorted(set(of_query), key=lambda name: name.encode("utf-8", "surrogateescape"))
+        if len(order) > 1:
+            number = {name: i for i, name in enumerate(order)}
+            numbers[first:end] = [number[name] for name in of_query]
+    return numbers
+
+
 # Judgments, grouped by query
 
 
@@ -413,3 +528,130 @@ def _conflict_error(rows: Rows, conflicts: Integers, earlier: Integers, location
         query, document = (name.encode("utf-8", "surrogateescape") for name in ids)
         faults.append(Fault(int(rows.line[row]), "conflict", query, document, int(rows.line[earlier[row]])))
     return input_error(faults, len(conflicts), location)
+
+
+# Objects of Python: nested dicts, lists, records, data frames and Arrow tables
+
+
+def from_object(kind: TableKind, source: Any, name: str, columns: Roles = None, source_name: str = "") -> Any:
+    """A run or judgments, as `run_from_object` and `qrels_from_object` read them."""
+    return (run_from_object if kind == "run" else qrels_from_object)(source, name, columns, source_name)
+
+
+def run_from_object(
+    source: Any, name: str, columns: Roles = None, source_name: str = "", duplicates: Duplicates = "error"
+) -> Run:
+    """A run from dicts, lists, records or a frame; ``source_name`` is the file it came from, if any."""
+    location = Location(source_name, "run", "entry")
+    shaped = _shape(source, location)
+    if isinstance(shaped, Mapping):
+        reject_columns(columns)
+        rankings = _rankings(shaped, location, duplicates)
+        if rankings is shaped and not any("hits" in ranking for ranking in shaped.values()):
+            return Run(name, rankings, source_name)
+        from cranfield.io.records import listed_run
+
+        return listed_run(name, shaped, rankings, source_name)
+    if isinstance(shaped, Columns) and len(shaped) > ROWS_PER_BATCH:
+        shaped = partial(shaped.slices, ROWS_PER_BATCH)
+    if callable(shaped):
+        return read_rows("run", shaped, name, columns, source_name, "row")
+    location = Location(source_name, "run", "row")
+    return Run(name, run_table(shaped, columns, location), source_name)
+
+
+def qrels_from_object(source: Any, name: str, columns: Roles = None, source_name: str = "") -> Judgments:
+    """Judgments from dicts, the same with subtopics, sets, lists, records or a frame."""
+    location = Location(source_name, "qrels", "entry")
+    shaped = _shape(source, location)
+    if isinstance(shaped, Mapping):
+        reject_columns(columns)
+        judgments = qrels_from_dict(shaped, name, location)
+        positions = type(shaped).__name__ == "ByPosition"
+        return replace(judgments, by_position=len(shaped)) if positions else judgments
+    if callable(shaped):
+        return read_rows("qrels", shaped, name, columns, source_name, "row")
+    return qrels_table(shaped, columns, name, Location(source_name, "qrels", "row"))
+
+
+_ENGINES = {"hits", "error"}  # fields of responses of search engines
+
+
+def _shape(source: Any, location: Location) -> Any:
+    """A mapping by query, columns, or a function that opens pieces of columns."""
+    if type(source) is dict and source and type(next(iter(source.values()))) is dict and not _ENGINES & source.keys():
+        return source  # the usual case: without the modules for all others
+    if isinstance(source, Columns):
+        return source
+    if is_frame(source) and not isinstance(source, Mapping):
+        return batches_of(source) or frame_of(source)
+    from cranfield.io.records import shape_of
+
+    return shape_of(source, location)
+
+
+def may_be_fields(queries: Sequence[str]) -> bool:
+    """Whether a dict of lists with such keys may be a table or a response, and not ``{query: [document, ...]}``."""
+    names = {*COLUMN_NAMES["document"], "responses", "ids", "matches", "hits", "error"}
+    return not names.isdisjoint(map(normalise_name, queries))
+
+
+def _rankings(source: Mapping[Any, Any], location: Location, duplicates: Duplicates) -> Mapping[str, Any]:
+    """The dict itself if it has the right shape; ids and scores are checked when they are used."""
+    if type(source) is dict and set(map(type, source.values())) <= {dict}:
+        return source
+    from cranfield.io.records import rankings_of
+
+    return rankings_of(source, location, duplicates)
+
+
+def document_at(source: Mapping[str, Iterable[str]], entry: int) -> str:
+    """The document of an entry, counted from 1 over all queries; "" for entry 0."""
+    documents = (document for ranking in source.values() for document in ranking)
+    return quotable(str(next(islice(documents, entry - 1, None), ""))) if entry else ""
+
+
+def qrels_from_dict(source: Mapping[Any, Any], name: str, location: Location) -> Judgments:
+    """Judgments from ``{query: {document: grade}}`` or ``{query: {document: {subtopic: grade}}}``."""
+    columns = native.scan_nested(source)
+    repeated = 0
+    if columns is None:
+        from cranfield.io.records import judged_of
+
+        source, repeated = judged_of(source, location)
+        columns = native.scan_nested(source)
+    if columns is not None:
+        queries, documents = Strings(*columns["query"]), Strings(*columns["document"])
+        return Judgments(name, queries, columns["begin"], documents, columns["grade"], repeated=repeated)
+    return _general_qrels(source, name, location)
+
+
+def _general_qrels(source: Mapping[Any, Any], name: str, location: Location) -> Judgments:
+    """The same for any type of number, for subtopics, and for faulty input."""
+    names = list(source)
+    query_of = np.repeat(np.arange(len(source)), [len(judged) for judged in source.values()])
+    documents = [document for judged in source.values() for document in judged]
+    values = [value for judged in source.values() for value in judged.values()]
+    subtopics: list[Any] = []
+    if any(issubclass(value_type, Mapping) for value_type in set(map(type, values))):
+        plain = next((row for row, value in enumerate(values) if not isinstance(value, Mapping)), None)
+        if plain is not None:
+            prefix = location.prefix(0, fault_text(names[query_of[plain]]), quotable(str(documents[plain])))
+            raise InputError([f"{prefix}the grade has no subtopic, but other grades have one"])
+        # A document without subtopics keeps a row; `judged_columns` reports that its grade is missing.
+        labels = [value or {"0": value} for value in values]
+        counts = [len(label) for label in labels]
+        query_of = np.repeat(query_of, counts)
+        documents = [document for document, count in zip(documents, counts, strict=True) for _ in range(count)]
+        subtopics = [subtopic for label in labels for subtopic in texts_of(label, "", location)]
+        values = [value for label in labels for value in label.values()]
+
+    columns = {"document": documents, "grade": values} | ({"iteration": subtopics} if subtopics else {})
+    faults, frame = RowFaults(in_columns=False), Columns.of(columns)
+    judged = judged_columns(frame, {role: role for role in columns}, faults)
+    iterations = codes_of(judged["iteration"]) if subtopics else (Strings.of(["0"]), np.zeros(len(values), np.int64))
+    queries = Strings.of(names)
+    every = FaultList(faults.first(queries.take(query_of)), len(faults.by_row))
+    every.raise_if_any(location, lambda entry: quotable(str(documents[entry - 1])))
+    rows = Rows(queries, query_of, *iterations, judged["document"], judged["grade"], judged["line"])
+    return group_judgments(name, rows, location, subtopics=bool(subtopics))

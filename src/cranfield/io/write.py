@@ -15,12 +15,12 @@ import numpy as np
 
 from cranfield.data import Judgments, Run, Strings, Table, with_files
 from cranfield.errors import InputError, optional
+from cranfield.io.columns import is_marked
 from cranfield.io.faults import quotable
 from cranfield.io.register import atomic_write
 from cranfield.io.runs import load
 from cranfield.io.streams import Row, WritableTable, compression_of_name, compressor, without_compression, writer
 from cranfield.io.tables import NO_SUBTOPIC
-from cranfield.io.values import is_marked
 
 ROWS_PER_PIECE = 10_000
 _BLANK = re.compile(r"[\x00\t-\r ]+")

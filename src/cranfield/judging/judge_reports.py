@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT_MEASURES = ("nDCG@10", "AP")
+Grades = Mapping[str, Mapping[str, float]]  # by query and document
 TOPS = (5, 10)  # sizes of the top of a leaderboard
 PAGE = 10  # documents of a run that count for false positives
 LARGEST = 60  # runs whose names are legible in a figure
@@ -244,7 +245,7 @@ def _report(
     pairs = [(q, d) for q in queries for d, grade in x[q].items() if grade >= 0 and y[q].get(d, -1) >= 0]
     if not pairs:
         raise InputError([f"{judge.name}: no document is judged by humans and by the judge"])
-    a, b = (np.array([grades[q][d] for q, d in pairs], np.float64) for grades in (x, y))
+    a, b = (np.array([side[q][d] for q, d in pairs], np.float64) for side in (x, y))
     scale = np.unique(np.concatenate([human.grade[human.grade >= 0], judge.grade[judge.grade >= 0]]))
     labels = label_agreement(a, b, rel_level=rel, levels=scale)
     index = np.arange(len(labels.levels), dtype=np.float64)
@@ -256,10 +257,12 @@ def _report(
             f"the family must be some of the runs, but not all of them: {', '.join(patterns)}",
             hint=f"the runs are {', '.join(run.name for run in runs) or 'none'}",
         )
-    agreements = _measures(x, y, queries, runs, family, measures, rel, policy) if len(runs) > 1 else ()
-    wrong = _false_positives(x, y, queries, runs, lists, family, rel) if family else None
+    grades = [{query: side[query] for query in queries} for side in (x, y)]
+    evaluators = [Evaluator(Collection(side, rel=rel), measures, **policy) for side in grades if len(runs) > 1]
+    agreements = _measures(evaluators, runs, family) if evaluators else ()
+    wrong = _false_positives(grades, lists, [run.name in family for run in runs], rel) if family else None
     defined = by_query[~np.isnan(by_query)]
-    sizes = [sum(sum(g >= 0 for g in side[q].values()) for q in queries) for side in (x, y)]
+    sizes = [sum(grade >= 0 for of_query in side.values() for grade in of_query.values()) for side in grades]
     report = JudgeReport(
         judge.name,
         labels,
@@ -289,18 +292,8 @@ def _kappas(pairs: Sequence[tuple[str, str]], a: Floats, b: Floats, rel: float, 
     )
 
 
-def _measures(
-    x: Mapping[str, Mapping[str, float]],
-    y: Mapping[str, Mapping[str, float]],
-    queries: Sequence[str],
-    runs: Sequence[Run],
-    family: Sequence[str],
-    measures: Any,
-    rel: float,
-    policy: dict[str, Any],
-) -> tuple[MeasureAgreement, ...]:
-    judged = [Collection({q: side[q] for q in queries}, rel=rel) for side in (x, y)]
-    sides = [Evaluator(collection, measures, **policy) for collection in judged]
+def _measures(sides: Sequence[Evaluator], runs: Sequence[Run], family: Sequence[str]) -> tuple[MeasureAgreement, ...]:
+    """The agreement of evaluations by humans and by the judge."""
     values = np.array([[evaluator.values(run) for run in runs] for evaluator in sides])  # side, run, column, query
     is_own = np.array([run.name in family for run in runs], bool)
     agreements = []
@@ -332,23 +325,17 @@ def _measures(
 
 
 def _false_positives(
-    x: Mapping[str, Mapping[str, float]],
-    y: Mapping[str, Mapping[str, float]],
-    queries: Sequence[str],
-    runs: Sequence[Run],
-    lists: Sequence[Mapping[str, Sequence[str]]],
-    family: Sequence[str],
-    rel: float,
+    grades: Sequence[Grades], lists: Sequence[Mapping[str, Sequence[str]]], is_own: Sequence[bool], rel: float
 ) -> FalsePositives:
     """The judge's errors on nonrelevant documents that only the family retrieves, against those of others only."""
     counts = np.zeros((2, 2), np.int64)  # own or other; false positive or right
-    for query in queries:
+    for query in grades[0]:
         sets: list[set[str]] = [set(), set()]
-        for run, ranking in zip(runs, lists, strict=True):
-            sets[run.name not in family].update(ranking.get(query, ())[:PAGE])
+        for own, ranking in zip(is_own, lists, strict=True):
+            sets[not own].update(ranking.get(query, ())[:PAGE])
         for side in (0, 1):
             for document in sets[side] - sets[1 - side]:
-                grade, predicted = x[query].get(document, -1), y[query].get(document, -1)
+                grade, predicted = (of_query[query].get(document, -1) for of_query in grades)
                 if 0 <= grade < rel and predicted >= 0:
                     counts[side, int(predicted < rel)] += 1
     return false_positives(*counts.ravel().tolist())

@@ -25,7 +25,7 @@ from cranfield.errors import InputError, UsageError, max_faults
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.evaluation.scores import Scores
 from cranfield.io import read_qrels, write_qrels
-from cranfield.io.columns import QRELS_COLUMNS, Columns, choose_columns
+from cranfield.io.columns import QRELS_COLUMNS, Columns, choose_columns, id_text
 from cranfield.io.documents import read_texts
 from cranfield.io.faults import quotable
 from cranfield.io.formats.delimited import csv_lines, delimiter_of
@@ -33,7 +33,6 @@ from cranfield.io.formats.json import load_json
 from cranfield.io.formats.trec import trec_lines
 from cranfield.io.named_tables import read_query_texts, read_table
 from cranfield.io.streams import compression_of_name, is_stream, open_stream, without_compression
-from cranfield.io.values import id_text
 from cranfield.io.write import check_ids, qrels_table, shorten, write_pieces
 from cranfield.report.pages import Page, table
 from cranfield.report.sheet import shown, signed

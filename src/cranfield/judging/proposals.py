@@ -33,16 +33,15 @@ from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.pair_bounds import (
     DECIMALS,
-    check_linear,
     ideal_scores,
     linear_part,
     lowest_differences,
-    rank_weights,
     shared_gain,
 )
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.judging.judgment_files import TO_JUDGE
 from cranfield.measures import Measure, parse
+from cranfield.measures.weights import check_linear, rank_weights
 from cranfield.ranking.alignment import ranked_lists
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report.pages import Page, table

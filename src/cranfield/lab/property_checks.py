@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import itemgetter
 
 import numpy as np
 
@@ -357,7 +358,7 @@ class PropertyChecks:
 
     def _check_swaps(self, allowed: Callable[[int, int], Booleans]) -> PropertyVerdict:
         kind, size = self.rankings.kind, self.rankings.size
-        smallest: tuple[int, ...] | None = None
+        violations: list[tuple[int, ...]] = []
         tested = False
         for i in range(self.rankings.documents):
             for j in range(i + 1, self.rankings.documents):
@@ -368,11 +369,10 @@ class PropertyChecks:
                 worst = self.smallest(rise <= SAME)
                 if worst is not None:
                     row, k = worst
-                    key = int(size[row]), k, row, i, j, int(after[row])
-                    smallest = key if smallest is None else min(smallest, key)
-        if smallest is None:
+                    violations.append((int(size[row]), k, row, i, j, int(after[row])))
+        if not violations:
             return PropertyVerdict(True if tested else None)
-        _, k, row, *_, after_row = smallest
+        _, k, row, *_, after_row = min(violations)
         return PropertyVerdict(False, self.counterexample([row, after_row], [k, k]))
 
     def localized(self) -> PropertyVerdict:
@@ -428,9 +428,8 @@ class PropertyChecks:
         """Ending a list before a non-relevant document never lowers the score."""
         kind, documents = self.rankings.kind, self.rankings.documents
         nonrelevant = np.append(self.gain <= 0, False)[kind] & (self.rankings.end - self.rankings.start == 1)
-        smallest: tuple[int, ...] | None = None
+        violations: list[tuple[int, int, int, int, float, float]] = []
         before, tested = self._list_scores(0), False
-        pair: tuple[float, float] = (np.nan, np.nan)
         for n in range(documents):
             after = self._list_scores(n + 1)
             rise = np.where(nonrelevant[:, n, None], after - before, np.nan)
@@ -438,15 +437,16 @@ class PropertyChecks:
             worst = self.smallest(rise > SAME)
             if worst is not None:
                 row, k = worst
-                key = int(self.rankings.size[row]), n, k, row
-                if smallest is None or key < smallest:
-                    smallest, pair = key, (float(before[row, k - 1]), float(after[row, k - 1]))
+                scores = float(before[row, k - 1]), float(after[row, k - 1])
+                violations.append((int(self.rankings.size[row]), n, k, row, *scores))
             before = after
-        if smallest is None:
+        if not violations:
             return PropertyVerdict(True if tested else None)
-        _, n, k, row = smallest
+        _, n, k, row, *pair = min(violations)
         ends = self.rankings.text(row, n), self.rankings.text(row, n + 1)
-        return PropertyVerdict(False, Counterexample(ends, (n, n + 1) if is_list(self.measure) else (k, k), pair))
+        return PropertyVerdict(
+            False, Counterexample(ends, (n, n + 1) if is_list(self.measure) else (k, k), tuple(pair))
+        )
 
     def _list_scores(self, length: int) -> Floats:
         """Scores of the lists of the first documents, by (ranking, k - 1); one column if there is no cutoff."""
@@ -471,7 +471,7 @@ class PropertyChecks:
         rank = (pairs.kind == x).argmax(axis=1)
         groups = np.unique(np.sort(pairs.kind, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
         before = self.score_table(pairs)
-        tested, smallest = False, None
+        tested, violations = False, list[tuple[tuple[int, ...], Counterexample]]()
         for kind in kinds:
             judged = replace(pairs, kinds=(*pairs.kinds[:-1], replace(kind, mark="x")))
             after = self.score_table(judged)
@@ -486,14 +486,13 @@ class PropertyChecks:
                     best = np.lexsort((b, a, k))[0]
                     first, second = int(rows[a[best]]), int(rows[b[best]])
                     key = int(pairs.size[first]), int(k[best]) + 1, first, second
-                    if smallest is None or key < smallest[0]:
-                        cutoff = key[1]
-                        scores = tuple(float(t[r, cutoff - 1]) for t in (before, after) for r in (first, second))
-                        texts = pairs.text(first, cutoff), pairs.text(second, cutoff)
-                        smallest = key, Counterexample(texts, (cutoff,) * 2, scores, judged=kind.mark)
-        if smallest is None:
+                    cutoff = key[1]
+                    scores = tuple(float(t[r, cutoff - 1]) for t in (before, after) for r in (first, second))
+                    texts = pairs.text(first, cutoff), pairs.text(second, cutoff)
+                    violations.append((key, Counterexample(texts, (cutoff,) * 2, scores, judged=kind.mark)))
+        if not violations:
             return PropertyVerdict(True if tested else None)
-        return PropertyVerdict(False, smallest[1])
+        return PropertyVerdict(False, min(violations, key=itemgetter(0))[1])
 
     @cached_property
     def pairs(self) -> SmallRankings:

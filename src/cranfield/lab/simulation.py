@@ -33,7 +33,7 @@ import numpy as np
 from cranfield.data import Booleans, Floats, Integers, Judgments, Labels, Run, Strings, Table
 from cranfield.errors import InputError, UsageError
 from cranfield.io import load, write_qrels, write_run
-from cranfield.io.values import codes_of
+from cranfield.io.columns import codes_of
 from cranfield.parallel import followed
 from cranfield.settings import Count, Limits, Share, Whole, checked
 from cranfield.wording import plural

@@ -31,7 +31,7 @@ from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.provenance import Provenance, Source
 from cranfield.evaluation.scores import Scores, check_rankings
-from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
+from cranfield.io import is_list_of_runs, is_mapping_of_runs
 from cranfield.lab.studies import study_names
 from cranfield.lab.systems import COEFFICIENTS, studied
 from cranfield.measures import Measure, parse

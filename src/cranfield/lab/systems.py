@@ -19,7 +19,7 @@ from cranfield.evaluation.notes import SENTENCES, Note, QueryNames
 from cranfield.evaluation.plan import Column, Policy, Undefined, make_columns, make_plan
 from cranfield.evaluation.run_notes import reading_notes
 from cranfield.evaluation.scores import Scores, substituted
-from cranfield.io.values import codes_of
+from cranfield.io.columns import codes_of
 from cranfield.lab.relabelling import Relabeller
 from cranfield.lab.simulation import variants
 from cranfield.measures import Measure

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +20,7 @@ from cranfield import io
 from cranfield.data import Floats, Integers, Judgments, Run, Strings, Table
 from cranfield.errors import InputError, MeasureError
 from cranfield.evaluation.evaluator import Evaluator
+from cranfield.evaluation.predicted import mapping_of
 from cranfield.lab.studies.ties import ALL, DEFAULT
 from cranfield.lab.study import Progress
 from cranfield.measures import Measure, parse
@@ -58,24 +59,19 @@ class FeatureScores:
         group = np.unique(np.stack([self.query, self.score]), axis=1, return_inverse=True)[1].reshape(-1)
         return float((np.bincount(group)[group] > 1).mean())
 
-    def dicts(self) -> dict[str, dict[str, float]]:
+    def dicts(self) -> Mapping[str, Mapping[str, float]]:
         """The scores as nested dicts."""
-        rows = zip(self.query.tolist(), self._documents(), self.score.tolist(), strict=True)
-        scores: dict[str, dict[str, float]] = {name: {} for name in self._names("q", len(self.size))}
-        of_query = list(scores.values())
-        for query, document, score in rows:
-            of_query[query][document] = score
-        return scores
+        return mapping_of(replace(self.judgments(), grade=self.score))
 
     def judgments(self) -> Judgments:
         """The grades as judgments."""
         begin = np.append(0, np.cumsum(self.size))
-        return Judgments("feature", self._names("q", len(self.size)), begin, self._documents(), self.grade)
+        return Judgments("feature", _names("q", len(self.size)), begin, _names("d", len(self.query)), self.grade)
 
     def run(self) -> Run:
         """The scores as a run."""
-        names = self._names("q", len(self.size))
-        return Run("feature", Table(names.take(self.query), self._documents(), self.score))
+        queries = _names("q", len(self.size)).take(self.query)
+        return Run("feature", Table(queries, _names("d", len(self.query)), self.score))
 
     def save(self, folder: str | Path) -> None:
         """Write ``qrels.txt`` and ``feature.run``, neither of which may be there."""
@@ -87,12 +83,9 @@ class FeatureScores:
         io.write_qrels(self.judgments(), path / "qrels.txt")
         io.write_run(self.run(), path / RUN_FILE)
 
-    def _documents(self) -> Strings:
-        return self._names("d", len(self.query))
 
-    @staticmethod
-    def _names(prefix: str, count: int) -> Strings:
-        return Strings.of([f"{prefix}{i}" for i in range(1, count + 1)])
+def _names(prefix: str, count: int) -> Strings:
+    return Strings.of([f"{prefix}{i}" for i in range(1, count + 1)])
 
 
 @checked

@@ -14,8 +14,7 @@ from cranfield.data import Booleans, Floats
 from cranfield.measures.catalogue import measure
 from cranfield.measures.ties.strategies import ClosedForm, Estimate, Scoring
 from cranfield.measures.weights import count
-from cranfield.ranking.batch import Batch
-from cranfield.ranking.row_math import summed
+from cranfield.ranking.batch import Batch, summed
 
 
 class FirstOrLast(ClosedForm):

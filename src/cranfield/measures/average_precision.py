@@ -11,8 +11,7 @@ from cranfield.measures.catalogue import TERMINAL, Rank, measure
 from cranfield.measures.precision import hits, of_judged, self_normalised, unbounded
 from cranfield.measures.ties.expectation import mean_for_nth
 from cranfield.measures.weights import count, harmonic
-from cranfield.ranking.batch import Batch, Documents, GainSums, ragged
-from cranfield.ranking.row_math import ratio, running, summed
+from cranfield.ranking.batch import Batch, Documents, GainSums, ragged, ratio, running, summed
 from cranfield.settings import Limits
 
 EPSILON = 1e-5  # smooths infAP's estimate of precision among judged documents, as in trec_eval

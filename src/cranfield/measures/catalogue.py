@@ -13,7 +13,7 @@ import numpy as np
 
 from cranfield.data import Booleans
 from cranfield.errors import MeasureError
-from cranfield.io.values import MAX_NUMBER
+from cranfield.io.columns import MAX_NUMBER
 from cranfield.measures.ties.strategies import (
     FULL,
     NO_CUTOFF,

@@ -17,8 +17,7 @@ from cranfield.data import Floats, Integers, Smoothing, TextView
 from cranfield.errors import MeasureError
 from cranfield.measures.catalogue import Level, Measure, Rank, measure
 from cranfield.measures.ties.strategies import OverDistinctOrders
-from cranfield.ranking.batch import Batch
-from cranfield.ranking.row_math import summed
+from cranfield.ranking.batch import Batch, summed
 from cranfield.settings import Chance, Limits
 
 Mu = Annotated[float, Limits(1e-9, 1e6)]  # without smoothing, divergences would be infinite

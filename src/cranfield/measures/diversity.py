@@ -17,18 +17,17 @@ from typing import Literal
 
 import numpy as np
 
-from cranfield.data import Booleans, Floats
+from cranfield.data import Array, Booleans, Floats
 from cranfield.measures.average_precision import NotNegative, average_precision, q_measure
-from cranfield.measures.cascade import aspects, ideal_novelty, novelty, perfect_novelty, rows_of_queries
 from cranfield.measures.catalogue import Positive, Rank, measure
 from cranfield.measures.gain import NO_BASE, Base, Discount, dcg, ideal_dcg
 from cranfield.measures.ntcireval import mean_weights, p_plus
 from cranfield.measures.precision import hits, success
 from cranfield.measures.ties.strategies import Estimate, OverOrders
-from cranfield.measures.user_model import cascade_score, ideal_cascade
+from cranfield.measures.user_model import cascade_score, ideal_cascade, survival
 from cranfield.measures.weights import harmonic, log_discount
-from cranfield.ranking.batch import Batch, Weights
-from cranfield.ranking.row_math import ratio, running, summed
+from cranfield.ranking.batch import Batch, Weights, ratio, running, summed
+from cranfield.ranking.subtopics import Aspects
 from cranfield.settings import Chance, Share
 
 Ideal = Literal["greedy", "exact"]
@@ -49,6 +48,19 @@ def power(beta: float) -> Weights:
         lambda n: (1 - np.power(beta, n.astype(np.float64))) / (1 - beta),
         lambda rank: np.power(beta, rank.astype(np.float64) - 1),
     )
+
+
+def aspects(b: Batch) -> Aspects:
+    """The subtopics of the judged documents, with the gains of this measure."""
+    assert b.subtopics is not None and b.gain_of_grade is not None  # `check_measurable` requires subtopics
+    return b.subtopics.aspects(b.gain_of_grade)
+
+
+def rows_of_queries(b: Batch, values: Array) -> Floats:
+    """The rows of a table by query that belong to the queries of this batch; 0 for unjudged queries."""
+    rows = values[b.query].astype(np.float64)
+    rows[b.query < 0] = 0
+    return rows
 
 
 def subtopic_count(b: Batch) -> Floats:
@@ -94,6 +106,53 @@ def global_gain(b: Batch) -> Batch:
     # Added one by one, so that the last bit does not depend on the number of subtopics of other queries.
     gain, pool = (np.cumsum(gains * weights, axis=2)[..., -1] for gains in (aspects(b).gain[b.document], pool_gains(b)))
     return with_gains(b, gain, pool)
+
+
+def novelty(b: Batch, alpha: float, discount: Weights, k: int | None) -> Floats:
+    """Σ_r δ(r) Σ_i w_i J_i(r) (1-α)^C_i(r), expected over ties; w_i = 1 if all subtopics have equal weights."""
+    labels = aspects(b)
+    weights = rows_of_queries(b, labels.weight)
+    relevant = labels.gain[b.document] > 0
+    total = np.zeros(len(b.length))
+    m, weight = b.seen(k), b.mean_over(discount, k)
+    for subtopic, share in zip(np.moveaxis(relevant, 2, 0), weights.T, strict=True):
+        reached = share[:, None] * (1 - alpha) ** b.above(subtopic)
+        inside = b.within(subtopic)
+        total += summed(np.where(subtopic & (inside == 1), reached * weight, 0))
+        # Of r relevant documents in a tie of n, each has some of the r-1 others above it, depending on its position.
+        q, j = np.nonzero(subtopic & (inside > 1) & (m > 0))
+        if len(q):
+            r = inside[q, j].astype(np.int64)
+            keep = np.where(np.arange(r.max() - 1)[::-1] < (r - 1)[:, None], 1 - alpha, 1.0)
+            left = survival(b.size[q, j] - 1, keep, int(m[q, j].max()) - 1)
+            x = np.arange(left.shape[1])
+            start = b.start[q, j][:, None]
+            step = discount.at(start + x + 1)
+            value = summed(np.where(x < m[q, j][:, None], step * left, 0)) / b.size[q, j]
+            total += np.bincount(q, reached[q, j] * value, len(total))
+    return total
+
+
+def ideal_novelty(b: Batch, alpha: float, discount: Weights, k: int | None, ideal: str) -> Floats:
+    """The same for the best order of all relevant documents."""
+    assert b.subtopics is not None and b.gain_of_grade is not None
+    judged = np.diff(b.subtopics.judgments.begin)
+    steps = discount.at(np.arange(1, (judged.max(initial=0) if k is None else k) + 1))
+    queries, row = np.unique(b.query, return_inverse=True)
+    value = np.zeros(len(queries))
+    for i, query in enumerate(queries.tolist()):
+        if query >= 0:
+            value[i] = b.subtopics.best(query, b.gain_of_grade, alpha, ideal, steps[: judged[query]])
+    return value[row]
+
+
+def perfect_novelty(b: Batch, alpha: float, discount: Weights, k: int | None) -> Floats:
+    """The gain of each subtopic if every document of the ranking were relevant to all subtopics."""
+    # For an empty ranking, the divisor is that of one document.
+    ends = np.maximum(b.length, 1) if k is None else np.full_like(b.length, k)
+    ranks = np.arange(int(ends.max(initial=0)))
+    gain = (1 - alpha) ** ranks.astype(np.float64) * discount.at(ranks + 1)
+    return np.concatenate([[0], np.cumsum(gain)])[ends]
 
 
 @by_subtopic(

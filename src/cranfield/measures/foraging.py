@@ -18,14 +18,13 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from cranfield.data import Floats, Integers
-from cranfield.io.values import MAX_NUMBER
+from cranfield.io.columns import MAX_NUMBER
 from cranfield.measures.average_precision import NotNegative
 from cranfield.measures.catalogue import Positive, Rank, UpToOne, measure
 from cranfield.measures.ties.expectation import mean_over_ranges
 from cranfield.measures.ties.strategies import OneOpenEnumerated, OverOrders, OverOrdersIfCosts
 from cranfield.measures.user_model import ROUNDING, by_rank, filled_measure, increase_if_filled, unjudged_weight
-from cranfield.ranking.batch import CELLS, Batch, GainSums, Weights
-from cranfield.ranking.row_math import after_first, running, summed
+from cranfield.ranking.batch import CELLS, Batch, GainSums, Weights, after_first, running, summed
 from cranfield.settings import Limits
 
 Cost = Annotated[float, Limits(1 / MAX_NUMBER, MAX_NUMBER)]

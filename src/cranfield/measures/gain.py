@@ -12,8 +12,7 @@ from cranfield.measures.catalogue import TERMINAL, Rank, measure
 from cranfield.measures.precision import hits, self_normalised, unbounded
 from cranfield.measures.ties.expectation import mean_for_nth
 from cranfield.measures.weights import geometric, log_discount, rank_biased_overlap
-from cranfield.ranking.batch import Batch, Documents, GainSums
-from cranfield.ranking.row_math import ratio, summed
+from cranfield.ranking.batch import Batch, Documents, GainSums, ratio, summed
 from cranfield.settings import Chance, Limits
 
 Discount = Literal["log2", "jk"]

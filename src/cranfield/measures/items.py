@@ -7,8 +7,7 @@ import numpy as np
 from cranfield.data import Floats
 from cranfield.measures.catalogue import UNBOUNDED, Rank, measure
 from cranfield.measures.precision import hits
-from cranfield.ranking.batch import Batch
-from cranfield.ranking.row_math import ratio
+from cranfield.ranking.batch import Batch, ratio
 
 
 @measure(

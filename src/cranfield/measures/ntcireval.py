@@ -16,14 +16,12 @@ import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.measures.average_precision import NotNegative, blended_ratios, blended_weights
-from cranfield.measures.cascade import survival_with_gain
 from cranfield.measures.catalogue import Positive, Rank, UpToOne, measure
 from cranfield.measures.ties.expectation import mean_for_nth
 from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.user_model import cascade_score, ideal_cascade, reach_probability
 from cranfield.measures.weights import count, geometric, harmonic, powers
-from cranfield.ranking.batch import CELLS, Batch, GainSums
-from cranfield.ranking.row_math import after_first, ratio, running, summed
+from cranfield.ranking.batch import CELLS, Batch, GainSums, after_first, ratio, running, summed
 from cranfield.settings import Chance
 
 blended = partial(measure, gains="graded", rewards_promotion=False)
@@ -344,6 +342,29 @@ def normalised_expected_blended_ratio(
     )
 
 
+def _survival_with_gain(n: Integers, keep: Floats, extra: Floats, depth: int) -> tuple[Floats, Floats, Floats]:
+    """`survival`, and two more means over the sets and orders of the documents of a tie.
+
+    Let S_x be the product of the factors of x documents. A_x is the mean of S_x times the sum of the ``extra`` of
+    these documents; H_x is the mean of S_(x-1) times the ``extra`` of the x-th document. ``extra`` is 0 where ``keep``
+    is filled with 1s.
+    """
+    n = n[:, None]
+    x = np.arange(depth + 1)
+    alone = np.ones((len(n), depth + 1))
+    above, last = np.zeros((2, *alone.shape))
+    added = np.flatnonzero((keep.min(axis=0, initial=1) < 1) | (extra.max(axis=0, initial=0) > 0))
+    for i, column in enumerate(added):
+        documents = np.maximum(n - len(added) + i + 1, 1)
+        share, before = np.minimum(x / documents, 1), np.clip((x - 1) / documents, 0, 1)
+        factor, own = keep[:, column, None], extra[:, column, None]
+        shifted = alone[:, :-1]
+        last[:, 1:] = ((1 - share) * last)[:, 1:] + before[:, 1:] * factor * last[:, :-1] + own * shifted / documents
+        above[:, 1:] = ((1 - share) * above)[:, 1:] + share[:, 1:] * factor * (above[:, :-1] + own * shifted)
+        alone[:, 1:] = ((1 - share) * alone)[:, 1:] + share[:, 1:] * factor * shifted
+    return alone, above, last
+
+
 def _blended_ratio_at_stop(b: Batch, stop: Floats, beta: float, k: int | None) -> Floats:
     """The expected blended ratio at the rank where a reader stops."""
     extra = beta * b.gain + b.relevant
@@ -361,7 +382,7 @@ def _blended_ratio_at_stop(b: Batch, stop: Floats, beta: float, k: int | None) -
         order = np.argsort(np.where(same_tie, b.gain[q], 0), axis=1, kind="stable")
         keep = np.take_along_axis(np.where(same_tie, 1 - stop[q], 1), order, axis=1)
         own = np.take_along_axis(np.where(same_tie, extra[q], 0), order, axis=1)
-        left, gained, last = survival_with_gain(b.size[q, j], keep, own, int(m[q, j].max()))
+        left, gained, last = _survival_with_gain(b.size[q, j], keep, own, int(m[q, j].max()))
         x = np.arange(1, left.shape[1])
         # A reader who stops at position x did not stop at the first x-1 documents.
         at = above[q, j][:, None] * (left[:, :-1] - left[:, 1:]) + gained[:, :-1] + last[:, 1:] - gained[:, 1:]

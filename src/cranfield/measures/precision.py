@@ -12,8 +12,7 @@ from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import FIXED, TERMINAL, UNBOUNDED, UNORDERED, Positive, Rank, measure
 from cranfield.measures.ties.strategies import OneOpenClosedForm, OverCuts
 from cranfield.measures.weights import count, harmonic
-from cranfield.ranking.batch import Batch, Documents, GainSums
-from cranfield.ranking.row_math import after_first, ratio, running, summed
+from cranfield.ranking.batch import Batch, Documents, GainSums, after_first, ratio, running, summed
 from cranfield.settings import Share
 
 unbounded = partial(measure, bounds=(0, float("inf")), terminal=UNBOUNDED)

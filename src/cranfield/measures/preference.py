@@ -14,8 +14,7 @@ from cranfield.data import Floats
 from cranfield.measures.catalogue import Rank, measure
 from cranfield.measures.precision import self_normalised
 from cranfield.measures.weights import harmonic
-from cranfield.ranking.batch import Batch, Preferences, penalty
-from cranfield.ranking.row_math import ratio, summed
+from cranfield.ranking.batch import Batch, Preferences, penalty, ratio, summed
 from cranfield.ranking.views import condense
 
 of_pairs = partial(measure, cite="sakai2007", uses_nonrelevant=True)

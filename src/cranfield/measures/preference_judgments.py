@@ -18,8 +18,7 @@ import numpy as np
 from cranfield.data import Booleans, Floats, Integers, PreferenceJudgments
 from cranfield.measures.catalogue import measure
 from cranfield.measures.ties.strategies import NO_CUTOFF, Estimate, OverDistinctOrders, Scoring, Search
-from cranfield.ranking.batch import Batch, ragged
-from cranfield.ranking.row_math import ratio
+from cranfield.ranking.batch import Batch, ragged, ratio
 from cranfield.ranking.views import condense
 
 pair_measure = partial(measure, cite="carterette2008", gains="none", uses_nonrelevant=True, preferences=True)

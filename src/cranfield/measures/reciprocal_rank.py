@@ -8,8 +8,7 @@ from cranfield.data import Floats
 from cranfield.measures.catalogue import TERMINAL, Rank, measure
 from cranfield.measures.precision import unbounded
 from cranfield.measures.weights import harmonic
-from cranfield.ranking.batch import CELLS, Batch
-from cranfield.ranking.row_math import summed
+from cranfield.ranking.batch import CELLS, Batch, summed
 
 
 @measure(

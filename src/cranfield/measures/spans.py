@@ -14,8 +14,7 @@ import numpy as np
 from cranfield.data import Floats
 from cranfield.measures.catalogue import UNORDERED, Rank, measure
 from cranfield.measures.ties.strategies import OverCuts
-from cranfield.ranking.batch import Batch, ragged
-from cranfield.ranking.row_math import ratio
+from cranfield.ranking.batch import Batch, ragged, ratio
 from cranfield.ranking.spans import concatenated, union_length
 
 span_measure = partial(

@@ -11,15 +11,14 @@ from typing import Annotated
 import numpy as np
 
 from cranfield.data import Floats, Integers
-from cranfield.io.values import MAX_NUMBER
+from cranfield.io.columns import MAX_NUMBER
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Rank, measure
 from cranfield.measures.gain import dcg, ideal_dcg
 from cranfield.measures.precision import Rule, hits, interpolated, number, of_judged, one_open
 from cranfield.measures.preference import binary_preference
 from cranfield.measures.ties.expectation import mean_over_ranges
 from cranfield.measures.weights import count, geometric, log_discount, log_gamma
-from cranfield.ranking.batch import Batch, GainSums, Preferences, Weights
-from cranfield.ranking.row_math import ratio, running, summed
+from cranfield.ranking.batch import Batch, GainSums, Preferences, Weights, ratio, running, summed
 from cranfield.settings import Chance, Limits
 
 inf = float("inf")

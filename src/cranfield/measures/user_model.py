@@ -14,7 +14,6 @@ import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import MeasureError
-from cranfield.measures.cascade import survival
 from cranfield.measures.catalogue import FIXED, TERMINAL, Positive, Rank, measure
 from cranfield.measures.ties.expectation import group_equal_rows, mean_over_ranges
 from cranfield.measures.ties.strategies import Kernel, OneOpenEnumerated, OverOrders
@@ -27,8 +26,7 @@ from cranfield.measures.weights import (
     inverse_square,
     inverse_squares_from,
 )
-from cranfield.ranking.batch import CELLS, Batch, GainSums, Weights
-from cranfield.ranking.row_math import after_first, running, summed
+from cranfield.ranking.batch import CELLS, Batch, GainSums, Weights, after_first, running, summed
 from cranfield.settings import Chance, Limits
 
 RankScores = Callable[[Floats, Floats], Floats]  # of gains and costs, both (query, rank)
@@ -455,6 +453,24 @@ def expected_reciprocal_rank(
     if gain == "linear":
         return cascade_score(b, b.gain / (top + 1), k)
     return cascade_score(b, np.exp2(b.gain - top) - np.exp2(-top), k)
+
+
+def survival(n: Integers, keep: Floats, depth: int) -> Floats:
+    """The mean over all sets of x of the n documents of a tie of the product of their factors; (tie, x = 0..depth).
+
+    ``keep`` (tie, document): the factors that are not 1, at the right of the row; the row is filled with 1s. The mean
+    is a normalised elementary symmetric polynomial. The recurrence adds one document at a time and stays in [0, 1].
+    """
+    n = n[:, None]
+    x = np.arange(depth + 1)
+    probability = np.ones((len(n), depth + 1))
+    added = np.flatnonzero(keep.min(axis=0, initial=1) < 1)
+    for i, column in enumerate(added):
+        share = np.minimum(x / np.maximum(n - len(added) + i + 1, 1), 1)
+        probability[:, 1:] = ((1 - share) * probability)[:, 1:] + share[:, 1:] * keep[:, column, None] * probability[
+            :, :-1
+        ]
+    return probability
 
 
 def reach_probability(b: Batch, stop: Floats) -> Floats:

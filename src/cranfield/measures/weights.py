@@ -9,7 +9,10 @@ from functools import lru_cache
 import numpy as np
 
 from cranfield.data import Floats, Integers
+from cranfield.errors import MeasureError
+from cranfield.measures.catalogue import CATALOGUE, Measure
 from cranfield.ranking.batch import Weights
+from cranfield.ranking.rankings import from_tables
 
 SHORT = 11  # tables have at least 2**SHORT ranks, enough for most rankings
 
@@ -150,3 +153,40 @@ def log_gamma(z: Floats) -> Floats:
     w = z * (z + 9)
     rising = w * (w + 8) * (w + 14) * (w + 18) * (w + 20)
     return (y - 0.5) * np.log(y) - y + 0.5 * np.log(2 * np.pi) + series / y - np.log(rising)
+
+
+# The weights of ranks in a measure that is linear in the gains of documents.
+
+
+def is_linear(measure: Measure) -> bool:
+    """Whether the score of a ranking is a sum over documents of gain times a weight of the rank."""
+    views = measure.views
+    return measure.definition.linear and not (views.terminal or views.condensed)
+
+
+def check_linear(measure: Measure) -> None:
+    """Raise if the measure is not linear in the gains."""
+    if not is_linear(measure):
+        symbols = ", ".join(definition.symbol for definition in CATALOGUE.values() if definition.linear)
+        raise MeasureError(
+            f"{measure} is not linear in the gains of documents", hint=f"measures that are linear: {symbols}"
+        )
+
+
+def rank_weights(measure: Measure, length: int, top: float = 1.0) -> Floats:
+    """The weight of each rank of a ranking of this length, for gains as the measure maps them.
+
+    >>> rank_weights(cf.parse("P@2"), 3).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    check_linear(measure)
+    return _rank_weights(measure, length, top) if length else np.zeros(0)
+
+
+@lru_cache(maxsize=256)
+def _rank_weights(measure: Measure, length: int, top: float) -> Floats:
+    ranks = np.arange(length)[:, None]
+    ones = np.ones_like(ranks)
+    grades = np.full((length, 1), float(top))
+    rankings = from_tables(grades, ranks, ones, ones - 1, np.full(length, length), top)
+    return measure.values(rankings).value / measure.highest_gain(top)

@@ -12,8 +12,7 @@ import numpy as np
 from cranfield import native
 from cranfield.data import Array, Booleans, Bytes, Floats, Integers, JudgmentSample, PreferenceJudgments, Strings
 from cranfield.io.runs import Positions
-from cranfield.ranking.batch import Batch, cached_property
-from cranfield.ranking.row_math import constant, lexsorted, scatter, summed
+from cranfield.ranking.batch import Batch, cached_property, constant, lexsorted, scatter, summed
 from cranfield.ranking.subtopics import GainOfGrade, Subtopics
 
 if TYPE_CHECKING:

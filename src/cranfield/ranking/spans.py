@@ -13,9 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers, Judgments, Labels, Passages, Run, Spans, Strings, Table
-from cranfield.io.values import codes_of, first_rows
-from cranfield.ranking.batch import ragged
-from cranfield.ranking.row_math import lexsorted
+from cranfield.io.columns import codes_of, first_rows
+from cranfield.ranking.batch import lexsorted, ragged
 
 
 def span_judgments(judgments: Judgments, passages: Passages, cover: float) -> Judgments:
@@ -68,10 +67,12 @@ def concatenated(parts: Sequence[Passages], names: Strings) -> Passages:
 def judge_chunks(judgments: Judgments, runs: Sequence[Run]) -> Judgments:
     """The judgments of all chunks of these runs, and of the relevant passages that none of the chunks covers.
 
-    Such a passage is a document that is not retrieved. Chunks that are not judged have a negative grade.
+    Such a passage is a document that is not retrieved. Chunks that are not judged have a negative grade. Judgments of
+    documents stay as they are.
     """
     spans, queries = judgments.spans, {name: q for q, name in enumerate(judgments.queries)}
-    assert spans is not None
+    if spans is None:
+        return judgments
     query_rows, ids, of_runs, parts = [], [], [], [spans.passages.names]
     for run in runs:
         assert isinstance(run.source, Table) and run.source.passages is not None

@@ -6,19 +6,19 @@ gain mapping -> ties -> depth -> condense -> terminate.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.data import Array, Booleans, Floats, Integers, Judgments, Run, Strings, Table, TableStream
-from cranfield.errors import MeasureError, UsageError
-from cranfield.io.tables import concatenate
-from cranfield.io.values import codes_of
-from cranfield.ranking.batch import COLUMNS, Batch, Key, ragged
+from cranfield.data import Array, Booleans, Floats, Integers, Judgments, Run, Strings
+from cranfield.errors import InputError, MeasureError, UsageError
+from cranfield.io.columns import codes_of
+from cranfield.io.runs import load_unchecked
+from cranfield.ranking.batch import COLUMNS, Batch, Key, ragged, summed
 from cranfield.ranking.rankings import Rankings
-from cranfield.ranking.row_math import summed
 from cranfield.ranking.tie_rules import Arrangement, TieRule, Ties, tie_rule
 from cranfield.wording import plural
 
@@ -391,19 +391,12 @@ def first_nil_only(run: Run, nil: str) -> tuple[Run, tuple[str, ...]]:
 
     The first NIL is the one with the highest score. The others gain nothing, like other unjudged documents.
     """
-    source = run.source
-    if callable(source):
-        from cranfield.native import plain
-
-        read = plain.scan_run(source)  # the native one refuses any repeated document
-        if read["faults_total"]:
-            return run, ()
-        rank = None if np.isnan(read["rank"]).any() else read["rank"]
-        source = Table(Strings(*read["query"]).take(read["query_of"]), Strings(*read["document"]), read["score"], rank)
-    if isinstance(source, TableStream):
-        source = concatenate(list(source.pieces()))
-    if not isinstance(source, Table):
+    if isinstance(run.source, Mapping):
         return run, ()  # a dict has every document once
+    try:
+        source = load_unchecked(run)
+    except InputError:  # there are other faults, which the caller reports
+        return run, ()
     documents = list(source.document)
     rows = np.array([row for row, document in enumerate(documents) if document == nil], np.int64)
     names, query = codes_of(source.query.take(rows))

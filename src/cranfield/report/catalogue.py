@@ -20,7 +20,7 @@ from cranfield import __version__
 from cranfield.errors import CranfieldError, MeasureError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import evaluate
-from cranfield.io.values import MAX_NUMBER
+from cranfield.io.columns import MAX_NUMBER
 from cranfield.measures import CATALOGUE, FAMILIES, parse
 from cranfield.measures.aliases import names_elsewhere, symbol_of
 from cranfield.measures.catalogue import LEAST, Definition, GainParameter, Measure, Parameter

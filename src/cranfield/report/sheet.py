@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from cranfield.data import Floats
+from cranfield.evaluation.notes import policy_line
 from cranfield.evaluation.plan import Column
-from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.scores import Interval, Scores, ScoreTable
 from cranfield.wording import printable, shortened, spreadsheet_cell
 

@@ -25,10 +25,9 @@ from cranfield.errors import CranfieldError, InputError, UsageError, available
 from cranfield.evaluation.evaluator import unique_names
 from cranfield.evaluation.plan import Plan
 from cranfield.io import check_qrels, check_run
-from cranfield.io.columns import QRELS_COLUMNS, RUN_COLUMNS, choose_columns
+from cranfield.io.columns import NUMBER, QRELS_COLUMNS, RUN_COLUMNS, choose_columns
 from cranfield.io.faults import TableKind, quotable
 from cranfield.io.streams import short_name
-from cranfield.io.values import NUMBER
 from cranfield.spark.shards import RUN_BITS, RUN_MASK
 
 DEFAULT_RUN = "run"  # the name of the run if there is no column of runs

@@ -20,11 +20,9 @@ from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError, UsageError
 from cranfield.evaluation.collection import Collection, with_intents
 from cranfield.evaluation.evaluator import Measures
-from cranfield.evaluation.notes import Note, QueryNames
+from cranfield.evaluation.notes import Note, QueryNames, policy_line
 from cranfield.evaluation.overlap import other_queries_error
 from cranfield.evaluation.plan import Plan, Shown, make_plan
-from cranfield.evaluation.policy_line import policy_line
-from cranfield.evaluation.reader import check_readable
 from cranfield.evaluation.run_notes import (
     MAX_QUERIES,
     check_level,
@@ -38,9 +36,10 @@ from cranfield.evaluation.run_notes import (
     subtopic_notes,
     undefined_note,
 )
+from cranfield.evaluation.run_scores import check_readable
 from cranfield.evaluation.scores import MeanScores, Scores
 from cranfield.io.tables import NO_SUBTOPIC, are_subtopics
-from cranfield.ranking.unjudged import no_overlap_error
+from cranfield.ranking.alignment import no_overlap_error
 from cranfield.spark import frames, shards, totals
 from cranfield.spark.frames import broadcast as broadcast_value
 from cranfield.spark.shards import Job

@@ -21,7 +21,6 @@ from cranfield.corpus.corpus_file import REBUILD_HINT
 from cranfield.data import Booleans, Integers, Judgments, Run, Strings, Table, TextView
 from cranfield.errors import CranfieldError, InputError, UsageError
 from cranfield.evaluation.plan import Column, Plan
-from cranfield.evaluation.reader import RunReader
 from cranfield.evaluation.run_notes import (
     documents_read,
     judged_above,
@@ -29,7 +28,7 @@ from cranfield.evaluation.run_notes import (
     noted_depths,
     unknown_tie_effect,
 )
-from cranfield.evaluation.run_scores import RunScores
+from cranfield.evaluation.run_scores import RunReader, RunScores
 from cranfield.io.columns import Columns, arrow_binary
 from cranfield.io.faults import Location, quotable
 from cranfield.io.tables import qrels_table, run_table

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from cranfield.data import Integers, Strings
 from cranfield.errors import InputError, UsageError, available, reading_objects
+from cranfield.io.columns import texts_of
 from cranfield.io.faults import Fault, Location, fault_text, input_error, quotable
-from cranfield.io.values import texts_of
 
 Host = npt.NDArray[Any]
 OPTIONAL = ("mask", "indexes", "positions")  # arrays that may be None

@@ -20,8 +20,7 @@ from cranfield.evaluation.run_scores import RunScores
 from cranfield.io.faults import quotable
 from cranfield.io.runs import Positions, RunQueries, TopDocuments
 from cranfield.ranking.alignment import Alignment
-from cranfield.ranking.batch import Key
-from cranfield.ranking.row_math import lexsorted
+from cranfield.ranking.batch import Key, lexsorted
 from cranfield.ranking.tie_rules import Ties
 from cranfield.tensors.arrays import (
     Arrays,

@@ -24,9 +24,8 @@ from cranfield.errors import CranfieldError, UsageError
 from cranfield.evaluation.collection import check_options
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
-from cranfield.evaluation.notes import sentences
+from cranfield.evaluation.notes import policy_line, sentences
 from cranfield.evaluation.plan import make_columns
-from cranfield.evaluation.policy_line import policy_line
 from cranfield.evaluation.scores import Scores
 from cranfield.report import per_query
 from cranfield.report.gates import sentence

@@ -14,7 +14,7 @@ from study_samples import GOLDEN, call, written
 import cranfield as cf
 from cranfield import example
 from cranfield.analysis.audit import NilDetection
-from cranfield.lab.studies.truncation import TruncationResult, c_at_1, transform
+from cranfield.lab.studies.truncation import TruncationResult, c_at_1
 from cranfield.measures import parse
 from cranfield.ranking.rankings import from_ranking
 from cranfield.ranking.views import Gains, terminate
@@ -42,15 +42,15 @@ def test_counts_that_cannot_be() -> None:
         c_at_1(5, 3, 3)
 
 
-def test_transformed_lists() -> None:
-    for case in (case for name, case in GOLDEN.items() if name.startswith("A5")):
-        made = transform(case["ranking"], "NIL", case["params"]["D"])
-        assert {"answers": list(made.answers), "terminal": made.terminal} == case["expected"]
-
-
-def test_a_list_longer_than_a_full_one() -> None:
-    with pytest.raises(cf.CranfieldError, match="a list has 3 answers, more than the full length of 2"):
-        transform(["a", "b", "c"], full_length=2)
+def test_which_lists_end_in_a_terminal_document() -> None:
+    cases = [case for name, case in GOLDEN.items() if name.startswith("A5")]
+    assert cases
+    for case in cases:
+        nothing_relevant = cf.Collection({"q": {"x": 0}}, nil="NIL", full_length=case["params"]["D"])
+        run = cf.read_run({"q": case["ranking"]}, duplicates="first")
+        score = cf.evaluate(nothing_relevant, run, "RR[terminal]").values[0, 0, 0]
+        expected = case["expected"]
+        assert score == (1 / (len(expected["answers"]) + 1) if expected["terminal"] else 0)
 
 
 def test_the_experiment(found: TruncationResult) -> None:

@@ -13,6 +13,7 @@ import cranfield as cf
 from cranfield.evaluation.notes import sentences
 from cranfield.ranking.rankings import from_ranking
 from every_measure import GAINING, NAMES, VARIANTS
+from golden_cases import without_notes
 
 
 def test_every_measure_is_tried() -> None:
@@ -37,9 +38,9 @@ def test_queries_together_score_as_they_do_alone(names: list[str], queries: list
     # What one query's ties cost is shared with those that are alike; no value may be shared with those that are not.
     run = {f"q{i}": scores for i, (scores, _) in enumerate(queries)}
     judged = {f"q{i}": grades | {"top": 3} for i, (_, grades) in enumerate(queries)}
-    together = cf.evaluate(judged, run, names, ties="expected").values[0]
+    together = without_notes(judged, run, names, ties="expected").values[0]
     for i, q in enumerate(judged):
-        alone = cf.evaluate({q: judged[q]}, {q: run[q]}, names, ties="expected", queries="judged").values[0]
+        alone = without_notes({q: judged[q]}, {q: run[q]}, names, ties="expected", queries="judged").values[0]
         np.testing.assert_allclose(together[:, i], alone[:, 0], rtol=1e-12, atol=1e-12, err_msg=str(names))
 
 

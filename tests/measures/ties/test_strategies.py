@@ -22,9 +22,8 @@ from cranfield.measures.ties.strategies import (
     TieStrategy,
 )
 from cranfield.measures.weights import harmonic
-from cranfield.ranking.batch import Batch
+from cranfield.ranking.batch import Batch, summed
 from cranfield.ranking.rankings import from_ranking
-from cranfield.ranking.row_math import summed
 from cranfield.ranking.views import Gains, ordered
 from every_measure import orders
 

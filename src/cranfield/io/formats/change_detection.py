@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from cranfield.data import DailyRankings, ListedItems, Run
 from cranfield.errors import InputError
+from cranfield.io.columns import id_text
 from cranfield.io.faults import quotable
 from cranfield.io.formats.json import InvalidJson, load_json
 from cranfield.io.streams import (
@@ -28,7 +29,6 @@ from cranfield.io.streams import (
     open_stream,
     reject_columns,
 )
-from cranfield.io.values import id_text
 
 LARGEST = sys.float_info.max  # integers in JSON may be larger
 MAX_DOCUMENTS = 100  # of a question and day; the track refuses more

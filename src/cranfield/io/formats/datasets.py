@@ -23,8 +23,8 @@ from cranfield.errors import InputError, optional
 from cranfield.io.columns import Columns
 from cranfield.io.documents import ROWS_PER_BLOCK, Block, Documents, encode_text
 from cranfield.io.faults import Location, quotable
-from cranfield.io.objects import qrels_from_dict, qrels_from_object
 from cranfield.io.streams import SourceFormat, open_stream, without_compression
+from cranfield.io.tables import qrels_from_dict, qrels_from_object
 
 NO_SUBTOPIC = "0"  # the subtopic of documents that are relevant to none, as in TREC's judgments
 RESULTS, RELEVANT = "results.txt", "STRel.txt"

@@ -23,7 +23,7 @@ import numpy as np
 from cranfield import native
 from cranfield.data import Booleans, Floats, Strings
 from cranfield.errors import InputError, UsageError, reading
-from cranfield.io.columns import COLUMN_NAMES, Columns, normalise_name
+from cranfield.io.columns import COLUMN_NAMES, NUMBER, Columns, normalise_name
 from cranfield.io.documents import (
     ID_FIELDS,
     NUL_IN_LINE,
@@ -36,7 +36,6 @@ from cranfield.io.documents import (
 )
 from cranfield.io.faults import Fault, FaultList, Location, TableKind, quotable
 from cranfield.io.formats.json import is_json
-from cranfield.io.objects import from_object
 from cranfield.io.streams import (
     BOM,
     READ_AHEAD,
@@ -48,8 +47,7 @@ from cranfield.io.streams import (
     Stream,
     WritableTable,
 )
-from cranfield.io.tables import ROWS_PER_PIECE, Piece, read_rows
-from cranfield.io.values import NUMBER
+from cranfield.io.tables import ROWS_PER_PIECE, Piece, from_object, read_rows
 from cranfield.io.write import ROWS_PER_PIECE as ROWS_PER_WRITE
 from cranfield.io.write import check_ids, unwritable_id
 

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import InputError, available
-from cranfield.io.columns import COLUMN_NAMES, RANKINGS, Columns, normalise_name, strings_of
+from cranfield.io.columns import COLUMN_NAMES, RANKINGS, Columns, normalise_name, number, strings_of
 from cranfield.io.documents import (
     NUL_IN_LINE,
     Block,
@@ -40,10 +40,8 @@ from cranfield.io.documents import (
     join_text_columns,
 )
 from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_text, quotable
-from cranfield.io.objects import from_object
 from cranfield.io.streams import BOM, ContentKind, FileFormat, Roles, Stream, WritableTable, reject_columns
-from cranfield.io.tables import ROWS_PER_PIECE, read_rows
-from cranfield.io.values import number
+from cranfield.io.tables import ROWS_PER_PIECE, from_object, read_rows
 from cranfield.io.write import check_ids
 
 # A query id may begin with a bracket, so the next character decides.

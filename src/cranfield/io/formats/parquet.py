@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -74,13 +74,12 @@ def column_names(stream: Stream) -> list[str]:
         return list(file.schema_arrow.names)
 
 
-def read_columns(stream: Stream, choose: Callable[[list[str]], list[str]] = list) -> Columns:
-    """The columns of a file that are chosen from their names; by default all."""
+def read_columns(stream: Stream) -> Columns:
+    """All columns of a file."""
     pyarrow = optional("pyarrow", "reading Parquet", "arrow")
     with _open(_seekable(stream), stream.source_name) as file:
-        names = choose(file.schema_arrow.names)
         try:
-            table = file.read(columns=names)
+            table = file.read()
         except (pyarrow.ArrowException, OSError, MemoryError) as error:
             raise _damaged(stream.source_name, error) from error
     if not len(table):

@@ -28,7 +28,7 @@ import numpy as np
 from cranfield import native
 from cranfield.data import Judgments, Run, Strings
 from cranfield.errors import max_faults, reading
-from cranfield.io.columns import Columns
+from cranfield.io.columns import Columns, check_marks, quantity
 from cranfield.io.documents import Block, Documents, DocumentsBuilder, FieldChoice, TextReader, encode_text
 from cranfield.io.faults import Fault, Location, TableKind, fault_text
 from cranfield.io.formats.delimited import delimiter_of
@@ -49,8 +49,7 @@ from cranfield.io.streams import (
     open_stream,
     reject_columns,
 )
-from cranfield.io.tables import Piece, Rows, group_judgments, read_rows
-from cranfield.io.values import check_marks
+from cranfield.io.tables import METHODS, Piece, Rows, group_judgments, read_rows
 from cranfield.io.write import ROWS_PER_PIECE, unwritable_id
 
 SAMPLED_WIDTH = 5
@@ -72,8 +71,6 @@ def read_qrels(stream: Stream, name: str, columns: Roles) -> Judgments:
     """The judgments of all lines."""
     reject_columns(columns)
     if is_sampled(stream):
-        from cranfield.io.side_tables import read_sampled
-
         return read_sampled(stream, name)
     location = Location(stream.source_name, "qrels")
     with reading(stream.source_name):
@@ -90,6 +87,43 @@ def is_sampled(stream: Stream) -> bool:
     """Whether the first line has the five columns of judgments of a sample."""
     first = stream.first_line.split()
     return len(first) == SAMPLED_WIDTH and not first[0].startswith(b"#")
+
+
+ITERATIONS = frozenset(("0", "Q0", "q0"))
+SAMPLED = ("query", "Q0", "document", "stratum", "grade")  # the second one is no subtopic
+PROBABILITIES = ("query", "document", "grade", "method", "probability")
+
+
+def read_sampled(stream: Stream, name: str) -> Judgments:
+    """Judgments of a sample, from TREC's five columns (with strata) or from statAP's (with probabilities).
+
+    The order of the columns tells them apart: the document is the third or the second.
+    """
+    lines = list(stream.columns())
+    names = PROBABILITIES if _has_probabilities([columns for _, columns, _ in lines]) else SAMPLED
+    faults = [
+        Fault(at, "syntax", b"", fault_text(f"{len(columns)} columns, expected {' '.join(names)}"), 0)
+        for at, columns, _ in lines
+        if len(columns) != len(names)
+    ]
+    complete = [(at, columns) for at, columns, _ in lines if len(columns) == len(names)]
+    frame = Columns.of_text(names, [row for _, row in complete], np.array([at for at, _ in complete], np.int64))
+    roles = {"method": "method"} if "method" in names else {}
+    return read_rows("qrels", lambda: iter([(frame, faults)]), name, roles, stream.source_name)
+
+
+def _has_probabilities(lines: list[list[str]]) -> bool:
+    """Whether these are statAP's columns: the second one names documents, and the last one is a probability."""
+    complete = [fields for fields in lines if len(fields) == len(SAMPLED)]
+    if {fields[1] for fields in complete} <= ITERATIONS:
+        return False
+    fits = [
+        np.isfinite(quantity(grade)) and method in METHODS and (share == "NA" or 0 <= quantity(share) < np.inf)
+        for _, _, grade, method, share in complete
+    ]
+    pairs = {(fields[0], fields[1]) for fields in complete}
+    # A few faulty lines do not make another format.
+    return 2 * sum(fits) > len(complete) and 2 * len(pairs) > len(complete)
 
 
 def write_trec(table: WritableTable) -> Iterator[bytes]:

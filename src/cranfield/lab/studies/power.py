@@ -25,6 +25,7 @@ from cranfield.report.canvas import (
     GREY,
     Drawings,
     across,
+    legend_below,
     new_figure,
     room,
     styles,
@@ -367,8 +368,7 @@ def draw(result: PowerResult, panel: Any) -> Figure:
     width, rows = max(COLUMN, room(names, LEGEND)), -(-len(names) // columns)
     figure = new_figure(width, 2.2 + 0.13 * rows)
     axis = panel(result, figure.subplots())
-    handles, labels = axis.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=LEGEND, handlelength=2.6)
+    legend_below(figure, axis, columns, fontsize=LEGEND, handlelength=2.6)
     return figure
 
 

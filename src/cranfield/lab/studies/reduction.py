@@ -148,15 +148,16 @@ class Reduction(Study):
         scores = np.full((*shape, len(full.runs)), np.nan)
         power, counted = np.full(shape, np.nan), np.zeros(shape, np.int64)
         judged = np.zeros(shape[1:], np.int64)
-        for level, repeat, subset in followed(self._subsets(relabeller), progress, 1 + len(levels) * repeats):
-            values = full.values if subset.judgments is None else relabeller.values(subset.judgments)
-            usable = defined_for_all(values) & subset.queries
+        for level, repeat, kept, chosen in followed(self._subsets(relabeller), progress, 1 + len(levels) * repeats):
+            values = full.values if kept is None else relabeller.values(kept)
+            usable = defined_for_all(values) & chosen
             # The complete data are evaluated once; they are the same in every repetition.
             cells = (slice(None), level, slice(None) if level == 0 else slice(repeat, repeat + 1))
             scores[cells] = mean_scores(values, usable)[:, None]
             counted[cells] = usable.sum(axis=1)[:, None]
             power[cells] = self._power(values, usable)[:, None]
-            judged[cells[1:]] = _count_judged(relabeller, subset)
+            of_queries = np.repeat(chosen, np.diff(relabeller.judgments.begin)) & (relabeller.grade >= 0)
+            judged[cells[1:]] = (of_queries if kept is None else of_queries & kept).sum()
         reference = np.broadcast_to(scores[:, :1, :1], scores.shape)
         result = ReductionResult(
             settings=self,
@@ -173,21 +174,24 @@ class Reduction(Study):
         resolution = resolution_notes("bootstrap", self.samples, self.alpha, len(full.queries))
         return replace(result, notes=(*notes, *resolution))
 
-    def _subsets(self, relabeller: Relabeller) -> Iterator[tuple[int, int, DataSubset]]:
-        """The level, the repetition and the data kept, starting with the complete data."""
+    def _subsets(self, relabeller: Relabeller) -> Iterator[tuple[int, int, Booleans | None, Booleans]]:
+        """The level, the repetition, the judgments that are kept (None for all) and the queries that are evaluated.
+
+        The complete data come first.
+        """
         all_queries = np.ones(len(relabeller.judgments.queries), bool)
-        yield 0, 0, DataSubset(None, all_queries)
+        yield 0, 0, None, all_queries
         if self.by == "depths":
             ranks = relabeller.ranks()
             best = np.where(ranks > 0, ranks, np.iinfo(np.int64).max).min(axis=0)
             for level, depth in enumerate(self.levels, 1):
-                yield level, 0, DataSubset(best <= depth, all_queries)
+                yield level, 0, best <= depth, all_queries
             return
         if self.by == "queries":
             for repeat in range(self.repeats):
                 position = np.random.default_rng([self.seed, repeat]).permutation(len(all_queries))
                 for level, size in enumerate(self.levels, 1):
-                    yield level, repeat, DataSubset(None, position < size)
+                    yield level, repeat, None, position < size
             return
         strata = JudgmentStrata(relabeller.judgments, relabeller.grade, self.rel)
         if not strata.sizes[:, RELEVANT].any():
@@ -197,7 +201,7 @@ class Reduction(Study):
             )
         sizes = partial(reduced_sizes, least=self.least)
         for level, repeat, kept in nested_samples(strata, self.levels, sizes, self.repeats, self.seed):
-            yield level + 1, repeat, DataSubset(kept, all_queries)
+            yield level + 1, repeat, kept, all_queries
 
     def _power(self, values: Floats, usable: Booleans) -> Floats:
         """The discriminative power of each measure; measures with the same queries use the same resamples."""
@@ -256,20 +260,6 @@ class ReductionResult(StudyResult):
     def drawings(self) -> Drawings:
         """The one figure of the study."""
         return {f"reduction-{self.settings.by}": partial(draw, self)}
-
-
-@dataclass(frozen=True, eq=False)
-class DataSubset:
-    """The judgments that are kept (None for all), and the queries that are evaluated."""
-
-    judgments: Booleans | None
-    queries: Booleans
-
-
-def _count_judged(relabeller: Relabeller, subset: DataSubset) -> int:
-    """The number of judged documents of the queries that are evaluated."""
-    judged = np.repeat(subset.queries, np.diff(relabeller.judgments.begin)) & (relabeller.grade >= 0)
-    return int((judged if subset.judgments is None else judged & subset.judgments).sum())
 
 
 def _undefined_notes(result: ReductionResult) -> Iterator[Note]:

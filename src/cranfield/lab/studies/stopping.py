@@ -49,6 +49,7 @@ from cranfield.report.canvas import (
 from cranfield.report.pages import Page, column, table
 from cranfield.report.sheet import UNDEFINED, Cell, shown
 from cranfield.settings import Count, Option, Share, Whole
+from cranfield.statistics.intervals import t_quantile
 from cranfield.statistics.rounding import SAME, solve
 
 if TYPE_CHECKING:
@@ -422,11 +423,9 @@ def _curve_by_threshold(documents: DocumentsByScore, values: Floats, defined: Bo
 
 
 def _curve(at: Any, total: Floats, squares: Floats, kept: Floats, n: int) -> Curve:
-    from scipy import stats
-
     mean = total / n
     deviation = np.sqrt(np.maximum(squares - total * mean, 0) / (n - 1))
-    half = stats.t.ppf(0.975, n - 1) * deviation / np.sqrt(n)
+    half = t_quantile(0.95, n - 1) * deviation / np.sqrt(n)
     return Curve(np.asarray(at, np.float64), mean, mean - half, mean + half, kept)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -40,32 +40,6 @@ if TYPE_CHECKING:
 
 # Tie rules that fix the position of NIL in every list.
 DEFINITE = tuple(name for name, rule in TIE_RULES.items() if rule.fixes_order)
-
-
-class Transformed(NamedTuple):
-    """A list of answers as terminal measures see it."""
-
-    answers: tuple[str, ...]
-    terminal: bool
-
-
-def transform(answers: Sequence[str], nil: str | None = "NIL", full_length: int | None = 5) -> Transformed:
-    """The answers of a list before NIL, and whether the system ended the list there.
-
-    Table 2 of the paper: the system ends a list by NIL, or by returning fewer answers than the full length; a list of
-    full length has no terminal document.
-
-    >>> transform(["a", "NIL", "b"])
-    Transformed(answers=('a',), terminal=True)
-    >>> transform(["a", "b", "c", "d", "e"])
-    Transformed(answers=('a', 'b', 'c', 'd', 'e'), terminal=False)
-    """
-    given = tuple(answers)
-    if full_length is not None and len(given) > full_length:
-        raise UsageError(f"a list has {len(given)} answers, more than the full length of {full_length}")
-    if nil is not None and nil in given:
-        return Transformed(given[: given.index(nil)], terminal=True)
-    return Transformed(given, terminal=full_length is None or len(given) < full_length)
 
 
 def c_at_1(n: int, correct: int, unanswered: int) -> float:

@@ -19,8 +19,7 @@ import numpy as np
 
 from cranfield.data import Array, Booleans, Floats, Integers
 from cranfield.measures.ties.strategies import Estimate
-from cranfield.ranking.batch import CELLS, COLUMNS, Batch, ragged
-from cranfield.ranking.row_math import take_rows
+from cranfield.ranking.batch import CELLS, COLUMNS, Batch, ragged, take_rows
 
 AT_ONCE = 1 << 14  # number of cells that are scored together; they fit into the processor cache
 

@@ -28,8 +28,7 @@ from cranfield.measures.ties.expectation import (
     tie_groups,
 )
 from cranfield.measures.ties.strategies import EXACT_DISTINCT, SAMPLES_DISTINCT, Estimate, Search
-from cranfield.ranking.batch import CELLS, Batch, ragged
-from cranfield.ranking.row_math import edges
+from cranfield.ranking.batch import CELLS, Batch, edges, ragged
 
 MEAN = Search()
 

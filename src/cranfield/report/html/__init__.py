@@ -34,14 +34,13 @@ from cranfield.codec import plain
 from cranfield.data import Floats, Passages, Strings
 from cranfield.errors import optional
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.notes import sentences, summarised
-from cranfield.evaluation.policy_line import policy_line
+from cranfield.evaluation.notes import policy_line, sentences, summarised
 from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.scores import COLLECTION, Scores
+from cranfield.io.columns import passage_ids
 from cranfield.io.documents import read_texts
 from cranfield.io.register import atomic_write
 from cranfield.io.spans import parse_ids
-from cranfield.io.values import passage_ids
 from cranfield.parallel import in_background
 from cranfield.report import exposure
 from cranfield.report import groups as by_group
