@@ -365,7 +365,7 @@ class ReportVerb(options.Measures, options.Quiet, options.Drawing, ScoresToCompa
                 comparison,
                 evaluation,
                 texts=texts,
-                group_by=self.grouping_attributes,
+                group_by=self.by,
                 date=now()[:10],
                 commands=commands,
                 progress=step,

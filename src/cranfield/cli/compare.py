@@ -273,8 +273,8 @@ class CompareVerb(ShownComparison, ScoresToCompare, options.Standardising):
                 comparison = compare_scores(compared, settings, source.evaluation, step)
             means = own if settings.collection is None else over_collections(own, settings.collection)
             groups = None
-            if self.grouping_attributes is not None:
-                groups = compared.by(self.grouping_attributes, comparison.reference, **settings.of_groups)
+            if self.by is not None:
+                groups = compared.by(self.by, comparison.reference, **settings.of_groups)
             notes += summarised(compared.notes)[0]
             self.present(comparison, source.label_of, notes, means, compared, groups)
 

@@ -133,7 +133,7 @@ class EvalVerb(ShownScores, options.Evaluating, options.Standardising, options.A
         if self.standardise is not None:
             scores = scores.standardised(self.standardise)
         layout = {"per_query": self.per_query, "seed": self.seed}
-        self.present(self.averaged(scores), chosen, interval, self.grouping_attributes, **layout)
+        self.present(self.averaged(scores), chosen, interval, self.by, **layout)
 
 
 command = verb(EvalVerb, "Score runs against judgments.")

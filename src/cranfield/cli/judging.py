@@ -274,19 +274,20 @@ class DepthForVerb(options.ReadingRuns, options.Output):
             raise UsageError("--run cannot be combined with --queries or --systems")
         if self.qrels and not files:
             raise UsageError("--qrels needs --run")
-        by_measure: dict[str, dict[str, dict[str, Any]]] = {}
-        for measure, depths in depths_for(options.measure_names(self.measures), self.residuals).items():
-            by_measure[measure] = {}
-            for residual, depth in depths.items():
-                entry: dict[str, Any] = {"depth": depth, "judgments": None}
-                if depth is not None and files:
-                    pools = pooled_documents(list(files), depth, self.duplicates)
-                    pooled = sum(map(len, pools.values()))
-                    judged = judged_of(pools, self.qrels) if self.qrels else 0
-                    entry |= {"pooled": pooled, "judged": judged, "judgments": pooled - judged}
-                elif depth is not None:
-                    entry["judgments"] = depth * queries * runs
-                by_measure[measure][f"{residual:g}"] = entry
+
+        def effort(depth: int | None) -> dict[str, Any]:
+            """The judgments that a depth takes."""
+            if depth is None or not files:
+                return {"depth": depth, "judgments": None if depth is None else depth * queries * runs}
+            pools = pooled_documents(list(files), depth, self.duplicates)
+            pooled = sum(map(len, pools.values()))
+            judged = judged_of(pools, self.qrels) if self.qrels else 0
+            return {"depth": depth, "judgments": pooled - judged, "pooled": pooled, "judged": judged}
+
+        by_measure = {
+            measure: {f"{residual:g}": effort(depth) for residual, depth in depths.items()}
+            for measure, depths in depths_for(options.measure_names(self.measures), self.residuals).items()
+        }
         scope = plural(len(files), "run") if files else f"at most, {plural(queries, 'query')}, {plural(runs, 'run')}"
         settings = {"queries": None if files else queries, "runs": len(files) or runs}
         entries = {(measure, residual): e for measure, of in by_measure.items() for residual, e in of.items()}

@@ -69,13 +69,6 @@ def given_measures(_ctx: click.Context, _param: click.Parameter, value: tuple[st
 DIVERSITY_DEFAULT = "{name} has judgments by subtopic, so diversity measures are shown; use -m to choose others"
 
 
-def _absent(asked: Sequence[Column], columns: Sequence[Column]) -> list[Column]:
-    """The columns whose measures are not among these, each once, under its first name."""
-    column_of = {column.measure: column for column in reversed([*columns, *asked])}
-    present = {column.measure for column in columns}
-    return [column_of[measure] for measure in dict.fromkeys(c.measure for c in asked) if measure not in present]
-
-
 class MeasureName(click.types.StringParamType):
     """A measure as text, completed from the catalogue; the library parses it."""
 
@@ -445,15 +438,10 @@ class Averaging(OptionGroup):
         Option(metavar="ATTRIBUTE,...", rare=True),
     ] = None
     by: Annotated[
-        str | None,
+        Sequence[str] | None,
         "Also show means by query attributes, such as segment,country; and differences from the baseline.",
         Option(metavar="NAME,..."),
     ] = None
-
-    @property
-    def grouping_attributes(self) -> list[str] | None:
-        """The attributes of --by."""
-        return None if self.by is None else self.by.split(",")
 
     def averaged(self, scores: Scores) -> Scores:
         """The scores, or nested means of them."""
@@ -498,11 +486,9 @@ class Elsewhere(QueryTexts):
             )
         if self.lower and not self.scores:
             raise UsageError("--lower needs --scores")
-        facts = [name for name in groups_of(CollectionFacts) if name != "queries_file"]
-        about_rankings = (*groups_of(RankingOptions), *facts, "duplicates", "standardise", "audit")
-        own = groups_of(type(self))
-        unused = self.typed(*(name for name in about_rankings if name in own)) if self.scores else []
-        if unused:
+        of_scores = {"qrels", "queries_file", "seed"}
+        about_rankings = {*groups_of(ScoringOptions), "duplicates", "standardise", "audit"} - of_scores
+        if self.scores and (unused := self.typed(*about_rankings)):
             raise UsageError(f"{unused[0]} needs rankings, and --scores has none")
 
 
@@ -548,7 +534,7 @@ class ScoringOptions(RankingOptions, CollectionFacts, Seed):
         ``checked``: measures to compute as well, or ``alone`` if no others are given; one that is asked for anyhow,
         perhaps by another name, is not repeated. ``read``: judgments may be read, so that the default fits them.
         """
-        from cranfield.evaluation.plan import Plan, make_columns
+        from cranfield.evaluation.plan import Plan, absent_columns, make_columns
 
         policy = self.policy
         columns: list[Column] = []
@@ -561,7 +547,7 @@ class ScoringOptions(RankingOptions, CollectionFacts, Seed):
         if measures is not None:
             columns = make_columns(measures, policy, show)
         asked = [column for name in checked for column in make_columns([name], policy)]
-        columns += _absent(asked, columns)
+        columns += absent_columns(asked, columns)
         label_of = {column.measure: column.label for column in reversed(columns) if column.part == "value"}
         labels = {name: label_of[column.measure] for name, column in zip(checked, asked, strict=True)}
         return Chosen(Plan(tuple(columns), policy), labels, notes)

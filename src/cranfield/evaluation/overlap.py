@@ -41,10 +41,15 @@ def check_query_overlap(run: Run, alignment: Alignment) -> None:
     """Raise if the run answers no judged query: it probably belongs to another collection."""
     judged, unjudged = alignment.aligner.judgments.queries, alignment.other
     if len(unjudged) and len(judged) and (alignment.length < 0).all():
-        raise InputError(
-            [f"{run.source_name or run.name}: none of its queries is judged (for example `{unjudged[0]}`)"],
-            hint=f"the judgments cover queries such as `{judged[0]}`; check that both belong to the same collection",
-        )
+        raise other_queries_error(run.source_name or run.name, unjudged[0], judged[0])
+
+
+def other_queries_error(run: str, unjudged: str, judged: str) -> InputError:
+    """The error for a run without a judged query, with an example of its queries and of those that are judged."""
+    return InputError(
+        [f"{run}: none of its queries is judged (for example `{unjudged}`)"],
+        hint=f"the judgments cover queries such as `{judged}`; check that both belong to the same collection",
+    )
 
 
 def check_identity(judgments: Judgments, run: Run, give_ids: str = GIVE_IDS) -> None:

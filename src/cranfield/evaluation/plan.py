@@ -236,6 +236,13 @@ def make_plan(measures: Any, policy: Policy, show: Shown | Sequence[Shown] = ())
     return Plan(tuple(make_columns(measures, policy, show)), policy)
 
 
+def absent_columns(asked: Sequence[Column], columns: Sequence[Column]) -> list[Column]:
+    """The columns that are asked for and whose measures are not among the others, each once, under its first name."""
+    present = {column.measure for column in columns}
+    first = {column.measure: column for column in reversed(asked)}
+    return [first[measure] for measure in dict.fromkeys(c.measure for c in asked) if measure not in present]
+
+
 def make_columns(measures: Any, policy: Policy = NO_POLICY, show: Shown | Sequence[Shown] = ()) -> list[Column]:
     """A column for each different measure, with the views and the lowest relevant grade of the policy.
 

@@ -19,7 +19,7 @@ from cranfield.evaluation.designs import INDEPENDENT, Groups, together
 from cranfield.evaluation.elsewhere import read_scores, with_column
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, evaluate
-from cranfield.evaluation.plan import Policy, make_columns
+from cranfield.evaluation.plan import Policy, absent_columns, make_columns
 from cranfield.evaluation.provenance import Provenance, Source
 from cranfield.evaluation.scores import Scores
 from cranfield.experiment.experiment import Experiment, listed
@@ -140,11 +140,8 @@ class Running:
 
     def _gated(self, measures: Sequence[str], policy: Policy) -> list[Any]:
         """The columns of measures that only gates name."""
-        shown = {column.measure for column in make_columns(measures, policy)}
-        asked = [
-            column for name in self.of.gates if name not in self.of.scores for column in make_columns([name], policy)
-        ]
-        return [column for column in asked if column.measure not in shown]
+        asked = [name for name in self.of.gates if name not in self.of.scores]
+        return absent_columns(make_columns(asked, policy), make_columns(measures, policy)) if asked else []
 
     def _scores_alone(self) -> Scores:
         """Scores from elsewhere, without any ranking."""

@@ -21,6 +21,7 @@ from cranfield.errors import CranfieldError, InputError, UsageError
 from cranfield.evaluation.collection import Collection, with_intents
 from cranfield.evaluation.evaluator import Measures
 from cranfield.evaluation.notes import Note, QueryNames, policy_line
+from cranfield.evaluation.overlap import other_queries_error
 from cranfield.evaluation.plan import Plan, Shown, make_plan
 from cranfield.evaluation.run_notes import (
     MAX_QUERIES,
@@ -391,11 +392,7 @@ def _check_runs(overview: _Overview, order: Sequence[str], plan: Plan) -> None:
         raise InputError([f"{run}: the run has no rows" for run in empty])
     for run, (answered, unjudged, example) in overview.runs.items():
         if plan.policy.queries != "run" and unjudged and not answered:
-            raise InputError(
-                [f"{run}: none of its queries is judged (for example `{example}`)"],
-                hint=f"the judgments cover queries such as `{overview.example}`; check that both belong to the same "
-                "collection",
-            )
+            raise other_queries_error(run, example, overview.example)
 
 
 def _check_defined(plan: Plan, summaries: Mapping[str, Summary]) -> None:
