@@ -17,6 +17,7 @@ from cranfield.corpus.counting import default_workers
 from cranfield.experiment import history
 from cranfield.io.register import atomic_write
 from cranfield.io.streams import digest_of_file, digesting
+from cranfield.report import html
 
 QRELS, RUN = example.path("qrels.txt"), example.path("bm25.run")
 
@@ -64,6 +65,17 @@ def test_signals_that_do_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("signal.signal", lambda number, handler: handled.append(number))
     with main.exit_on_signals():
         assert handled == [signal.SIGTERM, signal.SIGINT]
+
+
+def test_the_owner_of_a_file_is_not_asked_for_where_there_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows has no user numbers, and opens without following links or waiting are unknown there."""
+    for name in ("geteuid", "O_NOFOLLOW", "O_NONBLOCK"):
+        monkeypatch.delattr(f"os.{name}", raising=False)
+    path = tmp_path / "library.js"
+    path.write_text("text", encoding="utf-8")
+    assert html._read_own(path) == "text"
 
 
 def test_a_file_that_others_have_open_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,13 +6,18 @@ Charts use Vega-Lite, which is under 1 MB, draws SVG that prints well, and comes
 from __future__ import annotations
 
 import base64
+import hashlib
+import os
+import stat
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from html import escape
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
 from itertools import chain, count
 from pathlib import Path
@@ -34,6 +39,7 @@ from cranfield.evaluation.provenance import Provenance
 from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.io.columns import passage_ids
 from cranfield.io.documents import read_texts
+from cranfield.io.register import atomic_write
 from cranfield.io.spans import parse_ids
 from cranfield.parallel import in_background
 from cranfield.report import exposure
@@ -498,11 +504,24 @@ def _asset(name: str) -> str:
     return files("cranfield.report.html").joinpath(name).read_text(encoding="utf-8")
 
 
+# The script of the chart library: made by a package in seconds, and kept in the user's cache folder.
+#
+# The script goes into reports that other people open. What is kept is used only if it is a regular file of this user
+# that no one else can write, and its seal is that of the installed package; otherwise it is made and replaced.
+
+MAX_BYTES = 1 << 26
+
+
 @cache
 def chart_library() -> Future[str]:
-    """The script of the chart library, made in a thread while runs are read; raises if the package is not installed."""
-    optional("vl_convert", "the HTML report", "report")
-    return in_background(_made)
+    """The script, read or made in a thread while runs are read; raises if the package is not installed."""
+    vl_convert = optional("vl_convert", "the HTML report", "report")
+    version = str(vl_convert.__version__)
+    try:
+        installed = distribution("vl-convert-python").read_text("RECORD") or version  # digests of its files
+    except PackageNotFoundError:
+        installed = version
+    return in_background(lambda: kept(f"vega-{version}.js", installed, _made))
 
 
 def _made() -> str:
@@ -515,3 +534,45 @@ def _made() -> str:
     except (OSError, subprocess.SubprocessError):  # Python is part of another program
         return str(optional("vl_convert", "the HTML report", "report").javascript_bundle())
     return made.stdout.decode()
+
+
+def kept(name: str, installed: str, make: Callable[[], str]) -> str:
+    """A text from the user's cache folder, sealed for what is installed; without one it is made, and kept there."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    try:
+        file = (folder if folder.is_absolute() else Path.home() / ".cache") / "cranfield" / name
+    except RuntimeError:  # no home
+        return make()
+    with suppress(OSError, ValueError):
+        first, _, text = _read_own(file).partition("\n")
+        if first == _seal(installed, text):
+            return text
+    text = make()
+    with suppress(OSError):
+        _replace(file, f"{_seal(installed, text)}\n{text}")
+    return text
+
+
+def _seal(installed: str, text: str) -> str:
+    return "// " + hashlib.sha256(b"\0".join(part.encode() for part in (installed, text))).hexdigest()
+
+
+def _read_own(file: Path) -> str:
+    """The text of a regular file that belongs to this user, and that no one else can write; `OSError` for others."""
+    # Neither a link is followed, nor does a pipe wait for its other end.
+    number = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(number, "rb") as opened:
+        status = os.fstat(number)
+        own = not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
+        if not stat.S_ISREG(status.st_mode) or not own or status.st_size > MAX_BYTES:
+            raise OSError(f"{file} is not a file of this user alone")
+        return opened.read().decode("utf-8")
+
+
+def _replace(file: Path, text: str) -> None:
+    """Put a file that only this user can read in place of whatever is there, even a link."""
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file.unlink(missing_ok=True)
+    with atomic_write(file) as beside:
+        beside.touch(mode=0o600)
+        beside.write_text(text, encoding="utf-8")
