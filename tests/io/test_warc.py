@@ -117,10 +117,10 @@ def test_many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_fields_cannot_be_chosen() -> None:
     from cranfield.errors import UsageError
-    from cranfield.io.documents import FieldChoice
+    from cranfield.io.documents import FieldChoice, document_readers
 
     with pytest.raises(UsageError, match="no named fields"):
-        read_texts([BytesIO(warc())], {"a"}, FieldChoice(texts=("body",)))
+        list(document_readers(BytesIO(warc()), FieldChoice(texts=("body",))))
 
 
 @pytest.mark.parametrize(

@@ -254,7 +254,7 @@ def test_tukey_is_the_most_careful() -> None:
         ([[1], [2]], {}, "a test needs at least two queries, got 1"),
         ([[1, np.nan], [1, 2]], {}, "1 of the scores is undefined"),
         ([[1, 2], [2, 1]], {"alpha": 1.0}, "alpha must be a number greater than 0 and less than 1, not 1.0"),
-        ([[1, 2], [2, 1]], {"samples": 0}, "samples must be a whole number of at least 1, not 0"),
+        ([[1, 2], [2, 1]], {"samples": 0}, "samples must be a whole number from 1 to 10,000,000, not 0"),
         ([[1, 2], [2, 1]], {"test": "z"}, "test must be one of bootstrap, randomisation, randomised-tukey, t; not 'z'"),
     ],
 )

@@ -88,5 +88,5 @@ def test_scores_beyond_one_have_wider_bins() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(cf.CranfieldError, match="trials must be a whole number of at least 1, not 0"):
+    with pytest.raises(cf.CranfieldError, match="trials must be a whole number from 1 to 10,000,000, not 0"):
         swap_rates([[1, 2], [2, 1]], trials=0)

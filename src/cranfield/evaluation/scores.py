@@ -941,11 +941,7 @@ def substituted(values: Floats, undefined: Undefined) -> Floats:
 def summary_of(sample: Floats, kind: Aggregate) -> float:
     """The mean of a sample, or another aggregate, rounded once: the result does not depend on the order of values."""
     added = np.log(np.maximum(sample, SMALLEST)) if kind == "geometric" else sample**2 if kind == "error" else sample
-    try:
-        total = math.fsum(added.tolist())
-    except OverflowError:  # of the sum; the mean is a number
-        return math.inf if kind == "sum" else math.fsum((added / len(sample)).tolist())
-    return averaged(total, len(sample), kind)
+    return averaged(math.fsum(added.tolist()), len(sample), kind)
 
 
 def averaged(total: float, count: int, kind: Aggregate) -> float:

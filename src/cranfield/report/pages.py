@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -86,7 +87,7 @@ def arranged(sheet: Sheet, width: int) -> list[Sheet]:
     forms = [sheet, folded(sheet)]
     # A sheet whose rows have a run and a query cannot be transposed.
     if sheet.square:
-        forms.append(numbered(sheet))
+        forms += [numbered(sheet), numbered(sheet, fold=True)]
     elif len(sheet.names) == 1:
         forms.append(sheet.transposed)
     return min((list(blocks(form, width)) for form in forms), key=len)
@@ -98,11 +99,21 @@ def folded(sheet: Sheet) -> Sheet:
     return replace(sheet, columns=folds)
 
 
-def numbered(sheet: Sheet) -> Sheet:
-    """A square sheet with numbers as headings; rows have the number and the name."""
-    digits = len(str(len(sheet.rows)))
-    rows = (replace(row, names=(f"{i:>{digits}} {row.names[0]}",)) for i, row in enumerate(sheet.rows, 1))
-    return replace(sheet, columns=tuple(map(str, range(1, len(sheet.columns) + 1))), rows=tuple(rows), folded=())
+def numbered(sheet: Sheet, *, fold: bool = False) -> Sheet:
+    """A square sheet with numbers as headings; rows have the number and the name, a long one with its views below."""
+    digits, blank = len(str(len(sheet.rows))), (Cell(""),) * len(sheet.columns)
+    # Names without views cannot be folded: folding narrower than these saves nothing.
+    longest = max((len(row.names[0].partition("[")[0]) for row in sheet.rows), default=0) if fold else math.inf
+
+    def rows() -> Iterator[Row]:
+        for i, row in enumerate(sheet.rows, 1):
+            name = row.names[0]
+            first = name if len(name) <= longest else name.partition("[")[0]
+            yield replace(row, names=(f"{i:>{digits}} {first}",))
+            if first != name:
+                yield Row((" " * (digits + 1) + name.removeprefix(first),), blank)
+
+    return replace(sheet, columns=tuple(map(str, range(1, len(sheet.columns) + 1))), rows=tuple(rows()), folded=())
 
 
 def blocks(sheet: Sheet, width: int) -> Iterator[Sheet]:

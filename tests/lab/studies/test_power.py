@@ -171,7 +171,7 @@ SPLIT = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 0}, "q4": {"d": 0}}
         ([RUN, RUN], JUDGED, {"alpha": 0}, "alpha must be a number greater than 0 and less than 1, not 0"),
         ([RUN, RUN], JUDGED, {"beta": 1}, "beta must be a number greater than 0 and less than 1, not 1"),
         ([RUN, RUN], JUDGED, {"samples": 0}, "samples must be a whole number from 1 to 10,000,000, not 0"),
-        ([RUN, RUN], JUDGED, {"trials": 0}, "trials must be a whole number of at least 1, not 0"),
+        ([RUN, RUN], JUDGED, {"trials": 0}, "trials must be a whole number from 1 to 10,000,000, not 0"),
         (
             [RUN, RUN],
             JUDGED,

@@ -187,7 +187,7 @@ def test_samples_without_an_order_are_counted() -> None:
         ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
         ({"pool_depths": [0]}, "each of pool_depths must be a whole number of at least 1, not 0"),
         ({"queries": [8]}, "queries must be whole numbers from 2 to 7, not 8"),
-        ({"repeats": 0}, "repeats must be a whole number of at least 1, not 0"),
+        ({"repeats": 0}, "repeats must be a whole number from 1 to 10,000,000, not 0"),
         ({"samples": 0}, "samples must be a whole number from 1 to 10,000,000, not 0"),
         ({"least": (1, -1)}, "least must be a whole number of at least 0, not -1"),
         ({"alpha": 1}, "alpha must be a number greater than 0 and less than 1, not 1"),

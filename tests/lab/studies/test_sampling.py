@@ -142,7 +142,7 @@ def test_documents_that_the_corpus_lacks_are_counted(lab: Simulation) -> None:
         ({"rates": [0]}, "each of rates must be a whole number from 1 to 100, not 0"),
         ({"rates": [2.5]}, "each of rates must be a whole number from 1 to 100, not 2.5"),
         ({"rates": []}, "rates must have at least one number"),
-        ({"repeats": 0}, "repeats must be a whole number of at least 1, not 0"),
+        ({"repeats": 0}, "repeats must be a whole number from 1 to 10,000,000, not 0"),
         ({"coefficient": "tau"}, "coefficient must be one of"),
         ({"measures": ["DELTARB@20"]}, "all requested measures read document text"),
         ({"measures": ["NRBP[condensed]"]}, "this study evaluates raw and condensed lists itself"),

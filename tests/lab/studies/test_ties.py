@@ -185,7 +185,7 @@ def test_samples_do_not_depend_on_other_measures() -> None:
     [
         ({"measures": ["GMAP"]}, "GMAP is not a mean over queries"),
         ({"measures": ["AP[ties=best]"]}, "this study applies the tie rules itself"),
-        ({"samples": 1}, "samples must be a whole number of at least 2, not 1"),
+        ({"samples": 1}, "samples must be a whole number from 2 to 10,000,000, not 1"),
         ({"round_digits": [0]}, "each of round_digits must be a whole number from 1 to 17, not 0"),
         ({"measures": ["ABSNB(whole=True)@3"]}, "needs a corpus, because it uses document text"),
     ],
