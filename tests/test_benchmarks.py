@@ -324,7 +324,7 @@ def test_the_grid_and_the_commands_complete(tmp_path: Path) -> None:
         "cranfield eval",
         "cranfield trec_eval",
         "cranfield compare -m AP",
-        "cranfield audit",
+        "cranfield audit of four measures",
         "cranfield report",
     }
 
