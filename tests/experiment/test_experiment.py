@@ -345,6 +345,7 @@ def test_scores_alone_may_lack_a_collection(tmp_path: Path) -> None:
     skip = '[policy]\nmissing = "skip"\n[scores]\nf = "s-{collection}.csv"\n'
     scores = scores_alone(tmp_path, {"s-m.csv": OF_M}, skip)
     assert list(scores.queries) == NAMED[:3]
+    assert "n: left out, as no run has it" in map(str, scores.notes)
     with pytest.raises(cf.InputError, match="f has no score of the collection `n`"):
         scores_alone(tmp_path, {"g.csv": OF_BOTH}, f'{skip}g = "g.csv"\n')
     with pytest.raises(cf.InputError, match="no file matches"):

@@ -298,7 +298,7 @@ def evaluate_each(
             parts[name] = evaluate(collection, list(here.values()), list(here))
             if collection.judges is None:
                 judged[name] = collection
-    scores = together(parts, tuple(table))
+    scores = together(parts, tuple(table), collections)
     same = _same_queries(judged)
     return _with_same(scores, same) if same else scores
 
@@ -404,8 +404,11 @@ def _by_collection(runs: Any, collections: Mapping[str, Any]) -> dict[str, dict[
     return table
 
 
-def together(parts: Mapping[str, Scores], runs: tuple[str, ...]) -> Scores:
-    """The scores of all collections; the id of a query begins with the name of its collection."""
+def together(parts: Mapping[str, Scores], runs: tuple[str, ...], collections: Iterable[str] = ()) -> Scores:
+    """The scores of all collections; the id of a query begins with the name of its collection.
+
+    ``collections``: the names of all that were asked for; notes say which of them no run has.
+    """
     first = next(iter(parts.values()))
     queries = [f"{name}/{query}" for name, part in parts.items() for query in part.queries]
     if len(set(queries)) < len(queries):
@@ -427,7 +430,10 @@ def together(parts: Mapping[str, Scores], runs: tuple[str, ...]) -> Scores:
         for query in part.queries:
             attributes[f"{name}/{query}"] = {**part.attributes.get(query, {}), COLLECTION: name}
         begin = end
-    notes = [Note.saved(f"{name}: {text}") for name, part in parts.items() for text in sentences(part.notes)]
+    notes = [
+        *(Note.saved(f"{name}: left out, as no run has it") for name in collections if name not in parts),
+        *(Note.saved(f"{name}: {text}") for name, part in parts.items() for text in sentences(part.notes)),
+    ]
     return replace(
         first,
         runs=runs,

@@ -176,7 +176,7 @@ class Running:
             parts[name] = replace(part, provenance=Provenance(part.columns, sources=tuple(read)))
         if len(collections) < 2:
             return next(iter(parts.values()))
-        return together(parts, tuple(dict.fromkeys(run for part in parts.values() for run in part.runs)))
+        return together(parts, tuple(dict.fromkeys(run for part in parts.values() for run in part.runs)), collections)
 
     def _collection_of(self, key: str, query: str) -> tuple[str, str]:
         """The collection of a query of scores, and the id of the query in it."""
