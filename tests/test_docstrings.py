@@ -34,7 +34,9 @@ MODULES = ["", ".stats", ".tensors", ".spark", ".lab", ".judging"]
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings_of_what_people_call_are_complete(name: str) -> None:
     module = public(f"cranfield{name}")
-    things = {name: getattr(module, name) for name in dir(module) if not name.startswith("_")}
+    # Modules of their own are rows of this test; some need packages that may not be installed.
+    names = [each for each in dir(module) if not each.startswith("_") and f".{each}" not in MODULES]
+    things = {each: getattr(module, each) for each in names}
     lacking = {
         name: missing
         for name, thing in things.items()
