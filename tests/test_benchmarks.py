@@ -324,7 +324,8 @@ def test_the_grid_and_the_commands_complete(tmp_path: Path) -> None:
         "cranfield eval",
         "cranfield trec_eval",
         "cranfield compare -m AP",
-        "cranfield audit of four measures",
+        "cranfield audit",
+        "cranfield audit -m 'AP nDCG@10 RR RBP'",
         "cranfield report",
     }
 

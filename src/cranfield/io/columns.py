@@ -47,7 +47,7 @@ def _is_na(value: Any) -> bool:
 
 
 def number(value: Any, *, text: bool = False) -> float | None:
-    """A value as a number; None if it is none, or is missing.
+    """The value as a float; None if it is missing or not a number.
 
     Numbers of every type are numbers: Python's, NumPy's, `Decimal`, `Fraction`, objects with ``__float__``, and True
     and False, which are 1 and 0. ``text``: text is a number, too, if it looks like one, as in files of text.
