@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +46,12 @@ def check(case: dict[str, Any]) -> None:
     given = {name: {"q": case[name]} for name in INPUTS if name in case and name != "qrels"}
     given |= {name: case[name] for name in ("nil", "items") if name in case}  # not by query
     qrels = {"q": case["qrels"]} if "qrels" in case else None
-    scores = without_notes(cf.Collection(qrels, **given), {"q": case["run"]}, case["name"])
-    expected = math.nan if case["expected"] is None else case["expected"]
-    assert scores.values[0, 0, scores.queries.index("q")] == pytest.approx(expected, abs=case["tol"], nan_ok=True)
+    scores = cf.evaluate(cf.Collection(qrels, **given), {"q": case["run"]}, case["name"]).to_dict()
+    value = scores["runs"]["run"][case["name"]]["queries"]["q"]
+    if case["expected"] is None:
+        assert value is None
+    else:
+        assert value == pytest.approx(case["expected"], abs=case["tol"])
 
 
 def without_notes(qrels: Any, run: Any, measures: Any, **options: Any) -> cf.Scores:

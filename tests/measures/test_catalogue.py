@@ -43,14 +43,14 @@ def test_scores_do_not_depend_on_company(name: str) -> None:
     """Alone, together with wider queries, or in a shard, a query scores the same: the law of distribution."""
     rng = np.random.default_rng(7)
     run, qrels = {}, {}
-    for q in range(6):
+    for q in range(12):
         n = int(rng.integers(0, 25))
         documents = [f"d{i}" for i in rng.permutation(40)[:n]]
         run[f"q{q}"] = {d: float(rng.integers(0, 5)) for d in documents}
         qrels[f"q{q}"] = {f"d{i}": int(rng.integers(-1, 4)) for i in rng.permutation(40)[: int(rng.integers(1, 30))]}
     qrels["q0"]["d1"] = 3
     if "max" not in name and cf.parse(name).definition.gains != "binary":
-        top = {f"q{q}": {"top": 3} for q in range(6)}  # the top grade is the collection's: every shard has it
+        top = {f"q{q}": {"top": 3} for q in range(12)}  # the top grade is the collection's: every shard has it
         qrels = {q: judged | top[q] for q, judged in qrels.items()}
     # Much wider than the others, so that these are padded.
     run["wide"] = {f"d{i}": float(i // 2) for i in range(300)}
