@@ -33,7 +33,7 @@ from cranfield.ranking.batch import Batch, Documents, GainSums, Preferences, Wei
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.views import judge_all, with_every_document
 
-CELLS = 1 << 15  # number of cells that are processed together; they fit into the processor cache
+CELLS = 1 << 16  # number of cells that are processed together; they fit into the processor cache
 NO_BOUNDS = {  # facts of a measure, and why it has no bounds then
     "subtopics": "the subtopics of unjudged documents are unknown",
     "spans": "it knows which part of each chunk is relevant",
