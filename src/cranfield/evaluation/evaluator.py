@@ -68,7 +68,6 @@ from cranfield.io.columns import Duplicates
 from cranfield.io.streams import short_name
 from cranfield.measures import Measure
 from cranfield.parallel import ProgressLine, followed
-from cranfield.ranking.spans import judge_chunks
 from cranfield.ranking.tie_rules import Ties, tie_rule
 from cranfield.ranking.views import with_nil
 from cranfield.settings import Whole, checked
@@ -224,12 +223,12 @@ class Evaluator:
         check_parts(judgments, collection.given)
         if costs is not None:
             plan = replace(plan, columns=tuple(column.with_costs() for column in plan.columns))
-        self.collection, self.plan, self.corpus, self._costs = collection, plan, collection.documents, costs
+        self.collection, self.plan, self.corpus, self._costs = collection, plan, collection.corpus, costs
         self._layers: list[Judgments] = []
         if collection.groups is not None:
             check_columns(plan.columns, judgments.name)
             self._layers = collection.layers
-        if judgments.spans is not None:
+        if not judgments.of_documents:
             check_chunk_measures(plan.columns)
         for column in () if collection.is_judged else plan.columns:
             definition = column.measure.definition
@@ -247,7 +246,7 @@ class Evaluator:
         check_level(grades, plan, judgments.name)
         below = int(((grades > 0) & (grades < plan.policy.rel)).sum())
         self._notes += [*gain_notes(judgments.grade, plan.columns), *level_notes(below, plan), *divisor_notes(plan)]
-        if self.corpus is not None and not plan.content_columns and collection.spans is None:
+        if self.corpus is not None and not plan.content_columns:
             self._notes.append(Note("corpus_unused"))
         if costs is not None and not any(column.alignment.costs for column in plan.columns):
             self._notes.append(Note("costs_unused"))
@@ -397,7 +396,7 @@ class Evaluator:
 
     def _evaluation(self, runs: Iterable[RunScores], page: int = 0) -> Evaluation:
         scores = list(runs)
-        judgments = judge_chunks(self.judgments, [of_run.run for of_run in scores])
+        judgments = self.judgments.of_runs([of_run.run for of_run in scores])
         return Evaluation(self.plan, self.collection, judgments, scores, self._queries, self._notes, page)
 
     @property

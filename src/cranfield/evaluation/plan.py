@@ -68,8 +68,6 @@ class Policy:
 DEFAULT_MEASURES = ("AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref")
 # For judgments by subtopic: what TREC and NTCIR report, and subtopic recall.
 DIVERSITY_MEASURES = ("ERR_IA@20", "alpha_nDCG@20", "NRBP", "AP_IA", "Dsharp_nDCG@20", "StRecall@20")
-# For judged passages: how much of them is found, and at which rank the first one is.
-SPAN_MEASURES = ("SpanR@10", "SpanP@10", "SpanIoU@10", "StRecall@10", "RR")
 # For terminal lists, which not every measure supports.
 TERMINAL_MEASURES = ("AP", "nDCG@10", "RR", "RBP")
 
@@ -82,9 +80,9 @@ def default_measures(
 
     if terminal:
         return TERMINAL_MEASURES
-    if judgments is not None and judgments.spans is not None:
-        return SPAN_MEASURES
-    return DIVERSITY_MEASURES if judgments is not None and diverse(judgments) else otherwise
+    if judgments is None:
+        return otherwise
+    return judgments.measures or (DIVERSITY_MEASURES if diverse(judgments) else otherwise)
 
 
 Part = Literal["value", "residual", "lowest", "highest", "standardised", "standard error"]

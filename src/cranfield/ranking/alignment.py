@@ -163,6 +163,11 @@ class Alignment:
         """The number of documents retrieved for each query without judgments."""
         return self.queries.other_length
 
+    @property
+    def retrieves_judged(self) -> bool:
+        """Whether any retrieved document is judged for its query."""
+        return bool((self.aligner.grade[self.positions.document] >= 0).any())
+
     @cached_property
     def tied(self) -> bool:
         """Whether any judged document has the same score as another document."""
