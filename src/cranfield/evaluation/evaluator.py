@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain, compress, count, islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
@@ -32,16 +32,15 @@ from cranfield.evaluation.overlap import (
 from cranfield.evaluation.plan import (
     AlignmentKey,
     Column,
-    Depth,
     Keys,
     Plan,
     Policy,
-    Queries,
+    PolicyOptions,
     Shown,
-    Undefined,
     default_measures,
     keys_of,
     make_plan,
+    takes_policy,
 )
 from cranfield.evaluation.run_notes import (
     check_level,
@@ -68,9 +67,9 @@ from cranfield.io.columns import Duplicates
 from cranfield.io.streams import short_name
 from cranfield.measures import Measure
 from cranfield.parallel import ProgressLine, followed
-from cranfield.ranking.tie_rules import Ties, tie_rule
+from cranfield.ranking.tie_rules import tie_rule
 from cranfield.ranking.views import with_nil
-from cranfield.settings import Whole, checked
+from cranfield.settings import checked
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -83,23 +82,18 @@ Measures = OneMeasure | Sequence[OneMeasure]
 
 @checked_keywords
 @checked
+@takes_policy
 def evaluate(
     qrels: Any,
     run: Any,
     measures: Measures | None = None,
     *,
-    ties: Ties | None = None,
-    depth: Depth | None = None,
-    condensed: bool = False,
-    terminal: bool = False,
-    queries: Queries = "judged",
-    undefined: Undefined = "skip",
-    seed: Whole = 0,
     show: Shown | Sequence[Shown] = (),
     names: Sequence[str] | None = None,
     duplicates: Duplicates = "error",
     missing: Missing = "error",
     progress: bool = True,
+    **options: Unpack[PolicyOptions],
 ) -> Scores:
     """The scores of one or several runs: a value for each query and measure, means over queries, and notes.
 
@@ -159,18 +153,7 @@ def evaluate(
             from cranfield.evaluation.designs import evaluate_judges
 
             return evaluate_judges(collection, partial(of_collection, run=run, names=names))
-        evaluator = Evaluator(
-            collection,
-            measures,
-            show=show,
-            ties=ties,
-            depth=depth,
-            condensed=condensed,
-            terminal=terminal,
-            queries=queries,
-            undefined=undefined,
-            seed=seed,
-        )
+        evaluator = Evaluator(collection, measures, show=show, **options)
         bar = ProgressLine.of("runs") if progress else None
         return evaluator(run, names=names, duplicates=duplicates, progress=bar)
 
@@ -203,7 +186,12 @@ class Evaluator:
     """
 
     def __init__(
-        self, qrels: Any, measures: Measures | None = None, *, show: Shown | Sequence[Shown] = (), **options: Any
+        self,
+        qrels: Any,
+        measures: Measures | None = None,
+        *,
+        show: Shown | Sequence[Shown] = (),
+        **options: Unpack[PolicyOptions],
     ) -> None:
         collection = Collection.of(qrels)
         policy = collection.policy(**options)

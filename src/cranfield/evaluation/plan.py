@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from inspect import Parameter, signature
 from itertools import chain, count
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict, TypeVar, get_args
 
 from cranfield.data import Judgments
 from cranfield.errors import MeasureError, UsageError
@@ -29,6 +30,7 @@ Inference = Literal["loo", "fixed"]  # from predictions: for queries like these,
 QUERIES: tuple[str, ...] = get_args(Queries)
 UNDEFINED: tuple[str, ...] = get_args(Undefined)
 NEGATIVE: tuple[str, ...] = get_args(Negative)
+Function = TypeVar("Function", bound=Callable[..., Any])
 Depth = Annotated[int, Limits(1, 999_999_999)]
 
 
@@ -62,6 +64,32 @@ class Policy:
     def views(self) -> Views:
         """The views of every measure that does not name its own."""
         return Views(self.ties, self.depth, self.condensed, self.full_length, self.terminal)
+
+
+class PolicyOptions(TypedDict, total=False):
+    """The settings of `Policy` that `evaluate` takes, for type checkers."""
+
+    ties: Ties | None
+    depth: Depth | None
+    condensed: bool
+    terminal: bool
+    queries: Queries
+    undefined: Undefined
+    seed: Whole
+
+
+def takes_policy(function: Function) -> Function:
+    """The function, whose signature has `PolicyOptions` in place of ``**options``, before its other keywords."""
+    parameters = signature(function).parameters.values()
+    keywords = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(Policy, name), annotation=hint.__forward_arg__)
+        for name, hint in PolicyOptions.__annotations__.items()
+    ]
+    first = [parameter for parameter in parameters if parameter.kind == Parameter.POSITIONAL_OR_KEYWORD]
+    own = [parameter for parameter in parameters if parameter.kind == Parameter.KEYWORD_ONLY]
+    changed = signature(function).replace(parameters=[*first, *keywords, *own])
+    function.__signature__ = changed  # type: ignore[attr-defined]
+    return function
 
 
 # The whole ranking (AP, bpref), the first page, the first relevant document, and recall.
