@@ -80,15 +80,13 @@ class PolicyOptions(TypedDict, total=False):
 
 def takes_policy(function: Function) -> Function:
     """The function, whose signature has `PolicyOptions` in place of ``**options``, before its other keywords."""
-    parameters = signature(function).parameters.values()
-    keywords = [
+    *own, _ = signature(function).parameters.values()
+    at = [parameter.kind for parameter in own].index(Parameter.KEYWORD_ONLY)
+    own[at:at] = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(Policy, name), annotation=hint.__forward_arg__)
         for name, hint in PolicyOptions.__annotations__.items()
     ]
-    first = [parameter for parameter in parameters if parameter.kind == Parameter.POSITIONAL_OR_KEYWORD]
-    own = [parameter for parameter in parameters if parameter.kind == Parameter.KEYWORD_ONLY]
-    changed = signature(function).replace(parameters=[*first, *keywords, *own])
-    function.__signature__ = changed  # type: ignore[attr-defined]
+    function.__signature__ = signature(function).replace(parameters=own)  # type: ignore[attr-defined]
     return function
 
 

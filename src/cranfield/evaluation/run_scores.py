@@ -434,14 +434,9 @@ class RunReader:
 
     def _read(self, run: Run) -> dict[Key, Alignment]:
         judgments = self.judgments.of_runs([run])
-        of_documents = judgments is self.judgments
-        aligner = self.aligner if of_documents else Aligner(judgments, complete=self.policy.complete)
-        alignments = aligner.read(run, self.keys, by_id=self.by_id, top=self.top)
-        if run.empty:
-            empty = [q for q, query in enumerate(judgments.queries) if query in set(run.empty)]
-            for alignment in alignments.values():
-                alignment.length[empty] = 0  # a table has no rows of an empty ranking
-        return alignments
+        own = judgments is not self.judgments
+        aligner = Aligner(judgments, complete=self.policy.complete) if own else self.aligner
+        return aligner.read(run, self.keys, by_id=self.by_id, top=self.top)
 
     def scores(self, runs: Sequence[Run], progress: Progress | None = None) -> Iterator[RunScores]:
         """The scores of all runs in turn; the next few runs are read at the same time."""
