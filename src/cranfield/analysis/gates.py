@@ -39,7 +39,7 @@ class Gate:
     may_drop: Annotated[
         float | None,
         Limits(0),
-        "No mean may be worse than that of the baseline by more, significant or not.",
+        "No mean may be worse than the baseline's by more; significant or not.",
     ] = None
     runs: Annotated[str | tuple[str, ...], "The runs that are checked; by default all."] = ()
     where: Annotated[Mapping[str, str], 'Only queries with these attributes count, such as { type = "how" }.'] = field(

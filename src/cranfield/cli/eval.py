@@ -104,8 +104,8 @@ class EvalVerb(ShownScores, options.Evaluating, options.Standardising, options.A
     """Score RUNs against the judgments in QRELS.
 
     Files may be TREC text, JSON, CSV or Parquet, compressed or not; `-` is standard input, and QRELS may be a
-    collection file (FILE.toml). `cranfield measures` lists all measures. Exit codes of checks: 0 passed, 3 failed, 4
-    not decided.
+    collection file (FILE.toml). `cranfield measures` lists all measures. Checks such as
+    --at-least nDCG@10=0.70 may be repeated; exit codes: 0 passed, 3 failed, 4 not decided.
 
     \b
     cranfield eval qrels.txt bm25.run dense.run -m "AP nDCG@10 RBP(p=0.8)"
