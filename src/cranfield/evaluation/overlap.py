@@ -138,7 +138,7 @@ def find_disjoint(run: Run, alignment: Alignment, documents: Any = None) -> Disj
     collection, if they are known.
     """
     judgments = alignment.aligner.judgments
-    if alignment.retrieves_judged or not len(judgments.documents):
+    if alignment.retrieves_judged or not len(judgments.sources):
         return None
     retrieved, judged = dict.fromkeys(load(run).sources), dict.fromkeys(judgments.sources)
     if not retrieved or not retrieved.keys().isdisjoint(judged):
