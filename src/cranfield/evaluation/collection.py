@@ -289,7 +289,10 @@ class Collection:
         if self.judges is not None:
             raise UsageError("a collection with several judges has no single set of judgments", hint=OF_JUDGES)
         if self.spans is not None:
-            return [self._span_judgments()]
+            from cranfield.io.spans import read_spans
+            from cranfield.ranking.spans import PassageJudgments
+
+            return [PassageJudgments.of(*read_spans(self.spans, name=self.name, texts=self.texts), self.cover)]
         if not self.is_judged:
             return [Judgments.none("no judgments")]
         if self.prefs is None and self.groups is None:
@@ -297,12 +300,6 @@ class Collection:
         from cranfield.io.side_tables import read_groups, read_preferences
 
         return read_groups(self.groups) if self.prefs is None else [read_preferences(self.prefs)]
-
-    def _span_judgments(self) -> Judgments:
-        from cranfield.io.spans import read_spans
-        from cranfield.ranking.spans import span_judgments
-
-        return span_judgments(*read_spans(self.spans, name=self.name, texts=self.texts), self.cover)
 
     @property
     def read_chunks(self) -> Callable[..., Run] | None:
@@ -312,6 +309,11 @@ class Collection:
         from cranfield.io.spans import read_chunks
 
         return partial(read_chunks, texts=self.texts)
+
+    @property
+    def corpus(self) -> Any:
+        """The documents, for measures of their text; None where they are only there to find passages in."""
+        return self.documents if self.spans is None else None
 
     @cached_property
     def texts(self) -> Texts | None:
