@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property, partial, wraps
 from inspect import signature
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from cranfield import io
 from cranfield.data import DailyRankings, Integers, Intents, Judgments, Labels, Navigational, Repeats, Run
 from cranfield.errors import InputError, UsageError, reading_objects
 from cranfield.evaluation.notes import Note, QueryNames
-from cranfield.evaluation.plan import Depth, Inference, Negative, Plan, Policy
+from cranfield.evaluation.plan import Depth, Function, Inference, Negative, Plan, Policy
 from cranfield.evaluation.scores import check_rankings
 from cranfield.io.columns import is_frame
 from cranfield.io.faults import quotable
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from cranfield.io.spans import Texts
 
 AbsentDays = Literal["error", "empty", "tied"]
-Function = TypeVar("Function", bound=Callable[..., Any])
 # What cannot be combined; the first of each row names the error.
 EXCLUSIVE = (
     ("costs", ("nil", "prefs", "groups")),

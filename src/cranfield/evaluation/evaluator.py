@@ -56,7 +56,6 @@ from cranfield.evaluation.run_scores import (
     Progress,
     RunReader,
     RunScores,
-    check_chunk_measures,
     check_columns,
     layer_rows,
     without_groups,
@@ -216,11 +215,12 @@ class Evaluator:
         if collection.groups is not None:
             check_columns(plan.columns, judgments.name)
             self._layers = collection.layers
-        if not judgments.of_documents:
-            check_chunk_measures(plan.columns)
-        for column in () if collection.is_judged else plan.columns:
+        for column in plan.columns:
             definition = column.measure.definition
-            if definition.gains not in ("none", "attribute") or not definition.retrieved_only:
+            if not judgments.of_documents and not column.alignment.plain:
+                raise MeasureError(f"{column.measure} needs judgments of documents, not of passages")
+            needs_judgments = definition.gains not in ("none", "attribute") or not definition.retrieved_only
+            if needs_judgments and not collection.is_judged:
                 raise MeasureError(f"{column.measure} needs judgments, and the collection has none")
         self._nil: Integers | None = None
         self.judgments = judgments

@@ -312,14 +312,6 @@ def check_judgments(aligner: Aligner, measure: Measure) -> None:
         raise InputError([f"{judgments.name}: {measure} needs {needed}"], hint=hint)
 
 
-def check_chunk_measures(columns: Sequence[Column]) -> None:
-    """Raise if a measure needs whole documents, and runs are of chunks."""
-    for column in columns:
-        definition = column.measure.definition
-        if definition.content or definition.collection or definition.documents:
-            raise MeasureError(f"{column.measure} needs judgments of documents, not of passages")
-
-
 def _check_full_length(run: Run, alignment: Alignment, full: int, depth: int | None) -> None:
     """Raise if a ranking is longer than the length limit of the systems."""
     length = alignment.length if depth is None else np.minimum(alignment.length, depth)
@@ -405,8 +397,7 @@ class RunReader:
         top = self.page
         if self.costs is not None:
             top = max([top, *(c.last_cost for c in self.columns if c.alignment.costs)])
-        reading = [*self.content_measures, *self.collection_measures, *self.document_measures]
-        return max([top, *map(last_rank_read, reading)])
+        return max([top, *(last_rank_read(column.measure) for column in self.columns)])
 
     @cached_property
     def cost_aligner(self) -> Aligner | None:
