@@ -628,9 +628,10 @@ class Auditor:
         unanswerable, silent = np.zeros((2, len(run.length) + len(run.unjudged_queries)), bool)
         for queries, rankings in run.rankings(key):
             batch = measure.ordered(rankings)
-            false_answer = false_answer_rate(batch)
-            unanswerable[queries] = ~np.isnan(false_answer)
-            silent[queries] = (false_answer == 0) | (missed_answer_rate(batch) == 1)
+            if "silence" not in batch.memo:  # measures with the same gains share it
+                false_answer = false_answer_rate(batch)
+                batch.memo["silence"] = ~np.isnan(false_answer), (false_answer == 0) | (missed_answer_rate(batch) == 1)
+            unanswerable[queries], silent[queries] = batch.memo["silence"]
         return unanswerable, silent
 
 

@@ -375,7 +375,7 @@ class _Sums:
         cell = np.arange(rows)[:, None] * (width + 2) + value + 1
         self._smaller = running(np.bincount(cell.ravel(), minlength=rows * (width + 2)).reshape(rows, -1))
         self._sums, self._above = _from_top(np.where(chosen, value, 0)), _from_top(chosen)
-        self._columns = np.arange(width + 1)
+        self._columns, self._first = np.arange(width + 1), np.arange(rows)[:, None] * (width + 1)
 
     @cached_property
     def below(self) -> Integers:
@@ -384,13 +384,13 @@ class _Sums:
 
     def capped_above(self, cap: Integers) -> Integers:
         """The sum of min(value, cap) over the documents above each column."""
-        reached = np.minimum(self._number_smaller(cap), self._columns)
-        return _take(self._sums, reached) + cap * (self._above - _take(self._above, reached))
+        reached = np.minimum(self._number_smaller(cap), self._columns) + self._first
+        return self._sums.take(reached) + cap * (self._above - self._above.take(reached))
 
     def capped_below(self, cap: Integers) -> Integers:
         """The sum of min(value, cap) over the documents from each column on."""
-        reached = np.maximum(self._number_smaller(cap), self._columns)
-        return _take(self._sums, reached) - self._sums + cap * (self._above[:, -1:] - _take(self._above, reached))
+        reached = np.maximum(self._number_smaller(cap), self._columns) + self._first
+        return self._sums.take(reached) - self._sums + cap * (self._above[:, -1:] - self._above.take(reached))
 
     def _number_smaller(self, cap: Integers) -> Integers:
         """How many values are smaller."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cranfield.data import Booleans, Floats, Integers
+from cranfield.data import Floats, Integers
 from cranfield.measures import Measure
 from cranfield.measures.ties.strategies import ClosedForm
 from cranfield.ranking.alignment import Alignment
@@ -147,24 +147,27 @@ class _Drawn:
         every = np.tile(np.arange(queries), draws)
         number = rng.random((draws, len(self.at)))
         hit = number < self.chance
+        picked = sum((number >= limit for limit in self.limits), np.zeros(number.shape, np.int32))[hit]
         keep = np.broadcast_to(self.fixed, (draws, len(self.fixed))).copy()
         keep[:, self.at] = hit
-        cell, which, number = _columns(keep), _columns(hit), number[hit]
-        picked = sum((number >= limit[which] for limit in self.limits), np.zeros(len(which), np.int64))
         counts = keep.reshape(-1, width).sum(axis=1)
-        row, drawn = np.repeat(np.arange(len(every)), counts), np.flatnonzero(~self.fixed[cell])
+        row, column = ragged(counts)
+        shape = len(every), max(int(counts.max(initial=0)), 1)
+        at = cells(row, column, shape)
+        cell = np.flatnonzero(keep) - np.repeat((np.arange(len(every)) - every) * width, counts)
         # Constant columns are not moved.
         varied = ["grade", "gain", "start", *(["size"] if full.has_ties else []), *(["nil"] if full.nil.any() else [])]
         columns = {name: getattr(full, name).reshape(-1)[cell] for name in varied}
-        gain = self.gain[picked]
+        drawn, gain = np.flatnonzero(~self.fixed[cell]), self.gain[picked]
         columns["grade"][drawn], columns["gain"][drawn] = self.grade[picked], gain
-        at, shape = _cells(counts)
         tables = {name: scatter(values, at, shape, COLUMNS[name]) for name, values in columns.items()}
         constants = {name: constant(COLUMNS[name], shape) for name in COLUMNS if name not in tables}
         by_query = {name: getattr(full, name)[every] for name in ("length", "query", "tail", "nil_grade")}
-        row = row[drawn]
-        gained = np.bincount(row[gain > 0], minlength=len(every))
-        added = scatter(gain[gain > 0], *_cells(gained), 0)
+        gaining = np.flatnonzero(gain > 0)
+        row, gain = row[drawn[gaining]], gain[gaining]
+        gained = np.bincount(row, minlength=len(every))
+        shape = len(every), max(int(gained.max(initial=0)), 1)
+        added = scatter(gain, cells(row, ragged(gained)[1], shape), shape, 0)
         return full.changed(
             **tables,
             **constants,
@@ -174,15 +177,3 @@ class _Drawn:
             N=full.N[every] + self.unjudged[every] - gained,
             mass=full.mass[every] + np.bincount(row, gain, len(every)),
         )
-
-
-def _columns(table: Booleans) -> Integers:
-    """The columns of the cells that are true, row by row."""
-    counts = table.sum(axis=1)
-    return np.flatnonzero(table) - np.repeat(np.arange(len(table)) * table.shape[1], counts)
-
-
-def _cells(counts: Integers) -> tuple[Integers, tuple[int, int]]:
-    """Where `scatter` puts values row by row, so many in each, and the shape of its table."""
-    shape = len(counts), max(int(counts.max(initial=0)), 1)
-    return cells(*ragged(counts), shape), shape
