@@ -463,7 +463,9 @@ def spark(case: Case, measures: Sequence[str], ties: str, settings: Settings) ->
 def _session() -> Any:
     from cranfield.spark.frames import session
 
-    return session("local[1]", **{"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"})
+    brief = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    few = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.driver.extraJavaOptions": brief}
+    return session("local[1]", **few)
 
 
 DOORS: dict[str, Door] = {
