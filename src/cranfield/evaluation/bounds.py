@@ -301,8 +301,9 @@ class Completions:
         shape = len(steps), int(steps.max(initial=0))
         rank, fall = np.zeros(shape, np.int64), np.zeros(shape)
         rank[step], fall[step] = last + 1, (ideal - after)[row, last]
-
-        most = int(self.number.max(initial=0)) if k is None else k
+        # Many completions have the same number of relevant unjudged documents; those below rank k change nothing.
+        highest = int(self.number.max(initial=0))
+        most = highest if k is None else min(highest, k)
         number = np.arange(most + 1)[None]
         gained: Floats = (self.full.top - ideal[:, :1]) * weights(number)
         for below, by in zip(rank.T, fall.T, strict=True):
