@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cranfield.data import Judgments, Run, Strings, Table
 from cranfield.errors import InputError
@@ -109,8 +109,7 @@ def check_direction(run: Run, rules: Iterable[TieRule]) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Disjoint:
+class Disjoint(NamedTuple):
     """The first ids of a run and of judgments that have no document in common.
 
     ``reason``: why these are other kinds of ids; "" if the run may just be bad.
@@ -202,7 +201,7 @@ def map_documents(run: Run, document_map: DocumentMap) -> Run:
         table = replace(table, document=names)
     else:
         unique, code = codes_of(names)
-        passages = replace(table.passages, names=unique, document=code[table.passages.document])
+        passages = table.passages._replace(names=unique, document=code[table.passages.document])
         table = replace(table, document=passage_ids(passages), passages=passages)
     mapped = replace(run, source=table, remarks=remarks)
     from cranfield.io.records import without_repeats

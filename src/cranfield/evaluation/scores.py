@@ -851,7 +851,6 @@ def _saved_values(runs: Mapping[str, Any], labels: list[str], queries: tuple[str
     return values, counted
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class ScoreColumn(Displayed, Mapping[str, float]):
     """One column of scores: the mean of each run, by its name. NaN means undefined.
 
@@ -860,8 +859,8 @@ class ScoreColumn(Displayed, Mapping[str, float]):
 
     _SHOWN_BY = "scores"
 
-    scores: ScoreTable
-    _column: int
+    def __init__(self, scores: ScoreTable, column: int) -> None:
+        self.scores, self._column = scores, column
 
     @property
     def measure(self) -> str:

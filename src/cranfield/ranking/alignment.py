@@ -304,7 +304,7 @@ def with_unjudged(
     labels = judgments.labels
     if labels is not None:
         query = np.searchsorted(begin, labels.document, side="right") - 1
-        labels = replace(labels, document=labels.document + before[query])
+        labels = labels._replace(document=labels.document + before[query])
     judged = judgments.grade if negative == "unjudged" else np.maximum(judgments.grade, 0)
     grade: Floats = np.insert(judged, at, -1.0)
     return replace(judgments, begin=begin + before, documents=ids, grade=grade, labels=labels, sample=None)

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,11 +84,11 @@ def read_letor(source: Any, *, name: str | None = None) -> Letor:
     stream = open_stream(source, "letor")
     name = name or stream.name
     read = _read(stream)
-    return Letor(read.judgments(name), read.runs(name), np.ascontiguousarray(read.table.T))
+    table = read.table()
+    return Letor(read.judgments(name), read.runs(name, table), np.ascontiguousarray(table.T))
 
 
-@dataclass(frozen=True, eq=False)
-class Lines:
+class Lines(NamedTuple):
     """The lines of a file, and the values in them: of line ``row`` and of feature ``numbers[column]``, by column."""
 
     source_name: str
@@ -120,7 +118,6 @@ class Lines:
         table = Table(self.query, self.document, self.scores(column) if scores is None else scores)
         return Run(f"{name}#{number}", table, f"{self.source_name}#{number}")
 
-    @cached_property
     def table(self) -> Floats:
         """The values of all features, (feature, document)."""
         cells = len(self.line) * len(self.numbers)
@@ -136,10 +133,9 @@ class Lines:
         table[self.column, self.row] = self.value
         return table
 
-    def runs(self, name: str) -> dict[str, Run]:
+    def runs(self, name: str, table: Floats) -> dict[str, Run]:
         """A run for each feature, by its number."""
-        rows = enumerate(self.table)
-        return {str(self.numbers[column]): self.run(name, column, scores) for column, scores in rows}
+        return {str(self.numbers[column]): self.run(name, column, scores) for column, scores in enumerate(table)}
 
 
 def _read(stream: Stream) -> Lines:
@@ -243,7 +239,8 @@ def read_qrels(stream: Stream, name: str, columns: Roles) -> Judgments:
 def read_runs(stream: Stream, name: str, columns: Roles) -> list[Run]:
     """A run for each feature."""
     reject_columns(columns)
-    return list(_read(stream).runs(name).values())
+    lines = _read(stream)
+    return list(lines.runs(name, lines.table()).values())
 
 
 def read_run(stream: Stream, name: str, columns: Roles) -> Run:
