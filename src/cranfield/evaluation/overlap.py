@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 IN_MEMORY = 3  # ids of each side needed to compare their shapes in memory: small examples have ids of all kinds
 SHOWN = 3  # ids of each side that messages show
 LOOKED_UP = 1000  # retrieved ids that are looked up in a collection of documents
-_LETTERS, _DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 HINT = (
     "ids of chunks change with the chunking: map them to documents (map_documents of the "
     "collection, in Python also a function that strips the number of the chunk), or judge passages instead of ids "
@@ -170,7 +169,7 @@ def id_shape(name: str) -> str:
     >>> id_shape("FT911-3"), id_shape("guide.md#chunk12")
     ('a0-0', 'a.a#a0')
     """
-    return _DIGITS.sub("0", _LETTERS.sub("a", name))
+    return re.sub(r"\d+", "0", re.sub(r"[^\W\d_]+", "a", name))
 
 
 def _contains_any(documents: Any, names: Iterable[str]) -> bool:

@@ -32,9 +32,8 @@ from cranfield.io.tables import Rows, group_judgments
 LINES_PER_BLOCK = 20_000
 # What is matched is never tried again in another way (++, *+): a line takes time that grows with its length.
 _NUMBER = rb"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?"
-_LINE = re.compile(rb"\s*+(" + _NUMBER + rb")\s++qid:(\S++)((?:\s++\d++:" + _NUMBER + rb")*+)\s*+(?:#(.*))?", re.DOTALL)
-_FIRST = re.compile(rb"\s*+" + _NUMBER + rb"\s++qid:\S++(?:\s++\d++:\S++)++\s*+(?:#.*)?", re.DOTALL)
-_DOCID = re.compile(rb"\bdocid\s*=\s*(\S+)")
+_LINE = rb"(?s)\s*+(" + _NUMBER + rb")\s++qid:(\S++)((?:\s++\d++:" + _NUMBER + rb")*+)\s*+(?:#(.*))?"
+_FIRST = rb"(?s)\s*+" + _NUMBER + rb"\s++qid:\S++(?:\s++\d++:\S++)++\s*+(?:#.*)?"
 _FEATURE = re.compile(r"(.+)#(\d+)")
 EXPECTED = "expected `grade qid:QUERY FEATURE:VALUE ... # docid = ID`"
 
@@ -142,13 +141,13 @@ def _read(stream: Stream) -> Lines:
     faults = list[str]()
     queries, grades, documents, line_of = list[bytes](), list[float](), list[bytes](), list[int]()
     blocks: list[tuple[Integers, Floats, Floats]] = []  # the row, the number and the value of features
-    text = stream.read().removeprefix(BOM).split(b"\n")
+    text, pattern = stream.read().removeprefix(BOM).split(b"\n"), re.compile(_LINE)
     for first in range(0, len(text), LINES_PER_BLOCK):
         counts, pairs, rows_before = list[int](), list[bytes](), len(grades)
         for number, line in enumerate(text[first : first + LINES_PER_BLOCK], first + 1):
             if not line.strip() or line.lstrip().startswith(b"#"):
                 continue
-            match = _LINE.fullmatch(line)
+            match = pattern.fullmatch(line)
             if match is None:
                 shown = quotable(line.strip()[:MAX_SHOWN].decode("utf-8", "surrogateescape"))
                 faults.append(f"{stream.source_name}:{number}: {EXPECTED}, found `{shown}`")
@@ -182,7 +181,7 @@ def _read(stream: Stream) -> Lines:
 def _document(comment: bytes | None, line: int) -> bytes:
     """The id in a comment: after ``docid =``, or its only word; else the line number."""
     if comment:
-        match = _DOCID.search(comment)
+        match = re.search(rb"\bdocid\s*=\s*(\S+)", comment)
         if match is not None:
             return match[1]
         words = comment.split()
@@ -225,9 +224,9 @@ def is_letor(stream: Stream, kind: ContentKind, _columns: Roles = None) -> bool:
     *complete, last = stream.head.removeprefix(BOM).split(b"\n")
     for line in complete:
         if line.strip() and not line.lstrip().startswith(b"#"):
-            return _FIRST.fullmatch(line) is not None
+            return re.fullmatch(_FIRST, line) is not None
     # The first line is longer than what was read of it; its last word may be cut.
-    return _FIRST.fullmatch(last) is not None or _FIRST.fullmatch(last.rpartition(b" ")[0]) is not None
+    return any(re.fullmatch(_FIRST, line) for line in (last, last.rpartition(b" ")[0]))
 
 
 def read_qrels(stream: Stream, name: str, columns: Roles) -> Judgments:
