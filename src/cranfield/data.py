@@ -209,7 +209,7 @@ class Spans(NamedTuple):
     cover: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Judgments:
     """Relevance judgments: the judged documents of every query, each once, with a grade.
 
@@ -255,7 +255,7 @@ class Judgments:
         return decodable(f"Judgments: {printable(self.name)}, {counts}")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """A run in memory as columns, one row per retrieved document, in input order."""
 
@@ -316,7 +316,7 @@ class DailyRankings(dict[str, dict[str, float]]):
 Opener = Callable[[], Any]  # returns a file descriptor or an object with ``readinto``; may be called again
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """The rankings of one system; ``source`` has the rows, and is read only when needed.
 

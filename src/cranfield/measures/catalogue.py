@@ -48,7 +48,7 @@ TERMINAL = ""
 CLOSED_FORM = ClosedForm()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Definition:
     """A measure of the catalogue, before parameters are chosen."""
 

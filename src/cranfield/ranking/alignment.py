@@ -130,7 +130,7 @@ class Aligner:
         }
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Alignment:
     """The positions of the judged documents in a run; `rankings` has them for measures.
 
@@ -397,7 +397,7 @@ def _align_tops(
     )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class CollectionAlignment(Alignment):
     """An alignment that also has the positions of documents in rankings of queries without judgments."""
 

@@ -92,7 +92,7 @@ MOST_RANKS = 1000  # the length of most rankings, for which tables of weights su
 CELLS = 1 << 20
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Batch:
     """Rankings as their judged documents, best first; rows are padded with grade NaN and gain 0.
 

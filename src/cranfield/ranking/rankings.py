@@ -53,7 +53,7 @@ class GainMapping(Protocol):
         """The gain of each grade; ``top`` is the highest grade of the collection."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Judged:
     """The judged documents of a collection and their gains, which all runs share.
 
@@ -142,7 +142,7 @@ class _GainOfGrade:
         return self.gains.of(grade, self.top)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Pool:
     """All judged documents of some queries, retrieved or not; they do not depend on the run.
 
@@ -191,7 +191,7 @@ class Pool:
         return self._gains[gains]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Rankings:
     """The positions of the judged documents of rankings, with what is judged for their queries.
 
