@@ -221,7 +221,7 @@ def _subtopics(sentence: str) -> Callable[[Sequence[Note]], list[str]]:
 
 def _compared(note: Note) -> str:
     measures, left_out = note.values["measures"], note.values["left_out"]
-    missing = f"; {left_out} left out because some run has no value there" if left_out.count else ""
+    missing = f"; {left_out} left out because some run has no value there" if left_out.number else ""
     return f"{', '.join(measures)}{': ' if measures else ''}compared on {note.values['queries']}{missing}"
 
 
